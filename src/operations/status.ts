@@ -8,12 +8,12 @@ import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { readKeyFile } from '../session/stored-keys.ts';
 import { catalogue } from '../session/workspace.ts';
 import { isWriting, readWriter, type Writer } from '../session/writer-record.ts';
-import { agesOf, layoutOf } from '../snapshot/layout.ts';
+import { layoutOf } from '../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../sync/progress-file.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/ledger/held-deletions.ts';
 import { withDerivedEnd } from '../warehouse/ledger/runs.ts';
-import { readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
+import { readLastActivity, readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { openReader } from '../warehouse/reader.ts';
 import { jobLines } from './jobs/job-list.ts';
 import { type Facts, type ReplicaState, type Verdict, verdictOf } from './verdict.ts';
@@ -27,7 +27,7 @@ export interface WorkspaceStatus {
   readonly folder: string;
   /** The process that has the warehouse open for writing; null if there is none. */
   readonly owner: Writer | null;
-  /** Time of the last change to the data shown here. `stale` is true if the live file has newer data. */
+  /** Time of the last request or run in the data shown here. `stale` is true if the live file has newer data. */
   readonly asOf: string | null;
   readonly stale: boolean;
   readonly bytes: {
@@ -78,15 +78,19 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
     });
   };
   try {
-    const { value, stale, asOfMs } = await readNewestReplica(
+    const { value, stale } = await readNewestReplica(
       config,
-      (query) => readStatus(query, catalogue, clock.now()),
+      async (query) => ({
+        status: await readStatus(query, catalogue, clock.now()),
+        asOf: await readLastActivity(query),
+      }),
       { afterKill: 'live' },
     );
+    const { status, asOf } = value;
     const isActive = progress !== null || owner !== null;
-    const data = { ...value, lastRun: value.lastRun === null ? null : withDerivedEnd(value.lastRun, isActive) };
+    const data = { ...status, lastRun: status.lastRun === null ? null : withDerivedEnd(status.lastRun, isActive) };
     const verdict = await judge('current', data);
-    return { ...beside, verdict, asOf: new Date(asOfMs).toISOString(), stale, data };
+    return { ...beside, verdict, asOf, stale, data };
   } catch (thrown) {
     const isFirst = thrown instanceof SightlineError && thrown.code === 'no_data' && owner !== null;
     if (!isFirst) throw thrown;
@@ -134,12 +138,11 @@ export function heldText({ resource, brandId, table, before, lost }: HeldDeletio
 export const HELD_HINT =
   'If the rows were deleted upstream, run `sightline sync --accept-deletions`. Otherwise no action is needed once a sync lists them again.';
 
-/** A value read from the newest readable data, with their age. */
+/** A value read from the newest readable data. */
 export interface NewestReplica<T> {
   readonly value: T;
   /** Whether the value is from a replica that is older than the live file. */
   readonly stale: boolean;
-  readonly asOfMs: number;
 }
 
 /**
@@ -158,12 +161,7 @@ export async function readNewestReplica<T>(
   const { opened: reader, stale } = await openNewestReplicaWith(config, layout, openReader, options);
   try {
     const query: Query = async (sql) => (await reader.query(sql)).rows.map((row) => [...row]);
-    const { copy, live } = agesOf(layout);
-    return {
-      value: await read(query),
-      stale,
-      asOfMs: stale || config.remote.kind !== 'local' ? copy : Math.max(copy, live),
-    };
+    return { value: await read(query), stale };
   } finally {
     reader.close();
   }

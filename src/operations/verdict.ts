@@ -1,10 +1,12 @@
+import { STALE_HOURS } from '../base/config/notify-settings.ts';
 import { DAY_MS, shownTime } from '../contract/time.ts';
+import { isClockError } from '../plausibility/run-clock.ts';
 import type { RunningSync } from '../sync/progress-file.ts';
 import type { WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import type { JobLine } from '../web/operations/page-parts.ts';
 
-/** Data older than this are reported: the nightly sync is half a day late. */
-const STALE_MS = 1.5 * DAY_MS;
+/** Older data are reported, like those of webhooks without their own limit. */
+const STALE_MS = STALE_HOURS * 3_600_000;
 /** How long before its expiry a key is reported. */
 const EXPIRY_MS = 7 * DAY_MS;
 /** Parts that were never read and are named. */
@@ -169,8 +171,11 @@ function ofReading({ nowMs, jobs, isOwned }: Facts, { key, freshness }: Warehous
     return [{ ...problem('data', sentence, 'doctor'), consequences: [...incomplete, ...failedJobs] }];
   }
   if (run?.status === 'failed') {
-    const sentence = `The last sync failed${reasonOf(run.error)}`;
-    return [{ ...problem('data', sentence, 'sync'), consequences: [...incomplete, ...failedJobs] }];
+    const failed = `The last sync failed${reasonOf(run.error)}`;
+    const found = isClockError(run.error)
+      ? problem('data', `${failed} Correct the clock of this machine, then sync.`, null)
+      : problem('data', failed, 'sync');
+    return [{ ...found, consequences: [...incomplete, ...failedJobs] }];
   }
   if (run?.status === 'running' && isOwned) {
     return [{ level: 'busy', about: 'data', sentence: 'A sync is running.', command: null, consequences: incomplete }];
@@ -233,7 +238,7 @@ function ofKeys({ keys, nowMs }: Facts): Finding[] {
   });
 }
 
-function problem(about: Finding['about'], sentence: string, command: string): Finding {
+function problem(about: Finding['about'], sentence: string, command: string | null): Finding {
   return { level: 'problem', about, sentence, command, consequences: [] };
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import { catalogue } from '../session/workspace.ts';
-import { readStatus } from '../warehouse/ledger/warehouse-status.ts';
+import { readLastActivity, readStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { readBrandReport, readBrands } from '../web/report/brand-report.ts';
 import { drawings } from '../web/report/report-charts.ts';
 import { reportPage } from '../web/report/report-page.ts';
@@ -48,10 +48,10 @@ export async function reportWorkspace(
     const ids = chooseBrandIds(brands, wanted);
     for (const brand of brands)
       if (ids?.includes(brand.id) ?? true) reports.push(await readBrandReport(query, brand, weeks));
-    return { status, reports };
+    return { status, reports, asOf: await readLastActivity(query) };
   });
-  const { status, reports } = read.value;
-  const health = { workspace: config.name, asOf: new Date(read.asOfMs).toISOString(), stale: read.stale, status };
+  const { status, reports, asOf } = read.value;
+  const health = { workspace: config.name, asOf, stale: read.stale, status };
   await ensureWritableFolder(folder);
   const written: WrittenReport[] = [];
   for (const report of reports) {

@@ -25,6 +25,8 @@ const CONFIRMED_MS_MAX = 3_600_000;
 const AGREED_MS_MAX = 5 * 60_000;
 /** Number of responses to compare if the first one does not confirm this machine's clock. */
 const SAMPLES = 3;
+/** Start of the message of `clock_differs`. */
+const CLOCK_MESSAGE = "upstream's clock is at";
 /** Maximum accepted difference between upstream's clock and this machine's, by setting, in milliseconds. */
 const OFFSET_MS_MAX = { checked: 36 * 3_600_000, upstream: 3_660 * 86_400_000 } as const;
 /** Times in the warehouse may be up to this many milliseconds after the run's time. Later times are wrong. */
@@ -95,12 +97,17 @@ export function agreeOnOffset(offsets: readonly number[]): number {
   return 0;
 }
 
+/** Whether the error that the ledger has stored for a run, a message without its code, is `clock_differs`. */
+export function isClockError(message: string | null): boolean {
+  return message?.startsWith(CLOCK_MESSAGE) === true;
+}
+
 function clockDiffers(upstream: number, own: number, policy: ClockPolicy): SightlineError {
   const [theirs, ours] = [shownTime(upstream), shownTime(own)];
   const allowed = `${Math.round(OFFSET_MS_MAX[policy] / 3_600_000)} hours`;
   return new SightlineError(
     'clock_differs',
-    `upstream's clock is at ${theirs}, this machine's at ${ours}; allowed: a difference of at most ${allowed}. ` +
+    `${CLOCK_MESSAGE} ${theirs}, this machine's at ${ours}; allowed: a difference of at most ${allowed}. ` +
       'Nothing was stored',
   );
 }

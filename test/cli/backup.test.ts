@@ -137,7 +137,9 @@ describe('restore', () => {
     const { run, start } = workspace;
     const served = start('serve', '--port', '0', '--no-jobs', '--data-dir', 'served');
     await until('the workspace is served', () => existsSync(join(workspace.folder, 'served/default/serving.json')));
-    expectRefusal(await run('restore', 'copy.duckdb', '--data-dir', 'served', '--json'), 'warehouse_locked', true);
+    const refused = await run('restore', 'copy.duckdb', '--data-dir', 'served', '--json');
+    const hint = 'Stop `sightline serve`, run the restore, then start `sightline serve` again.';
+    expectRefusal(refused, 'warehouse_locked', true, hint);
     served.process.kill('SIGTERM');
     await served.finished;
   });

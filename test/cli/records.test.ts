@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BRAND_HINT, type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
@@ -35,6 +35,11 @@ describe('status', () => {
   test('prints the complete status of a workspace as one line of JSON', async () => {
     const status = await json<Record<string, unknown> & { data: Record<string, unknown> }>('status');
     expect(status).toMatchObject({ workspace: 'default', folder: workspace.data, owner: null, stale: false });
+    // Opening a file changes its time but not the data.
+    for (const name of ['warehouse.duckdb', 'analytics.duckdb']) await utimes(join(workspace.data, name), 2e9, 2e9);
+    const [{ endedAt } = { endedAt: null }] = await json<{ readonly endedAt: string | null }[]>('runs');
+    expect((await json<{ readonly asOf: string }>('status')).asOf).toBe(endedAt);
+    expect(status['asOf']).toBe(endedAt);
     expect(status['bytes']).toMatchObject({ warehouse: expect.any(Number), copy: expect.any(Number) });
     expect(status.data).toMatchObject({
       lastRun: { status: 'complete', requests: sent, error: null },
@@ -55,6 +60,11 @@ describe('status', () => {
 
   test('rejects a workspace without data, and reports it with --all', async () => {
     expectRefusal(await workspace.run('status', '--data-dir', 'elsewhere', '--json'), 'no_data', true);
+    for (const scope of [[], ['--all']]) {
+      const checked = await workspace.run('status', '--data-dir', 'elsewhere', '--check', ...scope, '--json');
+      expect(checked.code, checked.stderr).toBe(3);
+      expect(JSON.parse(checked.stdout)).toMatchObject({ error: { code: 'no_data' } });
+    }
     expectRefusal(await workspace.run('status', '--all', '--workspace', 'x'), 'usage', false);
   });
 });

@@ -146,6 +146,19 @@ it('reports an outage once, reminds daily, reports the recovery, and stores unde
   ]);
 });
 
+it('reports that syncs work again when syncs of all parts have read everything since the outage began', async () => {
+  const { url, received } = await receiver();
+  const told = await teller({ HOOK: url }, [{ urlVariable: 'HOOK' }]);
+  await told.tell({ outcomes: [failing('down')] });
+  const [before, after] = [told.time.now - 1, told.time.now + 1];
+  // Data that were read before the outage, or a sync that still lacks a part, do not end it.
+  await told.tell({ freshness: { asOfMs: before, isResolved: true } });
+  await told.tell({ outcomes: [well('a part')], freshness: { asOfMs: after, isResolved: false } });
+  expect(received).toHaveLength(1);
+  await told.tell({ outcomes: [well('the rest')], freshness: { asOfMs: after, isResolved: true } });
+  expect(received.slice(1).map(({ body }) => body)).toMatchObject([{ type: 'recovery', data: { what: 'sync' } }]);
+});
+
 it("reports stale data once after each target's limit, and once when the data are current again", async () => {
   const { url, received } = await receiver();
   const both = [
@@ -154,15 +167,16 @@ it("reports stale data once after each target's limit, and once when the data ar
   ];
   const told = await teller({ HOOK: url }, both);
   const completedAt = told.time.now;
-  for (const hours of [25, 27, 29, 31, 32]) {
+  for (const hours of [29, 31, 35, 37, 38]) {
     told.time.now = completedAt + hours * HOUR_MS;
-    await told.tell({ lastCompleteMs: completedAt });
+    await told.tell({ freshness: { asOfMs: completedAt, isResolved: true } });
   }
   expect(received).toHaveLength(2);
-  const [slack, json] = received;
-  expect(slack?.body).toMatchObject({ text: expect.stringContaining('no complete sync for 27 hours') as string });
+  const [json, slack] = received;
+  const text = 'data are stale: they are 37 hours old. Oldest complete read: 2026-03-14 02:15 UTC.';
+  expect(slack?.body).toMatchObject({ text: expect.stringContaining(text) as string });
   expect(json?.body).toMatchObject({ type: 'stale', data: { ageHours: 31, staleHours: 30, reminder: false } });
-  await told.tell({ lastCompleteMs: told.time.now });
+  await told.tell({ freshness: { asOfMs: told.time.now, isResolved: true } });
   expect(received.slice(2).map(({ body }) => body)).toMatchObject([{ type: 'recovery', data: { what: 'data' } }]);
   await told.tell({ outcomes: [failing('nobody asked')], drift: { summary: 'x', runId: 'x', findings: [] } });
   expect(received).toHaveLength(3);

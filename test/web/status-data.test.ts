@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { addDays, dayOf } from '../../src/contract/time.ts';
+import { toSightlineError } from '../../src/base/errors.ts';
+import { addDays, DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { exportWorkspace } from '../../src/operations/export.ts';
 import { readWorkspaceStatus } from '../../src/operations/status.ts';
 import { verdictOf } from '../../src/operations/verdict.ts';
 import { verifyWorkspace } from '../../src/operations/verify.ts';
+import { createRunClock } from '../../src/plausibility/run-clock.ts';
 import { readCalendars } from '../../src/query/calendar.ts';
 import { defineJob } from '../../src/scheduler/job.ts';
 import { openJobLog } from '../../src/scheduler/job-log.ts';
@@ -15,6 +17,7 @@ import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
 import { catalogue } from '../../src/session/workspace.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import type { Charts } from '../../src/web/operations/drawn-charts.ts';
+import { virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { NOW_MS, openWorkspace } from '../support/workspace.ts';
 import { eventsOf, openIn, serveStatus, workspaceBefore } from './support.ts';
@@ -283,6 +286,19 @@ describe('the state of a workspace', () => {
       'sightline keys create NAME --workspace acme',
     ]);
     for (const { sentence } of found) expect(sentence).toMatch(/^[A-Z"0-9].*[.]$/);
+    // A sync that stopped because of the clock would fail again.
+    const ahead = NOW_MS + 2 * DAY_MS;
+    const clock = createRunClock(virtualClock(NOW_MS));
+    const stopped = await clock.agree(ahead, async () => ahead).then(() => null, toSightlineError);
+    const error = stopped?.message ?? null;
+    const accepted = { state: 'accepted', lastRefusal: null } as const;
+    const apart = { ...status, key: accepted, freshness: { ...freshness, unresolved: { ...unresolved, error } } };
+    expect(verdictOf({ ...facts, status: apart, keys: [] }).findings[0]).toMatchObject({
+      sentence: expect.stringMatching(
+        /^The last sync failed: upstream's clock is at .* Correct the clock of this machine/,
+      ),
+      command: null,
+    });
     // A sync that runs does not make old data recent, and nothing is called complete before it has ended.
     const amounts = { requests: 1, retries: 0, waitedMs: 0, rows: 1, done: 1, expected: 9, secondsToGo: 1 };
     const times = { command: 'sync', pid: 1, startedAt, updatedAt: startedAt };

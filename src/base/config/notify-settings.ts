@@ -10,8 +10,8 @@ export const NOTIFY_FORMATS = ['json', 'slack'] as const;
 /** One of NOTIFY_EVENTS. */
 export type NotifyEvent = (typeof NOTIFY_EVENTS)[number];
 
-/** Default age in hours after which data without a complete sync are stale: one day for the nightly sync, plus two hours. */
-const STALE_HOURS = 26;
+/** Default age in hours after which data are stale: the nightly sync is half a day late. `status` has the same limit. */
+export const STALE_HOURS = 36;
 /** Minimum length of a secret in bytes. */
 const SECRET_BYTES_MIN = 16;
 /** Prefix of base64 secrets in Standard Webhooks. */

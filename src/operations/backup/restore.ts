@@ -65,7 +65,8 @@ export async function readRestoreSource(
   }
   const source: RestoreSource = found.isDirectory() ? await ofSnapshot(path) : await ofBackup(path);
   if (await isServed(config.folder)) {
-    throw new SightlineError('warehouse_locked', `\`sightline serve\` owns the workspace ${config.name}`);
+    const hint = 'Stop `sightline serve`, run the restore, then start `sightline serve` again.';
+    throw new SightlineError('warehouse_locked', `\`sightline serve\` owns the workspace ${config.name}`, { hint });
   }
   const isOwnCopy = path === (await realpath(layout.analytics).catch(() => null));
   const isAway = config.remote.kind !== 'local';

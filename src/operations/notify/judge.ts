@@ -82,6 +82,21 @@ function wasToldLately(toldAt: string, nowMs: number): boolean {
   return Math.abs(nowMs - Date.parse(toldAt)) < REMIND_MS;
 }
 
+/** How recent the data of a workspace are, as in `status`. */
+export interface DataFreshness {
+  /** Every part was read completely at this time or later, in epoch milliseconds; null if a part never was. */
+  readonly asOfMs: number | null;
+  /** Whether a later sync has read everything that a failed or partial one left out. */
+  readonly isResolved: boolean;
+}
+
+/** Ends the outage of syncs if several syncs of parts have read everything since it began, and drafts the message. */
+export function noteResolved(told: Told, { asOfMs, isResolved }: DataFreshness, nowMs: number): Draft[] {
+  const open = told.outages['sync'];
+  if (open === undefined || !isResolved || asOfMs === null || asOfMs <= Date.parse(open.since)) return [];
+  return noteOutcome(told, { what: 'sync', scope: null, job: null, runId: null, failure: null }, nowMs);
+}
+
 /** Age in hours after which a target considers data stale. */
 export interface StaleAfter {
   readonly key: string;
@@ -89,17 +104,17 @@ export interface StaleAfter {
 }
 
 /**
- * Records the end of the last complete sync in `told` (epoch milliseconds; null if there was none, in which case the age counts
- * from the first check) and drafts the messages. Each target has its own limit.
+ * Records stale data in `told` and drafts the messages. Each target has its own limit. If a part was never read, the age counts
+ * from the first check.
  */
 export function noteFreshness(
   told: Told,
   targets: readonly StaleAfter[],
-  lastCompleteMs: number | null,
+  { asOfMs }: Pick<DataFreshness, 'asOfMs'>,
   nowMs: number,
 ): Draft[] {
-  const ageMs = nowMs - (lastCompleteMs ?? Date.parse(told.since));
-  const lastCompleteAt = lastCompleteMs === null ? null : new Date(lastCompleteMs).toISOString();
+  const ageMs = nowMs - (asOfMs ?? Date.parse(told.since));
+  const lastCompleteAt = asOfMs === null ? null : new Date(asOfMs).toISOString();
   const now = new Date(nowMs).toISOString();
   return targets.flatMap(({ key, hours }): Draft[] => {
     const open = told.stale[key];

@@ -29,11 +29,10 @@ export function textOf(workspace: string, event: string, data: Draft['data']): s
     case 'drift':
       return `${of}: upstream's responses have changed: ${String(data['summary'])}.`;
     case 'stale': {
-      const last =
-        data['lastCompleteAt'] === null
-          ? 'there has been none'
-          : `the last was at ${shownTime(String(data['lastCompleteAt']))}`;
-      return `${of}: data are ${still}stale: no complete sync for ${String(data['ageHours'])} hours; ${last}.`;
+      const age = `data are ${still}stale:`;
+      const hours = `${String(data['ageHours'])} hours`;
+      if (data['lastCompleteAt'] === null) return `${of}: ${age} for ${hours}, a list was never read completely.`;
+      return `${of}: ${age} they are ${hours} old. Oldest complete read: ${shownTime(String(data['lastCompleteAt']))}.`;
     }
     default:
       return `${of}: this is a test message of the webhook.`;

@@ -26,16 +26,13 @@ export async function newsOfSync(
   { only, range, brands }: SyncOptions,
   result: SyncSummary | SightlineError,
   job: string | null,
-  nowMs: number,
 ): Promise<News> {
   const isWhole = only === null && range === null && brands === null;
   const scope = isWhole ? null : JSON.stringify({ only, range, brands });
   const outcome = outcomeOfSync(result, scope, job);
   const outcomes = outcome === null ? [] : [outcome];
   if (result instanceof SightlineError) return { outcomes };
-  const drift = await driftOf(config, result);
-  const isComplete = isWhole && result.status === 'complete';
-  return { outcomes, drift, ...(isComplete ? { lastCompleteMs: nowMs } : {}) };
+  return { outcomes, drift: await driftOf(config, result), ...(await newsOfFreshness(config)) };
 }
 
 /** Collects the outcomes of a job's steps and the freshness of the data. Skips syncs, which send their own notifications. */
@@ -51,14 +48,16 @@ export async function newsOfJob(config: WorkspaceConfig, run: JobRun): Promise<N
   return { outcomes, ...(await newsOfFreshness(config)) };
 }
 
-/** Reads the time as of which all data are complete, by the slices that were read. */
+/** Reads the freshness of the data, from which the verdict of `status` is derived too. */
 export async function newsOfFreshness(config: WorkspaceConfig): Promise<News> {
   try {
     const { value } = await readNewestReplica(config, (query) => readFreshness(query, catalogue));
-    return { lastCompleteMs: value.asOf === null ? null : Date.parse(value.asOf) };
+    const asOfMs = value.asOf === null ? null : Date.parse(value.asOf);
+    return { freshness: { asOfMs, isResolved: value.unresolved === null } };
   } catch (thrown) {
     // Nothing was ever published, so the age counts from the first check.
-    if (thrown instanceof SightlineError && thrown.code === 'no_data') return { lastCompleteMs: null };
+    if (thrown instanceof SightlineError && thrown.code === 'no_data')
+      return { freshness: { asOfMs: null, isResolved: false } };
     return {};
   }
 }

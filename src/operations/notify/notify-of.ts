@@ -12,8 +12,7 @@ export function notifyOfSync(
   result: SyncSummary | SightlineError,
   job: string | null,
 ): Promise<void> {
-  const { config, clock } = context;
-  return send(context, async () => (await load()).newsOfSync(config, options, result, job, clock.now()));
+  return send(context, async () => (await load()).newsOfSync(context.config, options, result, job));
 }
 
 /** Notifies the configured webhooks of an ended job. Does not throw. */

@@ -4,7 +4,7 @@ import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { NotifyEvent, NotifyTarget } from '../../base/config/notify-settings.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { DELIVERY_LIMITS, type Delivery, type DeliveryLimits, deliver } from './deliver.ts';
-import { type Draft, noteFreshness, noteOutcome, type Outcome } from './judge.ts';
+import { type DataFreshness, type Draft, noteFreshness, noteOutcome, noteResolved, type Outcome } from './judge.ts';
 import { bodyOf, inOneLine, textOf, withoutSecrets } from './message.ts';
 import { changeTold, inTurn, readTold, type Told, type Waiting } from './notify-state.ts';
 
@@ -28,13 +28,13 @@ export interface Notifying {
   readonly log: (sentence: string) => void;
 }
 
-/** Events to report: outcomes, drift, and the time of the last complete sync if known. */
+/** Events to report: outcomes, drift, and the freshness of the data if known. */
 export interface News {
   readonly outcomes?: readonly Outcome[];
   /** New drift in upstream's responses, with a summary in a few words. */
   readonly drift?: { readonly summary: string; readonly runId: string; readonly findings: readonly object[] } | null;
-  /** End of the last complete sync of all resources in epoch milliseconds; null for never; omitted if unknown. */
-  readonly lastCompleteMs?: number | null;
+  /** Omitted if unknown. */
+  readonly freshness?: DataFreshness;
 }
 
 /**
@@ -125,12 +125,13 @@ function draftsOf(told: Told, targets: readonly NotifyTarget[], news: News, nowM
   if (news.drift !== undefined && news.drift !== null) {
     drafts.push({ event: 'drift', target: null, data: { ...news.drift } });
   }
-  if (news.lastCompleteMs !== undefined) {
+  if (news.freshness !== undefined) {
+    drafts.push(...noteResolved(told, news.freshness, nowMs));
     const staleAfter = targets
       .filter(({ events }) => events.includes('stale'))
       .map((target) => ({ key: keyOf(target), hours: target.staleHours }));
     const hasRecovered = drafts.some(({ event }) => event === 'recovery');
-    const fresh = noteFreshness(told, staleAfter, news.lastCompleteMs, nowMs);
+    const fresh = noteFreshness(told, staleAfter, news.freshness, nowMs);
     // A recovery that is reported already covers the freshness too.
     drafts.push(...fresh.filter(({ event }) => event !== 'recovery' || !hasRecovered));
   }

@@ -139,6 +139,15 @@ export async function readStatus(query: Query, catalogue: Catalogue, nowMs: numb
   };
 }
 
+/** Reads the time of the last request or run, which changes only with the data (ISO 8601, UTC); null if there is none. */
+export async function readLastActivity(query: Query): Promise<string | null> {
+  const [row] = await query(
+    `SELECT strftime(max(time), '%Y-%m-%dT%H:%M:%S.%gZ') FROM (SELECT coalesce(ended_at, started_at) AS time FROM sync.runs
+     UNION ALL SELECT max(sent_at) FROM sync.requests)`,
+  );
+  return (row?.[0] ?? null) as string | null;
+}
+
 async function readBackfill(query: Query, catalogue: Catalogue, nowMs: number): Promise<WarehouseStatus['backfill']> {
   const brands = await readBrandRows(query, catalogue);
   const to = addDays(dayOf(nowMs), -RECENT_TOTALS_DAYS);

@@ -15,7 +15,7 @@ import { FONT, pageTheme, themeRules } from './theme.ts';
 export interface Health {
   readonly workspace: string;
   /** Time of the last data change, ISO 8601. `stale` is true if the warehouse is newer than the replica. */
-  readonly asOf: string;
+  readonly asOf: string | null;
   readonly stale: boolean;
   readonly status: WarehouseStatus;
 }
@@ -212,7 +212,7 @@ function healthOf({ id }: BrandReport, { workspace, asOf, stale, status }: Healt
   const gapDays = resources.reduce((sum, resource) => sum + resource.gapDays, 0);
   const rows: [string, string][] = [
     ['Workspace', workspace],
-    ['Data as of', `${shownTime(asOf)}${stale ? ', a sync is running' : ''}`],
+    ['Data as of', `${asOf === null ? 'no sync yet' : shownTime(asOf)}${stale ? ', a sync is running' : ''}`],
     ['Last sync', lastRun === null ? 'none' : `${lastRun.status}, started ${lastRun.startedAt}`],
     ['Verified through', verified?.verifiedThrough ?? 'never: run sightline verify'],
     ['Days that differ from upstream', String(verified?.differingDays ?? 0)],

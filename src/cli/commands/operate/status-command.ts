@@ -6,7 +6,7 @@ import type { WorkspaceStatus } from '../../../operations/status.ts';
 import type { Verdict } from '../../../operations/verdict.ts';
 import type { WarehouseStatus } from '../../../warehouse/ledger/warehouse-status.ts';
 import type { WorkspaceFlags } from '../../context.ts';
-import { count, duration, plural, printData, printJson, size } from '../../output/output.ts';
+import { count, duration, plural, printData, printJson, reportError, size } from '../../output/output.ts';
 import { runningText } from '../../output/running-text.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
@@ -18,7 +18,7 @@ const MARKS = { good: '✓', busy: '…', attention: '!', problem: '✗' } as co
 /** Items of a list that are shown. The JSON has all of them. */
 const SHOWN_MAX = 5;
 
-/** Exit codes of `status --check`, for monitoring. */
+/** Exit codes of `status --check`, for monitoring. A workspace that was never synced has `attention`. */
 const EXIT_OF = { good: EXIT.done, busy: EXIT.done, attention: EXIT.partial, problem: EXIT.failed } as const;
 
 export const status = defineCommand({
@@ -36,14 +36,22 @@ export const status = defineCommand({
     const { config, flags, json } = begin(unread);
     if (all) return statusOfAll(flags, json, check);
     const operation = await import('../../../operations/status.ts');
-    const one = await operation.readWorkspaceStatus(await config(), systemClock);
+    const read = operation.readWorkspaceStatus(await config(), systemClock);
+    const one = await read.catch((thrown: unknown) => {
+      if (check && thrown instanceof SightlineError && thrown.code === 'no_data') return thrown;
+      throw thrown;
+    });
+    if (one instanceof SightlineError) {
+      reportError(one, json);
+      return EXIT.partial;
+    }
     if (json) printJson('status', one);
     else printData(describe(one, operation));
     return check ? EXIT_OF[one.verdict.level] : EXIT.done;
   },
 });
 
-// Continues after an unreadable workspace. A workspace that was never synced does not affect the exit code.
+// Continues after an unreadable workspace. A workspace that was never synced affects the exit code only with `check`.
 async function statusOfAll(flags: WorkspaceFlags, json: boolean, check: boolean): Promise<number> {
   const { readAllConfigs } = await import('../../context.ts');
   const operation = await import('../../../operations/status.ts');

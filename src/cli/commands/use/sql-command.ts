@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import type { MidwayState } from '../../../operations/query.ts';
 import { MEMORY_MB_MIN } from '../../../warehouse/sql/guarded-protocol.ts';
 import { applyUserUmask, plural, printData, say } from '../../output/output.ts';
@@ -114,8 +115,7 @@ export const sql = defineCommand({
 // Without a running sync the data are as current as the last one.
 function sayRunning(midway: MidwayState | null): void {
   if (midway === null) return;
-  const asOf = new Date(midway.asOf).toISOString().slice(0, 19).replace('T', ' ');
-  say(`Data as of ${asOf} UTC; a sync is running: ${runningText(midway.running)}.`);
+  say(`Data as of ${shownTime(midway.asOf)}; a sync is running: ${runningText(midway.running)}.`);
 }
 
 async function sayWritten(output: string, rows: number): Promise<void> {

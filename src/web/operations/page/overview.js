@@ -247,6 +247,6 @@ export function empty({ copyState, progress }) {
       ? 'The replica is damaged and cannot be shown.'
       : progress === null
         ? 'No data yet.'
-        : 'No data yet. Data appear when the first sync ends.';
+        : 'No data yet. Data appear when the first sync has read all lists.';
   return h('p', { class: 'quiet' }, text);
 }
