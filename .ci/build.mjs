@@ -1,6 +1,6 @@
 // Compiles the sources into dist/ and copies the files that the compiler leaves out, such as pages and marts. Of the type
-// declarations it keeps those that the exports of the package need. Without the development dependencies the compiler is fetched
-// for this run alone and types are not checked.
+// declarations it keeps those that the exports of the package need, with their comments. Without the development dependencies the
+// compiler is fetched for this run alone and types are not checked.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,14 +9,18 @@ import { fileURLToPath } from 'node:url';
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const { devDependencies, exports: entries } = JSON.parse(readFileSync('package.json', 'utf8'));
 rmSync('dist', { recursive: true, force: true });
-if (existsSync('node_modules/typescript')) run('node', ['node_modules/typescript/bin/tsc']);
-else {
-  const compiler = `typescript@${devDependencies.typescript}`;
+const compiler = `typescript@${devDependencies.typescript}`;
+const isInstalled = existsSync('node_modules/typescript');
+const fetched = ['npm', 'exec', '--yes', `--package=${compiler}`, '--', 'tsc', '--noCheck', '--types', ''];
+const compile = isInstalled ? ['node', 'node_modules/typescript/bin/tsc'] : fetched;
+if (!isInstalled) {
   process.stderr.write(
     `The development dependencies are not installed: ${compiler} is fetched, and types are not checked.\n`,
   );
-  run('npm', ['exec', '--yes', `--package=${compiler}`, '--', 'tsc', '--noCheck', '--types', '']);
 }
+// One run cannot keep the comments of declarations and remove those of the code.
+run(...compile, '--emitDeclarationOnly');
+run(...compile, '--noCheck', '--declaration', 'false', '--removeComments');
 cpSync('src', 'dist/src', { recursive: true, filter: (path) => !/\.ts$|tsconfig\.json$/.test(path) });
 chmodSync('dist/src/cli/main.js', 0o755);
 const declarations = new Set();
@@ -35,7 +39,7 @@ function follow(file) {
   }
 }
 
-function run(command, args) {
+function run(command, ...args) {
   const { status, error } = spawnSync(command, args, { stdio: 'inherit' });
   if (error !== undefined) throw error;
   if (status !== 0) process.exit(status ?? 1);

@@ -34,7 +34,7 @@ const production = Object.entries(
   .map(([path]) => path);
 
 /** Maximum size of the tarball; type declarations are 60 kB of it. */
-const TARBALL_BYTES_MAX = 900_000;
+const TARBALL_BYTES_MAX = 850_000;
 
 /** Licences that permit use by anyone. */
 const LICENSES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD'];
@@ -93,7 +93,9 @@ describe('the npm tarball', () => {
     );
     expect(packed.filter((path) => path.endsWith('.ts')).sort()).toEqual(declarationsOfExports());
     expect(bytes).toBeLessThan(TARBALL_BYTES_MAX);
-    expect(readFileSync(join(installed, 'dist/src/cli/main.js'), 'utf8')).not.toContain('sourceMappingURL');
+    // Comments are in the declarations.
+    expect(readFileSync(join(installed, 'dist/src/cli/main.js'), 'utf8')).not.toMatch(/^\s*(\/\*\*|\/\/)/m);
+    expect(readFileSync(join(installed, 'dist/src/operations/sightline.d.ts'), 'utf8')).toContain('@example');
     for (const page of packed.filter((path) => path.endsWith('.md'))) {
       const text = readFileSync(join(installed, page), 'utf8');
       for (const [, link = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {

@@ -83,6 +83,13 @@ export function schemaFile(name: JsonName): string {
  */
 export function jsonSchemaOf(name: JsonName, { isStrict = false } = {}): Record<string, unknown> {
   const { about, shape } = jsonOutputs[name];
-  const { $schema, ...schema } = z.toJSONSchema(shape, { io: isStrict ? 'output' : 'input' });
+  const { $schema, ...schema } = z.toJSONSchema(shape, {
+    io: isStrict ? 'output' : 'input',
+    // Every integer would have the bounds of a double.
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
   return { $schema, title: `sightline ${name}`, description: `Printed with --json by ${about}`, ...schema };
 }
