@@ -30,8 +30,9 @@ export function chooseNamed<T extends Named>(noun: string, given: string, known:
     ({ id }) => id.toLowerCase() === text,
     ({ name }) => name === given,
     ({ name }) => name?.toLowerCase() === text,
-    ({ id }) => text.length >= PREFIX_CHARACTERS_MIN && id.toLowerCase().startsWith(text),
-    ({ name }) => text !== '' && name?.toLowerCase().startsWith(text) === true,
+    ({ id, name }) =>
+      (text.length >= PREFIX_CHARACTERS_MIN && id.toLowerCase().startsWith(text)) ||
+      (text !== '' && name?.toLowerCase().startsWith(text) === true),
   ];
   for (const isMatch of matches) {
     const found = known.filter(isMatch);

@@ -25,6 +25,15 @@ describe('choosing by name', () => {
     expect(() => chooseNamed('brand', 'x', [])).toThrow('unknown brand "x"; allowed: none');
   });
 
+  test('rejects the beginning of an id and of the name of another item', () => {
+    const known = [...brands, { id: '99999999-0000-4000-8000-000000000005', name: '7777 Up' }];
+    expect(() => chooseNamed('brand', '7777', known)).toThrow(
+      'brand "7777" is ambiguous; it matches Orbit (77777777), 7777 Up (99999999)',
+    );
+    expect(chooseNamed('brand', '77777', known).name).toBe('Orbit');
+    expect(chooseNamed('brand', '7777 u', known).name).toBe('7777 Up');
+  });
+
   test('names at most 8 items and counts the others', () => {
     const many = Array.from({ length: 20 }, (_, index) => ({ id: `${index}`, name: `brand-${index}` }));
     expect(() => chooseNamed('brand', 'other', many)).toThrow('and 12 more');
