@@ -58,7 +58,7 @@ function jobsTable(): string {
     catchUp ? about : `${about} Missed runs are not caught up.`,
     steps.map(stepText).join('; '),
   ]);
-  return markdownTable(['job', 'cron (UTC)', 'what it does', 'steps'], rows);
+  return markdownTable(['job', 'cron (UTC)', 'effect', 'steps'], rows);
 }
 
 function stepText(step: Step): string {

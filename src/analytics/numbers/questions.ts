@@ -22,7 +22,7 @@ WHERE r._deleted_at IS NULL
 GROUP BY ALL ORDER BY brand, week, engine`,
   },
   {
-    title: 'Who has which share of voice (last 30 days)?',
+    title: 'What share of voice does each brand and competitor have (last 30 days)?',
     sql: `WITH since AS (SELECT date_trunc('day', max(created_at) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - INTERVAL 29 DAY AS start
   FROM responses),
 mentions AS (

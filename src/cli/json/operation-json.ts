@@ -203,7 +203,7 @@ const stepResult = z.union([
 export const jobsRun = z.object({
   ...jobRun.shape,
   steps: z.array(
-    z.object({ ...stepRun.shape, result: stepResult.nullable().describe('what `--json` of the command prints') }),
+    z.object({ ...stepRun.shape, result: stepResult.nullable().describe('output of the command with `--json`') }),
   ),
 });
 

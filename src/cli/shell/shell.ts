@@ -17,7 +17,7 @@ const PROMPT = 'sightline> ';
 const CONTINUED = '      ...> ';
 
 const HELP = `A statement ends with a semicolon. The Tab key completes names of tables and columns.
-  .tables [TEXT]     list tables and views, or those whose name contains TEXT
+  .tables [TEXT]     list tables and views, or those with TEXT in their name
   .describe TABLE    describe the columns of a table
   .format FORMAT     set the output format: ${FORMATS.join(', ')}
   .refresh           open the newest replica

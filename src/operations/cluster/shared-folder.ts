@@ -47,7 +47,7 @@ export function rejectLocalWarehouses(
   if (first === undefined) return null;
   const message =
     `remote of ${namesOf(local)} is "local" (${first.folder}), and runner is "${settings.kind}", ` +
-    'whose workers on other machines would each build another warehouse; ' +
+    'so each machine with a worker would build its own warehouse; ' +
     'allowed: remote with "kind": "s3", or runner with "sharedFolder": true if all workers use one data folder of one machine';
   return new SightlineError('config_invalid', message);
 }

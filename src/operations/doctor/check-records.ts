@@ -78,7 +78,9 @@ export async function checkWebhooks({ context }: CheckContext): Promise<Finding[
   const { waiting } = await readTold(config.folder, clock.now());
   if (waiting.length > 0) {
     const message = `${counted(waiting.length, 'message')} could not be delivered yet`;
-    return [{ status: 'warning', message, advice: 'Run `sightline notify --test` to see what the receivers answer.' }];
+    return [
+      { status: 'warning', message, advice: 'Run `sightline notify --test` to see the responses of the receivers.' },
+    ];
   }
   return [{ status: 'ok', message: `${counted(targets.length, 'webhook')} configured; no message waits for delivery` }];
 }

@@ -11,7 +11,7 @@ export interface DiagnosisOptions {
   /** The user's current directory. */
   readonly folder: string;
   readonly isOffline: boolean;
-  /** Whether to repair what is safe to repair. */
+  /** Whether to make the repairs that are safe. */
   readonly fix: boolean;
   readonly signal: AbortSignal;
   /** Loads the settings of the job runner. Throws `config_invalid`. */

@@ -10,7 +10,7 @@ export function describeData(catalogue: Catalogue, tools: ToolSet): string {
     '## Tools',
     ...[...tools.values()].flatMap((tool) => describeTool(catalogue, tool)),
     '## Tables',
-    'Fields of the API are columns in snake_case. A row with `_deleted_at` is no longer listed by the API.',
+    'Fields of the API are columns in snake_case. The API no longer lists a row with `_deleted_at`.',
     ...[...catalogue.tables, ...catalogue.histories].flatMap(({ name, about, columns, key }) => [
       `### ${name}`,
       `${about} Key: ${key.join(', ') || 'none'}.`,

@@ -169,7 +169,7 @@ function adviceOn({ code, hint }: SightlineError, catalogue: Catalogue, tool: To
     case 'not_found': {
       const sources = tool.inPath.map((name) => `${name} from ${listerOf(catalogue, tool.resource, name).tool}`);
       const own = hint === errorTable.not_found.hint ? '' : `${hint} `;
-      return sources.length === 0 ? 'There is no such resource.' : `${own}Take ${sources.join(', ')}.`;
+      return sources.length === 0 ? 'Unknown resource.' : `${own}Take ${sources.join(', ')}.`;
     }
     case 'overloaded':
       return 'Try again in a few seconds.';

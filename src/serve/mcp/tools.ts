@@ -80,7 +80,7 @@ function outputSchema(catalogue: Catalogue, resource: Resource): JsonSchema {
   const object = forms.find((form) => form['type'] === 'object') ?? body;
   const omitted = {
     type: 'string',
-    description: 'Present only if the result was too long: what is omitted, and how to get it.',
+    description: 'Present only if the result was too long: the omitted part, and how to get it.',
   };
   const properties = { ...(object['properties'] as object | undefined), [OMITTED]: omitted };
   return { ...object, type: 'object', properties };

@@ -13,7 +13,7 @@ const WIDTH = 15;
 export const doctor = defineCommand({
   options: {
     ...workspaceOptions,
-    fix: flag('repair what is safe to repair: leftovers, permissions, the replica'),
+    fix: flag('make the repairs that are safe: leftovers, permissions, the replica'),
     offline: flag('send no requests to upstream or remote storage'),
     all: flag('check every configured workspace; without --json only problems are printed'),
   },

@@ -41,7 +41,9 @@ const status = defineCommand({
       return EXIT.done;
     }
     if (state === null) {
-      say('There is no queue: jobs run in the process of `sightline worker` or `sightline serve`. Set "runner" in');
+      say(
+        'No queue is configured: jobs run in the process of `sightline worker` or `sightline serve`. Set "runner" in',
+      );
       say('sightline.config.json to use a queue; this command then shows its workers, tasks and leases.');
     } else describeQueue(state, limit);
     describeBudgets(budgets, limit);

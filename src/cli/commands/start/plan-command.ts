@@ -18,7 +18,7 @@ export const plan = defineCommand({
     offline: flag("send no requests: plan from the stored data and upstream's last counts"),
   },
   examples: [
-    ['sightline plan', 'show what the next sync would request'],
+    ['sightline plan', 'show the requests of the next sync'],
     ['sightline plan --full --offline', 'estimate a complete sync without sending requests'],
   ],
   run: async ({ only, brand, from, to, full, offline, ...unread }, begin) => {
