@@ -4,7 +4,7 @@ import { declaredJobs } from '../../jobs/all.ts';
 import { declarations } from '../../schemas/catalogue.ts';
 import { errorTable } from '../../src/base/errors.ts';
 import { OPTIONAL_PACKAGES } from '../../src/base/optional-packages.ts';
-import { type JsonName, jsonOutputs, jsonSchemaOf, schemaFile } from '../../src/cli/json/json-outputs.ts';
+import { type JsonName, jsonOutputs, jsonSchemaOf, printedBy, schemaFile } from '../../src/cli/json/json-outputs.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { describeTables, toMarkdown } from '../../src/operations/dictionary.ts';
@@ -88,7 +88,7 @@ function jsonSchemas(): [string, string][] {
 }
 
 function outputsTable(): string {
-  const rows = jsonNames.map((name) => [jsonOutputs[name].about, `[${schemaFile(name)}](${schemaFile(name)})`]);
+  const rows = jsonNames.map((name) => [printedBy(name), `[${schemaFile(name)}](${schemaFile(name)})`]);
   return markdownTable(['printed by', 'schema'], rows);
 }
 

@@ -7,8 +7,8 @@ import * as sync from './sync-json.ts';
 
 /** Declaration of the output of a command with `--json`. */
 interface JsonOutput {
-  /** Command line that prints it. */
-  readonly about: string;
+  /** Command line that prints it, as a sentence; default: the name. */
+  readonly about?: string;
   readonly shape: z.ZodType;
 }
 
@@ -18,46 +18,46 @@ interface JsonOutput {
  */
 export const jsonOutputs = {
   error: { about: 'Every command that fails; the exit code is in docs/operator/errors.md.', shape: error },
-  sync: { about: '`sync`.', shape: sync.sync },
+  sync: { shape: sync.sync },
   'sync --all': { about: '`sync --all`: one line for each workspace.', shape: sync.syncOfWorkspace },
-  plan: { about: '`plan`.', shape: sync.plan },
-  verify: { about: '`verify`.', shape: sync.verify },
-  status: { about: '`status`.', shape: operation.status },
+  plan: { shape: sync.plan },
+  verify: { shape: sync.verify },
+  status: { shape: operation.status },
   'status --all': { about: '`status --all`: one line for each workspace.', shape: operation.statusOfWorkspace },
-  runs: { about: '`runs`.', shape: sync.runs },
+  runs: { shape: sync.runs },
   'runs id': { about: '`runs` with the ID of a run.', shape: sync.run },
-  'state list': { about: '`state list`.', shape: sync.stateList },
-  'state export': { about: '`state export`.', shape: sync.stateExport },
-  'state import': { about: '`state import`.', shape: sync.stateCounts },
-  'state reset': { about: '`state reset`.', shape: sync.stateReset },
-  replay: { about: '`replay`.', shape: sync.replay },
+  'state list': { shape: sync.stateList },
+  'state export': { shape: sync.stateExport },
+  'state import': { shape: sync.stateCounts },
+  'state reset': { shape: sync.stateReset },
+  replay: { shape: sync.replay },
   export: { about: '`export`, which writes a snapshot.', shape: files.snapshot },
   'export --output': { about: '`export --output FOLDER`, which writes plain files.', shape: files.plainFiles },
   sql: { about: '`sql`: an array with an object for each row.', shape: files.rows },
-  connect: { about: '`connect`.', shape: files.connect },
-  describe: { about: '`describe`.', shape: files.allTables },
+  connect: { shape: files.connect },
+  describe: { shape: files.allTables },
   'describe table': { about: '`describe` with a table.', shape: files.table },
-  report: { about: '`report`.', shape: files.report },
+  report: { shape: files.report },
   serve: { about: '`serve`, once it listens.', shape: server.serve },
   'serve --role api': { about: '`serve --role api`, once it listens.', shape: server.serveApi },
   'jobs list': { about: '`jobs` and `jobs list`.', shape: operation.jobsList },
-  'jobs next': { about: '`jobs next`.', shape: operation.jobsNext },
-  'jobs run': { about: '`jobs run`.', shape: operation.jobsRun },
+  'jobs next': { shape: operation.jobsNext },
+  'jobs run': { shape: operation.jobsRun },
   worker: { about: '`worker`, when it ends.', shape: server.worker },
-  'cluster status': { about: '`cluster status`.', shape: server.clusterStatus },
-  'cluster enqueue': { about: '`cluster enqueue`.', shape: server.clusterEnqueue },
+  'cluster status': { shape: server.clusterStatus },
+  'cluster enqueue': { shape: server.clusterEnqueue },
   doctor: { about: '`doctor`; with `--all` one line for each workspace.', shape: operation.doctor },
-  backup: { about: '`backup`.', shape: files.backup },
-  notify: { about: '`notify`.', shape: operation.notify },
-  'notify --test': { about: '`notify --test`.', shape: operation.notifyTest },
-  restore: { about: '`restore`.', shape: files.restore },
-  'keys create': { about: '`keys create`.', shape: server.newKey },
-  'keys list': { about: '`keys list`.', shape: server.keys },
-  'keys revoke': { about: '`keys revoke`.', shape: server.key },
-  init: { about: '`init`.', shape: server.init },
-  completion: { about: '`completion`.', shape: server.completion },
+  backup: { shape: files.backup },
+  notify: { shape: operation.notify },
+  'notify --test': { shape: operation.notifyTest },
+  restore: { shape: files.restore },
+  'keys create': { shape: server.newKey },
+  'keys list': { shape: server.keys },
+  'keys revoke': { shape: server.key },
+  init: { shape: server.init },
+  completion: { shape: server.completion },
   sandbox: { about: '`sandbox`, once it listens.', shape: server.sandbox },
-  demo: { about: '`demo`.', shape: files.demo },
+  demo: { shape: files.demo },
 } as const satisfies Record<string, JsonOutput>;
 
 /** Name of a JSON output. */
@@ -72,6 +72,12 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
+/** The command line that prints an output, as a sentence in Markdown. */
+export function printedBy(name: JsonName): string {
+  const { about = `\`${name}\`.` }: JsonOutput = jsonOutputs[name];
+  return about;
+}
+
 /** File name of the JSON Schema of an output in docs/json, such as `sync-all.schema.json`. */
 export function schemaFile(name: JsonName): string {
   return `${name.replaceAll(/[^a-z]+/g, '-')}.schema.json`;
@@ -82,7 +88,7 @@ export function schemaFile(name: JsonName): string {
  * `isStrict` it does not, which tests use to find members that are not declared.
  */
 export function jsonSchemaOf(name: JsonName, { isStrict = false } = {}): Record<string, unknown> {
-  const { about, shape } = jsonOutputs[name];
+  const { shape } = jsonOutputs[name];
   const { $schema, ...schema } = z.toJSONSchema(shape, {
     io: isStrict ? 'output' : 'input',
     // Every integer would have the bounds of a double.
@@ -91,5 +97,5 @@ export function jsonSchemaOf(name: JsonName, { isStrict = false } = {}): Record<
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
-  return { $schema, title: `sightline ${name}`, description: `Printed with --json by ${about}`, ...schema };
+  return { $schema, title: `sightline ${name}`, description: `Printed with --json by ${printedBy(name)}`, ...schema };
 }
