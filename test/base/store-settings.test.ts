@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import { isReadableOnTheWay } from '../../src/base/config/budget-settings.ts';
+import { loadConfig, loadRunnerSettings, ownSettings } from '../../src/base/config/config.ts';
+import { BASE_URL, load, refusal } from './configured.ts';
+
+describe('settings of stores and databases', () => {
+  test('of a workspace override the publish target of the file', async () => {
+    expect((await load({})).config.publish).toEqual({ kind: 'folder' });
+    const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
+    const file = {
+      publish: { kind: 's3', bucket: 'lake', prefix: 'bi/geo', encryption: 'aws:kms', kmsKeyId: 'key/1' },
+      workspaces: {
+        acme: workspace,
+        other: { ...workspace, publish: { kind: 'folder' } },
+        third: { ...workspace, publish: { kind: 's3', bucket: 'lake', endpoint: 'http://127.0.0.1:9/', region: 'eu' } },
+      },
+    };
+    const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.publish;
+    const none = { prefix: '', region: null, endpoint: null, pathStyle: false, encryption: null, kmsKeyId: null };
+    expect(await of('acme')).toEqual({ ...none, ...file.publish });
+    expect(await of('other')).toEqual({ kind: 'folder' });
+    const own = { kind: 's3', bucket: 'lake', endpoint: 'http://127.0.0.1:9', pathStyle: true, region: 'eu' };
+    expect(await of('third')).toEqual({ ...none, ...own });
+  });
+
+  test('publish Iceberg tables to a folder relative to the configuration file, or to a bucket', async () => {
+    const of = async (publish: object) => (await load({ file: { publish } })).config.publish;
+    const inFolder = await of({ kind: 'iceberg', path: 'lake' });
+    expect(inFolder).toEqual({
+      kind: 'iceberg',
+      place: { kind: 'folder', path: expect.stringMatching(/^\/.+\/lake$/) },
+    });
+    const inBucket = await of({ kind: 'iceberg', bucket: 'lake', prefix: 'bi' });
+    expect(inBucket).toMatchObject({ kind: 'iceberg', place: { kind: 's3', bucket: 'lake', prefix: 'bi' } });
+  });
+
+  test.each([
+    [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder or s3 or iceberg/],
+    [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder or s3 or iceberg/],
+    [{ kind: 'folder', bucket: 'lake' }, /publish\.bucket is set, but publish\.kind is "folder"/],
+    [{ kind: 'folder', path: 'lake' }, /publish\.path is set, but publish\.kind is "folder".*"iceberg"/],
+    [{ kind: 'iceberg' }, /publish\.bucket is not set; allowed: the name of a bucket/],
+    [
+      { kind: 'iceberg', path: 'lake', bucket: 'lake' },
+      /publish\.bucket cannot be combined with publish\.path; allowed: one of/,
+    ],
+    [
+      { kind: 's3', path: 'lake' },
+      /publish\.path is set, but publish\.kind is "s3", which uses publish\.prefix; allowed: a folder/,
+    ],
+    [{ kind: 's3' }, /publish\.bucket is not set; allowed: the name of a bucket/],
+    [{ kind: 's3', bucket: 'Lake!' }, /publish\.bucket is "Lake!"; allowed/],
+    [{ kind: 's3', bucket: 'lake', prefix: '/a' }, /publish\.prefix is "\/a"; allowed/],
+    [{ kind: 's3', bucket: 'lake', prefix: 'a/../b' }, /publish\.prefix is "a\/\.\.\/b"; allowed/],
+    [{ kind: 's3', bucket: 'lake', prefix: 'a/' }, /publish\.prefix is "a\/"; allowed/],
+    [{ kind: 's3', bucket: 'lake', region: 'eu west' }, /publish\.region is "eu west"; allowed/],
+    [{ kind: 's3', bucket: 'lake', pathStyle: 'yes' }, /publish\.pathStyle is "yes"; allowed: true or false/],
+    [{ kind: 's3', bucket: 'lake', encryption: 'none' }, /publish\.encryption is "none"; allowed: AES256 or aws:kms/],
+    [{ kind: 's3', bucket: 'lake', kmsKeyId: 'k' }, /publish\.kmsKeyId is set without "encryption": "aws:kms"/],
+    [
+      { kind: 's3', bucket: 'lake', endpoint: 'http://store.example' },
+      /publish\.endpoint is not the URL of an object store.*https/,
+    ],
+    [
+      { kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' },
+      /publish\.endpoint contains a user name/,
+    ],
+    [
+      { kind: 's3', bucket: 'lake', secretAccessKey: 'hidden' },
+      /publish has an unknown setting "secretAccessKey"; allowed: kind/,
+    ],
+    ['s3://me:hidden@lake', /publish is not valid \(value not shown\); allowed: an object with the members kind/],
+  ])('reject %o as a publish target without showing secrets', async (publish, message) => {
+    const said = await refusal({ file: { publish } });
+    expect(said).toMatch(message);
+    expect(said).not.toContain('hidden');
+  });
+
+  test('of a workspace override the remote warehouse of the file', async () => {
+    expect((await load({})).config.remote).toEqual({ kind: 'local' });
+    const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
+    const file = {
+      remote: { kind: 's3', bucket: 'lake', prefix: 'homes' },
+      workspaces: { acme: workspace, here: { ...workspace, remote: { kind: 'local' } } },
+    };
+    const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.remote;
+    const none = { region: null, endpoint: null, pathStyle: false, encryption: null, kmsKeyId: null };
+    expect([await of('acme'), await of('here')]).toEqual([{ ...none, ...file.remote }, { kind: 'local' }]);
+  });
+
+  test.each([
+    [{ kind: 'folder' }, /remote\.kind is "folder"; allowed: local or s3/],
+    [{ kind: 'local', bucket: 'lake' }, /remote\.bucket is set, but remote\.kind is "local"/],
+    [{ kind: 's3' }, /remote\.bucket is not set; allowed: the name of a bucket/],
+    [{ kind: 's3', bucket: 'lake', path: '/x' }, /remote has an unknown setting "path"; allowed: /],
+    [
+      { kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' },
+      /remote\.endpoint contains a user name/,
+    ],
+    ['s3://me:hidden@lake', /remote is not valid \(value not shown\); allowed: an object with the members/],
+  ])('reject %o as a remote warehouse without showing secrets', async (remote, message) => {
+    const said = await refusal({ file: { remote } });
+    expect(said).toMatch(message);
+    expect(said).not.toContain('hidden');
+  });
+
+  test('are accepted under the earlier name "home", with a notice', async () => {
+    const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
+    const bucket = { kind: 's3', bucket: 'lake' };
+    const file = { home: bucket, workspaces: { acme: { ...workspace, home: { kind: 'local' } } } };
+    const { config } = await load({ file, flags: { workspace: 'acme' } });
+    expect(config.remote).toEqual({ kind: 'local' });
+    expect(config.notices).toEqual([
+      expect.stringMatching(/: the setting home is now remote; rename it/),
+      expect.stringMatching(/: the setting workspaces\.acme\.home is now workspaces\.acme\.remote; rename it/),
+    ]);
+    expect((await load({ file: { remote: bucket } })).config.notices).toEqual([]);
+    expect(await refusal({ file: { home: bucket, remote: bucket } })).toMatch(
+      /: home and remote are both set; allowed: remote$/,
+    );
+    expect(await refusal({ file: { home: { kind: 'folder' } } })).toMatch(
+      /remote\.kind is "folder"; allowed: local or s3/,
+    );
+  });
+
+  test('of the budget come from the file and its variable, and errors never show the URL', async () => {
+    expect((await load({})).config.budget()).toEqual({ kind: 'file' });
+    const urlVariable = 'BUDGET_URL';
+    const url = 'postgres://agency:se%2Fcret@db.example:5432/budgets';
+    const workspaces = { acme: { baseUrl: BASE_URL, apiKeyVariable: 'KEY_A', budget: { kind: 'file' } } };
+    const file = { budget: { kind: 'postgres', urlVariable }, workspaces };
+    const environment = { SIGHTLINE_BASE_URL: BASE_URL, BUDGET_URL: url };
+    const { config, folder } = await load({ file, environment });
+    expect(config.budget()).toEqual({ kind: 'postgres', url, urlVariable });
+    expect(JSON.stringify(config)).not.toContain('cret');
+    expect(loadConfig({ flags: { workspace: 'acme' }, environment, folder }).budget()).toEqual({ kind: 'file' });
+    expect(ownSettings({ environment, folder })).toMatchObject(environment);
+    for (const wrong of ['', 'db.example', 'https://agency:se%2Fcret@db.example', 'postgres://a:%cret@db.example/b']) {
+      const { config: given } = await load({ file, environment: { ...environment, BUDGET_URL: wrong } });
+      expect(() => given.budget()).toThrow(
+        /^BUDGET_URL is not (set|the URL of a PostgreSQL database); allowed: the URL of a PostgreSQL database, such as/,
+      );
+      expect(() => given.budget()).not.toThrow(/cret/);
+    }
+  });
+
+  test('of the runner come from the file and its variable, and errors never show the URL', async () => {
+    expect(loadRunnerSettings({ environment: {}, folder: (await load({})).folder })).toEqual({ kind: 'process' });
+    const urlVariable = 'QUEUE_URL';
+    for (const [kind, url, wrong] of [
+      ['postgres', 'postgres://agency:se%2Fcret@db.example/queue', 'redis://agency:cret@db.example'],
+      ['redis', 'rediss://agency:secret@db.example:6380', 'postgres://agency:cret@db.example/queue'],
+    ] as const) {
+      const { folder } = await load({ file: { runner: { kind, urlVariable } } });
+      const environment = { QUEUE_URL: url };
+      expect(loadRunnerSettings({ environment, folder })).toEqual({ kind, url, urlVariable, sharedFolder: false });
+      expect(ownSettings({ environment, folder })).toMatchObject(environment);
+      const read = (given: Record<string, string>) => () => loadRunnerSettings({ environment: given, folder });
+      expect(read({})).toThrow('QUEUE_URL is not set; allowed: the URL of a ');
+      expect(read({ QUEUE_URL: wrong })).toThrow('QUEUE_URL is not the URL of a ');
+      expect(read({ QUEUE_URL: wrong })).not.toThrow(/cret/);
+    }
+  });
+
+  test.each([
+    [{ kind: 'queue' }, 'runner.kind is "queue"; allowed: process, postgres or redis'],
+    [
+      { kind: 'redis', urlVariable: 'QUEUE_URL', sharedFolder: 'yes' },
+      'runner.sharedFolder is "yes"; allowed: true if all workers use one data folder of one machine',
+    ],
+    [{ kind: 'redis' }, 'runner.urlVariable is not set; allowed: the name of the environment variable with the URL'],
+    ['redis://a:secret@b', 'runner is not valid (value not shown); allowed: an object with "kind"'],
+  ])('of the runner reject %j', async (runner, message) => {
+    expect(await refusal({ file: { runner } })).toContain(message);
+  });
+
+  test('isReadableOnTheWay is true for unencrypted connections to other machines', () => {
+    const readable = (address: string): boolean => isReadableOnTheWay(`postgres://a:b@${address}`);
+    for (const open of ['db.example/b', '10.0.0.5/b?sslmode=prefer', 'db.example/b?ssl=false']) {
+      expect(readable(open)).toBe(true);
+    }
+    for (const closed of [
+      '127.0.0.1:5432/b',
+      'localhost/b',
+      '[::1]/b',
+      'db.example/b?sslmode=verify-full',
+      'db/b?ssl=true',
+    ]) {
+      expect(readable(closed)).toBe(false);
+    }
+  });
+
+  test.each([
+    ['postgres://a:secret@b/c', 'budget is not valid (value not shown); allowed: an object with "kind": "file"'],
+    [{ kind: 'redis' }, 'budget.kind is "redis"; allowed: file or postgres'],
+    [{}, 'budget.kind is not set; allowed: file or postgres'],
+    [{ kind: 'postgres' }, 'budget.urlVariable is not set; allowed: the name of the environment variable with the URL'],
+    [
+      { kind: 'postgres', urlVariable: 'postgres://a:secret@b/c' },
+      'budget.urlVariable is not valid (value not shown); allowed: the',
+    ],
+    [{ kind: 'file', urlVariable: 'A' }, 'budget has an unknown setting "urlVariable"; allowed: kind, urlVariable'],
+  ])('of the budget reject %j', async (budget, message) => {
+    expect(await refusal({ file: { budget } })).toContain(message);
+  });
+});
