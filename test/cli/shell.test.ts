@@ -6,7 +6,7 @@ import { runShell } from '../../src/cli/shell/shell.ts';
 import { createCompleter } from '../../src/cli/shell/shell-text.ts';
 import { ownerLimits } from '../../src/operations/query.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { openGuardedSql } from '../../src/warehouse/sql/guarded-sql.ts';
+import { type GuardedSql, openGuardedSql } from '../../src/warehouse/sql/guarded-sql.ts';
 import { isFinished } from '../../src/warehouse/sql/sql-text.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
@@ -28,10 +28,18 @@ async function openShell() {
   });
   const historyFile = join(folder, '.sql_history');
   const stop = new AbortController();
+  const statements: string[] = [];
   const start = (): Promise<void> =>
     runShell({
       open: async () => {
-        const sql = await openGuardedSql(path, { audience: 'owner', limits: ownerLimits() });
+        const guarded = await openGuardedSql(path, { audience: 'owner', limits: ownerLimits() });
+        const sql: GuardedSql = {
+          ...guarded,
+          query: (...given) => {
+            statements.push(given[0]);
+            return guarded.query(...given);
+          },
+        };
         return { sql, asOf: Date.UTC(2026, 10, 20), isBehind: false };
       },
       format: 'csv',
@@ -50,7 +58,7 @@ async function openShell() {
   onTestFinished(() => {
     input.end();
   });
-  return { start, input, seen, historyFile, stop };
+  return { start, input, seen, statements, historyFile, stop };
 }
 
 describe('the shell', () => {
@@ -111,12 +119,11 @@ describe('the shell', () => {
   });
 
   test('cancels the running statement on Ctrl-C, and continues', async () => {
-    const { start, input, seen } = await openShell();
+    const { start, input, seen, statements } = await openShell();
     const ended = start();
     await seen('sightline> ');
     input.write('select count(*) from range(100000000000) a, range(1000) b;\n');
-    // Input while the statement runs.
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await expect.poll(() => statements.join(), { timeout: 20_000 }).toContain('range(1000)');
     input.write('\u0003');
     await seen('sightline: INTERRUPT');
     input.write('select 7 as n;\n');

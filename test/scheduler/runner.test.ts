@@ -30,6 +30,10 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     const runner = await (await kind(context))();
     const begun: string[] = [];
     let [now, most] = [0, 0];
+    let fill = (): void => undefined;
+    const filled = new Promise<void>((resolve) => {
+      fill = resolve;
+    });
     expect(await runner.enqueue(tasksOf(12))).toBe(12);
     expect(await runner.enqueue([...tasksOf(12), { workspace: 'w1', job: 'hourly' }])).toBe(1);
     expect(await runner.state()).toMatchObject({ counts: { waiting: 13, active: 0 }, leases: [] });
@@ -37,7 +41,10 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
       begun.push(`${workspace} ${job}`);
       now += 1;
       most = Math.max(most, now);
-      await delay(20);
+      // The first tasks wait until the runner has had time to start one too many.
+      if (now === 3) fill();
+      await filled;
+      await runner.state();
       now -= 1;
       return settled;
     });
