@@ -117,7 +117,7 @@ export const errorTable = {
       'The object store of the `publish` setting rejected a request, did not respond, or lacks a feature that publishing needs.',
     hint: 'Run `sightline doctor` to test the object store, then `sightline export` again; the folder already has the snapshot.',
   },
-  home_failed: {
+  remote_failed: {
     exit: EXIT.failed,
     about:
       'The object store of the `remote` setting rejected a request, did not respond, or contains unexpected objects.',

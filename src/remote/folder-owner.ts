@@ -22,7 +22,7 @@ export function markPath(folder: string): string {
 
 /**
  * Reads the mark of a folder; null if the folder is not a copy.
- * @throws `home_failed` if the mark cannot be parsed, because the folder may be an old copy
+ * @throws `remote_failed` if the mark cannot be parsed, because the folder may be an old copy
  */
 export async function readMark(folder: string): Promise<FolderMark | null> {
   const path = markPath(folder);
@@ -41,7 +41,7 @@ export async function readMark(folder: string): Promise<FolderMark | null> {
   }
   const way = `remove the file if ${folder} has the newest data, or move ${folder} away to download the remote data`;
   throw new SightlineError(
-    'home_failed',
+    'remote_failed',
     `${path} is damaged, so the remote warehouse of this folder is unknown; ${way}`,
   );
 }
@@ -60,20 +60,23 @@ export function removeMark(folder: string): Promise<void> {
 
 /**
  * Checks that a folder that is to keep the data itself is not a copy of a remote warehouse.
- * @throws `home_failed` if it is a copy
+ * @throws `remote_failed` if it is a copy
  */
 export async function refuseCopy(folder: string): Promise<void> {
   const mark = await readMark(folder);
   if (mark === null) return;
   const way = `restore a backup of it, or remove ${markPath(folder)} to continue with the local data`;
-  throw new SightlineError('home_failed', `${folder} is a copy of ${mark.location}, which may have newer data; ${way}`);
+  throw new SightlineError(
+    'remote_failed',
+    `${folder} is a copy of ${mark.location}, which may have newer data; ${way}`,
+  );
 }
 
 /**
  * Decides what a check-out does with the warehouse file of a folder. `replace`: the file is missing or a copy of a
  * remote warehouse. `take in`: the file is the only data and the remote warehouse was never used, so the file becomes
  * its first state.
- * @throws `home_failed` if either would lose data: both have data of their own, or the remote warehouse was emptied
+ * @throws `remote_failed` if either would lose data: both have data of their own, or the remote warehouse was emptied
  */
 export async function judgeFolder(
   warehouse: string,
@@ -86,14 +89,14 @@ export async function judgeFolder(
   if (mark !== null && (mark.location !== location || base !== null || !mark.hasData)) return 'replace';
   if (mark !== null) {
     const ways = `remove ${markPath(folder)} to start with the copy, or ${warehouse} to start over`;
-    throw new SightlineError('home_failed', `${location} is empty, but this machine has a copy of it; ${ways}`);
+    throw new SightlineError('remote_failed', `${location} is empty, but this machine has a copy of it; ${ways}`);
   }
   if (base === null) return 'take in';
   const { size } = await stat(warehouse);
   if (size === base.bytes && (await hashFile(warehouse)) === base.sha256) return 'replace';
   const ways = `move ${folder} away, or replace the remote data with \`sightline restore FILE --force\``;
   throw new SightlineError(
-    'home_failed',
+    'remote_failed',
     `${warehouse} is not a copy of ${location}, which has data of its own; ${ways}`,
   );
 }

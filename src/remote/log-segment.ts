@@ -57,7 +57,7 @@ export function fromPiece(body: Buffer): Appended[] | null {
 
 /**
  * Appends the pieces of a journal to the files of a folder. Returns the segments with the number of applied pieces.
- * @throws `home_failed` if a piece is missing, leaves a gap, or contains a file that `mayBe` rejects
+ * @throws `remote_failed` if a piece is missing, leaves a gap, or contains a file that `mayBe` rejects
  */
 export async function applyJournal(
   store: ObjectStore,
@@ -117,5 +117,5 @@ async function openAt(folder: string, path: string): Promise<{ handle: FileHandl
 }
 
 function damaged({ location }: ObjectStore, key: string, why: string): SightlineError {
-  return new SightlineError('home_failed', `${location}${key} cannot be applied: ${why}`);
+  return new SightlineError('remote_failed', `${location}${key} cannot be applied: ${why}`);
 }

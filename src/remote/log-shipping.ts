@@ -177,7 +177,7 @@ async function shipOrLose(shipped: Shipped, followed: () => FollowedWarehouse | 
       return;
     } catch (thrown) {
       lease.lost.throwIfAborted();
-      const isStore = thrown instanceof SightlineError && thrown.code === 'home_failed';
+      const isStore = thrown instanceof SightlineError && thrown.code === 'remote_failed';
       if (!isStore || retries === RETRIES_MAX) throw thrown;
       await clock.sleep(RETRY_MS, lease.lost);
     }

@@ -115,7 +115,7 @@ export async function receiveKept(
 /**
  * Downloads an object to a temporary file, verifies it and renames it to `path`. Does nothing if `path` is already
  * equal.
- * @throws `home_failed` if the object is missing
+ * @throws `remote_failed` if the object is missing
  */
 export async function bring(store: ObjectStore, { key, bytes, sha256 }: StoredFile, path: string): Promise<void> {
   const here = await stat(path).catch(() => null);
@@ -124,7 +124,7 @@ export async function bring(store: ObjectStore, { key, bytes, sha256 }: StoredFi
   // Several processes of a machine may download the same file at the same time.
   const aside = `${path}.${randomUUID()}${RECEIVING}`;
   if (!(await store.receiveFile(key, { path: aside, bytes, sha256 }))) {
-    throw new SightlineError('home_failed', `${store.location}${key} is missing, although home.json names it`);
+    throw new SightlineError('remote_failed', `${store.location}${key} is missing, although home.json names it`);
   }
   await rename(aside, path);
 }

@@ -38,13 +38,13 @@ export interface Lease {
   readonly found: RemoteRecord;
   /**
    * Reads the current record of this epoch.
-   * @throws `lease_lost`, `home_failed`
+   * @throws `lease_lost`, `remote_failed`
    */
   read(): Promise<RemoteRecord>;
   /**
    * Changes the record if it still belongs to this epoch. If the response to a write is lost, `apply` runs again on the
    * record that it has already changed.
-   * @throws `lease_lost`, `home_failed`
+   * @throws `lease_lost`, `remote_failed`
    */
   change(apply: (record: RemoteRecord) => RemoteRecord): Promise<RemoteRecord>;
   /** Stops the renewals and releases the lease if it is still valid. */
@@ -72,7 +72,7 @@ export interface LeaseTiming {
 
 /**
  * Takes the lease on a remote warehouse.
- * @throws `warehouse_locked` with the holder and the expiry, `home_failed`, or the signal's reason
+ * @throws `warehouse_locked` with the holder and the expiry, `remote_failed`, or the signal's reason
  */
 export async function takeLease(parts: LeaseParts, holder: Holder, signal: AbortSignal): Promise<Lease> {
   const { store, clock, timing, told } = parts;
@@ -91,7 +91,7 @@ export async function takeLease(parts: LeaseParts, holder: Holder, signal: Abort
     const next = { ...record, epoch: Math.max(record.epoch, await told()) + 1, claim };
     if (next.epoch > EPOCH_MAX) {
       const message = `the epoch in ${store.location}${HOME} or latest.json is ${next.epoch - 1}; allowed: below ${EPOCH_MAX}; restore an earlier version of that object`;
-      throw new SightlineError('home_failed', message);
+      throw new SightlineError('remote_failed', message);
     }
     // Checked once, when the record is created: without conditional writes two workers could both get the lease.
     if (found === null) await checkConditions(store);
@@ -157,7 +157,7 @@ function keepLease(parts: LeaseParts, id: string, found: RemoteRecord, takenAt: 
       }
     }
     throw new SightlineError(
-      'home_failed',
+      'remote_failed',
       `${store.location}${HOME} was changed by others during each of ${CHANGES_MAX} attempts to write it`,
     );
   };

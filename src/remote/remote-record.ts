@@ -112,7 +112,7 @@ export function firstRecord(now: number): RemoteRecord {
 
 /**
  * Reads the record; null if there is none.
- * @throws `home_failed` if the object is not a valid record
+ * @throws `remote_failed` if the object is not a valid record
  */
 export async function readRemote(store: ObjectStore): Promise<ReadRemote | null> {
   const found = await store.read(HOME);
@@ -144,7 +144,7 @@ export function isFree(
 function toRecord(location: string, body: string): RemoteRecord {
   const refuse = (why: string): SightlineError => {
     const message = `${location} is not a record of this version of sightline and is not replaced: ${why}; restore an earlier version of that object`;
-    return new SightlineError('home_failed', message);
+    return new SightlineError('remote_failed', message);
   };
   let value: unknown;
   try {

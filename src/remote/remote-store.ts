@@ -116,7 +116,7 @@ async function receive({ open, layout, kept }: StoreRemoteParts, lease: Lease, s
   const { base, files, journal } = lease.found;
   const other = files.find(({ path }) => !isKept(kept, path));
   if (other !== undefined)
-    throw new SightlineError('home_failed', `${HOME} names ${other.path}, which is not a kept file`);
+    throw new SightlineError('remote_failed', `${HOME} names ${other.path}, which is not a kept file`);
   await clear(folder, basename(layout.warehouse), base === null);
   const store = await open(signal);
   try {
@@ -150,7 +150,7 @@ async function saved<T>(clock: Clock, lease: Lease, save: () => Promise<T>): Pro
       return await save();
     } catch (thrown) {
       lease.lost.throwIfAborted();
-      const isStore = thrown instanceof SightlineError && thrown.code === 'home_failed';
+      const isStore = thrown instanceof SightlineError && thrown.code === 'remote_failed';
       if (!isStore || attempt === SAVES_MAX) throw thrown;
       await clock.sleep(SAVE_PAUSE_MS * attempt, lease.lost);
     }

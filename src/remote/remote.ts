@@ -14,7 +14,7 @@ export interface Remote {
   /**
    * Takes the lease and makes the workspace's folder equal to the remote warehouse, up to the last page that was made
    * durable there.
-   * @throws `warehouse_locked` with the holder, `home_failed`, or the signal's reason
+   * @throws `warehouse_locked` with the holder, `remote_failed`, or the signal's reason
    * @example
    * const out = await remote.checkOut({ name: 'sync on host a', via: null }, signal);
    * // open the warehouse, work, close it
@@ -45,13 +45,13 @@ export interface CheckedOut {
   /**
    * Saves the folder as the newest state and returns its version; null if there is no warehouse. The warehouse must be
    * closed.
-   * @throws `lease_lost`, `home_failed`
+   * @throws `lease_lost`, `remote_failed`
    */
   checkIn(): Promise<string | null>;
   /**
    * Saves the kept files at once, except those in kept folders, so that a process that takes over without a check-in
    * finds them.
-   * @throws `lease_lost`, `home_failed`
+   * @throws `lease_lost`, `remote_failed`
    */
   keepFiles(): Promise<void>;
   /** Releases the lease. If there was no check-in, the next holder resumes after the last page in the journal. */

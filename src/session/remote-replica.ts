@@ -9,7 +9,7 @@ import { openRemote, type RemoteWorkspace } from './remote-stores.ts';
  * Downloads the replica of a remote warehouse if a newer version was checked in. Returns whether the replica changed. Does
  * nothing if the warehouse is local or this process has a session in it. With `isDamaged` it downloads even the same version.
  *
- * @throws `home_failed`
+ * @throws `remote_failed`
  */
 export async function refreshReplica(
   workspace: RemoteWorkspace,

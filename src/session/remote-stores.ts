@@ -42,7 +42,7 @@ export async function openRemoteStore(
   return openS3Store(remote, { folder: `${name}/home`, signal, use: HOUSING });
 }
 
-/** State of a remote warehouse; null if it was never checked out or the warehouse is local. Throws `home_failed`. */
+/** State of a remote warehouse; null if it was never checked out or the warehouse is local. Throws `remote_failed`. */
 export async function remoteState(workspace: RemoteWorkspace): Promise<RemoteState | null> {
   const remote = await openRemote(workspace);
   try {

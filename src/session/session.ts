@@ -15,7 +15,7 @@ export interface Session {
   readonly lost: AbortSignal;
   /** Null if the warehouse is local. */
   readonly journal: Journal | null;
-  /** Saves the kept files of a remote warehouse at once. Throws `lease_lost` and `home_failed`. */
+  /** Saves the kept files of a remote warehouse at once. Throws `lease_lost` and `remote_failed`. */
   keepFiles(): Promise<void>;
   /** False once the work has ended. */
   readonly isOpen: boolean;
@@ -44,7 +44,7 @@ export interface SessionContext {
  * order; a local warehouse needs no store driver. The context passed to the work has the session, and a signal that is also
  * aborted when the right is lost.
  *
- * @throws `warehouse_locked` with the holder if the workspace is in use and cannot be waited for, `home_failed`, and `lease_lost`,
+ * @throws `warehouse_locked` with the holder if the workspace is in use and cannot be waited for, `remote_failed`, and `lease_lost`,
  * which replaces the result.
  * @example
  * await withSession(context, 'wait', async (inside) => {

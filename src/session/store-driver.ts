@@ -9,11 +9,11 @@ import { noteVersion } from './remote-replica.ts';
 import { openRemote } from './remote-stores.ts';
 import { withStore } from './storage-location.ts';
 
-/** The lease on a remote warehouse. Releasing it first saves the folder there, and throws `lease_lost` and `home_failed`. */
+/** The lease on a remote warehouse. Releasing it first saves the folder there, and throws `lease_lost` and `remote_failed`. */
 export interface StoreGrant extends Grant {
   readonly epoch: number;
   readonly journal: Journal | null;
-  /** Saves the job log and the notification state at once. Throws `lease_lost` and `home_failed`. */
+  /** Saves the job log and the notification state at once. Throws `lease_lost` and `remote_failed`. */
   keepFiles(): Promise<void>;
 }
 

@@ -1,13 +1,13 @@
 /** Purpose of a store: the setting that names it, and the code of its errors. */
 export interface StoreUse {
   readonly setting: 'publish' | 'remote';
-  readonly code: 'publish_failed' | 'home_failed';
+  readonly code: 'publish_failed' | 'remote_failed';
 }
 
 /** A store to which snapshots are published. */
 export const PUBLISHING: StoreUse = { setting: 'publish', code: 'publish_failed' };
 /** A store that keeps remote warehouses. */
-export const HOUSING: StoreUse = { setting: 'remote', code: 'home_failed' };
+export const HOUSING: StoreUse = { setting: 'remote', code: 'remote_failed' };
 
 /** Properties of an object that are known without reading its content. */
 export interface StoredObject {

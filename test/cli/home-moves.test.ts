@@ -46,7 +46,7 @@ test('a workspace moves between its folder and a bucket without losing data that
   const refused = await two.run('sync', '--json');
   expect([refused.code, refused.stdout]).toEqual([
     1,
-    expect.stringMatching(/home_failed.*is not a copy of s3:\/\/lake\/homes/),
+    expect.stringMatching(/remote_failed.*is not a copy of s3:\/\/lake\/homes/),
   ]);
   await rm(join(two.data, 'warehouse.duckdb'));
   for (const { run } of [two, one, one]) await done(run('export'));
@@ -54,7 +54,7 @@ test('a workspace moves between its folder and a bucket without losing data that
   // The bucket is emptied.
   for (const key of server.objects.keys()) if (key.startsWith('homes/')) server.objects.delete(key);
   const emptied = await one.run('sync', '--json');
-  expect([emptied.code, emptied.stdout]).toEqual([1, expect.stringMatching(/home_failed.*is empty.*home\.json/)]);
+  expect([emptied.code, emptied.stdout]).toEqual([1, expect.stringMatching(/remote_failed.*is empty.*home\.json/)]);
   const again = await one.run('sync', '--json');
   expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/is empty/)]);
   await rm(join(one.data, 'home.json'));
@@ -67,7 +67,7 @@ test('a workspace moves between its folder and a bucket without losing data that
   await done(one.run('backup', backup));
   await one.set({});
   const old = await one.run('sync', '--json');
-  expect([old.code, old.stdout]).toEqual([1, expect.stringMatching(/home_failed.*is a copy of s3:\/\/lake\/homes/)]);
+  expect([old.code, old.stdout]).toEqual([1, expect.stringMatching(/remote_failed.*is a copy of s3:\/\/lake\/homes/)]);
   await done(one.run('restore', backup, '--yes', '--force'));
   await done(one.run('sync'));
   expect(await done(one.run('sql', COUNT, '--json'))).toEqual(rows);

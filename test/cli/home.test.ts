@@ -162,7 +162,7 @@ test('another machine reads, backs up and restores the checked-in version, and d
   const alone = await two.run('sql', 'SELECT count(*) AS n FROM responses', '--json');
   expect(alone.code, alone.stderr).toBe(0);
   const failed = await two.run('sync', '--json');
-  expect([failed.code, failed.stdout]).toEqual([1, expect.stringContaining('home_failed')]);
+  expect([failed.code, failed.stdout]).toEqual([1, expect.stringContaining('remote_failed')]);
   for (const secret of Object.values(S3_KEY)) expect(failed.stdout + failed.stderr).not.toContain(secret);
 });
 

@@ -74,7 +74,7 @@ describe('an invalid home.json', () => {
     await writeFile(join(other.folder, 'analytics.duckdb'), 'own');
     for (const [field, lie] of lies) {
       const body = change({ ...good, ...lie });
-      const refused = { code: 'home_failed', message: expect.stringContaining(` ${field}`) };
+      const refused = { code: 'remote_failed', message: expect.stringContaining(` ${field}`) };
       await expect(other.checkOut(), JSON.stringify(lie).slice(0, 100)).rejects.toMatchObject(refused);
       // If the record is rejected only after it was read, a lease was taken and released.
       if (!field.startsWith('names')) expect(place.server.objects.get(key)?.body).toEqual(body);
@@ -93,7 +93,7 @@ describe('an invalid home.json', () => {
     change({ epoch: 2 ** 40 });
     const machine = await place.machine();
     await expect(machine.checkOut()).rejects.toMatchObject({
-      code: 'home_failed',
+      code: 'remote_failed',
       message: expect.stringMatching(/is 1099511627776; allowed: below/),
     });
     expect(place.record().epoch).toBe(2 ** 40);
@@ -115,7 +115,7 @@ describe('an invalid home.json', () => {
     const good = place.record();
     const other = await place.machine();
     change({ ...good, base: { ...good.base, sha256: SHA } });
-    await expect(other.checkOut()).rejects.toMatchObject({ code: 'home_failed' });
+    await expect(other.checkOut()).rejects.toMatchObject({ code: 'remote_failed' });
     expect(existsSync(other.layout.warehouse)).toBe(false);
     const piece = toPiece([{ path: 'analytics.duckdb', offset: 0, data: Buffer.from('not ours') }]);
     put(key.replace('home.json', 'journal/9-evil/00000001'), piece);
@@ -134,7 +134,7 @@ test('a check-out is rejected if the local home.json is damaged, because the fol
   const { size } = await stat(machine.layout.warehouse);
   await writeFile(join(machine.folder, 'home.json'), '{"location": "s3://la');
   await expect(machine.checkOut()).rejects.toMatchObject({
-    code: 'home_failed',
+    code: 'remote_failed',
     message: expect.stringMatching(/is damaged/),
   });
   expect((await stat(machine.layout.warehouse)).size).toBe(size);

@@ -61,7 +61,7 @@ test('a failed check-in deletes nothing that the record still names', async () =
   await working.commit(insert(20, 5));
   await working.close();
   place.server.fault = ({ method, key }) => (method === 'PUT' && key.endsWith('home.json') ? 'forbidden' : null);
-  await expect(out.checkIn()).rejects.toMatchObject({ code: 'home_failed' });
+  await expect(out.checkIn()).rejects.toMatchObject({ code: 'remote_failed' });
   await out.release();
   place.server.fault = () => null;
   place.letClaimRunOut();

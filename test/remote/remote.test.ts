@@ -402,7 +402,7 @@ describe('the objects of a remote warehouse', () => {
     const [piece] = [...objects].filter(([key]) => key.includes('/journal/'));
     const [key = '', stored] = piece ?? [];
     const two = await place.machine();
-    const failed = { code: 'home_failed' };
+    const failed = { code: 'remote_failed' };
     if (stored === undefined) throw new Error('the journal has no piece');
     for (const bent of [
       stored.body.subarray(0, -1),

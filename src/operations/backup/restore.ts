@@ -116,8 +116,8 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
   const layout = layoutOf(config.folder);
   await ensureWritableFolder(config.folder);
   const aside = join(config.folder, '.restore.duckdb');
-  // `home_failed`: the folder has only a copy of a remote warehouse. Replace it; the folder becomes the local warehouse.
-  const despite = ['warehouse_invalid', 'warehouse_newer', 'home_failed'] as const;
+  // `remote_failed`: the folder has only a copy of a remote warehouse. Replace it; the folder becomes the local warehouse.
+  const despite = ['warehouse_invalid', 'warehouse_newer', 'remote_failed'] as const;
   const { built, kept } = await replaceWarehouse(context, { aside, despite }, (replaceable) =>
     settle(context, source, layout, aside, replaceable),
   );

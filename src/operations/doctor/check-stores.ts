@@ -93,7 +93,7 @@ export async function checkRemote({ context, isOffline }: CheckContext): Promise
     return [{ status: 'ok', message: `${can}; epoch ${epoch}, ${saved}; ${lease}` }];
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
-    if (code !== 'home_failed') throw thrown;
+    if (code !== 'remote_failed') throw thrown;
     const advice = 'Syncs and exports fail until this is fixed; reads use the local replica.';
     return [{ status: 'failure', message, advice }];
   }

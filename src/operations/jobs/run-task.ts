@@ -22,7 +22,7 @@ const UNKNOWN_MS = 10_000;
 const ASKED = 'asked for';
 
 /** Errors that delay a job but do not fail it: the remote warehouse is unreachable, or the lease was lost. */
-const PASSING: readonly string[] = ['home_failed', 'lease_lost', 'publish_failed'];
+const PASSING: readonly string[] = ['remote_failed', 'lease_lost', 'publish_failed'];
 
 /** Settings of a workspace, or the error of loading them. */
 export type FoundWorkspace = { readonly config: WorkspaceConfig } | { readonly error: SightlineError };
