@@ -140,7 +140,9 @@ async function writeFiles(
     for (const table of selected) {
       signal.throwIfAborted();
       onProgress({ table: table.name, done: files.length, of: selected.length });
-      files.push(await writePlainFile(source, table, folder, { ...request, writeArrow }));
+      files.push(
+        await writePlainFile(source, table, folder, { ...request, parquet: context.config.parquet, writeArrow }),
+      );
     }
     return { files, stale };
   } finally {

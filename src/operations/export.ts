@@ -42,8 +42,9 @@ async function exportHere(
   const work = async ({ warehouse, layout, copy }: Opened): Promise<Snapshot> => {
     // A killed sync may have committed pages after the last replica was published.
     if (!copy.isCurrent) await publish(warehouse, layout, copy);
-    const { compression, keep } = config;
-    return exportSnapshot(warehouse.database, catalogue, layout, { compression, keep, clock, signal, onProgress });
+    const { compression, parquet, keep } = config;
+    const options = { compression, parquet, keep, clock, signal, onProgress };
+    return exportSnapshot(warehouse.database, catalogue, layout, options);
   };
   return inSpan('export', {}, async () => {
     await checkPublishable(context);

@@ -27,6 +27,8 @@ export interface SnapshotTable {
   readonly rows: number;
   readonly bytes: number;
   readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string }[];
+  /** Columns by which the rows of each file are sorted; missing in snapshots of earlier versions. */
+  readonly sortedBy?: readonly string[];
   readonly files: readonly SnapshotFile[];
 }
 

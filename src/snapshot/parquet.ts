@@ -27,6 +27,19 @@ export interface WrittenFile {
   readonly sha256: string;
 }
 
+/** Settings that determine how Parquet files are written. */
+export interface ParquetForm {
+  readonly compression: string;
+  /** `compatible` omits dictionaries and bloom filters, for readers that misread dictionaries; default: `standard`. */
+  readonly parquet?: 'standard' | 'compatible';
+}
+
+/** Returns the options of a COPY statement that writes Parquet. DuckDB adds bloom filters to columns with a dictionary. */
+export function parquetOptions({ compression, parquet }: ParquetForm): string {
+  const dictionary = parquet === 'compatible' ? ', DICTIONARY_SIZE_LIMIT 0' : '';
+  return `FORMAT parquet, COMPRESSION ${compression}, PARQUET_VERSION v1${dictionary}`;
+}
+
 /** Parquet types of the column kinds; every BI tool reads them. */
 const parquetTypes: Readonly<Record<Column['kind'], string>> = {
   uuid: 'VARCHAR',
@@ -45,8 +58,8 @@ export function parquetColumns(table: WarehouseTable): { name: string; type: str
 }
 
 /** Returns a text of everything besides the rows that determines a table's files; `writer` is DuckDB's version. */
-export function formOf(table: WarehouseTable, compression: string, writer: string): string {
-  return JSON.stringify([copySql(table, '', '', compression), writer]);
+export function formOf(table: WarehouseTable, form: ParquetForm, writer: string): string {
+  return JSON.stringify([copySql(table, '', '', form), writer]);
 }
 
 /** Writes the rows of a part to a temporary file below `folder` and returns its path. */
@@ -55,11 +68,11 @@ export async function copyPart(
   table: WarehouseTable,
   part: Part,
   folder: string,
-  compression: string,
+  form: ParquetForm,
 ): Promise<string> {
   await mkdir(join(folder, part.folder), { recursive: true });
   const aside = join(folder, part.folder, 'aside.parquet');
-  await session.run(copySql(table, part.where, aside, compression));
+  await session.run(copySql(table, part.where, aside, form));
   return aside;
 }
 
@@ -97,25 +110,30 @@ async function checkFile(scratch: Scratch, table: WarehouseTable, part: Part, pa
   );
 }
 
-// Ordered by time, then by key, because readers prune by time and equal data must give equal files. Ids are converted
-// after the sort, because text is longer than ids.
-function copySql(table: WarehouseTable, where: string, path: string, compression: string): string {
+/**
+ * Returns the columns by which a table's files are sorted. Tables with a time and a brand are sorted by brand first: a
+ * file has one month, so readers skip other months by file, and other brands and days by row group.
+ */
+export function sortOf({ time, key, columns }: WarehouseTable): string[] {
+  const brand = columns.filter(({ name }) => time !== undefined && name === 'brand_id').map(({ name }) => name);
+  return [...new Set([...brand, ...(time === undefined ? [] : [time]), ...key])];
+}
+
+// Sorted completely, because equal data must give equal files. Ids are converted after the sort, because text is longer
+// than ids.
+function copySql(table: WarehouseTable, where: string, path: string, form: ParquetForm): string {
   const columns = table.columns.map(
     ({ name, kind }) => `CAST(${quoted(name)} AS ${parquetTypes[kind]}) AS ${quoted(name)}`,
   );
-  // Limited readers (parquetjs-lite 0.8) support only snappy and misread dictionaries: numbers become text and times
-  // are lost. With snappy, dictionaries are therefore off, at 1.2 to 2.2 times the size. Readers of zstd support
-  // dictionaries.
-  const dictionary = compression === 'snappy' ? ', DICTIONARY_SIZE_LIMIT 0' : '';
-  const order = [...(table.time === undefined ? [] : [table.time]), ...table.key].map(quoted);
   return `COPY (SELECT ${columns.join(', ')}
-      FROM (SELECT * FROM ${quoted(table.name)} ${where} ORDER BY ${order.join(', ')}))
-    TO ${literal(path)} (FORMAT parquet, COMPRESSION ${compression}, PARQUET_VERSION v1,
-      ROW_GROUP_SIZE ${ROW_GROUP_ROWS}${dictionary}, KV_METADATA ${comments(table)})`;
+      FROM (SELECT * FROM ${quoted(table.name)} ${where} ORDER BY ${sortOf(table).map(quoted).join(', ')}))
+    TO ${literal(path)} (${parquetOptions(form)}, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, KV_METADATA ${metadata(table)})`;
 }
 
-// Parquet has no column comments. DuckDB's parquet_kv_metadata() and every library show this metadata.
-function comments(table: WarehouseTable): string {
+// Parquet has no column comments, and DuckDB does not write sorting_columns. DuckDB's parquet_kv_metadata() and every
+// library show this metadata.
+function metadata(table: WarehouseTable): string {
   const columns = Object.fromEntries(table.columns.map(({ name, about }) => [name, about]));
-  return `{about: ${literal(table.about)}, columns: ${literal(JSON.stringify(columns))}}`;
+  const sorted = literal(JSON.stringify(sortOf(table)));
+  return `{about: ${literal(table.about)}, columns: ${literal(JSON.stringify(columns))}, sorted_by: ${sorted}}`;
 }

@@ -6,6 +6,7 @@ import type { ColumnKind } from '../contract/fields.ts';
 import type { CopySource } from '../warehouse/file/copy-out.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
 import { INSTANT, literal, quoted, utc } from '../warehouse/schema.ts';
+import { type ParquetForm, parquetOptions } from './parquet.ts';
 import type { Selected } from './selection.ts';
 
 /** Formats of plain files and their file name extensions. */
@@ -47,9 +48,8 @@ export type BatchWriter = (
 ) => Promise<void>;
 
 /** Options of `writePlainFile`. */
-export interface PlainOptions {
+export interface PlainOptions extends ParquetForm {
   readonly format: FileFormat;
-  readonly compression: string;
   readonly writeArrow: BatchWriter;
 }
 
@@ -65,7 +65,7 @@ export async function writePlainFile(
   source: CopySource,
   selected: Selected,
   folder: string,
-  { format, compression, writeArrow }: PlainOptions,
+  { format, writeArrow, ...form }: PlainOptions,
 ): Promise<PlainFile> {
   await mkdir(folder, { recursive: true });
   const file = `${selected.name}.${FILE_FORMATS[format]}`;
@@ -83,7 +83,7 @@ export async function writePlainFile(
       }
     };
     await writeArrow(path, forms, counting());
-  } else written = await source.run(`COPY (${rowsSql}) TO ${literal(path)} (${optionsOf(format, compression)})`);
+  } else written = await source.run(`COPY (${rowsSql}) TO ${literal(path)} (${optionsOf(format, form)})`);
   if (written !== rows) {
     throw new SightlineError('internal', `${selected.name}: ${written} of ${rows} rows were written`);
   }
@@ -116,12 +116,9 @@ async function count(source: CopySource, selected: Selected): Promise<{ rows: nu
   return { rows, cut: { omitted: all - rows, partial, from, to } };
 }
 
-function optionsOf(format: Exclude<FileFormat, 'arrow'>, compression: string): string {
+function optionsOf(format: Exclude<FileFormat, 'arrow'>, form: ParquetForm): string {
   if (format === 'csv') return 'FORMAT csv, HEADER';
-  if (format === 'ndjson') return 'FORMAT json';
-  // As in a snapshot, for readers that misread dictionaries.
-  const dictionary = compression === 'snappy' ? ', DICTIONARY_SIZE_LIMIT 0' : '';
-  return `FORMAT parquet, COMPRESSION ${compression}, PARQUET_VERSION v1${dictionary}`;
+  return format === 'ndjson' ? 'FORMAT json' : parquetOptions(form);
 }
 
 interface Form {

@@ -14,6 +14,7 @@ import { GIVE_MEMORY_BACK, openScratch } from '../warehouse/scratch.ts';
 import { createFolderPublisher } from './folder-publisher.ts';
 import type { Layout } from './layout.ts';
 import { MANIFEST, type Manifest, readManifest, type SnapshotTable } from './manifest.ts';
+import type { ParquetForm } from './parquet.ts';
 import { type Keep, LEAVING } from './retention.ts';
 import { openPrevious } from './reuse.ts';
 import { createTableExport, type FileCounts } from './table-export.ts';
@@ -40,8 +41,7 @@ export interface Snapshot {
 }
 
 /** Options of `exportSnapshot`. */
-export interface ExportOptions {
-  readonly compression: string;
+export interface ExportOptions extends ParquetForm {
   /** Retention rule; null keeps all snapshots. */
   readonly keep: Keep | null;
   readonly clock: Clock;
@@ -106,7 +106,7 @@ async function writeAside(
   aside: string,
   options: ExportOptions,
 ): Promise<{ manifest: Manifest; written: FileCounts }> {
-  const { clock, compression, signal, onProgress } = options;
+  const { clock, compression, parquet, signal, onProgress } = options;
   const now = clock.now();
   const createdAt = new Date(now).toISOString();
   const previous = await openPrevious(layout.latest, now);
@@ -115,7 +115,8 @@ async function writeAside(
   const read = database.transaction(async (session) => {
     const month = createdAt.slice(0, 7);
     const { hidden } = await readUnfinishedWindows(session.query, catalogue);
-    const parts = { folder: aside, previous, compression, month, hidden, scratch, signal };
+    const form = { compression, ...(parquet === undefined ? {} : { parquet }) };
+    const parts = { folder: aside, previous, form, month, hidden, scratch, signal };
     const tables = await createTableExport(session, parts);
     const all = [...catalogue.tables, ...catalogue.histories];
     try {

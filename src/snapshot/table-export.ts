@@ -4,7 +4,7 @@ import type { HiddenRows } from '../warehouse/file/copy-database.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import type { SnapshotFile, SnapshotTable } from './manifest.ts';
-import { copyPart, formOf, parquetColumns, settlePart } from './parquet.ts';
+import { copyPart, formOf, type ParquetForm, parquetColumns, settlePart, sortOf } from './parquet.ts';
 import { type Part, partsOf } from './parts.ts';
 import type { Previous } from './reuse.ts';
 
@@ -19,7 +19,7 @@ export interface TableExportParts {
   /** Folder of the new snapshot. */
   readonly folder: string;
   readonly previous: Previous | null;
-  readonly compression: string;
+  readonly form: ParquetForm;
   /** Month of an empty table, YYYY-MM. */
   readonly month: string;
   /** Rows that the snapshot must not contain. */
@@ -43,7 +43,7 @@ export interface TableExport {
  * while the next one is written, which takes about the time that a sorting COPY leaves free on two cores.
  */
 export async function createTableExport(session: Session, parts: TableExportParts): Promise<TableExport> {
-  const { folder, previous, compression, month, hidden, scratch, signal } = parts;
+  const { folder, previous, form, month, hidden, scratch, signal } = parts;
   // Another version of DuckDB may write the same rows differently.
   const [row] = await session.all('SELECT version() AS version');
   const writer = String(row?.['version']);
@@ -52,7 +52,7 @@ export async function createTableExport(session: Session, parts: TableExportPart
   let settling: Promise<void> = Promise.resolve();
 
   const write = async (table: WarehouseTable, part: Part, fingerprint: string): Promise<() => SnapshotFile> => {
-    const aside = await copyPart(session, table, part, folder, compression);
+    const aside = await copyPart(session, table, part, folder, form);
     await settling;
     let file: SnapshotFile | null = null;
     settling = settlePart(scratch, table, part, folder, aside).then((settled) => {
@@ -70,7 +70,7 @@ export async function createTableExport(session: Session, parts: TableExportPart
       const files: (() => SnapshotFile)[] = [];
       for (const part of await partsOf(session, table, month, hidden)) {
         signal.throwIfAborted();
-        const fingerprint = fingerprintOf(formOf(table, compression, writer), part.sums);
+        const fingerprint = fingerprintOf(formOf(table, form, writer), part.sums);
         const reused = (await previous?.reuse(part.folder, fingerprint, folder)) ?? null;
         files.push(reused === null ? await write(table, part, fingerprint) : () => reused);
       }
@@ -100,6 +100,7 @@ function describe(table: WarehouseTable, files: readonly SnapshotFile[]): Snapsh
     rows: sum((file) => file.rows),
     bytes: sum((file) => file.bytes),
     columns: parquetColumns(table),
+    sortedBy: sortOf(table),
     files,
   };
 }

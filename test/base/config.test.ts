@@ -96,6 +96,10 @@ describe('settings', () => {
       const { config } = await load({ environment: { SIGHTLINE_COMPRESSION: compression } });
       expect(config.compression).toBe(compression.toLowerCase());
     }
+    expect((await load({})).config.parquet).toBe('standard');
+    expect((await load({ environment: { SIGHTLINE_PARQUET: 'Compatible' } })).config.parquet).toBe('compatible');
+    expect((await load({ file: { parquet: 'compatible' } })).config.parquet).toBe('compatible');
+    expect(await refusal({ file: { parquet: 'v2' } })).toContain('parquet is "v2"; allowed: standard or compatible');
     expect((await load({})).config.clock).toBe('checked');
     expect((await load({ environment: { SIGHTLINE_CLOCK: 'Upstream' } })).config.clock).toBe('upstream');
     expect((await load({ file: { clock: 'upstream' } })).config.clock).toBe('upstream');

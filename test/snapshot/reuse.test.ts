@@ -83,9 +83,9 @@ describe('files whose rows have not changed', () => {
     );
     const retold = table.columns.map((column, index) => (index === 0 ? { ...column, about: 'Otherwise.' } : column));
     const forms = [table, { ...table, columns: retyped }, { ...table, columns: retold }].map((of) =>
-      formOf(of, 'snappy', 'v1'),
+      formOf(of, { compression: 'snappy' }, 'v1'),
     );
-    expect(new Set([...forms, formOf(table, 'snappy', 'v2')]).size).toBe(4);
+    expect(new Set([...forms, formOf(table, { compression: 'snappy' }, 'v2')]).size).toBe(4);
   });
 
   test('are copied if the previous snapshot is on another file system', async (context) => {
@@ -207,7 +207,7 @@ test('a Parquet file is rejected if the rows read back differ from those of the 
     const { sums } = part as Part;
     const write = async (wrong: Partial<Part['sums']>): Promise<boolean> => {
       const tried = { ...(part as Part), sums: { ...sums, ...wrong } };
-      const aside = await copyPart(session, table, tried, folder, 'snappy');
+      const aside = await copyPart(session, table, tried, folder, { compression: 'snappy' });
       const { path } = await settlePart(scratch, table, tried, folder, aside);
       return existsSync(join(folder, path));
     };

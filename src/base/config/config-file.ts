@@ -19,6 +19,8 @@ export const KEY_HEADERS = ['authorization', 'x-api-key'] as const;
 export const CLOCKS = ['checked', 'upstream'] as const;
 /** Compression of Parquet files. */
 export const COMPRESSIONS = ['snappy', 'zstd'] as const;
+/** Features of Parquet files: those of all current readers, or those of readers that misread dictionaries. */
+export const PARQUET_FORMS = ['standard', 'compatible'] as const;
 
 /** Readers of the data folder besides its owner: nobody, or the group. */
 export const PERMISSIONS = ['private', 'group'] as const;
@@ -36,6 +38,7 @@ export const allowed = {
   budgetShare: 'a number above 0, at most 1',
   connections: 'a whole number from 1 to 64',
   compression: COMPRESSIONS.join(' or '),
+  parquet: PARQUET_FORMS.join(' or '),
   rawDays: 'a whole number of days from 0 to 3650; 0 keeps no pages',
   rawMegabytes: 'a whole number from 0 to 10000000; 0 keeps no pages',
   keep: 'an object with the members daily, weekly and monthly',
@@ -70,6 +73,7 @@ export const common = {
   budgetShare: share.optional(),
   connections: connections.optional(),
   compression: z.enum(COMPRESSIONS).optional(),
+  parquet: z.enum(PARQUET_FORMS).optional(),
   rawDays: z.int().min(0).max(3650).optional(),
   rawMegabytes: z.int().min(0).max(10_000_000).optional(),
 };

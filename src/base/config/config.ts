@@ -16,6 +16,7 @@ import {
   KEEP,
   type KEY_HEADERS,
   type keep,
+  type PARQUET_FORMS,
   PERMISSIONS,
   readConfigFile,
   readText,
@@ -56,6 +57,8 @@ export interface WorkspaceConfig {
   /** `checked` fails a sync if upstream's clock is far from this machine's; `upstream` follows upstream's clock. */
   readonly clock: (typeof CLOCKS)[number];
   readonly compression: (typeof COMPRESSIONS)[number];
+  /** Whether Parquet files have dictionaries, which `compatible` omits for readers that misread them. */
+  readonly parquet: (typeof PARQUET_FORMS)[number];
   /** Retention of raw pages: maximum age in days and total size in MB. If either is 0, no raw pages are kept. */
   readonly raw: { readonly days: number; readonly megabytes: number };
   /** Snapshots to keep: the newest of each of the newest days, ISO weeks and months that have one. */
@@ -174,6 +177,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
     clock: setting('clock', 'SIGHTLINE_CLOCK', lowerCase) ?? 'checked',
     compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
+    parquet: setting('parquet', 'SIGHTLINE_PARQUET', lowerCase) ?? 'standard',
     raw: {
       days: setting('rawDays', 'SIGHTLINE_RAW_DAYS', toWholeNumber) ?? 30,
       megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,
