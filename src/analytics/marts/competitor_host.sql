@@ -10,7 +10,7 @@ WITH fields AS (
   FROM main.competitors
   WHERE _deleted_at IS NULL AND json_type(record) = 'OBJECT' AND brand_id IN (SELECT brand_id FROM mart.dim_brand)
 ), given AS (
-  SELECT brand_id, competitor_id, map_extract_value(CAST(record AS MAP(VARCHAR, JSON)), field) AS value
+  SELECT brand_id, competitor_id, map_extract(CAST(record AS MAP(VARCHAR, JSON)), field)[1] AS value
   FROM fields WHERE regexp_matches(lower(field), 'domain|website|homepage|^(site|url|siteurl)s?$')
 ), texts AS (
   SELECT brand_id, competitor_id, unnest(CASE json_type(value)

@@ -10,7 +10,9 @@
 -- column currency VARCHAR: The property's currency on that day, if upstream reported one.
 WITH currencies AS (
   -- The currency of a day is that of the shortest reported range that contains it.
-  SELECT d.brand_id, d.day, arg_min(t.currency, (t.range_to - t.range_from, t.range_from)) AS currency
+  -- Of equally long ranges, it is that of the first.
+  SELECT d.brand_id, d.day,
+    arg_min(t.currency, (t.range_to - t.range_from) * 10000000 + (t.range_from - DATE '1970-01-01')) AS currency
   FROM (SELECT DISTINCT brand_id, date AS day FROM main.traffic_daily WHERE _deleted_at IS NULL) d
   JOIN main.traffic_totals t ON t.brand_id = d.brand_id AND d.day BETWEEN t.range_from AND t.range_to
   WHERE t._deleted_at IS NULL AND t.currency IS NOT NULL

@@ -21,6 +21,10 @@ const clients: Readonly<Record<string, { readonly title: string; line(path: stri
     line: (path) =>
       `const instance = await DuckDBInstance.create(${JSON.stringify(path)}, { access_mode: 'READ_ONLY' });`,
   },
+  attach: {
+    title: 'SQL in another DuckDB database (DuckDB 1.4.4 or later; before, run USE sightline first)',
+    line: (path) => `ATTACH '${path.replaceAll("'", "''")}' AS sightline (READ_ONLY);`,
+  },
   jdbc: { title: 'JDBC (DBeaver, DataGrip, Spark)', line: (path) => `jdbc:duckdb:${path};access_mode=READ_ONLY` },
   metabase: {
     title: 'Metabase (DuckDB driver): database file, with the read-only switch on',
@@ -46,7 +50,9 @@ export const connect = defineCommand({
     } else if (chosen !== null) printData(lines.find(({ name }) => name === chosen)?.line ?? '');
     else {
       for (const { title, line } of lines) printData(`${title}\n  ${line}\n`);
-      say('The file is replaced after each sync: reopen it to see new data. Always open it read-only.');
+      say(
+        'The file is replaced after each sync: reopen it to see new data. Always open it read-only, with DuckDB 1.0 or later.',
+      );
     }
     return EXIT.done;
   },
