@@ -124,6 +124,26 @@ test('every mart comes after the marts it reads from', () => {
   }
 });
 
+test('every mart except the facts shows the names of brands, competitors and prompts beside their ids', () => {
+  const names: Readonly<Record<string, readonly string[]>> = {
+    brand_id: ['brand_name'],
+    competitor_id: ['competitor_name', 'name'],
+    prompt_id: ['prompt_text', 'text'],
+    topic_id: ['topic_name'],
+  };
+  let found = 0;
+  for (const mart of marts().filter(({ name }) => !name.startsWith('fct_'))) {
+    const columns = mart.columns.map(({ name }) => name);
+    for (const [id, allowed] of Object.entries(names)) {
+      if (!columns.includes(id)) continue;
+      const shown = mart.name === `dim_${id.slice(0, -3)}` ? ['name', 'text'] : allowed;
+      expect(columns, `${mart.name} with ${id}`).toEqual(expect.arrayContaining([expect.toBeOneOf([...shown])]));
+      found += 1;
+    }
+  }
+  expect(found).toBeGreaterThan(35);
+});
+
 test('parseMart parses the header and rejects invalid ones with the file name', () => {
   const header =
     '-- One row per\n-- thing.\n-- formula: a = b\n--   + c.\n-- source: A (1927), B.\n-- column a BIGINT: An a.';

@@ -81,9 +81,11 @@ function areClose(one: unknown, other: unknown): boolean {
 }
 
 async function expectMarts(held: Held, expected: Readonly<Record<string, readonly Row[]>>): Promise<void> {
+  const addNames = await readNames(held);
   for (const [name, rows] of Object.entries(expected)) {
     const found = await held.all(`${MART_SCHEMA}.${name}`);
-    expect(differences(comparable(found), comparable(rows)), name).toEqual([]);
+    const named = rows.map((row) => addNames(name, row));
+    expect(differences(comparable(found), comparable(named)), name).toEqual([]);
     expect(found.length, name).toBeGreaterThan(0);
   }
 }
@@ -106,6 +108,28 @@ async function expectAnywhere(path: string, held: Held): Promise<void> {
       expect(rows.length, name).toBeGreaterThan(0);
     }
   }
+}
+
+/** Returns a function that adds the names to a row of a mart, as upstream last listed them. */
+async function readNames(held: Held): Promise<(mart: string, row: Row) => Row> {
+  const columns = [
+    { id: 'brand_id', table: 'brands', column: 'name', added: 'brand_name', unless: [] },
+    { id: 'competitor_id', table: 'competitors', column: 'name', added: 'competitor_name', unless: ['name'] },
+    { id: 'prompt_id', table: 'prompts', column: 'text', added: 'prompt_text', unless: ['text', 'prompt'] },
+  ];
+  const named = await Promise.all(
+    columns.map(async (each) => {
+      const rows = await held.all(each.table);
+      return { ...each, names: new Map(rows.map((row) => [row['id'], row[each.column]])) };
+    }),
+  );
+  return (mart, row) => {
+    if (mart.startsWith('fct_')) return row;
+    const added = named
+      .filter(({ id, unless }) => id in row && mart !== `dim_${id.slice(0, -3)}` && !unless.some((name) => name in row))
+      .map(({ id, added, names }) => [added, names.get(row[id]) ?? null]);
+    return { ...row, ...Object.fromEntries(added) };
+  };
 }
 
 /** Writes websites for the first brand and all its competitors, and removes those of the second brand. */

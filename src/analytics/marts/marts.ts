@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withNames } from './names.ts';
 
 /** The schema that holds the marts. */
 export const MART_SCHEMA = 'mart';
@@ -34,7 +35,7 @@ export function marts(): readonly Mart[] {
     readdirSync(FOLDER)
       .filter((file) => file.endsWith(ENDING))
       .sort()
-      .map((file) => parseMart(file.slice(0, -ENDING.length), readFileSync(join(FOLDER, file), 'utf8'))),
+      .map((file) => withNames(parseMart(file.slice(0, -ENDING.length), readFileSync(join(FOLDER, file), 'utf8')))),
   );
 }
 
