@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { publishedMarts } from '../analytics/marts/published.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import { noData } from '../session/newest-replica.ts';
@@ -43,7 +44,8 @@ async function exportHere(
     // A killed sync may have committed pages after the last replica was published.
     if (!copy.isCurrent) await publish(warehouse, layout, copy);
     const { compression, parquet, keep } = config;
-    const options = { compression, parquet, keep, clock, signal, onProgress };
+    const marts = publishedMarts(config.marts);
+    const options = { compression, parquet, keep, marts, clock, signal, onProgress };
     return exportSnapshot(warehouse.database, catalogue, layout, options);
   };
   return inSpan('export', {}, async () => {

@@ -2,7 +2,7 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import type { StoredSnapshot } from '../lake/store-publisher.ts';
 import { withStore } from '../session/storage-location.ts';
-import { type Context, catalogue } from '../session/workspace.ts';
+import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { readManifest } from '../snapshot/manifest.ts';
 import type { Publisher } from '../snapshot/publisher.ts';
@@ -88,10 +88,8 @@ async function openPublisher(
     return createStorePublisher(store, options);
   }
   const { createIcebergPublisher } = await import('../lake/iceberg/iceberg-publisher.ts');
-  const times = new Map([...catalogue.tables, ...catalogue.histories].map(({ name, time }) => [name, time ?? null]));
-  const timeOf = (table: string): string | null => times.get(table) ?? null;
   const { sending } = layoutOf(config.folder);
-  return createIcebergPublisher(store, { ...options, keep: config.keep, timeOf, sending });
+  return createIcebergPublisher(store, { ...options, keep: config.keep, sending });
 }
 
 async function retained(work: () => Promise<string[]>): Promise<string[]> {

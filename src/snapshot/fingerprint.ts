@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { WarehouseTable } from '../contract/catalogue.ts';
-import type { Column } from '../contract/tables.ts';
 import { quoted } from '../warehouse/schema.ts';
+import type { ExportedTable } from './exported-table.ts';
 
 /** Hex digits of a fingerprint. */
 const DIGITS = 32;
@@ -34,7 +33,7 @@ export const sumsSql = `CAST(count(*) AS BIGINT) AS rows, ${shown('min(moment)')
  * the types of the warehouse or of a Parquet file, where ids are text. Ids are hashed as text, because parsing them
  * takes far longer than formatting them.
  */
-export function hashedSql(table: WarehouseTable, source: string, where = ''): string {
+export function hashedSql(table: Pick<ExportedTable, 'columns' | 'time'>, source: string, where = ''): string {
   const moment = table.time === undefined ? 'NULL::TIMESTAMP' : quoted(table.time);
   return `SELECT ${moment} AS moment, hash(${table.columns.map(comparable).join(', ')}) AS hash FROM ${source} ${where}`;
 }
@@ -63,7 +62,7 @@ export function fingerprintOf(form: string, { rows, sum, xor }: Sums): string {
   return createHash('sha256').update(parts).digest('hex').slice(0, DIGITS);
 }
 
-function comparable({ name, kind }: Column): string {
+function comparable({ name, kind }: ExportedTable['columns'][number]): string {
   return kind === 'uuid' || kind === 'json' ? `CAST(${quoted(name)} AS VARCHAR)` : quoted(name);
 }
 

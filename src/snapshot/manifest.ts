@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord } from '../base/json.ts';
+import type { ExportedKind } from './exported-table.ts';
 
 /** The file that lists all others of a snapshot, written last. */
 export const MANIFEST = 'manifest.json';
@@ -24,6 +25,10 @@ export interface SnapshotFile {
 export interface SnapshotTable {
   readonly name: string;
   readonly about: string;
+  /** Missing in manifests of earlier versions, which have no marts. */
+  readonly kind?: ExportedKind;
+  /** Time column by which the files are divided into months; null if there is one file. Missing in manifests of earlier versions. */
+  readonly time?: string | null;
   readonly rows: number;
   readonly bytes: number;
   readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string }[];

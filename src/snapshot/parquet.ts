@@ -2,12 +2,12 @@ import { chmod, mkdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SightlineError } from '../base/errors.ts';
 import { syncToDisk } from '../base/files.ts';
-import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import type { Session } from '../warehouse/database.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
 import { fileLiteral, INSTANT, literal, quoted } from '../warehouse/schema.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
+import { type ExportedTable, sourceOf } from './exported-table.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from './fingerprint.ts';
 import type { Part } from './parts.ts';
 
@@ -53,19 +53,19 @@ const parquetTypes: Readonly<Record<Column['kind'], string>> = {
 };
 
 /** Returns the columns of a table's Parquet files. */
-export function parquetColumns(table: WarehouseTable): { name: string; type: string; about: string }[] {
+export function parquetColumns(table: ExportedTable): { name: string; type: string; about: string }[] {
   return table.columns.map(({ name, kind, about }) => ({ name, type: parquetTypes[kind], about }));
 }
 
 /** Returns a text of everything besides the rows that determines a table's files; `writer` is DuckDB's version. */
-export function formOf(table: WarehouseTable, form: ParquetForm, writer: string): string {
+export function formOf(table: ExportedTable, form: ParquetForm, writer: string): string {
   return JSON.stringify([copySql(table, '', '', form), writer]);
 }
 
 /** Writes the rows of a part to a temporary file below `folder` and returns its path. */
 export async function copyPart(
   session: Session,
-  table: WarehouseTable,
+  table: ExportedTable,
   part: Part,
   folder: string,
   form: ParquetForm,
@@ -82,7 +82,7 @@ export async function copyPart(
  */
 export async function settlePart(
   scratch: Scratch,
-  table: WarehouseTable,
+  table: ExportedTable,
   part: Part,
   folder: string,
   aside: string,
@@ -98,7 +98,7 @@ export async function settlePart(
   return { path, bytes: size, sha256 };
 }
 
-async function checkFile(scratch: Scratch, table: WarehouseTable, part: Part, path: string): Promise<void> {
+async function checkFile(scratch: Scratch, table: ExportedTable, part: Part, path: string): Promise<void> {
   const source = `read_parquet(${fileLiteral(path)}, hive_partitioning = false)`;
   const [row] = await scratch.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
   const read = toSums(row ?? {});
@@ -114,25 +114,25 @@ async function checkFile(scratch: Scratch, table: WarehouseTable, part: Part, pa
  * Returns the columns by which a table's files are sorted. Tables with a time and a brand are sorted by brand first: a
  * file has one month, so readers skip other months by file, and other brands and days by row group.
  */
-export function sortOf({ time, key, columns }: WarehouseTable): string[] {
+export function sortOf({ time, key, columns }: ExportedTable): string[] {
   const brand = columns.filter(({ name }) => time !== undefined && name === 'brand_id').map(({ name }) => name);
   return [...new Set([...brand, ...(time === undefined ? [] : [time]), ...key])];
 }
 
 // Sorted completely, because equal data must give equal files. Ids are converted after the sort, because text is longer
 // than ids.
-function copySql(table: WarehouseTable, where: string, path: string, form: ParquetForm): string {
+function copySql(table: ExportedTable, where: string, path: string, form: ParquetForm): string {
   const columns = table.columns.map(
     ({ name, kind }) => `CAST(${quoted(name)} AS ${parquetTypes[kind]}) AS ${quoted(name)}`,
   );
   return `COPY (SELECT ${columns.join(', ')}
-      FROM (SELECT * FROM ${quoted(table.name)} ${where} ORDER BY ${sortOf(table).map(quoted).join(', ')}))
+      FROM (SELECT * FROM ${sourceOf(table)} ${where} ORDER BY ${sortOf(table).map(quoted).join(', ')}))
     TO ${literal(path)} (${parquetOptions(form)}, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, KV_METADATA ${metadata(table)})`;
 }
 
 // Parquet has no column comments, and DuckDB does not write sorting_columns. DuckDB's parquet_kv_metadata() and every
 // library show this metadata.
-function metadata(table: WarehouseTable): string {
+function metadata(table: ExportedTable): string {
   const columns = Object.fromEntries(table.columns.map(({ name, about }) => [name, about]));
   const sorted = literal(JSON.stringify(sortOf(table)));
   return `{about: ${literal(table.about)}, columns: ${literal(JSON.stringify(columns))}, sorted_by: ${sorted}}`;

@@ -1,7 +1,7 @@
-import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Session } from '../warehouse/database.ts';
 import type { HiddenRows } from '../warehouse/file/copy-database.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
+import { type ExportedTable, sourceOf } from './exported-table.ts';
 import { hashedSql, type Sums, sumsSql, toSums } from './fingerprint.ts';
 
 /** The rows of a table that go into one file. */
@@ -20,7 +20,7 @@ export interface Part {
  */
 export async function partsOf(
   session: Session,
-  table: WarehouseTable,
+  table: ExportedTable,
   month: string,
   hidden: readonly HiddenRows[] = [],
 ): Promise<Part[]> {
@@ -29,7 +29,7 @@ export async function partsOf(
     const all = [...conditions, ...shown];
     return all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
   };
-  const hashed = hashedSql(table, quoted(table.name), whereOf());
+  const hashed = hashedSql(table, sourceOf(table), whereOf());
   if (table.time === undefined) {
     const [row] = await session.all(`SELECT ${sumsSql} FROM (${hashed})`);
     return [{ folder: table.name, where: whereOf(), sums: toSums(row ?? {}) }];

@@ -11,6 +11,7 @@ import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts
 import { readVerifiedThrough } from '../warehouse/ledger/verifications.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { GIVE_MEMORY_BACK, openScratch } from '../warehouse/scratch.ts';
+import { attachReplica, catalogueTables, type ExportedTable } from './exported-table.ts';
 import { createFolderPublisher } from './folder-publisher.ts';
 import type { Layout } from './layout.ts';
 import { MANIFEST, type Manifest, readManifest, type SnapshotTable } from './manifest.ts';
@@ -44,13 +45,15 @@ export interface Snapshot {
 export interface ExportOptions extends ParquetForm {
   /** Retention rule; null keeps all snapshots. */
   readonly keep: Keep | null;
+  /** Marts to add, which are read from the replica. It must be current. */
+  readonly marts?: readonly ExportedTable[];
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: { table: string; done: number; of: number }) => void;
 }
 
 /**
- * Writes every table to Parquet and publishes the snapshot: files first, then the manifest, then the folder by rename,
+ * Writes all tables and the given marts to Parquet and publishes the snapshot: files first, then the manifest, then the folder by rename,
  * then `latest` by swapping the symlink. Deletes expired snapshots afterwards. Files whose rows have not changed are
  * hard links to the previous snapshot. Days of which a killed sync stored only some pages are left out. If the export fails, the last snapshot stays in place and the next export
  * removes the leftovers.
@@ -106,23 +109,24 @@ async function writeAside(
   aside: string,
   options: ExportOptions,
 ): Promise<{ manifest: Manifest; written: FileCounts }> {
-  const { clock, compression, parquet, signal, onProgress } = options;
+  const { clock, compression, parquet, signal, onProgress, marts = [] } = options;
+  const exported = [...catalogueTables(catalogue), ...marts];
   const now = clock.now();
   const createdAt = new Date(now).toISOString();
   const previous = await openPrevious(layout.latest, now);
   const scratch = await openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: layout.temporary });
   await database.exclusive((session) => session.run(GIVE_MEMORY_BACK));
+  const detach = await attachReplica(database, marts, layout);
   const read = database.transaction(async (session) => {
     const month = createdAt.slice(0, 7);
     const { hidden } = await readUnfinishedWindows(session.query, catalogue);
     const form = { compression, ...(parquet === undefined ? {} : { parquet }) };
     const parts = { folder: aside, previous, form, month, hidden, scratch, signal };
     const tables = await createTableExport(session, parts);
-    const all = [...catalogue.tables, ...catalogue.histories];
     try {
-      for (const [done, table] of all.entries()) {
+      for (const [done, table] of exported.entries()) {
         signal.throwIfAborted();
-        onProgress?.({ table: table.name, done, of: all.length });
+        onProgress?.({ table: table.name, done, of: exported.length });
         await tables.add(table);
       }
       return {
@@ -134,7 +138,7 @@ async function writeAside(
       await tables.settled();
     }
   });
-  const { written, ...content } = await read.finally(() => scratch.close());
+  const { written, ...content } = await read.finally(detach).finally(() => scratch.close());
   const manifest: Manifest = {
     format: 1,
     id: await freeId(layout.snapshots, createdAt),

@@ -1,7 +1,7 @@
-import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Session } from '../warehouse/database.ts';
 import type { HiddenRows } from '../warehouse/file/copy-database.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
+import { type ExportedTable, withStoredRows } from './exported-table.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import type { SnapshotFile, SnapshotTable } from './manifest.ts';
 import { copyPart, formOf, type ParquetForm, parquetColumns, settlePart, sortOf } from './parquet.ts';
@@ -31,7 +31,7 @@ export interface TableExportParts {
 
 /** Adds the files of tables to a snapshot and describes them. */
 export interface TableExport {
-  add(table: WarehouseTable): Promise<void>;
+  add(table: ExportedTable): Promise<void>;
   /** Returns the added tables and how much was written for them. */
   finish(): Promise<{ tables: SnapshotTable[]; written: FileCounts }>;
   /** Waits until nothing is in progress; ignores errors. */
@@ -48,10 +48,10 @@ export async function createTableExport(session: Session, parts: TableExportPart
   const [row] = await session.all('SELECT version() AS version');
   const writer = String(row?.['version']);
   const written = { files: 0, bytes: 0 };
-  const all: { table: WarehouseTable; files: (() => SnapshotFile)[] }[] = [];
+  const all: { table: ExportedTable; files: (() => SnapshotFile)[] }[] = [];
   let settling: Promise<void> = Promise.resolve();
 
-  const write = async (table: WarehouseTable, part: Part, fingerprint: string): Promise<() => SnapshotFile> => {
+  const write = async (table: ExportedTable, part: Part, fingerprint: string): Promise<() => SnapshotFile> => {
     const aside = await copyPart(session, table, part, folder, form);
     await settling;
     let file: SnapshotFile | null = null;
@@ -68,12 +68,14 @@ export async function createTableExport(session: Session, parts: TableExportPart
   return {
     add: async (table) => {
       const files: (() => SnapshotFile)[] = [];
-      for (const part of await partsOf(session, table, month, hidden)) {
-        signal.throwIfAborted();
-        const fingerprint = fingerprintOf(formOf(table, form, writer), part.sums);
-        const reused = (await previous?.reuse(part.folder, fingerprint, folder)) ?? null;
-        files.push(reused === null ? await write(table, part, fingerprint) : () => reused);
-      }
+      await withStoredRows(session, table, async (stored) => {
+        for (const part of await partsOf(session, stored, month, hidden)) {
+          signal.throwIfAborted();
+          const fingerprint = fingerprintOf(formOf(stored, form, writer), part.sums);
+          const reused = (await previous?.reuse(part.folder, fingerprint, folder)) ?? null;
+          files.push(reused === null ? await write(stored, part, fingerprint) : () => reused);
+        }
+      });
       all.push({ table, files });
     },
     finish: async () => {
@@ -92,11 +94,13 @@ export async function createTableExport(session: Session, parts: TableExportPart
   };
 }
 
-function describe(table: WarehouseTable, files: readonly SnapshotFile[]): SnapshotTable {
+function describe(table: ExportedTable, files: readonly SnapshotFile[]): SnapshotTable {
   const sum = (of: (file: SnapshotFile) => number): number => files.reduce((total, file) => total + of(file), 0);
   return {
     name: table.name,
     about: table.about,
+    kind: table.kind ?? 'data',
+    time: table.time ?? null,
     rows: sum((file) => file.rows),
     bytes: sum((file) => file.bytes),
     columns: parquetColumns(table),

@@ -46,7 +46,7 @@ async function stageGeneration(root: string, generation: number): Promise<Staged
 }
 
 function publisherTo(store: ObjectStore, sending: string, epoch: number | null = null) {
-  const options = { clock, signal, keep: KEEP, timeOf: () => null, sending, epoch };
+  const options = { clock, signal, keep: KEEP, sending, epoch };
   return createIcebergPublisher(store, { ...options, openEngine: copyingEngine });
 }
 

@@ -43,7 +43,7 @@ export interface Lake {
 export type TableMetadata = NonNullable<Parameters<typeof icebergRead>[0]['metadata']>;
 
 /** Opens an empty lake. `keep` and other options can be set for each publisher. */
-export async function openLake(timeOf: (table: string) => string | null): Promise<Lake> {
+export async function openLake(): Promise<Lake> {
   const root = await mkdtemp(join(tmpdir(), 'sightline-lake-'));
   const server = await startFileServer(root);
   const { signal } = new AbortController();
@@ -57,7 +57,7 @@ export async function openLake(timeOf: (table: string) => string | null): Promis
     folder,
     store,
     publisher: (changes = {}) =>
-      createIcebergPublisher(store, { clock, signal, keep, timeOf, sending: join(root, '.sending'), ...changes }),
+      createIcebergPublisher(store, { clock, signal, keep, sending: join(root, '.sending'), ...changes }),
     read: async (placed) => json(placed?.manifest ?? (await json<{ manifest: string }>('latest.json')).manifest),
     metadata: (manifest, table) => json(stateOf(manifest, table).metadata.path),
     close: async () => {
@@ -125,6 +125,8 @@ export async function dataFiles(metadata: TableMetadata): Promise<string[]> {
 export interface StagedTable {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Column by whose month the table is partitioned. */
+  readonly time?: string;
   /** Queries by the folder of the part below the table's; an empty name for a table in one part. */
   readonly parts: Readonly<Record<string, string>>;
 }
@@ -142,7 +144,7 @@ export async function stageTables(root: string, at: number, tables: readonly Sta
       }
       const columns = table.columns.map((column) => ({ ...column, about: `The ${column.name}.` }));
       const rows = files.reduce((sum, file) => sum + file.rows, 0);
-      staged.push({ name: table.name, about: 'Facts.', rows, bytes: 0, columns, files });
+      staged.push({ name: table.name, about: 'Facts.', time: table.time ?? null, rows, bytes: 0, columns, files });
     }
     const createdAt = new Date(at).toISOString();
     const id = `${createdAt.slice(0, 19).replace(/[-:]/g, '')}Z`;

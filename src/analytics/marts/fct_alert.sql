@@ -1,4 +1,6 @@
 -- Alerts that the service raised: one row per alert.
+-- key: alert_id
+-- time: detected_at
 -- column alert_id UUID: The alert.
 -- column brand_id UUID: The brand.
 -- column detected_at TIMESTAMPTZ: When it was detected (UTC).

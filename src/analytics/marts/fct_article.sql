@@ -1,4 +1,6 @@
 -- Articles that the service wrote: one row per current article.
+-- key: article_id
+-- time: created_at
 -- column article_id UUID: The article.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt for which it was written.

@@ -1,4 +1,6 @@
 -- Pages that responses cite: one row per citation. A page cited twice in one response is two citations.
+-- key: response_id, ordinal
+-- time: created_at
 -- column response_id UUID: The response.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that was asked.

@@ -2,6 +2,8 @@
 -- over all engines. Filter by scope before summing.
 -- formula: shares are converted to fractions by upstream's calibrated scale (sync.calibration; percent by default).
 --   They keep upstream's rounding.
+-- key: brand_id, scope, engine, entity_type, competitor_id, name
+-- time: day
 -- column brand_id UUID: The brand.
 -- column day DATE: The day (UTC).
 -- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.

@@ -1,5 +1,7 @@
 -- Mentions of the brand and of the currently tracked competitors: one row per response and entity that it mentions.
 -- formula: a response that lists a competitor twice counts as one mention, with its first position.
+-- key: response_id, brand_id, entity_type, competitor_id
+-- time: created_at
 -- column response_id UUID: The response.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that was asked.

@@ -1,4 +1,6 @@
 -- Forum threads that engines cite or that the brand could join: one row per current thread.
+-- key: opportunity_id
+-- time: created_at
 -- column opportunity_id UUID: The thread, as an opportunity.
 -- column brand_id UUID: The brand.
 -- column created_at TIMESTAMPTZ: When it was found (UTC).

@@ -1,5 +1,7 @@
 -- Responses of AI engines that are not deleted and have a time: one row per response.
 -- formula: position and sentiment count only if the brand is mentioned, as in the API's numbers.
+-- key: response_id
+-- time: created_at
 -- column response_id UUID: The response.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt that was asked.

@@ -1,4 +1,6 @@
 -- Visits that AI assistants referred: one row per brand, day and source.
+-- key: brand_id, source
+-- time: day
 -- column brand_id UUID: The brand.
 -- column day DATE: The day, in the analytics property's time zone.
 -- column source VARCHAR: The assistant that referred the visits.

@@ -18,13 +18,17 @@ export interface Mart {
   readonly name: string;
   readonly about: string;
   readonly columns: readonly MartColumn[];
+  /** Columns that identify a row; all columns if none are declared. */
+  readonly key: readonly string[];
+  /** Time column of a fact, by which its files are divided into months. */
+  readonly time: string | undefined;
   readonly sql: string;
 }
 
 const FOLDER = import.meta.dirname;
 const ENDING = '.sql';
 const HEADER_LINE = /^--(?: (.*))?$/;
-const ENTRY = /^(formula|source|column ([a-z0-9_]+) ([A-Z]+)): (.+)$/;
+const ENTRY = /^(formula|source|key|time|column ([a-z0-9_]+) ([A-Z]+)): (.+)$/;
 
 /**
  * Returns all marts, each after the marts it reads from. Reads them from the SQL files in this folder.
@@ -40,8 +44,8 @@ export function marts(): readonly Mart[] {
 }
 
 /**
- * Parses the text of a mart file: comment lines with the description, then `formula:`, `source:` and one `column` entry
- * per column, then the SELECT. Long entries continue on indented comment lines.
+ * Parses the text of a mart file: comment lines with the description, then `formula:`, `source:`, `key:`, `time:` and one `column`
+ * entry per column, then the SELECT. Long entries continue on indented comment lines.
  * @throws TypeError if the text has another form.
  */
 export function parseMart(name: string, text: string): Mart {
@@ -49,10 +53,13 @@ export function parseMart(name: string, text: string): Mart {
   const end = lines.findIndex((line) => !line.startsWith('--'));
   const about: string[] = [];
   const columns: MartColumn[] = [];
+  const declared: { key?: string[]; time?: string } = {};
   for (const entry of entriesOf(name, lines.slice(0, end))) {
     const [, kind, column, type, said = ''] = ENTRY.exec(entry) ?? [];
     if (kind === undefined && columns.length === 0) about.push(entry);
     else if (column !== undefined && type !== undefined) columns.push({ name: column, type, about: said });
+    else if (kind === 'key') declared.key = said.split(', ');
+    else if (kind === 'time') declared.time = said;
     else if (kind === 'formula') about.push(`Formula: ${said}`);
     else if (kind === 'source') about.push(`Source: ${said}`);
     else throw new TypeError(`${name}${ENDING}: invalid header entry: ${entry}`);
@@ -61,7 +68,11 @@ export function parseMart(name: string, text: string): Mart {
   if (about.length === 0 || columns.length === 0 || sql === '') {
     throw new TypeError(`${name}${ENDING} lacks a description, columns or the SELECT`);
   }
-  return { name, about: about.join(' '), columns, sql };
+  const names = columns.map((column) => column.name);
+  const { key = names, time } = declared;
+  const unknown = [...key, ...(time === undefined ? [] : [time])].find((column) => !names.includes(column));
+  if (unknown !== undefined) throw new TypeError(`${name}${ENDING}: ${unknown} is not a column`);
+  return { name, about: about.join(' '), columns, key, time, sql };
 }
 
 // The description continues on the next plain line, an entry on the next indented line.

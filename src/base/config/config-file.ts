@@ -21,6 +21,8 @@ export const CLOCKS = ['checked', 'upstream'] as const;
 export const COMPRESSIONS = ['snappy', 'zstd'] as const;
 /** Features of Parquet files: those of all current readers, or those of readers that misread dictionaries. */
 export const PARQUET_FORMS = ['standard', 'compatible'] as const;
+/** Marts that snapshots contain. */
+export const PUBLISHED_MARTS = ['none', 'star', 'all'] as const;
 
 /** Readers of the data folder besides its owner: nobody, or the group. */
 export const PERMISSIONS = ['private', 'group'] as const;
@@ -39,6 +41,7 @@ export const allowed = {
   connections: 'a whole number from 1 to 64',
   compression: COMPRESSIONS.join(' or '),
   parquet: PARQUET_FORMS.join(' or '),
+  marts: 'none, star (dimensions and facts) or all',
   rawDays: 'a whole number of days from 0 to 3650; 0 keeps no pages',
   rawMegabytes: 'a whole number from 0 to 10000000; 0 keeps no pages',
   keep: 'an object with the members daily, weekly and monthly',
@@ -74,6 +77,7 @@ export const common = {
   connections: connections.optional(),
   compression: z.enum(COMPRESSIONS).optional(),
   parquet: z.enum(PARQUET_FORMS).optional(),
+  marts: z.enum(PUBLISHED_MARTS).optional(),
   rawDays: z.int().min(0).max(3650).optional(),
   rawMegabytes: z.int().min(0).max(10_000_000).optional(),
 };

@@ -18,6 +18,7 @@ import {
   type keep,
   type PARQUET_FORMS,
   PERMISSIONS,
+  type PUBLISHED_MARTS,
   readConfigFile,
   readText,
   snapshots,
@@ -59,6 +60,8 @@ export interface WorkspaceConfig {
   readonly compression: (typeof COMPRESSIONS)[number];
   /** Whether Parquet files have dictionaries, which `compatible` omits for readers that misread them. */
   readonly parquet: (typeof PARQUET_FORMS)[number];
+  /** Marts that snapshots contain. */
+  readonly marts: (typeof PUBLISHED_MARTS)[number];
   /** Retention of raw pages: maximum age in days and total size in MB. If either is 0, no raw pages are kept. */
   readonly raw: { readonly days: number; readonly megabytes: number };
   /** Snapshots to keep: the newest of each of the newest days, ISO weeks and months that have one. */
@@ -178,6 +181,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     clock: setting('clock', 'SIGHTLINE_CLOCK', lowerCase) ?? 'checked',
     compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
     parquet: setting('parquet', 'SIGHTLINE_PARQUET', lowerCase) ?? 'standard',
+    marts: setting('marts', 'SIGHTLINE_MARTS', lowerCase) ?? 'star',
     raw: {
       days: setting('rawDays', 'SIGHTLINE_RAW_DAYS', toWholeNumber) ?? 30,
       megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,

@@ -37,8 +37,6 @@ const LEFT_MS = 24 * 3_600_000;
 export interface IcebergPublisherOptions extends StorePublisherOptions {
   /** Retention rule for the snapshots that the tables name. */
   readonly keep: Keep;
-  /** Returns the column by whose month a table is partitioned; null for none. */
-  readonly timeOf: (table: string) => string | null;
   /** Folder for files that wait to be uploaded. */
   readonly sending: string;
   /** Changed by tests only. */
@@ -68,7 +66,7 @@ export function createIcebergPublisher(
 }
 
 function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
-  const { signal, onProgress, timeOf } = options;
+  const { signal, onProgress } = options;
   return async ({ manifest, folder }, { pointer, manifest: base }, begunAt) => {
     const aside = await makeAside(options.sending);
     const sent = { files: 0, bytes: 0 };
@@ -80,7 +78,7 @@ function bringer(store: ObjectStore, options: IcebergPublisherOptions): Bring {
         const remembered = await readRemembered(store, pointer, manifest, options.keep);
         const rows = new Map<string, LakeRows>();
         await inParallel(manifest.tables, signal, async (table) => {
-          rows.set(table.name, await bringRows(table, timeOf(table.name), stateOf(base, table.name), lake));
+          rows.set(table.name, await bringRows(table, stateOf(base, table.name), lake));
           onProgress?.({ done: rows.size, of: manifest.tables.length });
         });
         const states = new Map<string, IcebergState>();

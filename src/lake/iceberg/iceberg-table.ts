@@ -52,14 +52,9 @@ interface Source {
  * Uploads the parts of a table whose rows changed; all others are reused.
  * @throws `publish_failed`, also if the written rows do not read back as those of the snapshot
  */
-export async function bringRows(
-  table: SnapshotTable,
-  time: string | null,
-  base: IcebergState | null,
-  lake: LakeParts,
-): Promise<LakeRows> {
+export async function bringRows(table: SnapshotTable, base: IcebergState | null, lake: LakeParts): Promise<LakeRows> {
   const location = `${lake.store.location}${TABLES}${table.name}`;
-  const { shape, isKept } = shapeOf(base, location, table.columns, time);
+  const { shape, isKept } = shapeOf(base, location, table.columns, table.time ?? null);
   const snapshotId = newSnapshotId();
   const sequence = (base?.snapshot['sequence-number'] ?? 0) + 1;
   const parts: LakePart[] = [];

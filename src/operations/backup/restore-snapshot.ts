@@ -66,7 +66,9 @@ export async function fillFromSnapshot(
   const damages = await findDamagedFiles(folder, manifest);
   if (damages.length > 0) throw new SightlineError('warehouse_invalid', `snapshot ${folder}: ${damages.join('; ')}`);
   const known: readonly (WarehouseTable | HistoryTable)[] = [...catalogue.tables, ...catalogue.histories];
-  const sources = new Map(manifest.tables.map((table) => [table.name, table]));
+  // Marts are views, which every warehouse has.
+  const stored = manifest.tables.filter(({ kind }) => kind !== 'mart');
+  const sources = new Map(stored.map((table) => [table.name, table]));
   let rows = 0;
   await warehouse.database.transaction(async (session) => {
     for (const table of known) {

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { SightlineError } from '../base/errors.ts';
+import type { Catalogue, WarehouseTable } from '../contract/catalogue.ts';
+import type { Column } from '../contract/tables.ts';
+import type { Database, Session } from '../warehouse/database.ts';
+import { literal, quoted } from '../warehouse/schema.ts';
+import type { Layout } from './layout.ts';
+
+/** What a table of a snapshot holds: current rows, earlier versions of rows, or an analysis view. */
+export type ExportedKind = 'data' | 'history' | 'mart';
+
+/** A table or view that snapshots contain. */
+export interface ExportedTable extends Pick<WarehouseTable, 'name' | 'about' | 'key' | 'time'> {
+  readonly columns: readonly Pick<Column, 'name' | 'kind' | 'about'>[];
+  /** SQL of the rows' table or view; by default the table of that name. */
+  readonly source?: string;
+  readonly kind?: ExportedKind;
+}
+
+/**
+ * Name under which the replica is attached while a snapshot is written. Views are read from the replica, because the views of the
+ * warehouse contain half-stored days.
+ */
+export const REPLICA = 'replica';
+
+/**
+ * Attaches the replica if there are marts to read. Returns a function that detaches it.
+ * @throws `no_data` if there is no replica
+ */
+export async function attachReplica(
+  database: Database,
+  marts: readonly ExportedTable[],
+  { analytics }: Pick<Layout, 'analytics'>,
+): Promise<() => Promise<void>> {
+  if (marts.length === 0) return async () => undefined;
+  if (!existsSync(analytics)) throw new SightlineError('no_data', `there is no replica ${analytics}`);
+  await database.exclusive((session) => session.run(`ATTACH ${literal(analytics)} AS ${REPLICA} (READ_ONLY)`));
+  return async () => {
+    await database.exclusive((session) => session.run(`DETACH ${REPLICA}`));
+  };
+}
+
+/** Name of the temporary table with the rows of a view. */
+const STORED_VIEW = 'temp.snapshot_view';
+
+/** The tables and histories of a catalogue. */
+export function catalogueTables({ tables, histories }: Catalogue): ExportedTable[] {
+  return [
+    ...tables.map((table) => ({ ...table, kind: 'data' as const })),
+    ...histories.map((table) => ({ ...table, kind: 'history' as const })),
+  ];
+}
+
+/** SQL of the rows of a table. */
+export function sourceOf({ name, source }: ExportedTable): string {
+  return source ?? quoted(name);
+}
+
+/**
+ * Runs work with the rows of a table. The rows of a view without a time are stored first: they are read twice, and a view may return
+ * another of several equal values the second time. Views with a time are filters of large tables, and are read in place.
+ */
+export async function withStoredRows<T>(
+  session: Session,
+  table: ExportedTable,
+  work: (stored: ExportedTable) => Promise<T>,
+): Promise<T> {
+  if (table.kind !== 'mart' || table.time !== undefined) return work(table);
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${STORED_VIEW} AS FROM ${sourceOf(table)}`);
+  try {
+    return await work({ ...table, source: STORED_VIEW });
+  } finally {
+    await session.run(`DROP TABLE IF EXISTS ${STORED_VIEW}`);
+  }
+}

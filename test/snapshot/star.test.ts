@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
+import { type PublishedMarts, publishedMarts } from '../../src/analytics/marts/published.ts';
+import { fillFromSnapshot } from '../../src/operations/backup/restore-snapshot.ts';
+import { catalogueTables } from '../../src/snapshot/exported-table.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
+import { type Manifest, readManifest } from '../../src/snapshot/manifest.ts';
+import { exportSnapshot, type Snapshot } from '../../src/snapshot/snapshot-export.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
+import { ensureViews } from '../../src/warehouse/views.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
+
+let workspace: OddWorkspace;
+
+beforeAll(async () => {
+  workspace = await openOddWorkspace();
+  await ensureViews(workspace.database, MART_SCHEMA, marts());
+});
+
+afterAll(() => workspace.close());
+
+async function take(folder: string, which: PublishedMarts): Promise<Snapshot> {
+  const { database, catalogue, clock } = workspace;
+  const { signal } = new AbortController();
+  const layout = layoutOf(folder);
+  await publishAnalytics(database, layout.analytics);
+  const options = { compression: 'snappy', keep: null, marts: publishedMarts(which), clock, signal };
+  return exportSnapshot(database, catalogue, layout, options);
+}
+
+function martNames({ tables }: Snapshot): string[] {
+  return tables.filter(({ kind }) => kind === 'mart').map(({ name }) => name);
+}
+
+/** Returns the rows of a relation, each as JSON, sorted. */
+async function rowsOf(relation: string): Promise<string[]> {
+  const rows = await workspace.query(`SELECT CAST(to_json(t) AS VARCHAR) AS row FROM (${relation}) t`);
+  return rows.map(({ row }) => String(row)).sort();
+}
+
+async function filesBut(before: Snapshot, after: Snapshot): Promise<string[]> {
+  const known = new Set(before.tables.flatMap(({ files }) => files.map(({ path }) => path)));
+  const files = after.tables.filter(({ kind }) => kind === 'mart').flatMap((table) => table.files);
+  return files.map(({ path }) => path).filter((path) => !known.has(path));
+}
+
+test('a snapshot contains the dimensions and facts, with the rows of the views', async () => {
+  const snapshot = await take(await temporaryFolder(), 'star');
+  const names = martNames(snapshot);
+  expect(names.toSorted()).toEqual(
+    marts()
+      .map(({ name }) => name)
+      .filter((name) => /^(dim|fct)_/.test(name))
+      .sort(),
+  );
+  let compared = 0;
+  for (const table of snapshot.tables.filter(({ kind }) => kind === 'mart')) {
+    const columns = table.columns.map(({ name, type }) => `CAST("${name}" AS ${type}) AS "${name}"`).join(', ');
+    const files = table.files.map(({ path }) => `'${join(snapshot.path, path)}'`).join(', ');
+    const read = await rowsOf(`SELECT ${columns} FROM read_parquet([${files}], hive_partitioning = false)`);
+    expect(read, table.name).toEqual(await rowsOf(`SELECT ${columns} FROM ${MART_SCHEMA}.${table.name}`));
+    expect(read.length, table.name).toBe(table.rows);
+    if (table.rows > 0) compared += 1;
+    for (const { path } of table.files) {
+      const pattern =
+        table.time === null ? /^\w+\/\w{32}\.parquet$/ : /^\w+\/month=(\d{4}-\d\d|unknown)\/\w{32}\.parquet$/;
+      expect(path).toMatch(pattern);
+    }
+  }
+  expect(compared).toBeGreaterThan(12);
+});
+
+test('`none` leaves the marts out, `all` adds every mart', async () => {
+  expect(martNames(await take(await temporaryFolder(), 'none'))).toEqual([]);
+  const all = martNames(await take(await temporaryFolder(), 'all'));
+  expect(all.toSorted()).toEqual(
+    marts()
+      .map(({ name }) => name)
+      .sort(),
+  );
+});
+
+test('the next snapshot writes only the marts and months that changed', async () => {
+  const folder = await temporaryFolder();
+  const first = await take(folder, 'star');
+  expect(await filesBut(first, await take(folder, 'star'))).toEqual([]);
+  const [answer] = await workspace.query(
+    `SELECT CAST(id AS VARCHAR) AS id, strftime(created_at, '%Y-%m') AS month FROM responses
+     WHERE _deleted_at IS NULL AND created_at IS NOT NULL ORDER BY created_at, id LIMIT 1`,
+  );
+  await workspace.run(
+    `UPDATE responses SET brand_mentioned = NOT coalesce(brand_mentioned, false) WHERE id = '${answer?.['id']}'`,
+  );
+  const changed = await filesBut(first, await take(folder, 'star'));
+  const folders = changed.map((path) => path.slice(0, path.lastIndexOf('/')));
+  expect(new Set(folders)).toEqual(
+    new Set([`fct_response/month=${answer?.['month']}`, `fct_entity_mention/month=${answer?.['month']}`]),
+  );
+});
+
+test('a restore takes the tables of the snapshot and creates the marts as views', async () => {
+  const { path } = await take(await temporaryFolder(), 'all');
+  const manifest = (await readManifest(path)) as Manifest;
+  const warehouse = await openWarehouse(join(await temporaryFolder(), 'warehouse.duckdb'), workspace.catalogue, {});
+  try {
+    const restored = await fillFromSnapshot(warehouse, path, manifest, new AbortController().signal);
+    expect(restored).toMatchObject({ missing: [], unknown: [], tables: catalogueTables(workspace.catalogue).length });
+  } finally {
+    await warehouse.close();
+  }
+});
