@@ -75,7 +75,9 @@ async function render(result: StepResult, json: boolean): Promise<PerformedStep[
     case 'verify':
       return (await import('./commands/operate/verify-command.ts')).renderVerification(result.verification, json);
     case 'export':
-      return (await import('./commands/use/export-command.ts')).renderSnapshot(result.snapshot, json);
+      return (await import('./output/export-summary.ts')).renderSnapshot(result.snapshot, json);
+    case 'files':
+      return (await import('./output/export-summary.ts')).renderFiles(result.exported, false, json);
     case 'held export': {
       const { HELD_HINT } = await import('../operations/status.ts');
       const { held, error: message } = result;

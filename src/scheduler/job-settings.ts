@@ -1,6 +1,8 @@
 import { suggestion } from '../base/choose-name.ts';
-import { SightlineError } from '../base/errors.ts';
+import { expandDates } from '../base/date-template.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
+import { FILE_FORMATS } from '../snapshot/file-formats.ts';
 import { CRON_ALLOWED, type Cron, parseCron } from './cron-pattern.ts';
 import { type Job, STEP_KINDS, type Step, type StepAllowance } from './job.ts';
 import { isTimeZone } from './zone.ts';
@@ -69,6 +71,11 @@ function toStep(path: string, given: unknown, resources: readonly string[]): Ste
   for (const [field, setting] of Object.entries(record(path, value, ['do', 'onFailure', ...STEP_KINDS[kind]]))) {
     if (field !== 'do') step[field] = toStepSetting(`${path}.${field}`, field, setting, resources);
   }
+  const files = kind === 'export' && step['output'] === undefined ? STEP_KINDS.export.filter((one) => one in step) : [];
+  if (files.length > 0) throw refuse(`${path}.output`, 'is not set', `a folder, because ${files[0]} applies to files`);
+  if (step['name'] !== undefined && step['since'] === undefined) {
+    throw refuse(`${path}.since`, 'is not set', '"last", because name applies to its position');
+  }
   return step as unknown as Step;
 }
 
@@ -85,10 +92,33 @@ function toStepSetting(path: string, field: string, value: unknown, resources: r
     case 'onFailure':
       if (value !== 'stop' && value !== 'go on') throw refuse(path, `is ${show(value)}`, '"stop" or "go on"');
       return value;
+    case 'output':
+      return toTemplate(path, value);
+    case 'name':
+      return toText(path, value);
+    case 'format':
+      if (typeof value === 'string' && Object.hasOwn(FILE_FORMATS, value)) return value;
+      throw refuse(path, `is ${show(value)}`, Object.keys(FILE_FORMATS).join(', '));
+    case 'since':
+      if (value !== 'last') throw refuse(path, `is ${show(value)}`, '"last"');
+      return value;
+    case 'tables':
+      if (Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string')) return value;
+      throw refuse(path, `is ${show(value)}`, 'a list of tables, such as ["responses"]');
     case 'weeks':
       return toWholeNumber(path, value, 260);
     default:
       return toBoolean(path, value);
+  }
+}
+
+function toTemplate(path: string, value: unknown): string {
+  const text = toText(path, value);
+  try {
+    expandDates(path, text, 0);
+    return text;
+  } catch (thrown) {
+    throw new SightlineError('config_invalid', toSightlineError(thrown).message);
   }
 }
 
@@ -121,7 +151,7 @@ function toBoolean(path: string, value: unknown): boolean {
 }
 
 function toText(path: string, value: unknown): string {
-  if (typeof value !== 'string' || value === '') throw refuse(path, `is ${show(value)}`, 'a sentence');
+  if (typeof value !== 'string' || value === '') throw refuse(path, `is ${show(value)}`, 'a text that is not empty');
   return value;
 }
 

@@ -1,4 +1,5 @@
 import { SightlineError } from '../base/errors.ts';
+import type { FileFormat } from '../snapshot/file-formats.ts';
 import { type Cron, parseCron } from './cron-pattern.ts';
 import { isTimeZone } from './zone.ts';
 
@@ -29,7 +30,20 @@ export type Step = Common &
         readonly allowance?: StepAllowance;
       }
     | { readonly do: 'verify'; readonly fresh?: boolean; readonly repair?: boolean }
-    | { readonly do: 'export' }
+    | {
+        /** Writes a snapshot, or plain files if `output` is set. */
+        readonly do: 'export';
+        /** Folder of the files, with parts of the time such as `%Y-%m-%d`; each workspace has a folder below it. */
+        readonly output?: string;
+        /** Default `parquet`. */
+        readonly format?: FileFormat;
+        /** Default: every table. */
+        readonly tables?: readonly string[];
+        /** Writes only the changes since the previous export of the same name. */
+        readonly since?: 'last';
+        /** Name of the position; default: `output`. */
+        readonly name?: string;
+      }
     | { readonly do: 'retention' }
     | { readonly do: 'compact' }
     | { readonly do: 'check' }
@@ -40,7 +54,7 @@ export type Step = Common &
 export const STEP_KINDS = {
   sync: ['only', 'full', 'acceptDeletions', 'allowance'],
   verify: ['fresh', 'repair'],
-  export: [],
+  export: ['output', 'format', 'tables', 'since', 'name'],
   retention: [],
   compact: [],
   check: [],

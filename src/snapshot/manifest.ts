@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord } from '../base/json.ts';
 import type { ExportedKind } from './exported-table.ts';
@@ -77,6 +77,21 @@ export async function readManifest(folder: string): Promise<Manifest | null> {
   } catch {
     return null;
   }
+}
+
+/** Returns the manifests of the snapshots in a folder, the oldest first. A folder without a manifest is not a snapshot. */
+export async function listSnapshots(folder: string): Promise<Manifest[]> {
+  const manifests: Manifest[] = [];
+  for (const name of (await readdir(folder)).filter(isSnapshotId)) {
+    const manifest = await readManifest(join(folder, name));
+    if (manifest !== null) manifests.push({ ...manifest, id: name });
+  }
+  return manifests.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt) || numberOf(a.id) - numberOf(b.id));
+}
+
+/** Returns the number of a snapshot among those of the same second; the first has none in its id. */
+export function numberOf(id: string): number {
+  return Number(id.split('-')[1] ?? 1);
 }
 
 /** Parses a manifest; null if it is invalid. */

@@ -6,20 +6,20 @@ import type { ColumnKind } from '../contract/fields.ts';
 import type { CopySource } from '../warehouse/file/copy-out.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
 import { INSTANT, literal, quoted, utc } from '../warehouse/schema.ts';
+import type { ChangeCounts } from './changes.ts';
+import { FILE_FORMATS, type FileFormat } from './file-formats.ts';
 import { type ParquetForm, parquetOptions } from './parquet.ts';
 import type { Selected } from './selection.ts';
 
-/** Formats of plain files and their file name extensions. */
-export const FILE_FORMATS = { parquet: 'parquet', csv: 'csv', ndjson: 'ndjson', arrow: 'arrows' } as const;
-
-/** One of FILE_FORMATS. */
-export type FileFormat = keyof typeof FILE_FORMATS;
-
-/** A file that was written. */
+/** A table that was written to a file; a workbook has all tables. */
 export interface PlainFile {
   /** Name of the table. */
   readonly name: string;
   readonly file: string;
+  /** Name of the sheet, in a workbook. */
+  readonly sheet?: string;
+  /** Numbers of changes, in an incremental export. */
+  readonly changes?: ChangeCounts;
   readonly rows: number;
   readonly bytes: number;
   /** Hexadecimal. */
@@ -40,21 +40,41 @@ export interface Cut {
   readonly to: string | null;
 }
 
+/** A column of a file. */
+export interface FileColumn {
+  readonly name: string;
+  readonly kind: ColumnKind;
+}
+
 /** Writes batches of rows to a file; for formats that DuckDB does not write. */
 export type BatchWriter = (
   path: string,
-  columns: readonly { readonly name: string; readonly kind: ColumnKind }[],
+  columns: readonly FileColumn[],
   batches: AsyncIterable<unknown[][]>,
 ) => Promise<void>;
 
 /** Options of `writePlainFile`. */
 export interface PlainOptions extends ParquetForm {
-  readonly format: FileFormat;
+  readonly format: Exclude<FileFormat, 'xlsx'>;
   readonly writeArrow: BatchWriter;
 }
 
 /** Rows in memory at a time, for formats that DuckDB does not write. */
 const BATCH_ROWS = 50_000;
+
+/** The rows of a table in the form of a file. */
+export interface FileRows {
+  readonly columns: readonly (FileColumn & { readonly sql: string })[];
+  readonly sql: string;
+}
+
+/** Returns the columns of a table or view in a format, and the SQL of its rows. */
+export function rowsOf(selected: Selected, format: FileFormat): FileRows {
+  const columns = selected.columns.map(({ name, type }) => ({ name, ...formOf(name, type, format) }));
+  const list = columns.map(({ name, sql }) => `${sql} AS ${quoted(name)}`).join(', ');
+  const { source, ofBrands, ofDays, order } = selected;
+  return { columns, sql: `SELECT ${list} FROM (SELECT * FROM ${source} WHERE ${ofBrands} AND ${ofDays} ${order})` };
+}
 
 /**
  * Writes a table or view to one file in `folder`: ids as text, times in UTC, integers with 64 bits, all other numbers
@@ -70,37 +90,34 @@ export async function writePlainFile(
   await mkdir(folder, { recursive: true });
   const file = `${selected.name}.${FILE_FORMATS[format]}`;
   const path = join(folder, file);
-  const forms = selected.columns.map(({ name, type }) => ({ name, ...formOf(name, type, format) }));
-  const list = forms.map(({ name, sql }) => `${sql} AS ${quoted(name)}`).join(', ');
-  const rowsSql = `SELECT ${list} FROM (SELECT * FROM ${selected.source} WHERE ${selected.ofBrands} AND ${selected.ofDays} ${selected.order})`;
-  const { rows, cut } = await count(source, selected);
+  const { columns, sql } = rowsOf(selected, format);
+  const counted = await countRows(source, selected);
   let written = 0;
   if (format === 'arrow') {
     const counting = async function* (): AsyncGenerator<unknown[][]> {
-      for await (const batch of source.batches(rowsSql, BATCH_ROWS)) {
+      for await (const batch of source.batches(sql, BATCH_ROWS)) {
         written += batch.length;
         yield batch;
       }
     };
-    await writeArrow(path, forms, counting());
-  } else written = await source.run(`COPY (${rowsSql}) TO ${literal(path)} (${optionsOf(format, form)})`);
-  if (written !== rows) {
-    throw new SightlineError('internal', `${selected.name}: ${written} of ${rows} rows were written`);
-  }
+    await writeArrow(path, columns, counting());
+  } else written = await source.run(`COPY (${sql}) TO ${literal(path)} (${optionsOf(format, form)})`);
+  checkWritten(selected, counted, written);
   await syncToDisk(path);
   const { size } = await stat(path);
-  return {
-    name: selected.name,
-    file,
-    rows,
-    bytes: size,
-    sha256: await hashFile(path),
-    time: selected.period?.column ?? null,
-    cut,
-  };
+  return { name: selected.name, file, bytes: size, sha256: await hashFile(path), ...counted };
 }
 
-async function count(source: CopySource, selected: Selected): Promise<{ rows: number; cut: Cut }> {
+/** Throws `internal` if a stream of rows has ended early. */
+export function checkWritten({ name }: Selected, { rows }: CountedRows, written: number): void {
+  if (written !== rows) throw new SightlineError('internal', `${name}: ${written} of ${rows} rows were written`);
+}
+
+/** The number of selected rows, and the effect of the selected days. */
+export type CountedRows = Pick<PlainFile, 'rows' | 'time' | 'cut'>;
+
+/** Counts the selected rows of a table or view. */
+export async function countRows(source: CopySource, selected: Selected): Promise<CountedRows> {
   const { source: table, period, ofBrands, ofDays, isPartial } = selected;
   const days = period === null ? ['NULL', 'NULL'] : [`min(${period.first})`, `max(${period.last})`];
   const [counted = []] = await source.query(
@@ -113,10 +130,10 @@ async function count(source: CopySource, selected: Selected): Promise<{ rows: nu
     string | null,
     string | null,
   ];
-  return { rows, cut: { omitted: all - rows, partial, from, to } };
+  return { rows, time: period?.column ?? null, cut: { omitted: all - rows, partial, from, to } };
 }
 
-function optionsOf(format: Exclude<FileFormat, 'arrow'>, form: ParquetForm): string {
+function optionsOf(format: 'parquet' | 'csv' | 'ndjson', form: ParquetForm): string {
   if (format === 'csv') return 'FORMAT csv, HEADER';
   return format === 'ndjson' ? 'FORMAT json' : parquetOptions(form);
 }

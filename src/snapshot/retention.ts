@@ -1,9 +1,9 @@
-import { readdir, readlink, rename, rm } from 'node:fs/promises';
+import { readlink, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { DAY_MS } from '../contract/time.ts';
 import type { Layout } from './layout.ts';
-import { isSnapshotId, readManifest } from './manifest.ts';
+import { listSnapshots, numberOf } from './manifest.ts';
 
 /** Prefix of a snapshot's folder that is being deleted. Readers ignore such folders. */
 export const LEAVING = '.old-';
@@ -75,18 +75,10 @@ export async function applyRetention(
   }
 }
 
-// A folder without a manifest is not a snapshot and is not deleted.
 async function readAges(folder: string): Promise<Aged[]> {
-  const manifests = [];
-  for (const name of (await readdir(folder)).filter(isSnapshotId)) {
-    const manifest = await readManifest(join(folder, name));
-    if (manifest !== null && !Number.isNaN(Date.parse(manifest.createdAt))) manifests.push({ ...manifest, id: name });
-  }
-  const inOrder = manifests
-    .map(({ id, createdAt, publishedAt = createdAt, previous = null }) => {
-      return { id, createdAt: Date.parse(createdAt), publishedAt: Date.parse(publishedAt), previous };
-    })
-    .sort((a, b) => a.createdAt - b.createdAt || numberOf(a.id) - numberOf(b.id));
+  const inOrder = (await listSnapshots(folder)).map(({ id, createdAt, publishedAt = createdAt, previous = null }) => {
+    return { id, createdAt: Date.parse(createdAt), publishedAt: Date.parse(publishedAt), previous };
+  });
   return inOrder.map(({ id, createdAt }, index) => {
     // A crash can leave a snapshot that never was the latest. The snapshot after it names the one that it followed.
     const followed = inOrder.filter(({ previous }) => previous === id).map(({ publishedAt }) => publishedAt);
@@ -107,9 +99,4 @@ function newestOf(newestFirst: readonly Aged[], count: number, periodOf: (at: nu
 
 function dayNumber(at: number): number {
   return Math.floor(at / DAY_MS);
-}
-
-// The first snapshot of a second has no number.
-function numberOf(id: string): number {
-  return Number(id.split('-')[1] ?? 1);
 }

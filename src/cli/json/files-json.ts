@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fileCounts, number, time } from './json-parts.ts';
+import { errorParts, fileCounts, number, time } from './json-parts.ts';
 
 const tableFiles = z.object({ name: z.string(), rows: number, files: number, bytes: number });
 const tables = z.array(tableFiles);
@@ -26,12 +26,24 @@ export const snapshot = z.object({
     .optional(),
 });
 
+const changeRange = z.object({
+  name: z.string().nullable().describe('name of the position; null for an export since a snapshot or a time'),
+  since: z
+    .object({ position: number.nullable(), snapshot: z.string().nullable(), at: time })
+    .nullable()
+    .describe('the data that the changes are relative to; null if all rows are inserts'),
+  until: z.object({ position: number.nullable(), at: time }),
+});
+
 /** `export --output`: plain files. */
 export const plainFiles = z.object({
   snapshotId: z.null(),
   path: z.string().nullable(),
+  changes: changeRange.optional().describe('range of an incremental export'),
   tables: z.array(
     tableFiles.extend({
+      sheet: z.string().optional().describe('name of the sheet in a workbook, whose size is `bytes`'),
+      changes: z.object({ insert: number, update: number, delete: number }).optional(),
       time: z.string().nullable().optional().describe('column by which rows were selected; null: all rows'),
       cut: z
         .object({
@@ -44,6 +56,16 @@ export const plainFiles = z.object({
         .describe('effect of --from and --to'),
     }),
   ),
+});
+
+/** A line of `export --all`: the result of a workspace, or only its error. */
+export const exportOfWorkspace = z.object({
+  workspace: z.string(),
+  ...snapshot.partial().shape,
+  ...plainFiles.partial().shape,
+  snapshotId: z.string().nullable().optional(),
+  path: z.string().nullable().optional(),
+  error: errorParts.optional(),
 });
 
 /** `backup`. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { report, snapshot } from './files-json.ts';
+import { plainFiles, report, snapshot } from './files-json.ts';
 import { amount, day, error, errorParts, number, time } from './json-parts.ts';
 import { sync, verify } from './sync-json.ts';
 
@@ -189,6 +189,7 @@ const stepResult = z.union([
   sync,
   verify,
   snapshot,
+  plainFiles,
   z
     .object({ held: z.array(heldDeletion), error: errorParts })
     .describe('an export that awaits confirmation of deletions'),

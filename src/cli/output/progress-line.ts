@@ -70,9 +70,12 @@ function bar(done: number, expected: number): string {
 /** Creates the progress of an export on standard error. */
 export function createExportProgress() {
   const line = createLineProgress();
-  const update = ({ table, done, of }: ExportProgress): void =>
-    line.update(table === null ? `${done} of ${of} files published` : `${done} of ${of} tables written, ${table} now`);
-  return { update, done: line.done };
+  return { update: (now: ExportProgress): void => line.update(exportLine(now)), done: line.done };
+}
+
+/** The progress of an export as text. */
+export function exportLine({ table, done, of }: ExportProgress): string {
+  return table === null ? `${done} of ${of} files published` : `${done} of ${of} tables written, ${table} now`;
 }
 
 /** Creates a single line of progress on standard error. Without a terminal it prints nothing. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { Step } from '../../scheduler/job.ts';
@@ -5,6 +6,7 @@ import type { Context } from '../../session/workspace.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { Flaw } from '../../warehouse/file/integrity.ts';
 import type { HeldDeletionRow } from '../../warehouse/ledger/held-deletions.ts';
+import type { ExportedFiles } from '../export/export-files.ts';
 import type { Exported, ExportProgress } from '../export.ts';
 import type { Compaction } from '../maintenance.ts';
 import type { OnProgress } from '../sync.ts';
@@ -19,6 +21,7 @@ export type StepResult =
   | { readonly of: 'sync'; readonly summary: SyncSummary; readonly elapsedMs: number }
   | { readonly of: 'verify'; readonly verification: Verification }
   | { readonly of: 'export'; readonly snapshot: Exported }
+  | { readonly of: 'files'; readonly exported: ExportedFiles }
   | { readonly of: 'held export'; readonly held: readonly HeldDeletionRow[]; readonly error: string }
   | { readonly of: 'report'; readonly reports: readonly WrittenReport[] }
   | { readonly of: 'retention'; readonly deleted: readonly string[] }
@@ -97,6 +100,16 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
         const error = `not exported: ${held.map(heldText).join('; ')}`;
         await onResult({ of: 'held export', held, error });
         return { status: 'partial', code: null, error };
+      }
+      const { output, format = 'parquet', tables = null, since, name = null } = step;
+      if (output !== undefined) {
+        const { exportFiles } = await import('../export/export-files.ts');
+        const { name: subfolder, compression } = context.config;
+        const range = { since: since === undefined ? null : ({ kind: since } as const), name, from: null, to: null };
+        const target = { output: resolve(parts.folder, output), subfolder, format, compression };
+        const request = { ...range, ...target, tables, brands: null };
+        await onResult({ of: 'files', exported: await exportFiles(context, request, parts.onExport) });
+        return DONE;
       }
       const { exportWorkspace } = await import('../export.ts');
       await onResult({ of: 'export', snapshot: await exportWorkspace(context, parts.onExport) });

@@ -15,14 +15,18 @@ export interface CopySource extends Pick<Session, 'run' | 'all' | 'query'> {
 }
 
 /**
- * Opens a DuckDB file read-only. COPY may write into `folder`; no other file is accessible.
+ * Opens a DuckDB file read-only. Queries may read and COPY may write files in `folder` and `others`; no other file is accessible.
  * @throws `warehouse_locked` if another process has the file open for writing
  */
-export async function openCopySource(path: string, folder: string): Promise<CopySource> {
+export async function openCopySource(
+  path: string,
+  folder: string,
+  others: readonly string[] = [],
+): Promise<CopySource> {
   const instance = await openReadOnly(path, {
     memoryLimitMb: MEMORY_LIMIT_MB,
     spill: `${folder}/spill`,
-    writable: { folder },
+    writable: { folders: [folder, ...others] },
   });
   const connection = await instance.connect();
   const session = createSession(connection, path);

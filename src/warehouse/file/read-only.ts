@@ -18,11 +18,11 @@ export interface ReadOnlyOptions {
   /** Spill folder; default: a new folder beside the file. */
   readonly spill?: string;
   /**
-   * Targets that COPY may write: one file, or the files of one folder; default: nothing. With `none` DuckDB can open no
-   * file at all, not even the opened file and its log, which it adds to `allowed_paths` itself. It then cannot spill
-   * either: a query that needs more memory fails.
+   * Targets that COPY may write: one file, or the files of some folders, which queries may read too; default: nothing. With
+   * `none` DuckDB can open no file at all, not even the opened file and its log, which it adds to `allowed_paths` itself. It
+   * then cannot spill either: a query that needs more memory fails.
    */
-  readonly writable?: { readonly file: string } | { readonly folder: string } | 'none';
+  readonly writable?: { readonly file: string } | { readonly folders: readonly string[] } | 'none';
 }
 
 /**
@@ -89,7 +89,7 @@ async function prepare(
       const allowed =
         'file' in writable
           ? `allowed_paths = [${literal(writable.file)}]`
-          : `allowed_directories = [${literal(`${writable.folder}/`)}]`;
+          : `allowed_directories = [${writable.folders.map((folder) => literal(`${folder}/`)).join(', ')}]`;
       await connection.run(`SET ${allowed}; SET enable_external_access = false`);
     }
   } finally {

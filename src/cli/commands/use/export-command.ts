@@ -1,22 +1,18 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
-import type { Exported } from '../../../operations/export.ts';
-import type { FileExport } from '../../../operations/export-files.ts';
-import type { Publication } from '../../../operations/publish.ts';
-import type { Context } from '../../../session/workspace.ts';
-import type { PlainFile } from '../../../snapshot/plain-files.ts';
-import { applyUserUmask, count, exactOutput, plural, printData, printJson, say, size } from '../../output/output.ts';
+import type { FileExport } from '../../../operations/export/export-files.ts';
+import { FILE_FORMATS, type FileFormat } from '../../../snapshot/file-formats.ts';
+import { toSince } from '../../../snapshot/since.ts';
+import { exactOutput, printJson } from '../../output/output.ts';
 import { createExportProgress } from '../../output/progress-line.ts';
 import { terminal } from '../../output/terminal.ts';
 import { checkOrder, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
-import { day, list, oneOf, text, withNames } from '../../program/option-kinds.ts';
+import { day, flag, list, oneOf, option, text, withNames } from '../../program/option-kinds.ts';
 
 /** Value of --output for standard output. */
 const STDOUT = '-';
 /** Formats that must not be printed on a terminal. */
-const BINARY: readonly string[] = ['parquet', 'arrow'];
+const BINARY: readonly string[] = ['parquet', 'arrow', 'xlsx'];
 
 /** Writes a snapshot, or plain files if an option asks for them. */
 export const exportCommand = defineCommand({
@@ -26,130 +22,88 @@ export const exportCommand = defineCommand({
     from: day('only rows from this day on, YYYY-MM-DD; tables without days are exported completely'),
     to: day('only rows up to and including this day'),
     brand: list('<ids...>', 'only rows of these brands'),
-    format: oneOf('<format>', 'format of the plain files, one file per table (default: parquet)', [
-      'parquet',
-      'csv',
-      'ndjson',
-      'arrow',
-    ]),
+    since: option('<time|snapshot|last>', 'only rows inserted, updated and deleted since then, with _change', toSince),
+    name: text('<name>', 'name of the position of --since last (default: the value of --output)'),
+    format: oneOf(
+      '<format>',
+      'format of the plain files, one file per table; xlsx: one sheet (default: parquet)',
+      Object.keys(FILE_FORMATS) as FileFormat[],
+    ),
     compression: oneOf('<name>', 'Parquet compression (default: as configured)', ['snappy', 'zstd']),
     output: withNames(
       'output',
       'o',
-      text('<folder>', 'folder for plain files, or - for standard output, with one table'),
+      text('<folder>', 'folder for plain files, with %Y, %m, %d, %H for the time in UTC, or - for standard output'),
     ),
+    all: flag('export every configured workspace; plain files to a folder for each below --output'),
   },
   // Plain files are written from the replica, which needs no lock.
-  forwardable: ({ output }) => (output === null ? { needsWarehouse: true } : null),
+  forwardable: ({ output, all }) => (output === null && !all ? { needsWarehouse: true } : null),
   examples: [
     ['sightline export', 'publish a snapshot of every table'],
     [
-      'sightline export --tables responses --from 2026-11-01 --format csv --output files',
-      'write part of a table as CSV',
+      "sightline export --since last --format csv --output 'files/%Y-%m-%d'",
+      'write what has changed since the last such export as CSV',
     ],
   ],
-  run: async ({ tables, from, to, brand, format: given, compression, output, ...unread }, begin) => {
-    const { context: load, json } = begin(unread);
-    if ([tables, from, to, brand, given, output].every((value) => value === null)) {
+  run: async ({ tables, from, to, brand, since, name, format, compression, output, all, ...unread }, begin) => {
+    const { context, flags, json, signal } = begin(unread);
+    const isPlain = [tables, from, to, brand, since, name, format, output].some((value) => value !== null);
+    const request = { tables, from, to, brands: brand, since, name, format: format ?? 'parquet' } as const;
+    if (isPlain) checkPlain(request, compression, output);
+    if (all) {
+      const { exportAll } = await import('../scale/export-all-command.ts');
+      const files = isPlain ? { ...request, output: folderOf(output) } : null;
+      return exportAll(flags, { files, compression }, signal);
+    }
+    const progress = createExportProgress();
+    if (!isPlain) {
       const { exportWorkspace } = await import('../../../operations/export.ts');
-      const progress = createExportProgress();
+      const { renderSnapshot } = await import('../../output/export-summary.ts');
       const changes = compression === null ? {} : { compression };
-      const snapshot = await exportWorkspace(await load(), progress.update, changes).finally(progress.done);
+      const snapshot = await exportWorkspace(await context(), progress.update, changes).finally(progress.done);
       const shown = renderSnapshot(snapshot, json);
       if (json) printJson('export', shown);
       return EXIT.done;
     }
-    const format = given ?? 'parquet';
-    if (compression !== null && format !== 'parquet') {
-      throw refuse(`--compression cannot be combined with --format ${format}; allowed: --format parquet`);
-    }
-    checkOrder(from, to);
-    const target = outputOf(output, tables, format, json);
-    const context = await load();
-    const selection = { tables, from, to, brands: brand, format, output: target };
-    return exportPlain(context, { ...selection, compression: compression ?? context.config.compression }, json);
+    const target = output === STDOUT ? streamOf(request, json) : folderOf(output);
+    const loaded = await context();
+    const { exportFiles } = await import('../../../operations/export/export-files.ts');
+    const { renderFiles } = await import('../../output/export-summary.ts');
+    const plain = { ...request, output: target, compression: compression ?? loaded.config.compression };
+    const exported = await exportFiles(loaded, plain, progress.update).finally(progress.done);
+    const shown = await renderFiles(exported, from !== null || to !== null, json);
+    if (json) printJson('export --output', shown);
+    return EXIT.done;
   },
 });
 
-/** Returns the JSON form of a snapshot. Without `json` it also prints a summary and the path. */
-export function renderSnapshot(
-  { id: snapshotId, path, written, deleted, published, ...rest }: Exported,
-  json: boolean,
-) {
-  const tables = rest.tables.map(({ name, rows, files, bytes }) => ({ name, rows, files: files.length, bytes }));
-  if (!json) {
-    const files = sayTotals(tables);
-    if (written.files < files) {
-      const { files: changed, bytes: added } = written;
-      say(`${plural(changed, 'file')} changed, ${size(added)}; the others are shared with the previous snapshot.`);
-    }
-    if (deleted.length > 0) say(`${plural(deleted.length, 'older snapshot')} deleted.`);
-    if (published !== null) sayPublished(published, files);
-    printData(path);
-  }
-  return { snapshotId, path, tables, written, deleted, ...(published === null ? {} : { published }) };
-}
+type PlainRequest = Omit<FileExport, 'output' | 'compression'>;
 
-function sayPublished({ location, pointer, latest, sent, deleted }: Publication, files: number): void {
-  const others = sent.files < files ? '; the others already existed' : '';
-  say(`Published to ${location}: ${plural(sent.files, 'file')} sent, ${size(sent.bytes)}${others}.`);
-  if (pointer === 'superseded') say(`latest.json still points to ${latest}, which has newer data.`);
-  if (deleted.length > 0) say(`${plural(deleted.length, 'older snapshot')} deleted at ${location}.`);
-}
-
-async function exportPlain(context: Context, request: FileExport, json: boolean): Promise<number> {
-  const { exportFiles } = await import('../../../operations/export-files.ts');
-  const progress = createExportProgress();
-  const { path, files, stale } = await exportFiles(context, request, progress.update).finally(progress.done);
-  const isCut = request.from !== null || request.to !== null;
-  const tables = files.map(({ name, rows, bytes, time, cut }) => {
-    return { name, rows, files: 1, bytes, ...(isCut ? { time, cut } : {}) };
-  });
-  if (path !== null) await applyUserUmask([path, ...(await readdir(path)).map((name) => join(path, name))]);
-  if (json) printJson('export --output', { snapshotId: null, path, tables });
-  else {
-    sayTotals(tables);
-    if (isCut) sayCut(files);
-  }
-  if (stale) say('A sync owns the warehouse: the files are from the replica.');
-  if (path !== null && !json) printData(path);
-  return EXIT.done;
-}
-
-function sayTotals(tables: readonly { rows: number; files: number; bytes: number }[]): number {
-  const sum = (of: 'rows' | 'files' | 'bytes'): number => tables.reduce((total, table) => total + table[of], 0);
-  const files = sum('files');
-  say(`${plural(tables.length, 'table')}, ${count(sum('rows'))} rows, ${plural(files, 'file')}, ${size(sum('bytes'))}`);
-  return files;
-}
-
-function sayCut(files: readonly PlainFile[]): void {
-  const complete = files.filter(({ time }) => time === null);
-  if (complete.length > 0) {
-    say(`Exported completely, because their rows have no day: ${complete.map(({ name }) => name).join(', ')}.`);
-  }
-  const omitted = files.filter(({ cut }) => cut.omitted > 0);
-  if (omitted.length > 0) {
-    const counts = omitted.map(({ name, cut }) => `${name} ${count(cut.omitted)}`);
-    say(`Rows left out, because none of their days is selected: ${counts.join(', ')}.`);
-  }
-  for (const { name, cut } of files.filter((file) => file.cut.partial > 0)) {
-    const days = `${cut.from} to ${cut.to}`;
-    say(`${name} covers ${days}: ${count(cut.partial)} of its rows are for periods that are only partly selected.`);
-  }
-}
-
-function outputOf(
+function checkPlain(
+  { from, to, since, name, format }: PlainRequest,
+  compression: string | null,
   output: string | null,
-  tables: readonly string[] | null,
-  format: string,
-  json: boolean,
-): FileExport['output'] {
-  if (output === null || output === '') {
-    const allowed = `a folder for the files, or ${STDOUT} for standard output`;
-    throw refuse(`--output is required to export selected data; allowed: ${allowed}`);
+) {
+  if (compression !== null && format !== 'parquet') {
+    throw refuse(`--compression cannot be combined with --format ${format}; allowed: --format parquet`);
   }
-  if (output !== STDOUT) return output;
+  checkOrder(from, to);
+  if (name != null && since?.kind !== 'last') throw refuse(`--name ${name} requires --since last`);
+  if (name === '') throw refuse('--name is ""; allowed: any text that is not empty');
+  if (output === STDOUT && since?.kind === 'last' && name == null) {
+    throw refuse('--since last with --output - requires --name, which the position is stored under');
+  }
+}
+
+function folderOf(output: string | null): string {
+  if (output !== null && output !== '' && output !== STDOUT) return output;
+  if (output === STDOUT) throw refuse('--output - cannot be combined with --all; allowed: a folder for the files');
+  const allowed = `a folder for the files, or ${STDOUT} for standard output`;
+  throw refuse(`--output is required to export selected data; allowed: ${allowed}`);
+}
+
+function streamOf({ tables, format }: PlainRequest, json: boolean): FileExport['output'] {
   if (tables?.length !== 1) throw refuse('--output - allows one table; name it with --tables');
   if (json) throw refuse('--output - cannot be combined with --json, because both use standard output');
   if (BINARY.includes(format) && terminal().stdout.isTTY === true) {

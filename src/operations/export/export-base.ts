@@ -1,0 +1,114 @@
+import { join, resolve } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import type { WorkspaceConfig } from '../../base/config/config.ts';
+import { SightlineError } from '../../base/errors.ts';
+import { catalogue } from '../../session/workspace.ts';
+import { type Base, selectChanges, writeState } from '../../snapshot/changes.ts';
+import { layoutOf } from '../../snapshot/layout.ts';
+import { openPosition, type PositionStore } from '../../snapshot/positions.ts';
+import type { Selected } from '../../snapshot/selection.ts';
+import { findSnapshot, type Since } from '../../snapshot/since.ts';
+import type { CopySource } from '../../warehouse/file/copy-out.ts';
+import { readOrigin } from '../../warehouse/ledger/origin.ts';
+import { readNewestReplica } from '../status.ts';
+
+/** The data that the changes of an incremental export lead from and to. */
+export interface ChangeRange {
+  /** Name of the position; null for an export since a snapshot or a time. */
+  readonly name: string | null;
+  /** Null if the export has all rows. `at` is ISO 8601. */
+  readonly since: { readonly position: number | null; readonly snapshot: string | null; readonly at: string } | null;
+  readonly until: { readonly position: number | null; readonly at: string };
+}
+
+/** The earlier data that an incremental export compares with. */
+export interface ExportBase {
+  readonly range: ChangeRange;
+  /** Absolute paths of the folders with its files. */
+  readonly folders: readonly string[];
+  /** Replaces the rows of a table by its changes. */
+  changesOf(source: CopySource, selected: Selected): Promise<Selected>;
+  /** Writes the state of a table that the next export compares with; `isChanged` tells whether it has changes. */
+  keep(source: CopySource, selected: Selected, isChanged: boolean): Promise<void>;
+  /** Runs `publish`, then moves the position, if there is one. Throws `warehouse_locked`. */
+  finish(publish: () => Promise<void>): Promise<void>;
+}
+
+/**
+ * Opens the data that `since` means. `name` is the name of the position.
+ *
+ * @throws `usage` for a snapshot or time that is not available, `config_invalid` if the position is damaged
+ */
+export async function openBase(
+  { config, clock }: { readonly config: WorkspaceConfig; readonly clock: Clock },
+  since: Since,
+  name: string | null,
+): Promise<ExportBase> {
+  const at = new Date(clock.now()).toISOString();
+  if (since.kind !== 'last') return openSnapshotBase(config, since, at);
+  if (name === null)
+    throw new SightlineError('usage', '--since last requires a name for its position; allowed: --name');
+  const store = await openPosition(resolve(layoutOf(config.folder).positions), name);
+  const { current } = store;
+  const states: Record<string, string> = {};
+  const earlier = current === null ? null : { position: current.number, snapshot: null, at: current.at };
+  return {
+    range: { name, since: earlier, until: { position: store.number, at } },
+    folders: [store.folder],
+    changesOf: (source, selected) => {
+      return selectChanges({ source, selected, table: tableOf(selected) }, stateOf(store, selected.name));
+    },
+    keep: async (source, selected, isChanged) => {
+      if (!isChanged && current?.tables[selected.name] !== undefined) return;
+      const file = store.stateFile(selected.name);
+      await writeState({ source, selected, table: tableOf(selected) }, join(store.folder, file));
+      states[selected.name] = file;
+    },
+    finish: (publish) => store.advance(at, states, publish),
+  };
+}
+
+async function openSnapshotBase(
+  config: WorkspaceConfig,
+  since: Exclude<Since, { kind: 'last' }>,
+  at: string,
+): Promise<ExportBase> {
+  const layout = layoutOf(config.folder);
+  const snapshot = await findSnapshot(layout, since, () => readFirstRun(config));
+  const folder = resolve(layout.snapshots, snapshot?.id ?? '');
+  const earlier = snapshot === null ? null : { position: null, snapshot: snapshot.id, at: snapshot.createdAt };
+  const baseOf = (name: string): Base => {
+    const table = snapshot?.tables.find((one) => one.name === name);
+    return table === undefined ? { kind: 'empty' } : { kind: 'snapshot', folder, table };
+  };
+  return {
+    range: { name: null, since: earlier, until: { position: null, at } },
+    folders: snapshot === null ? [] : [folder],
+    changesOf: (source, selected) => {
+      return selectChanges({ source, selected, table: tableOf(selected) }, baseOf(selected.name));
+    },
+    keep: async () => undefined,
+    finish: (publish) => publish(),
+  };
+}
+
+function stateOf({ folder, current }: PositionStore, table: string): Base {
+  const file = current?.tables[table];
+  return file === undefined ? { kind: 'empty' } : { kind: 'state', path: join(folder, file) };
+}
+
+// Views have no keys by which their rows could be compared.
+function tableOf({ name }: Selected) {
+  const table = [...catalogue.tables, ...catalogue.histories].find((one) => one.name === name);
+  if (table !== undefined) return table;
+  throw new SightlineError('usage', `--since cannot be combined with the view ${name}; allowed: tables of the data`);
+}
+
+// Null if the warehouse was restored, because it then has data from before its first run.
+async function readFirstRun(config: WorkspaceConfig): Promise<number | null> {
+  const { value } = await readNewestReplica(config, async (query) => {
+    const [row] = await query('SELECT epoch_ms(min(started_at)) FROM sync.runs');
+    return (await readOrigin(query)) === '' && row?.[0] != null ? Number(row[0]) : null;
+  });
+  return value;
+}

@@ -1,0 +1,214 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, open, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { expandDates } from '../../base/date-template.ts';
+import { withDiskNeed } from '../../base/disk-need.ts';
+import { ensureWritableFolder } from '../../base/files.ts';
+import { encodeRows } from '../../query/formats/row-formats.ts';
+import { type Context, catalogue } from '../../session/workspace.ts';
+import { countChanges } from '../../snapshot/changes.ts';
+import type { FileFormat } from '../../snapshot/file-formats.ts';
+import type { ParquetForm } from '../../snapshot/parquet.ts';
+import { type BatchWriter, type PlainFile, writePlainFile } from '../../snapshot/plain-files.ts';
+import { type Selected, type Selection, select } from '../../snapshot/selection.ts';
+import type { Since } from '../../snapshot/since.ts';
+import { writeWorkbook } from '../../snapshot/workbook.ts';
+import type { CopySource } from '../../warehouse/file/copy-out.ts';
+import { chooseBrandIds, readBrandNames } from '../choose-brands.ts';
+import { estimateCopy } from '../disk-estimates.ts';
+import type { ExportProgress } from '../export.ts';
+import { type ChangeRange, type ExportBase, openBase } from './export-base.ts';
+import { checkReplaceable, chooseDatedFolder, removeLeftovers, replaceFolder, writeListing } from './export-folder.ts';
+import { openSource, queryOf } from './export-source.ts';
+
+/** Length of the end marker of an Arrow IPC stream: a continuation marker and a length of 0, four bytes each. */
+const ARROW_END_BYTES = 8;
+/** File of an export to Excel. */
+const WORKBOOK = 'export.xlsx';
+
+/** Selection, format and destination of an export. */
+export interface FileExport extends Selection {
+  readonly format: FileFormat;
+  readonly compression: string;
+  /**
+   * A folder, which may contain an earlier export, or a stream, which takes one table. Parts of the time in the path of a folder,
+   * such as `%Y-%m-%d`, are replaced.
+   */
+  readonly output: string | Writable;
+  /** Folder below `output` for the files, such as the name of the workspace. */
+  readonly subfolder?: string;
+  /** Only the changes since then, with the column `_change`; default: all rows. */
+  readonly since?: Since | null;
+  /** Name of the position of `since` if that is `last`; default: `output` as given. */
+  readonly name?: string | null;
+}
+
+/**
+ * Result of an export. `stale` is true if a running sync has newer data. `path` is null for a stream, and `changes` without
+ * `since`.
+ */
+export interface ExportedFiles {
+  readonly path: string | null;
+  readonly files: readonly PlainFile[];
+  readonly stale: boolean;
+  readonly changes: ChangeRange | null;
+}
+
+type OnProgress = (progress: ExportProgress) => void;
+
+/**
+ * Writes tables and views of a workspace as plain files, even while a sync owns the warehouse. Replaces the folder by rename,
+ * so a failed export leaves it unchanged. Identical data gives identical bytes, except in a workbook.
+ *
+ * With `since: last` the position moves after the folder was replaced: an export that fails or is killed before is repeated by
+ * the next one. A folder with a date in its name is not replaced if it has other changes; a number is appended instead.
+ *
+ * @throws `usage` for an unknown table or brand, and for a folder with files that no export wrote, and the errors of `openBase`
+ */
+export async function exportFiles(
+  context: Context,
+  request: FileExport,
+  onProgress: OnProgress,
+): Promise<ExportedFiles> {
+  const { output, subfolder = '', since = null, name = null } = request;
+  const template = typeof output === 'string' ? output : null;
+  const dated = template === null ? null : expandDates('--output', template, context.clock.now());
+  const base = since === null ? null : await openBase(context, since, name ?? template);
+  const changes = base?.range ?? null;
+  if (typeof output !== 'string' || dated === null) {
+    const need = estimateCopy(context.config, { folder: tmpdir(), by: 'the export to standard output' });
+    const written = await withDiskNeed(need, () =>
+      exportStream(context, request, base, output as Writable, onProgress),
+    );
+    return { path: null, changes, ...written };
+  }
+  const mayReplace = changes?.name == null || dated === template;
+  const path = mayReplace ? join(dated, subfolder) : await chooseDatedFolder(dated, subfolder, changes);
+  // Resolve a symlink so that it stays in place and the temporary folder is on the target's disk.
+  const folder = await realpath(path).catch(() => resolve(path));
+  const need = estimateCopy(context.config, {
+    folder: dirname(folder),
+    by: `the export ${folder}`,
+    unchanged: 'the folder is unchanged',
+  });
+  const written = await withDiskNeed(need, () => exportFolder(context, request, base, folder, onProgress));
+  return { path: resolve(path), changes, ...written };
+}
+
+type Written = Pick<ExportedFiles, 'files' | 'stale'>;
+
+async function exportFolder(
+  context: Context,
+  request: FileExport,
+  base: ExportBase | null,
+  folder: string,
+  onProgress: OnProgress,
+): Promise<Written> {
+  await checkReplaceable(folder);
+  await ensureWritableFolder(dirname(folder));
+  await removeLeftovers(folder);
+  const aside = join(dirname(folder), `.${basename(folder)}.new-${process.pid}`);
+  await rm(aside, { recursive: true, force: true });
+  try {
+    await mkdir(aside);
+    const { files, stale } = await writeFiles(context, request, base, aside, onProgress);
+    const { format, compression, from, to, brands } = request;
+    await writeListing(aside, { format, compression, from, to, brands, changes: base?.range ?? null }, files);
+    context.signal.throwIfAborted();
+    const publish = (): Promise<void> => replaceFolder(folder, aside);
+    await (base === null ? publish() : base.finish(publish));
+    return { files, stale };
+  } finally {
+    await rm(aside, { recursive: true, force: true });
+  }
+}
+
+// Written to a file first, because output that is already in the stream cannot be taken back after an error.
+async function exportStream(
+  context: Context,
+  request: FileExport,
+  base: ExportBase | null,
+  output: Writable,
+  onProgress: OnProgress,
+): Promise<Written> {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-export-'));
+  try {
+    const { files, stale } = await writeFiles(context, request, base, folder, onProgress);
+    for (const { file } of files) await pipeline(createReadStream(join(folder, file)), output, { end: false });
+    await base?.finish(async () => undefined);
+    return { files, stale };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function writeFiles(
+  context: Context,
+  request: FileExport,
+  base: ExportBase | null,
+  folder: string,
+  onProgress: OnProgress,
+): Promise<{ files: PlainFile[]; stale: boolean }> {
+  const { config, signal } = context;
+  const { opened: source, stale } = await openSource(context, folder, base?.folders ?? []);
+  try {
+    const brands = chooseBrandIds(await readBrandNames(queryOf(source), { deleted: true }), request.brands);
+    const selected = await select(source, catalogue, { ...request, brands });
+    const rows: Selected[] = [];
+    for (const table of selected) rows.push((await base?.changesOf(source, table)) ?? table);
+    const onTable = ({ name }: Selected, done: number): void => {
+      signal.throwIfAborted();
+      onProgress({ table: name, done, of: selected.length });
+    };
+    const files = await writeTables(source, rows, folder, { ...request, parquet: config.parquet }, onTable);
+    if (base === null) return { files, stale };
+    const counted: PlainFile[] = [];
+    for (const [index, table] of selected.entries()) {
+      signal.throwIfAborted();
+      const changes = await countChanges(source, rows[index] as Selected);
+      const file = files[index] as PlainFile;
+      counted.push({ ...file, changes });
+      await base.keep(source, table, file.rows > 0);
+    }
+    return { files: counted, stale };
+  } finally {
+    source.close();
+    await rm(join(folder, 'spill'), { recursive: true, force: true });
+  }
+}
+
+async function writeTables(
+  source: CopySource,
+  tables: readonly Selected[],
+  folder: string,
+  { format, ...form }: Pick<FileExport, 'format'> & ParquetForm,
+  onTable: (table: Selected, done: number) => void,
+): Promise<PlainFile[]> {
+  if (format === 'xlsx') return writeWorkbook(source, tables, join(folder, WORKBOOK), onTable);
+  const files: PlainFile[] = [];
+  for (const [done, table] of tables.entries()) {
+    onTable(table, done);
+    files.push(await writePlainFile(source, table, folder, { format, ...form, writeArrow }));
+  }
+  return files;
+}
+
+// Each batch is encoded as a separate stream. Dropping their end markers and all schemas but the first joins them into one.
+const writeArrow: BatchWriter = async (path, columns, batches) => {
+  const schema = await encodeRows('arrow', { columns, rows: () => [] });
+  const schemaBytes = schema.length - ARROW_END_BYTES;
+  const handle = await open(path, 'w');
+  try {
+    await handle.writeFile(schema.subarray(0, schemaBytes));
+    for await (const rows of batches) {
+      const bytes = await encodeRows('arrow', { columns, rows: () => rows });
+      await handle.writeFile(bytes.subarray(schemaBytes, bytes.length - ARROW_END_BYTES));
+    }
+    await handle.writeFile(schema.subarray(schemaBytes));
+  } finally {
+    await handle.close();
+  }
+};

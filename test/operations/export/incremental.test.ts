@@ -1,0 +1,349 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSandboxWorkspace } from '../../../schemas/fixtures/start.ts';
+import type { Advance } from '../../../schemas/fixtures/world/model.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { loadConfig } from '../../../src/base/config/config.ts';
+import { createRowReader } from '../../../src/contract/rows.ts';
+import { type ExportedFiles, exportFiles, type FileExport } from '../../../src/operations/export/export-files.ts';
+import { exportWorkspace } from '../../../src/operations/export.ts';
+import { queryWorkspace } from '../../../src/operations/query.ts';
+import { syncWorkspace } from '../../../src/operations/sync.ts';
+import { type Context, catalogue } from '../../../src/session/workspace.ts';
+import { layoutOf } from '../../../src/snapshot/layout.ts';
+import { openPosition } from '../../../src/snapshot/positions.ts';
+import { toSince } from '../../../src/snapshot/since.ts';
+import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+
+type Row = Record<string, unknown>;
+type Tables = Map<string, Map<string, Row>>;
+
+const BRAND = '00000000-0000-4000-8000-00000000000a';
+const RUN = '00000000-0000-4000-8000-000000000001';
+const START_MS = Date.parse('2026-03-01T00:00:00Z');
+const nothing = (): void => undefined;
+/** A Date has milliseconds, but versions of a row can be a microsecond apart. */
+const exactTimes = { timestampFromMicroseconds: (micros: bigint) => micros };
+const tables = [...catalogue.tables, ...catalogue.histories];
+const readers = new Map(catalogue.resources.map((one) => [one.name, createRowReader(catalogue, one)]));
+
+async function contextIn(folder: string, environment: Record<string, string> = {}): Promise<Context> {
+  const config = loadConfig({ flags: {}, environment, folder });
+  await mkdir(config.folder, { recursive: true });
+  return { config, clock: systemClock, signal: new AbortController().signal, command: 'test' };
+}
+
+function exportOf(context: Context, output: string, changes: Partial<FileExport> = {}): Promise<ExportedFiles> {
+  const everything = { tables: null, from: null, to: null, brands: null, compression: 'snappy' };
+  return exportFiles(context, { ...everything, format: 'parquet', output, ...changes }, nothing);
+}
+
+async function rowsIn({ path, files }: ExportedFiles): Promise<Map<string, Row[]>> {
+  const found = new Map<string, Row[]>();
+  for (const { name, file } of files) {
+    const buffer = await asyncBufferFromFile(join(path as string, file));
+    found.set(name, await parquetReadObjects({ file: buffer, parsers: exactTimes }));
+  }
+  return found;
+}
+
+function keyOf(table: string, row: Row): string {
+  const key = tables.find(({ name }) => name === table)?.key ?? [];
+  return shown(key.map((name) => row[name]));
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value, (_name, one: unknown) => (typeof one === 'bigint' ? `${one}n` : one));
+}
+
+/** The live rows that a complete export has now, by table and key. */
+async function liveRows(context: Context, changes: Partial<FileExport> = {}): Promise<Tables> {
+  const folder = join(await temporaryFolder(), 'complete');
+  const live: Tables = new Map();
+  for (const [table, rows] of await rowsIn(await exportOf(context, folder, changes))) {
+    const kept = rows.filter((row) => (row['_deleted_at'] ?? null) === null);
+    live.set(table, new Map(kept.map((row) => [keyOf(table, row), row])));
+  }
+  return live;
+}
+
+/** Applies the changes of an export to tables, and checks that each is what its `_change` states. */
+async function apply(target: Tables, exported: ExportedFiles): Promise<void> {
+  for (const [table, rows] of await rowsIn(exported)) {
+    const stored = target.get(table) ?? new Map<string, Row>();
+    target.set(table, stored);
+    for (const { _change: change, ...row } of rows) {
+      const key = keyOf(table, row);
+      const before = stored.get(key);
+      if (change === 'delete') {
+        expect([table, key, before !== undefined || row['_deleted_at'] !== null]).toEqual([table, key, true]);
+        stored.delete(key);
+        continue;
+      }
+      expect([table, key, change]).toEqual([table, key, before === undefined ? 'insert' : 'update']);
+      if (before !== undefined) expect(shown(before)).not.toBe(shown(row));
+      stored.set(key, row);
+    }
+  }
+}
+
+function texts(of: Tables): string[] {
+  return [...of].flatMap(([table, rows]) => [...rows.values()].map((row) => `${table} ${shown(row)}`)).sort();
+}
+
+const itemId = (index: number): string => `00000000-0000-4000-9000-${String(index).padStart(12, '0')}`;
+
+const response = fc.record({
+  id: fc.nat(4).map(itemId),
+  brandMentioned: fc.boolean(),
+  competitors: fc.constant([]),
+  citations: fc.array(fc.record({ url: fc.constantFrom('https://a.example/', 'https://b.example/') }), {
+    maxLength: 3,
+  }),
+});
+const competitor = fc.record({ id: fc.nat(3).map(itemId), name: fc.constantFrom('A', "O'B") });
+/** Upstream's clock may stand still and go back. */
+const tick = fc.constantFrom(0, 1, 60, -30);
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('responses'),
+      tick,
+      items: fc.uniqueArray(response, { maxLength: 4, selector: ({ id }) => id }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('competitors'),
+      tick,
+      items: fc.uniqueArray(competitor, { maxLength: 3, selector: ({ id }) => id }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('export'), tick, items: fc.constant([]) }) },
+);
+
+/** Writes pages of complete reads through the writer of syncs. */
+async function openPages(context: Context) {
+  const { warehouse: path } = layoutOf(context.config.folder);
+  let at = START_MS;
+  return async (kind: string, items: readonly object[], tickSeconds: number): Promise<void> => {
+    at += tickSeconds * 1000;
+    const warehouse = await openWarehouse(path, catalogue, {});
+    const run = await warehouse.beginRun({ runId: RUN, options: '', now: START_MS });
+    const isDay = kind === 'responses';
+    const fixed = { brand_id: BRAND };
+    const day = isDay ? { from: '2026-02-01', to: '2026-02-01' } : { from: null, to: null };
+    const data = items.map((item) => (isDay ? { ...item, engine: 'e', createdAt: '2026-02-01T10:00:00Z' } : item));
+    const chain = { id: kind, resource: kind, fixed, ...day };
+    const read = readers.get(kind)?.read({ data }, fixed) ?? [];
+    await warehouse.writePage({ run, chain, tables: read, date: at, page: 1, next: null, guard: null, requests: [] });
+    await warehouse.close();
+  };
+}
+
+const written = {
+  tables: ['responses', 'response_citations', 'competitors', 'competitors_history'],
+  since: { kind: 'last' },
+} as const satisfies Partial<FileExport>;
+
+describe('the changes of exports since the last one', () => {
+  test('applied in order reproduce every table at every point, for any sequence of reads', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
+        const folder = await temporaryFolder();
+        const context = await contextIn(folder);
+        const write = await openPages(context);
+        const target: Tables = new Map();
+        await write('competitors', [], 0);
+        for (const { kind, items, tick: seconds } of [...steps, { kind: 'export', items: [], tick: 0 }]) {
+          if (kind !== 'export') {
+            await write(kind, items, seconds);
+            continue;
+          }
+          await apply(target, await exportOf(context, join(folder, 'out'), written));
+          const { since: _since, ...complete } = written;
+          expect(texts(target)).toEqual(texts(await liveRows(context, complete)));
+        }
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  test('report a row that was inserted and deleted, deleted and inserted again, and nested rows that are gone', async () => {
+    const folder = await temporaryFolder();
+    const context = await contextIn(folder);
+    const write = await openPages(context);
+    const cites = (...urls: string[]) => urls.map((url) => ({ url: `https://${url}.example/` }));
+    const changes = async (): Promise<string[]> => {
+      const rows = await rowsIn(await exportOf(context, join(folder, 'out'), written));
+      return ['responses', 'response_citations'].flatMap((table) =>
+        (rows.get(table) ?? []).map(({ _change, id, response_id, ordinal, _deleted_at }) => {
+          const place = table === 'responses' ? String(id).at(-1) : `${String(response_id).at(-1)}.${ordinal}`;
+          return `${_change} ${place}${_deleted_at === null ? '' : ' deleted'}`;
+        }),
+      );
+    };
+    const [a, b] = [
+      { id: itemId(1), citations: cites('a', 'b') },
+      { id: itemId(2), citations: [] },
+    ];
+    await write('responses', [a], 60);
+    await write('responses', [], 60);
+    expect(await changes()).toEqual([]);
+    await write('responses', [a], 60);
+    expect(await changes()).toEqual(['insert 1', 'insert 1.0', 'insert 1.1']);
+    await write('responses', [a, b], 60);
+    await write('responses', [{ ...a, citations: cites('b') }], 60);
+    expect(await changes()).toEqual(['update 1', 'delete 2 deleted', 'update 1.0', 'delete 1.1']);
+    await write('responses', [], 60);
+    await write('responses', [b, a], 60);
+    expect(await changes()).toEqual(['update 1', 'insert 2', 'update 1.0', 'insert 1.1']);
+    await write('responses', [b, a], 60);
+    expect(await changes()).toEqual([]);
+  });
+
+  test('follow the selection, and are repeated if the export fails before the position has moved', async () => {
+    const folder = await temporaryFolder();
+    const context = await contextIn(folder);
+    const write = await openPages(context);
+    const output = join(folder, 'out');
+    await write('competitors', [{ id: itemId(1), name: 'A' }], 0);
+    await write('responses', [{ id: itemId(1), citations: [] }], 60);
+    const first = await exportOf(context, output, { ...written, from: '2026-02-01' });
+    expect(first.changes).toMatchObject({ name: output, since: null, until: { position: 1 } });
+    expect(first.files.map(({ changes }) => changes?.insert)).toEqual([1, 0, 1, 1]);
+    const later = await exportOf(context, output, { ...written, from: '2026-02-02' });
+    expect(later.files.map(({ changes }) => changes?.delete)).toEqual([1, 0, 0, 0]);
+    expect(later.changes).toMatchObject({ since: { position: 1 }, until: { position: 2 } });
+
+    await write('competitors', [{ id: itemId(2), name: 'B' }], 60);
+    await writeFile(join(output, 'notes.txt'), '');
+    await expect(exportOf(context, output, written)).rejects.toMatchObject({ code: 'usage' });
+    const stopped = { ...context, signal: AbortSignal.abort(new Error('stopped')) };
+    await expect(exportOf(stopped, join(folder, 'other'), { ...written, name: output })).rejects.toThrow('stopped');
+    expect(existsSync(join(folder, 'other'))).toBe(false);
+    const { changes, files } = await exportOf(context, join(folder, 'other'), { ...written, name: output });
+    expect(changes).toMatchObject({ since: { position: 2 }, until: { position: 3 } });
+    expect(files.find(({ name }) => name === 'competitors')?.changes).toEqual({ insert: 1, update: 0, delete: 1 });
+  });
+
+  test('keep a dated folder with other changes, and replace the one of an export that was killed', async () => {
+    const folder = await temporaryFolder();
+    const nowMs = Date.parse('2026-11-22T14:02:03Z');
+    const context = { ...(await contextIn(folder)), clock: { ...systemClock, now: () => nowMs } };
+    const write = await openPages(context);
+    await write('competitors', [{ id: itemId(1), name: 'A' }], 0);
+    const template = join(folder, '%Y', '%m-%d');
+    const paths = async () => (await exportOf(context, template, written)).path;
+    expect(await paths()).toBe(join(folder, '2026', '11-22'));
+    expect(await paths()).toBe(join(folder, '2026', '11-22-02'));
+    const position = join(
+      (await openPosition(layoutOf(context.config.folder).positions, template)).folder,
+      'position.json',
+    );
+    const before = await readFile(position, 'utf8');
+    const at = await exportOf(context, template, { ...written, subfolder: 'acme' });
+    expect(at.path).toBe(join(folder, '2026', '11-22', 'acme'));
+    // As if the process had been killed after the folder was replaced.
+    const states = JSON.parse(before).tables as Record<string, string>;
+    const { folder: home } = await openPosition(layoutOf(context.config.folder).positions, template);
+    expect(await readdir(home)).toEqual(expect.arrayContaining(Object.values(states)));
+    await writeFile(position, before);
+    expect(await exportOf(context, template, { ...written, subfolder: 'acme' })).toMatchObject({ path: at.path });
+  });
+
+  test('move the position once if two exports run at the same time', async () => {
+    const positions = await temporaryFolder();
+    const [one, other] = [await openPosition(positions, 'a'), await openPosition(positions, 'a')];
+    const published: string[] = [];
+    await one.advance('2026-11-22T14:02:03.000Z', {}, async () => void published.push('one'));
+    const late = other.advance('2026-11-22T14:02:03.000Z', {}, async () => void published.push('other'));
+    await expect(late).rejects.toMatchObject({ code: 'warehouse_locked' });
+    expect(published).toEqual(['one']);
+    await expect(
+      (await openPosition(positions, 'a')).advance('2026-11-22T14:02:03.000Z', {}, () =>
+        Promise.reject(new Error('no room')),
+      ),
+    ).rejects.toThrow('no room');
+    expect((await openPosition(positions, 'a')).current?.number).toBe(1);
+    await writeFile(join(one.folder, 'position.json'), '{');
+    await expect(openPosition(positions, 'a')).rejects.toMatchObject({
+      code: 'config_invalid',
+      hint: expect.stringContaining(one.folder),
+    });
+  });
+});
+
+const EDITS: readonly Advance[] = [
+  { days: 1, editedResponses: 3, deletedResponses: 3, regroupedPrompts: 2, deletedCompetitors: 1 },
+  { lateAnswers: 2, deletedPrompts: 1, actionsDone: 1, forumStatusChanges: 1, articleProgress: 1, pausedPrompts: 1 },
+];
+
+test('the changes of every table since the last export, a snapshot and a time lead to the same rows', async () => {
+  let now = Date.now();
+  const options = { brands: 2, prompts: 4, days: 4, rateLimit: 10_000 } as const;
+  const sandbox = await startSandboxWorkspace({ ...options, clock: () => now });
+  onTestFinished(() => sandbox.close());
+  const folder = await temporaryFolder();
+  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const context = await contextIn(folder, environment);
+  const sync = async () => {
+    const summary = await syncWorkspace(
+      context,
+      { only: null, range: null, brands: null, acceptDeletions: true },
+      nothing,
+    );
+    expect(summary).toMatchObject({ error: null, failures: [] });
+  };
+  await sync();
+  const last = { since: { kind: 'last' } } as const;
+  const target: Tables = new Map();
+  await apply(target, await exportOf(context, join(folder, 'last'), last));
+  expect([...target.keys()].sort()).toEqual(tables.map(({ name }) => name).sort());
+  const { id } = await exportWorkspace(context, nothing);
+  const atSnapshot = await liveRows(context);
+  const startedAt = new Date(Date.now()).toISOString();
+  for (const edit of EDITS) {
+    sandbox.advance(edit);
+    now += 1;
+    await sync();
+    await apply(target, await exportOf(context, join(folder, 'last'), last));
+    expect(texts(target)).toEqual(texts(await liveRows(context)));
+  }
+  for (const given of [id, startedAt]) {
+    const since = toSince(given, '--since');
+    const exported = await exportOf(context, join(folder, 'since'), { since });
+    expect(exported.changes).toMatchObject({ name: null, since: { snapshot: id }, until: { position: null } });
+    const sums = exported.files.map(({ changes }) => changes ?? { insert: 0, update: 0, delete: 0 });
+    for (const kind of ['insert', 'update', 'delete'] as const) {
+      expect(
+        sums.reduce((sum, of) => sum + of[kind], 0),
+        kind,
+      ).toBeGreaterThan(0);
+    }
+    const from: Tables = new Map([...atSnapshot].map(([table, rows]) => [table, new Map(rows)]));
+    await apply(from, exported);
+    expect(texts(from)).toEqual(texts(target));
+  }
+  const before = await exportOf(context, join(folder, 'since'), { since: toSince('2020-01-01', '--since') });
+  expect(before.changes?.since).toBeNull();
+  const [live] = await queryWorkspace(
+    context.config,
+    'SELECT count(*)::INTEGER FROM responses WHERE _deleted_at IS NULL',
+  );
+  expect(before.files.find(({ name }) => name === 'responses')?.changes?.insert).toBe(live?.rows[0]?.[0]);
+  const unknown = exportOf(context, join(folder, 'since'), { since: toSince('20200101T000000Z', '--since') });
+  await expect(unknown).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining(`newest: ${id}`) });
+  const view = exportOf(context, join(folder, 'since'), { ...last, tables: ['mart.visibility_weekly'] });
+  await expect(view).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('mart.visibility_weekly'),
+  });
+});
