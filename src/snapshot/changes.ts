@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import type { CopySource } from '../warehouse/file/copy-out.ts';
-import { fileLiteral, literal, quoted } from '../warehouse/schema.ts';
+import { fileLiteral, literal, quoted, utc } from '../warehouse/schema.ts';
 import type { SnapshotTable } from './manifest.ts';
 import type { Selected } from './selection.ts';
 
@@ -91,7 +91,9 @@ function baseSql(selected: Selected, table: WarehouseTable, base: Exclude<Base, 
   const files = then.files.map(({ path }) => fileLiteral(join(folder, path)));
   // Columns that the snapshot does not have yet are null.
   const names = new Set(then.columns.map(({ name }) => name));
-  const columns = selected.columns.map(({ name }) => (names.has(name) ? quoted(name) : `NULL AS ${quoted(name)}`));
+  const columns = selected.columns.map(({ name, type }) =>
+    names.has(name) ? quoted(name) : `CAST(NULL AS ${type}) AS ${quoted(name)}`,
+  );
   const rows = `SELECT ${columns.join(', ')} FROM read_parquet([${files.join(', ')}], hive_partitioning = false)`;
   return stateSql(selected, table, rows);
 }
@@ -122,5 +124,5 @@ function columnsOf(selected: Selected, table: WarehouseTable): Column[] {
 // The types of the warehouse and of Parquet files differ for ids, records and times.
 function plain({ name, kind }: Column): string {
   if (kind === 'uuid' || kind === 'json') return `CAST(${quoted(name)} AS VARCHAR)`;
-  return kind === 'timestamp' ? `CAST(${quoted(name)} AS TIMESTAMP)` : quoted(name);
+  return kind === 'timestamp' ? utc(quoted(name)) : quoted(name);
 }

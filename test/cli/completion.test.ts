@@ -13,7 +13,7 @@ import { formatCompletion, SHELLS, type Shell, wordsOf } from '../../src/cli/com
 import { FORMATS } from '../../src/cli/output/row-format.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
 import { LOG_LEVELS } from '../../src/serve/telemetry/server-log.ts';
-import { FILE_FORMATS } from '../../src/snapshot/plain-files.ts';
+import { FILE_FORMATS } from '../../src/snapshot/file-formats.ts';
 import { MAIN } from './helpers.ts';
 
 const program = await createProgram();

@@ -162,6 +162,34 @@ describe('plain files', () => {
     );
   });
 
+  test('may be only the changes since the last export, in a folder with the date', async () => {
+    const parent = await temporaryFolder();
+    const year = String(new Date().getUTCFullYear());
+    const to = (...args: string[]) => workspace.run('export', '--tables', 'brands', '--since', 'last', ...args);
+    const first = await to('--output', join(parent, '%Y', '100%%'));
+    expect(first).toMatchObject({ code: 0, stdout: `${join(parent, year, '100%')}\n` });
+    expect(first.stderr).toContain('Changes from the start: 2 inserted, 0 updated, 0 deleted.');
+    const later = await to('--output', '-', '--format', 'csv', '--name', join(parent, '%Y', '100%%'));
+    expect(later.stdout.split('\n')).toEqual([expect.stringMatching(/^_change,id,/), '']);
+    expect(later.stderr).toMatch(/Changes since \d{4}-.* UTC: 0 inserted, 0 updated, 0 deleted\./);
+  });
+
+  test.each([
+    [['--since', 'yesterday', '--output', 'o'], '--since is "yesterday"; allowed: last, the ID of a snapshot such as'],
+    [['--since', '2026-02-30', '--output', 'o'], '--since is "2026-02-30"; allowed: last'],
+    [['--since', 'last'], '--output is required'],
+    [['--since', 'last', '--tables', 'brands', '--output', '-'], '--since last with --output - requires --name'],
+    [['--name', 'x', '--output', 'o'], '--name x requires --since last'],
+    [['--output', 'o/%y'], '--output "o/%y" contains "%y"; allowed: %Y, %m, %d, %H'],
+    [['--output', 'o%'], '--output "o%" contains "%"; allowed: %Y'],
+    [['--since', '20200101T000000Z', '--output', 'o'], 'no snapshot has the ID 20200101T000000Z; allowed: last'],
+    [['--since', 'last', '--tables', 'mart.visibility_weekly', '--output', 'o'], 'the view mart.visibility_weekly'],
+    [['--format', 'xls', '--output', 'o'], '--format is "xls"; allowed: parquet, csv, ndjson, arrow, xlsx'],
+  ])('reject %j', async (args, message) => {
+    const { code, stderr } = await workspace.run('export', ...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
   test('replace files of an earlier export only', async () => {
     const parent = await temporaryFolder();
     const folder = join(parent, 'out');

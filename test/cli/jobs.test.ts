@@ -104,6 +104,23 @@ describe('jobs', () => {
     expect((await workspace.run('verify')).code).toBe(0);
   });
 
+  it('write the changes since the last run of a step, into a folder for each workspace', async () => {
+    const step = { do: 'export', since: 'last', format: 'csv', tables: ['brands'], output: 'changes/%Y' };
+    await configure({ changes: { cron: '0 5 * * *', steps: [step] } });
+    const year = join(workspace.folder, 'changes', String(new Date().getUTCFullYear()));
+    for (const [folder, since] of [
+      [year, null],
+      [`${year}-02`, { position: 1 }],
+    ] as const) {
+      const { code, stdout, stderr } = await workspace.run('jobs', 'run', 'changes', '--json');
+      expect(code, stderr).toBe(0);
+      const { result } = (JSON.parse(stdout) as Run).steps[0] as Step;
+      expect(result).toMatchObject({ path: join(folder, 'default'), changes: { since } });
+      expect(existsSync(join(folder, 'default', 'brands.csv'))).toBe(true);
+    }
+    await configure({});
+  });
+
   it('end with the first error, and skip the remaining steps if configured', async () => {
     await configure({
       bounded: { cron: '0 5 * * *', steps: [{ do: 'sync', full: true, allowance: { maxRequests: 3 } }, 'check'] },

@@ -130,7 +130,11 @@ describe('the output with --json has the declared members', () => {
     await print('describe table', 'describe', 'responses');
     await print('report', 'report');
     await print('export --output', 'export', '--output', 'files', '--format', 'csv');
+    await print('export --output', 'export', '--since', 'last', '--output', 'workbook', '--format', 'xlsx');
     await print('export', 'export');
+    await print('export --all', 'export', '--all');
+    const changed = await print('export --all', 'export', '--all', '--since', 'last', '--output', 'changes');
+    expect(changed).toMatchObject([{ changes: { since: null }, path: expect.stringContaining('changes/') }]);
   });
 
   test('for jobs, notifications and workers', async () => {

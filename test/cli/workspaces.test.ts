@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { expectJson } from '../support/json-outputs.ts';
 import { expectRefusal, makeFolder, runCli } from './helpers.ts';
 
 const small = { brands: 1, prompts: 2, days: 3, rateLimit: 10_000 } as const;
@@ -43,6 +44,27 @@ test('sync --all syncs every workspace even if one fails, and returns the most s
   // Workspaces with the same key and upstream are synced one after another.
   const starts = north.requests.flatMap(({ path }, index) => (path.endsWith('/brands') ? [index] : []));
   expect(starts).toEqual([0, north.requests.length / 2]);
+
+  const files = ['--since', 'last', '--tables', 'prompts', '--output', 'out/%Y', '--format', 'csv'];
+  const exported = await run('export', '--all', '--json', ...files);
+  expect(exported.code, exported.stderr).toBe(1);
+  const results = exported.stdout
+    .trim()
+    .split('\n')
+    .map((line) => expectJson<{ workspace: string; path?: string; error?: object }>('export --all', line));
+  expect(results.map(({ workspace }) => workspace).sort()).toEqual(Object.keys(workspaces).sort());
+  for (const { workspace, path, error } of results) {
+    if (workspace === 'refused') expect(error).toMatchObject({ code: 'no_data' });
+    else if (workspace !== 'keyless') expect(path).toMatch(new RegExp(`/out/\\d{4}/${workspace}$`));
+  }
+  expect(exported.stderr).toMatch(/5 workspaces: 3 exported, 2 not exported\n$/);
+  for (const args of [
+    ['--brand', 'x', '--output', 'o'],
+    ['--since', '20261120T021500Z', '--output', 'o'],
+    ['--tables', 'brands', '--output', '-'],
+  ]) {
+    expectRefusal(await run('export', '--all', ...args), 'usage', false);
+  }
 
   const status = await run('status', '--all', '--json');
   expect(status.code, status.stderr).toBe(0);

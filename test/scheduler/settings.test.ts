@@ -40,6 +40,11 @@ describe('jobs from declarations and settings', () => {
 
   it.each([
     [{ nightly: 1 }, 'jobs.nightly is 1'],
+    [{ nightly: { steps: [{ do: 'export', output: 'o/%q' }] } }, 'jobs.nightly.steps.0.output "o/%q" contains "%q"'],
+    [{ nightly: { steps: [{ do: 'export', format: 'csv' }] } }, 'jobs.nightly.steps.0.output is not set'],
+    [{ nightly: { steps: [{ do: 'export', output: 'o', name: 'n' }] } }, 'jobs.nightly.steps.0.since is not set'],
+    [{ nightly: { steps: [{ do: 'export', output: 'o', since: 'now' }] } }, 'jobs.nightly.steps.0.since is "now"'],
+    [{ nightly: { steps: [{ do: 'export', output: 'o', format: 'xls' }] } }, 'jobs.nightly.steps.0.format is "xls"'],
     [{ nightly: { crn: 'x' } }, 'jobs.nightly has an unknown setting "crn"'],
     [{ nightly: { cron: '61 * * * *' } }, 'jobs.nightly.cron is "61 * * * *"'],
     [{ nightly: { cron: 5 } }, 'jobs.nightly.cron is 5'],
