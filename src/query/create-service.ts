@@ -3,6 +3,7 @@ import type { Conventions } from '../analytics/calibration/conventions.ts';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
+import { VERSION } from '../base/version.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import {
   type Query as CheckedQuery,
@@ -14,7 +15,7 @@ import {
 import { dayOf } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { ReplicaOptions } from '../warehouse/replica.ts';
-import { type AnswerRequest, computeAnswer, notFound } from './answer.ts';
+import { type AnswerRequest, computeAnswer, notFound, scanList } from './answer.ts';
 import { type Covered, coveredBy, worstOf } from './coverage.ts';
 import { createCursorSigner, type Position } from './cursor-signer.ts';
 import type { ServedReplica } from './open-replica.ts';
@@ -78,7 +79,11 @@ export function createService(options: ServiceOptions): Service {
       limit === undefined ? request : { ...request, asked: { ...asked, values: { ...values, limit } } };
     return {
       resource,
-      version: versionOf(replica, request),
+      version: versionOf(replica, request, signer.id),
+      list:
+        resource.paging === 'cursor' && !asked.given.includes('limit')
+          ? { version: versionOf(replica, request, 'list'), pages: (signal) => scanList(request, signal) }
+          : null,
       ...coveredBy(replica.coverage, { ...request, since: sinceOf(replica, ids.brandId) }),
       answer: (signal, rowsMax) =>
         inSpan('query', { 'sightline.resource': resource.name }, () =>
@@ -180,12 +185,16 @@ function bindingOf(
   return JSON.stringify([resource.name, brandId, member, kept.map(([name]) => values[name] ?? null), range]);
 }
 
-function versionOf(replica: ServedReplica, { resource, brandId, member, asked, nowMs }: AnswerRequest): string {
+// Includes the version of sightline, because it may write equal data differently. `form` is the secret that signs the cursor in
+// a page of a list, or `list` for the complete list.
+function versionOf({ versions }: ServedReplica, request: AnswerRequest, form: string): string {
+  const { resource, brandId, member, asked, nowMs } = request;
   const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
   const others = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day');
   const values = others.map(([name]) => asked.values[name] ?? null);
   const range = takesDays ? [asked.from, asked.to, dayOf(nowMs)] : [];
-  const question = JSON.stringify([replica.version, resource.name, brandId, member, values, range]);
+  const written = [VERSION, resource.paging === 'cursor' ? form : null];
+  const question = JSON.stringify([written, versions.of(request), resource.name, brandId, member, values, range]);
   return createHash('sha256').update(question).digest('hex').slice(0, 32);
 }
 

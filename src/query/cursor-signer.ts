@@ -15,6 +15,8 @@ export interface Position {
 
 /** Writes and verifies cursors signed by this workspace. */
 export interface CursorSigner {
+  /** Identifies the secret without revealing it. */
+  readonly id: string;
   /** Returns an opaque cursor. `bindingOf` returns everything that must stay the same from page to page. */
   write(position: Position, bindingOf: (range: { from: string; to: string }) => string): string;
   /**
@@ -30,6 +32,7 @@ export function createCursorSigner(secret: Uint8Array): CursorSigner {
   const sign = (payload: string, binding: string): Buffer =>
     createHmac('sha256', secret).update(`${binding}\n${payload}`).digest().subarray(0, SIGNATURE_BYTES);
   return {
+    id: createHmac('sha256', secret).update('id').digest('hex').slice(0, 32),
     write: (position, bindingOf) => {
       const { at, id, from, to } = position;
       const payload = JSON.stringify([at, id, from, to]);

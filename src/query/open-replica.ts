@@ -8,17 +8,18 @@ import type { ServedNames } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { columnAt } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
-import { readOrigin } from '../warehouse/ledger/origin.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
 import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
+import { type DataVersions, readDataVersions } from './data-versions.ts';
 
 /** An open replica, with the metadata that every response needs. */
 export interface ServedReplica {
   readonly replica: Replica;
   /** Hex digits that change with the data, their order, upstream's response formats or the calibration. */
   readonly version: string;
+  readonly versions: DataVersions;
   readonly conventions: Conventions;
   readonly shapes: Shapes;
   readonly coverage: Coverage;
@@ -73,17 +74,17 @@ async function readServedReplica(
   const shapes = await readShapes(query);
   const [lastRun, dataVersion] = [await readLastRun(query), await readDataVersion(query)];
   const lists = await readLists(query, catalogue);
-  const held = [await readOrigin(query), dataVersion.text, await readListingsHash(query), await readOpenSlices(query)];
-  const seed = [...held, shapes.text, JSON.stringify(conventions)];
+  const versions = await readDataVersions(query, catalogue, shapes, conventions);
   return {
     replica,
-    version: createHash('sha256').update(seed.join('\n')).digest('hex').slice(0, 32),
+    version: createHash('sha256').update(versions.all).digest('hex').slice(0, 32),
+    versions,
     conventions,
     shapes,
     coverage: await readCoverage(query, catalogue),
     brands: await readBrands(query, catalogue),
     lastRun,
-    dataVersion: dataVersion.number,
+    dataVersion,
     namesOf: (resource) =>
       Object.fromEntries(
         Object.entries(resource.query).flatMap(([name, { nameUnknown }]) => {
@@ -112,27 +113,9 @@ async function readLastRun(query: Query): Promise<LastRun | null> {
   return row === undefined ? null : { status: String(row[0]), endedAt: row[1] === null ? null : Number(row[1]) };
 }
 
-// The version counts the changes of one warehouse. The id of the run that made the last change identifies the
-// warehouse.
-async function readDataVersion(query: Query): Promise<{ number: number; text: string }> {
-  const [row] = await query(
-    `SELECT data_version, CAST(run_id AS VARCHAR) FROM sync.requests WHERE data_version IS NOT NULL
-     ORDER BY data_version DESC, rowid LIMIT 1`,
-  );
-  return { number: Number(row?.[0] ?? 0), text: JSON.stringify(row ?? null) };
-}
-
-// The last page of a slice may change no row, but the replica then has the rows of its earlier pages.
-async function readOpenSlices(query: Query): Promise<string> {
-  const [row] = await query('SELECT md5(string_agg(DISTINCT chain, chr(10) ORDER BY chain)) FROM sync.checkpoints');
-  return String(row?.[0] ?? '');
-}
-
-async function readListingsHash(query: Query): Promise<string> {
-  const [row] = await query(
-    "SELECT md5(string_agg(text, '' ORDER BY text)) FROM (SELECT CAST(l AS VARCHAR) AS text FROM sync.listings l)",
-  );
-  return String(row?.[0] ?? '');
+async function readDataVersion(query: Query): Promise<number> {
+  const [row] = await query('SELECT max(data_version) FROM sync.requests');
+  return Number(row?.[0] ?? 0);
 }
 
 async function readBrands(query: Query, catalogue: Catalogue): Promise<Map<string, { since: string | null }>> {

@@ -2,13 +2,14 @@ import { isRecord, toExactJson } from '../base/json.ts';
 import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
 import type { RowSet } from './service.ts';
 
-/** Flattens items to a table: nested objects become columns with a dot in the name, nested arrays become JSON text. */
-export function toRowSet(fields: Fields, items: readonly unknown[]): RowSet {
+/**
+ * Flattens items to a table: nested objects become columns with a dot in the name, nested arrays become JSON text. `undeclared`
+ * are the names of the other fields, by default those of the items.
+ */
+export function toRowSet(fields: Fields, items: readonly unknown[], undeclared = namesIn(items)): RowSet {
   const declared = flatColumns(fields, []);
   const known = new Set(Object.keys(fields));
-  const added = new Set(
-    items.flatMap((item) => (isRecord(item) ? Object.keys(item) : [])).filter((n) => !known.has(n)),
-  );
+  const added = new Set(undeclared.filter((name) => !known.has(name)));
   const columns = [...declared, ...[...added].map((name) => ({ name, kind: 'json' as const, path: [name] }))];
   // Items that are not objects, such as bare slugs, become a table with one column.
   const bare = items.length > 0 && !items.some(isRecord);
@@ -19,6 +20,10 @@ export function toRowSet(fields: Fields, items: readonly unknown[]): RowSet {
     columns: columns.map(({ name, kind }) => ({ name, kind })),
     rows: () => items.map((item) => columns.map(({ kind, path }) => toCell(kind, valueAt(item, path)))),
   };
+}
+
+function namesIn(items: readonly unknown[]): string[] {
+  return items.flatMap((item) => (isRecord(item) ? Object.keys(item) : []));
 }
 
 interface FlatColumn {

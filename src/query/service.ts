@@ -54,6 +54,25 @@ export interface Question {
    * @throws SightlineError `not_found`, `overloaded` or `query_timeout`; or the signal's reason
    */
   answer(signal?: AbortSignal, rowsMax?: number): Promise<Answer>;
+  /** Everything that the request selects, if it is for a paged list and has no limit; otherwise null. */
+  readonly list: CompleteList | null;
+}
+
+/** All items of a paged list, from the request's cursor on if it has one. */
+export interface CompleteList {
+  /** As `Question.version`. */
+  readonly version: string;
+  /**
+   * Reads the items page by page, at least one page. All pages have the same columns and come from one replica, which stays open
+   * until the generator ends. A query runs only while the next page is awaited.
+   */
+  pages(signal: AbortSignal): AsyncGenerator<ListPage, void, undefined>;
+}
+
+/** Items of a list as in JSON, and as a flat table. */
+export interface ListPage {
+  readonly items: readonly unknown[];
+  readonly rows: RowSet;
 }
 
 /** A response, as JSON and as a flat table. */
@@ -61,8 +80,8 @@ export interface Answer {
   /** The body in upstream's format. */
   readonly body: unknown;
   readonly nextCursor: string | null;
-  /** The flattened rows of `data`; null if the endpoint has no `data`. */
-  readonly rows: RowSet | null;
+  /** The items of `data`; null if the endpoint has no `data`. */
+  readonly list: ListPage | null;
 }
 
 /** Flat rows: nested values are JSON text, times and days are ISO 8601 text, other values are as in JSON. */

@@ -100,6 +100,18 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
   return { table, items, last: last === undefined ? null : { id: last[0], at: last[1] } };
 }
 
+/** Reads the names of the undeclared fields in all items of a list, in alphabetical order. */
+export async function readUndeclared(request: StoredRequest, table: ResourceTable): Promise<string[]> {
+  const bindings = createBindings();
+  const conditions = [...conditionsOf(request, servedTable(request, table), bindings), 't."_extra" IS NOT NULL'];
+  const rows = await request.query(
+    `SELECT DISTINCT unnest(json_keys(t."_extra")) AS name FROM ${quoted(table.name)} t
+     WHERE ${conditions.join(' AND ')} ORDER BY name`,
+    bindings.values,
+  );
+  return rows.map(([name]) => String(name));
+}
+
 interface ServedTable {
   readonly table: ResourceTable;
   readonly fields: Fields;

@@ -14,11 +14,12 @@ import { quotedArgument } from '../base/visible.ts';
 
 const secretBytes = 32;
 const base64url256 = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
+const hashSchema = z.string().regex(/^[0-9a-f]{64}$/);
 const keySchema = z.strictObject({
   id: z.guid(),
   name: z.string().min(1),
   prefix: z.string(),
-  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  hash: hashSchema,
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
 });
@@ -26,6 +27,8 @@ const fileSchema = z.strictObject({
   version: z.literal(1),
   cursorSecret: base64url256,
   keys: z.array(keySchema),
+  /** Hashes of revoked keys, oldest first. */
+  revoked: z.array(hashSchema).optional(),
 });
 
 /** Contents of the key file. Keys are stored only as hashes. */

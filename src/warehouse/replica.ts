@@ -24,12 +24,15 @@ export interface Replica {
   /**
    * Runs `task` with a connection of its own.
    * @throws `overloaded` if too many tasks wait, `query_timeout` if the task takes too long, and the signal's reason if
-   * the signal is aborted
+   * the signal is aborted. A task that continues earlier ones, such as the next page of a list, is not rejected because others
+   * wait; its caller limits the number of such tasks.
    */
-  work<T>(task: (query: Query) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  work<T>(task: (query: Query) => Promise<T>, signal?: AbortSignal, kind?: 'first' | 'continued'): Promise<T>;
+  /** Keeps the file open until the returned function is called, also if `close` is called meanwhile. */
+  hold(): () => void;
   /** Number of running and waiting tasks. */
   load(): { readonly running: number; readonly waiting: number };
-  /** Waits for running and waiting tasks, then closes the file. */
+  /** Waits for holds and for running and waiting tasks, then closes the file. */
   close(): Promise<void>;
 }
 
@@ -63,10 +66,11 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
   }
   await all[0]?.query("SET TimeZone = 'UTC'");
   const queue = new PQueue({ concurrency: options.connections });
+  const holds = new Set<Promise<void>>();
   return {
-    work: (task, signal) => {
+    work: (task, signal, kind = 'first') => {
       signal?.throwIfAborted();
-      if (queue.size >= options.waitingMax) {
+      if (kind === 'first' && queue.size >= options.waitingMax) {
         const message = `${options.waitingMax} queries are already waiting`;
         return Promise.reject(new SightlineError('overloaded', message));
       }
@@ -80,8 +84,20 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
         }
       });
     },
+    hold: () => {
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      holds.add(held);
+      return () => {
+        holds.delete(held);
+        release();
+      };
+    },
     load: () => ({ running: queue.pending, waiting: queue.size }),
     close: async () => {
+      while (holds.size > 0) await Promise.all(holds);
       await queue.onIdle();
       for (const connection of all) connection.close();
       instance.closeSync();

@@ -39,6 +39,12 @@ export function sourcesOf(computation: Computation): readonly string[] {
   }
 }
 
+/** Returns the resources whose stored rows or order a computation reads, beside the brand. */
+export function readsOf(computation: Computation): readonly string[] {
+  // Groups are named as upstream reported them.
+  return computation === 'by-group' ? [...sourcesOf(computation), 'metrics_groups'] : sourcesOf(computation);
+}
+
 /** Whether a computation also reads the range preceding the requested one. */
 export function looksBack(computation: Computation): boolean {
   return computation === 'by-prompt' || computation === 'by-group';

@@ -18,8 +18,27 @@ import {
 import type { RowSet } from '../service.ts';
 import { type Storage, type StoredColumn, toColumns } from './arrow-columns.ts';
 
-/** Encodes rows as an Arrow IPC stream with one record batch; without rows, the stream contains only the schema. */
-export function toArrow(rows: RowSet): Uint8Array {
+/** End of an Arrow IPC stream: the continuation marker and a length of 0. */
+const END = new Uint8Array([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+
+/**
+ * Creates an encoder of an Arrow IPC stream with one record batch per page that has rows. Each page is encoded as a stream of
+ * its own; without the ends, and the schemas after the first one, they are one stream.
+ */
+export function createArrowEncoder() {
+  let schemaBytes: number | null = null;
+  return {
+    encode: (rows: RowSet): Uint8Array => {
+      const bytes = toStream(rows).subarray(0, -END.length);
+      if (schemaBytes !== null) return bytes.subarray(schemaBytes);
+      schemaBytes = toStream({ ...rows, rows: () => [] }).length - END.length;
+      return bytes;
+    },
+    end: (): Uint8Array => END,
+  };
+}
+
+function toStream(rows: RowSet): Uint8Array {
   const columns = toColumns(rows);
   const schema = new Schema(columns.map(({ name, storage }) => new Field(name, types[storage](), true)));
   const length = columns[0]?.values.length ?? 0;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import type { RowSet } from '../service.ts';
-import { type Storage, toColumns } from './arrow-columns.ts';
+import { type Storage, type StoredColumn, toColumns } from './arrow-columns.ts';
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
@@ -24,33 +24,60 @@ const types: Readonly<Record<Storage, Pick<SchemaElement, 'type' | 'converted_ty
   days: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
 };
 
-/** Encodes rows as a Parquet file for basic readers: flat, snappy, plain encoding, no dictionaries. */
-export async function toParquet(rows: RowSet): Promise<Uint8Array> {
-  const columns = toColumns(rows);
-  const schema: SchemaElement[] = [
+/** Creates an encoder of a Parquet file for basic readers: flat, snappy, plain encoding, no dictionaries. */
+export function createParquetEncoder() {
+  const writer = new PatientWriter();
+  let file: ParquetWriter | null = null;
+  let waiting: StoredColumn[] = [];
+  const write = async (): Promise<void> => {
+    await file?.write({
+      // parquetjs-lite 0.8 reads dictionary-encoded numbers as texts, and cannot read run-length-encoded booleans.
+      columnData: waiting.map(({ name, values }) => ({
+        name,
+        data: values as (typeof values)[number][],
+        encoding: 'PLAIN',
+        offsetIndex: false,
+      })),
+      rowGroupSize: ROW_GROUP_ROWS,
+    });
+    waiting = waiting.map((column) => ({ ...column, values: [] }));
+  };
+  return {
+    encode: async (rows: RowSet): Promise<Uint8Array> => {
+      const columns = toColumns(rows);
+      file ??= new ParquetWriter({ writer, schema: schemaOf(columns), codec: 'SNAPPY' });
+      waiting = columns.map((column, index) => {
+        return { ...column, values: [...(waiting[index]?.values ?? []), ...column.values] };
+      });
+      if ((waiting[0]?.values.length ?? 0) >= ROW_GROUP_ROWS) await write();
+      return writer.take();
+    },
+    end: async (): Promise<Uint8Array> => {
+      await write();
+      if (file !== null) finish(writer, file);
+      return writer.take();
+    },
+  };
+}
+
+function schemaOf(columns: readonly StoredColumn[]): SchemaElement[] {
+  return [
     { name: 'root', num_children: columns.length },
     ...columns.map(({ name, storage }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...types[storage] })),
   ];
-  const writer = new PatientWriter();
-  const file = new ParquetWriter({ writer, schema, codec: 'SNAPPY' });
-  await file.write({
-    // parquetjs-lite 0.8 reads dictionary-encoded numbers as texts, and cannot read run-length-encoded booleans.
-    columnData: columns.map(({ name, values }) => ({
-      name,
-      data: values as (typeof values)[number][],
-      encoding: 'PLAIN',
-      offsetIndex: false,
-    })),
-    rowGroupSize: ROW_GROUP_ROWS,
-  });
-  finish(writer, file);
-  return writer.getBytes();
 }
 
 // The library calls `flush` after each row group and awaits it.
 class PatientWriter extends ByteWriter {
   flush(): Promise<void> {
     return setImmediate();
+  }
+
+  /** Returns the bytes written since the last call. */
+  take(): Uint8Array {
+    const bytes = this.getBytes().slice();
+    this.index = 0;
+    return bytes;
   }
 }
 

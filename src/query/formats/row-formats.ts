@@ -1,37 +1,81 @@
-import type { RowSet } from '../service.ts';
+import { toExactJson } from '../../base/json.ts';
+import type { ListPage, RowSet } from '../service.ts';
 
-/** Formats of rows other than JSON. */
-export type RowFormat = 'csv' | 'parquet' | 'arrow';
+/** Formats of flat rows. */
+export type TableFormat = 'csv' | 'parquet' | 'arrow';
+
+/** Formats of lists other than JSON. */
+export type RowFormat = TableFormat | 'ndjson';
+
+/** Encodes the pages of one list as one file. */
+export interface RowEncoder {
+  /**
+   * Returns the next bytes of the file; none if the format waits for more rows. The columns of the first page are those of the
+   * file.
+   *
+   * @throws TypeError naming the column if a value does not match the type of its column
+   */
+  encode(page: ListPage): Promise<Uint8Array>;
+  /** Returns the rest of the file. Must follow at least one page. */
+  end(): Promise<Uint8Array>;
+}
 
 /**
- * Encodes rows as a file: RFC 4180 CSV in UTF-8, Parquet, or an Arrow IPC stream. Ids, texts and nested values are
- * strings, counts are 64-bit integers, times are UTC in microseconds; every column is nullable. The libraries are
- * loaded on first use.
+ * Creates an encoder: RFC 4180 CSV in UTF-8, Parquet, an Arrow IPC stream, or a line of JSON per item. In the flat formats ids,
+ * texts and nested values are strings, counts are 64-bit integers, times are UTC in microseconds; every column is nullable. The
+ * last line of NDJSON is not an item but `{"_end":{"rows":n}}`. The libraries are loaded on first use.
  *
- * @throws TypeError naming the column if a value does not match the type of its column
  * @example
- * const bytes = await encodeRows('csv', answer.rows);
+ * const encoder = await createRowEncoder('csv');
+ * const file = Buffer.concat([await encoder.encode(page), await encoder.end()]);
  */
-export async function encodeRows(format: RowFormat, rows: RowSet): Promise<Uint8Array> {
-  const whole = withColumns(rows);
+export async function createRowEncoder(format: RowFormat): Promise<RowEncoder> {
+  if (format === 'ndjson') return createLineEncoder();
+  const encoder = await createTableEncoder(format);
+  return { encode: async ({ rows }) => encoder.encode(withColumns(rows)), end: async () => encoder.end() };
+}
+
+/** Encodes rows as a complete file. */
+export async function encodeRows(format: TableFormat, rows: RowSet): Promise<Uint8Array> {
+  const encoder = await createRowEncoder(format);
+  return Buffer.concat([await encoder.encode({ items: [], rows }), await encoder.end()]);
+}
+
+/** Encodes flat rows, all with the same columns and at least one. */
+interface TableEncoder {
+  encode(rows: RowSet): Promise<Uint8Array> | Uint8Array;
+  end(): Promise<Uint8Array> | Uint8Array;
+}
+
+async function createTableEncoder(format: TableFormat): Promise<TableEncoder> {
   switch (format) {
     case 'csv': {
-      const { toCsv } = await import('./csv.ts');
-      const names = whole.columns.map(({ name }) => name);
-      return new TextEncoder().encode(toCsv(names, whole.rows()));
+      const { createCsvEncoder } = await import('./csv.ts');
+      return createCsvEncoder();
     }
     case 'parquet': {
-      const { toParquet } = await import('./parquet-rows.ts');
-      return toParquet(whole);
+      const { createParquetEncoder } = await import('./parquet-rows.ts');
+      return createParquetEncoder();
     }
     case 'arrow': {
-      const { toArrow } = await import('./arrow.ts');
-      return toArrow(whole);
+      const { createArrowEncoder } = await import('./arrow.ts');
+      return createArrowEncoder();
     }
   }
 }
 
-// Readers of all three formats reject a table without columns.
+function createLineEncoder(): RowEncoder {
+  let count = 0;
+  return {
+    encode: async ({ items }) => {
+      count += items.length;
+      return Buffer.from(items.map((item) => `${toExactJson(item)}\n`).join(''));
+    },
+    end: async () => Buffer.from(`${JSON.stringify({ _end: { rows: count } })}\n`),
+  };
+}
+
+// Readers of all flat formats reject a table without columns.
 function withColumns(rows: RowSet): RowSet {
   if (rows.columns.length > 0) return rows;
   return { columns: [{ name: 'value', kind: 'json' }], rows: () => rows.rows().map(() => [null]) };

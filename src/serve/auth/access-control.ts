@@ -5,7 +5,7 @@ import { nothingThere, Refusal, tooMany } from '../http/refusal.ts';
 import { isDirect, isForeign } from '../pages/page-access.ts';
 import { type Authenticate, keyOf } from './authentication.ts';
 import type { HostRules } from './hosts.ts';
-import type { Limiter } from './limiter.ts';
+import { type Admission, type Limiter, WINDOW_MS } from './limiter.ts';
 
 /** Checks that run before the routes. */
 export interface AccessControl {
@@ -68,6 +68,9 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
     }
     const { host, origin } = request.headers;
     if (host === undefined) throw new Refusal('bad_request', 'The request has no Host header.');
+    if (countHosts(request.raw.rawHeaders) > 1) {
+      throw new Refusal('bad_request', 'The request has several Host headers; allowed: one');
+    }
     if (!hosts.acceptsHost(host)) throw new Refusal('forbidden', 'This server does not answer under that host name.');
     if (origin !== undefined && request.routeOptions.config.endpoint?.path === MCP_PATH) {
       if (!hosts.acceptsOrigin(origin)) {
@@ -86,10 +89,9 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
   const count = (request: FastifyRequest): void => {
     const keyId = identify(request);
     if (limiter === undefined) return;
-    const { allowed, remaining, retryAfterSeconds } = limiter.admit(keyId);
-    request.visit.headers['x-ratelimit-limit'] = limiter.limit;
-    request.visit.headers['x-ratelimit-remaining'] = remaining;
-    if (!allowed) throw tooMany('Too many requests.', retryAfterSeconds);
+    const admission = limiter.admit(keyId);
+    Object.assign(request.visit.headers, rateHeaders(limiter.limit, admission));
+    if (!admission.allowed) throw tooMany('Too many requests.', admission.retryAfterSeconds);
   };
 
   const checkPage = (request: FastifyRequest): void => {
@@ -133,10 +135,31 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
   return { arrive, admit, checkPage };
 }
 
+// The API's own headers, and those of draft-ietf-httpapi-ratelimit-headers-10. The window slides, so `t` is the time until more
+// than `r` requests may be sent.
+function rateHeaders(limit: number, { remaining, resetSeconds }: Admission): Record<string, string | number> {
+  return {
+    'x-ratelimit-limit': limit,
+    'x-ratelimit-remaining': remaining,
+    'ratelimit-policy': `"key";q=${limit};w=${WINDOW_MS / 1_000}`,
+    ratelimit: `"key";r=${remaining};t=${resetSeconds}`,
+  };
+}
+
 // Whether a request needs no key: it comes directly from this machine, and the status page is open to this machine.
 function isFree({ access }: PageRules, { headers, raw }: FastifyRequest): boolean {
   const { httpVersion, socket } = raw;
   return access === 'loopback' && isDirect({ headers, remoteAddress: socket.remoteAddress, httpVersion });
+}
+
+// Node keeps only the first one. A proxy that uses the last one would have checked another host name.
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
 }
 
 function isBelowBase(path: string): boolean {

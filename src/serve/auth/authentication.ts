@@ -32,6 +32,8 @@ export function createAuthenticate(
     }
     const key = keyring.find(text);
     if (key === null) {
+      // The holder of a revoked key did not guess it, and would be blocked for its other keys.
+      if (keyring.isRevoked(text)) throw unauthorized('The API key was revoked.');
       const { allowed, retryAfterSeconds } = wrong.admit(groupOf(remoteAddress ?? ''));
       if (!allowed) throw tooMany('Too many wrong API keys from this address.', retryAfterSeconds);
       throw unauthorized('The API key is invalid.');
@@ -43,10 +45,13 @@ export function createAuthenticate(
   };
 }
 
-/** Returns the key of a request. If the Authorization header is present, X-Api-Key is ignored. */
+/**
+ * Returns the key of a request. A bearer token takes precedence over X-Api-Key. Other schemes in Authorization, such as the
+ * Basic credentials of a proxy, are ignored.
+ */
 export function keyOf(headers: IncomingHttpHeaders): string | undefined {
-  const { authorization } = headers;
-  if (authorization !== undefined) return /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+  const { authorization = '' } = headers;
+  if (/^Bearer\b/i.test(authorization)) return /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   const alone = headers['x-api-key'];
   return typeof alone === 'string' && alone !== '' ? alone : undefined;
 }

@@ -16,7 +16,7 @@ export interface HostRules {
 export interface HostOptions {
   /** The address to listen on. */
   readonly host: string;
-  /** Additional host names, for servers on loopback that are reached under another name. */
+  /** Host names under which the server is reached, beside loopback and the address to listen on. */
   readonly allowedHosts: readonly string[];
   /** Allowed origins, exactly as browsers send them. */
   readonly corsOrigins: readonly string[];
@@ -27,9 +27,12 @@ export function isLoopback(host: string): boolean {
   return /^(localhost\.?|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|(::ffff:)?127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host);
 }
 
-/** Creates the rules. A server that listens beyond loopback cannot know all its names and accepts every Host header. */
+/**
+ * Creates the rules. A server that listens beyond loopback cannot know all its names, so it accepts every Host header unless
+ * `allowedHosts` lists its names.
+ */
 export function createHostRules({ host, allowedHosts, corsOrigins }: HostOptions): HostRules {
-  const isOpen = !isLoopback(host);
+  const isOpen = !isLoopback(host) && allowedHosts.length === 0;
   const names = new Set([host, ...allowedHosts].map((name) => normalize(name)));
   const accepted = new Set<string>();
   const acceptsHost = (header: string): boolean => {

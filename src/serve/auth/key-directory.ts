@@ -15,6 +15,8 @@ export interface KeyDirectory {
    * unknown or is in the files of two workspaces. A new key is found within 250 ms.
    */
   find(text: string): string | null;
+  /** Whether a workspace's key file lists the key as revoked. */
+  isRevoked(text: string): boolean;
   /** Number of keys. */
   count(): number;
 }
@@ -32,6 +34,7 @@ export interface KeyDirectoryOptions {
 interface KnownFile {
   readonly identity: string;
   readonly hashes: readonly string[];
+  readonly revoked: ReadonlySet<string>;
 }
 
 /** Creates a directory of the keys of all workspaces. Key files may appear, change and disappear. */
@@ -48,7 +51,7 @@ export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirector
     for (const [name, folder] of current) {
       const identity = identityOf(keyFilePath(folder));
       if (files.get(name)?.identity === identity) continue;
-      files.set(name, { identity, hashes: hashesOf(name, folder) });
+      files.set(name, { identity, ...hashesOf(name, folder) });
       isChanged = true;
     }
     checkedAt = monotonic();
@@ -72,27 +75,37 @@ export function createKeyDirectory({ folders, monotonic, onDamage }: KeyDirector
     const message = `keys of ${name} are also keys of ${other} and are rejected; revoke them in one of the two`;
     onDamage(name, new SightlineError('config_invalid', message));
   };
-  const hashesOf = (name: string, folder: string): readonly string[] => {
+  const hashesOf = (name: string, folder: string): Omit<KnownFile, 'identity'> => {
     try {
-      return readKeyFile(folder)?.keys.map(({ hash }) => hash) ?? [];
+      const file = readKeyFile(folder);
+      return { hashes: file?.keys.map(({ hash }) => hash) ?? [], revoked: new Set(file?.revoked) };
     } catch (thrown) {
       onDamage(name, thrown);
-      return [];
+      return { hashes: [], revoked: new Set() };
     }
   };
   return {
     find: (text) => {
-      const hash = createHash('sha256').update(text).digest('hex');
+      const hash = hashOf(text);
       const known = owners.get(hash);
       if (known !== undefined && folders().has(known)) return known;
       refresh();
       return owners.get(hash) ?? null;
+    },
+    isRevoked: (text) => {
+      const hash = hashOf(text);
+      refresh();
+      return [...files.values()].some(({ revoked }) => revoked.has(hash));
     },
     count: () => {
       refresh();
       return owners.size;
     },
   };
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 function identityOf(path: string): string {

@@ -7,6 +7,8 @@ import { changeKeyFile, type KeyFile, keyFilePath, readKeyFile, type StoredKey }
 /** Maximum number of keys of a workspace. */
 export const KEYS_MAX = 10;
 
+/** Maximum number of remembered revoked keys; the oldest are forgotten first. */
+const REVOKED_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 64;
 /** Number of characters of a key that are shown next to its name. */
 const PREFIX_CHARACTERS = 12;
@@ -31,6 +33,8 @@ export interface Keyring {
    * @throws SightlineError `config_invalid` if the key file is damaged
    */
   find(text: string): Key | null;
+  /** Whether a key with this text existed and was revoked. */
+  isRevoked(text: string): boolean;
   /** Number of keys. */
   count(): number;
 }
@@ -97,7 +101,8 @@ export async function revokeKey(folder: string, which: string): Promise<Key> {
       throw new SightlineError('usage', message);
     }
     const keys = before.keys.filter((other) => other !== key);
-    return { after: { ...before, keys }, result: publicPart(key) };
+    const revoked = [...(before.revoked ?? []), key.hash].slice(-REVOKED_MAX);
+    return { after: { ...before, keys, revoked }, result: publicPart(key) };
   });
 }
 
@@ -115,6 +120,7 @@ export function openKeyring(folder: string): Keyring {
   let seen = '';
   let isFresh = false;
   let keys: readonly { readonly key: Key; readonly hash: Buffer }[] = [];
+  let revoked: ReadonlySet<string> = new Set();
   // Caches keys that were found, so that the next request needs no hash. Unknown keys are never cached.
   const found = new Map<string, Key>();
   // A stat costs microseconds, so stat the file on every request and read it only when it has changed. Requests handled
@@ -127,7 +133,9 @@ export function openKeyring(folder: string): Keyring {
       // Cache nothing until the file is read successfully: a damaged file accepts no key and is read again next time.
       seen = '';
       found.clear();
-      keys = (readKeyFile(folder)?.keys ?? []).map((stored) => ({
+      const file = readKeyFile(folder);
+      revoked = new Set(file?.revoked);
+      keys = (file?.keys ?? []).map((stored) => ({
         key: publicPart(stored),
         hash: Buffer.from(stored.hash, 'hex'),
       }));
@@ -149,11 +157,15 @@ export function openKeyring(folder: string): Keyring {
     if (match !== null) found.set(text, match);
     return match;
   };
+  const isRevoked = (text: string): boolean => {
+    refresh();
+    return revoked.has(hashOf(text).toString('hex'));
+  };
   const count = (): number => {
     refresh();
     return keys.length;
   };
-  return { find, count };
+  return { find, isRevoked, count };
 }
 
 function hashOf(text: string): Buffer {

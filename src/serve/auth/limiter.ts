@@ -8,6 +8,8 @@ export interface Admission {
   readonly remaining: number;
   /** Whole seconds until the next request is admitted, if none comes before; 0 if this one is admitted. */
   readonly retryAfterSeconds: number;
+  /** Whole seconds until the oldest counted request leaves the window, at least 1. */
+  readonly resetSeconds: number;
 }
 
 /** Limits requests by key: never admits more than `limit` in any `windowMs`, and rejects none below it. */
@@ -53,14 +55,14 @@ export function createLimiter({ limit, monotonic, windowMs = WINDOW_MS, keysMax 
     const now = monotonic();
     const ring = ringOf(key);
     while (ring.count > 0 && oldestOf(ring, limit) + windowMs <= now) ring.count -= 1;
+    const secondsLeft = (): number => Math.max(1, Math.ceil((oldestOf(ring, limit) + windowMs - now) / 1000));
     if (ring.count === limit) {
-      const waitMs = oldestOf(ring, limit) + windowMs - now;
-      return { allowed: false, remaining: 0, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) };
+      return { allowed: false, remaining: 0, retryAfterSeconds: secondsLeft(), resetSeconds: secondsLeft() };
     }
     ring.times[ring.next] = now;
     ring.next = (ring.next + 1) % limit;
     ring.count += 1;
-    return { allowed: true, remaining: limit - ring.count, retryAfterSeconds: 0 };
+    return { allowed: true, remaining: limit - ring.count, retryAfterSeconds: 0, resetSeconds: secondsLeft() };
   };
   return { limit, admit };
 }

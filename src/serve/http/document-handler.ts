@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Service } from '../../query/service.ts';
 import { compress } from './content/compression.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
-import { type Encoding, encodingOf } from './content/negotiation.ts';
+import { type Encoding, encodingOf, joinVary } from './content/negotiation.ts';
 
 /** Input of the document handler. */
 export interface DocumentParts {
@@ -46,7 +46,8 @@ export function createDocumentHandler(parts: DocumentParts) {
     const { version, bytes } = await current();
     const encoding = encodingOf(request.headers['accept-encoding']);
     const tag = entityTag(version, 'json', encoding);
-    reply.headers({ etag: tag, 'cache-control': 'no-cache', vary: 'Accept-Encoding' });
+    const vary = joinVary('Accept-Encoding', reply.getHeader('vary'));
+    reply.headers({ etag: tag, 'cache-control': 'no-cache', vary });
     const condition = request.headers['if-none-match'];
     if (isNotModified(condition, tag) || matchesAnything(condition)) return reply.code(304).send();
     const packed = bytes.get(encoding) ?? (await pack(bytes, encoding));

@@ -41,6 +41,8 @@ export function createFramework(limits: HttpLimits, { logger }: Log): FastifyIns
   };
   const app = fastify(options);
   app.server.maxConnections = limits.connectionsMax;
+  // A client may close its half of the connection after the request. Node then waits for the response; the option is not typed.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
   // Ignore Expect headers that Node does not support, because Node would respond 417 without the envelope.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   return app;
@@ -55,6 +57,7 @@ function sendError(thrown: unknown, requestId: string, reply: FastifyReply): voi
   const { status, headers, body } = toErrorReply(thrown, requestId);
   void reply
     .code(status)
-    .headers({ ...headers, 'x-request-id': requestId, 'content-type': 'application/json; charset=utf-8' })
+    .headers({ ...headers, 'x-request-id': requestId, 'x-content-type-options': 'nosniff' })
+    .type('application/json; charset=utf-8')
     .send(body);
 }

@@ -11,7 +11,11 @@ import { newVisit } from './visit.ts';
 
 /** Response headers exposed to web pages of allowed origins. */
 const EXPOSED_HEADERS = [
+  'Content-Disposition',
   'ETag',
+  'Link',
+  'RateLimit',
+  'RateLimit-Policy',
   'Retry-After',
   'X-Data-As-Of',
   'X-Data-Coverage',
@@ -43,6 +47,8 @@ export async function addHooks(
   app.decorateRequest('visit', null as never);
   app.addHook('onRequest', (request, reply, done) => {
     request.visit = newVisit(monotonic(), request.id);
+    // Also without Origin in the request, because a cache may reuse the response for a page.
+    if (corsOrigins.length > 0) reply.header('vary', 'Origin');
     // Also emitted if the client disconnects before the response.
     reply.raw.once('close', () => finish(request, reply));
     const { visit } = request;

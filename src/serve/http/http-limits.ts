@@ -9,6 +9,10 @@ export interface HttpLimits {
   readonly connectionsMax: number;
   /** Concurrent computations of distinct responses; rejected with 503. */
   readonly computationsMax: number;
+  /** Complete lists that are sent at the same time; further ones are rejected with 503. Each keeps its replica open. */
+  readonly listsMax: number;
+  /** Time allowed for sending a complete list. */
+  readonly listMs: number;
   /** Size of the response cache in bytes. */
   readonly cacheBytesMax: number;
   /** Wrong keys per address and minute; further ones are rejected with 429. */
@@ -31,6 +35,8 @@ export const HTTP_LIMITS: HttpLimits = {
   bodyBytesMax: 1024 * 1024,
   connectionsMax: 4_096,
   computationsMax: 256,
+  listsMax: 32,
+  listMs: 3_600_000,
   cacheBytesMax: 64 * 1024 * 1024,
   wrongKeysMax: 30,
   addressesMax: 10_000,

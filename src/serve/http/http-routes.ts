@@ -6,6 +6,7 @@ import type { McpHandler } from '../mcp/mcp-http.ts';
 import type { StatusPage } from '../pages/status-page.ts';
 import { createDocumentHandler } from './document-handler.ts';
 import { attempt } from './hooks.ts';
+import type { ListStreams } from './list-streams.ts';
 import {
   BASE_PATH,
   type Endpoint,
@@ -24,10 +25,14 @@ import { createResponseWriter } from './response-writer.ts';
 import type { Answers } from './responses.ts';
 import { createSnapshotHandlers } from './snapshots.ts';
 
+/** Maximum nesting of the JSON in a request. */
+const DEPTH_MAX = 64;
+
 /** Dependencies of the routes. */
 export interface RouteParts {
   readonly service: Service;
   readonly answers: Answers;
+  readonly lists: ListStreams;
   readonly endpoints: readonly Endpoint[];
   /** Returns the base URL of the API, once the server listens. */
   readonly baseUrl: () => string;
@@ -37,8 +42,6 @@ export interface RouteParts {
   readonly bodyBytesMax: number;
   /** Maximum number of concurrent MCP requests. */
   readonly mcpRunningMax: number;
-  /** Value of the Vary header. */
-  readonly vary: string;
   /** Whether any origin is allowed, so that responses may have CORS headers. */
   readonly hasPages: boolean;
   /** Folder of the published snapshots; null if none are served. */
@@ -52,7 +55,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /** Adds every endpoint to Fastify. */
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
-  const { service, answers, endpoints, mcp, accessControl, vary, hasPages } = parts;
+  const { service, answers, endpoints, mcp, accessControl, hasPages } = parts;
   const add = (path: string, handler: Handler, bodyLimit?: number): void => {
     const endpoint = endpoints.find((candidate) => candidate.path === path);
     if (endpoint === undefined) throw new TypeError(`${path} is not a declared endpoint`);
@@ -65,7 +68,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       ...(bodyLimit === undefined ? {} : { bodyLimit }),
     });
   };
-  const reading = { service, answers, responseWriter: createResponseWriter(), vary, hasPages };
+  const reading = { service, answers, lists: parts.lists, responseWriter: createResponseWriter(), hasPages };
   for (const resource of service.catalogue.resources) {
     add(`${BASE_PATH}${resource.path}`, createReadHandler(reading, resource));
   }
@@ -106,6 +109,7 @@ function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
     if (running >= runningMax) {
       throw new SightlineError('overloaded', `${runningMax} MCP requests are in progress; allowed: ${runningMax}`);
     }
+    checkDepth(request.body);
     const body = parseBody(request.body);
     if (body instanceof SyntaxError) {
       const error = { code: -32_700, message: 'Parse error: the body is not JSON.' };
@@ -130,6 +134,24 @@ function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
     }
     return reply;
   };
+}
+
+// Counts brackets before parsing, because the MCP library processes nested values recursively.
+function checkDepth(text: unknown): void {
+  if (typeof text !== 'string') return;
+  let depth = 0;
+  let isQuoted = false;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) index += character === '\\' ? 1 : 0;
+    else if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    if (depth > DEPTH_MAX) {
+      const message = `the JSON is nested deeper than ${DEPTH_MAX} levels; allowed: up to ${DEPTH_MAX}`;
+      throw new SightlineError('invalid_parameter', message);
+    }
+  }
 }
 
 function parseBody(text: unknown): unknown {

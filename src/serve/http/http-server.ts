@@ -7,6 +7,7 @@ import { createMetricsServer, METRICS_PATH } from '../telemetry/metrics-listener
 import { type LogLevel, type LogTarget, openLog } from '../telemetry/server-log.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
+import { createListStreams } from './list-streams.ts';
 import { BASE_PATH, MCP_PATH, PAGE_PATH } from './paths.ts';
 import { createAnswers } from './responses.ts';
 import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
@@ -60,6 +61,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     limits,
     log: openLog(parts.log, options.logLevel, clock),
     answers,
+    lists: createListStreams(limits, clock.monotonic),
     telemetry,
     limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic: clock.monotonic }),
     address,

@@ -41,6 +41,7 @@ export function createParserErrorHandler(
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${requestId}`,
+      'X-Content-Type-Options: nosniff',
       'Connection: close',
     ];
     onRefused({ requestId, status, bytes: Buffer.byteLength(body) });

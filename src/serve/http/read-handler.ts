@@ -1,10 +1,20 @@
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Resource } from '../../contract/catalogue.ts';
-import type { Question, Running, Service } from '../../query/service.ts';
+import type { RowFormat } from '../../query/formats/row-formats.ts';
+import type { CompleteList, Question, Running, Service } from '../../query/service.ts';
 import type { Content } from './content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
-import { type Encoding, encodingOf, type Format, formatOf } from './content/negotiation.ts';
+import {
+  contentTypeOf,
+  type Encoding,
+  encodingOf,
+  type Format,
+  fileOf,
+  formatOf,
+  joinVary,
+} from './content/negotiation.ts';
+import type { ListStreams } from './list-streams.ts';
 import { splitUrl } from './paths.ts';
 import type { ResponseWriter } from './response-writer.ts';
 import type { Answers } from './responses.ts';
@@ -16,24 +26,29 @@ export type ReadHandler = (request: FastifyRequest, reply: FastifyReply) => Prom
 export interface ReadParts {
   readonly service: Service;
   readonly answers: Answers;
+  readonly lists: ListStreams;
   readonly responseWriter: ResponseWriter;
-  /** Value of the Vary header. */
-  readonly vary: string;
   /** Whether any origin is allowed, so that responses may have CORS headers. */
   readonly hasPages: boolean;
 }
 
-/** A request in progress and the headers of its response. */
+/** A request in progress, its response and the response's headers. */
 interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly headers: Headers;
-  readonly responseWriter: ResponseWriter;
+  readonly parts: ReadParts;
 }
 
-/** Creates the handler of a resource: 304 if the client is up to date, otherwise a cached or computed response. */
+type Headers = OutgoingHttpHeaders;
+
+const VARY = 'Accept, Accept-Encoding';
+/** Interval of interim responses to a client that has closed its half of the connection. */
+const PROBE_MS = 500;
+
+/** Creates the handler of a resource: 304 if the client is up to date, otherwise a cached or computed response, or a stream. */
 export function createReadHandler(parts: ReadParts, resource: Resource): ReadHandler {
-  const { service, answers, responseWriter, vary, hasPages } = parts;
+  const { service, hasPages } = parts;
   return async (request, reply) => {
     const [, query] = splitUrl(request.raw.url ?? '');
     const path = request.params as Record<string, string>;
@@ -41,25 +56,33 @@ export function createReadHandler(parts: ReadParts, resource: Resource): ReadHan
     const format = formatOf(request.headers.accept);
     // Parquet is already compressed internally.
     const encoding = format === 'parquet' ? 'identity' : encodingOf(request.headers['accept-encoding']);
-    const tag = entityTag(question.version, format, encoding);
+    const list = format === 'json' ? null : question.list;
+    const tag = entityTag((list ?? question).version, format, encoding);
     const running = await service.running();
-    const headers = Object.assign(headersOf(question, tag, vary, running), request.visit.headers);
-    if (hasPages) Object.assign(headers, reply.getHeaders(), { vary });
-    const exchange = { request, reply, headers, responseWriter };
+    const headers = Object.assign(headersOf(question, tag, running), request.visit.headers);
+    if (hasPages) Object.assign(headers, reply.getHeaders(), { vary: joinVary(VARY, reply.getHeader('vary')) });
+    const exchange = { request, reply, headers, parts };
     const condition = request.headers['if-none-match'];
     if (isNotModified(condition, tag)) return notModified(exchange);
-    const content = await contentOf(answers, question, format, encoding, exchange);
-    return matchesAnything(condition) ? notModified(exchange) : send(exchange, content);
+    if (list !== null && format !== 'json') {
+      if (matchesAnything(condition)) return notModified(exchange);
+      headers['content-disposition'] = fileOf(resource.name, format);
+      return stream(exchange, list, format, encoding);
+    }
+    const content = await contentOf(question, format, encoding, exchange);
+    if (matchesAnything(condition)) return notModified(exchange);
+    if (format !== 'json' && content.mediaType === contentTypeOf(format)) {
+      headers['content-disposition'] = fileOf(resource.name, format);
+    }
+    return send(exchange, content);
   };
 }
 
-type Headers = OutgoingHttpHeaders;
-
-function headersOf({ asOf, partial }: Question, tag: string, vary: string, running: Running | null): Headers {
+function headersOf({ asOf, partial }: Question, tag: string, running: Running | null): Headers {
   const headers: Headers = {
     etag: tag,
     'cache-control': 'private, no-cache',
-    vary,
+    vary: VARY,
     'x-data-coverage': partial ? 'partial' : 'complete',
   };
   if (asOf !== null) headers['x-data-as-of'] = new Date(asOf).toISOString();
@@ -68,21 +91,85 @@ function headersOf({ asOf, partial }: Question, tag: string, vary: string, runni
 }
 
 async function contentOf(
-  answers: Answers,
   question: Question,
   format: Format,
   encoding: Encoding,
-  { request, reply }: Exchange,
+  { request, reply, parts: { answers } }: Exchange,
 ): Promise<Content> {
   const { visit } = request;
   const kept = answers.kept(question, format, encoding);
   visit.cache = kept === undefined ? 'computed' : 'kept';
   if (kept !== undefined) return kept;
+  return answers.compute(question, format, encoding, leavingOf(request, reply));
+}
+
+// Returns a signal that is aborted if the client disconnects before the response.
+function leavingOf(request: FastifyRequest, { raw }: FastifyReply): AbortSignal {
   const leaving = new AbortController();
-  visit.leaving = leaving;
+  request.visit.leaving = leaving;
   // The client may have disconnected during validation.
-  if (reply.raw.destroyed) leaving.abort(new ClientLeft());
-  return answers.compute(question, format, encoding, leaving.signal);
+  if (raw.destroyed) leaving.abort(new ClientLeft());
+  probeHalfClosed(request.raw, raw);
+  return leaving.signal;
+}
+
+// A client that has closed its half of the connection waits for the response or has left. If it has left, its system resets the
+// connection on the first interim response, and the next one fails, which closes the response.
+function probeHalfClosed({ socket, httpVersionMinor }: IncomingMessage, response: ServerResponse): void {
+  if (httpVersionMinor === 0) return;
+  let timer: NodeJS.Timeout | undefined;
+  const probe = (): void => {
+    if (response.headersSent) clearInterval(timer);
+    else response.writeContinue();
+  };
+  const begin = (): void => {
+    timer = setInterval(probe, PROBE_MS);
+    probe();
+  };
+  if (socket.readableEnded) begin();
+  else socket.once('end', begin);
+  response.once('close', () => {
+    socket.off('end', begin);
+    clearInterval(timer);
+  });
+}
+
+async function stream(
+  { request, reply, headers, parts: { lists } }: Exchange,
+  list: CompleteList,
+  format: RowFormat,
+  encoding: Encoding,
+): Promise<FastifyReply> {
+  const { raw } = reply;
+  const { visit } = request;
+  headers['content-type'] = contentTypeOf(format);
+  if (encoding !== 'identity') headers['content-encoding'] = encoding;
+  if (request.method === 'HEAD') {
+    visit.bytes = 0;
+    raw.writeHead(200, headers).end();
+    return reply.hijack();
+  }
+  visit.cache = 'computed';
+  const transfer = await lists.begin(list, format, encoding, leavingOf(request, reply));
+  reply.hijack();
+  visit.bytes = 0;
+  const onBytes = (bytes: number): void => {
+    visit.bytes = (visit.bytes ?? 0) + bytes;
+  };
+  try {
+    // HTTP/1.0 has no chunks, so it has no trailers.
+    if (request.raw.httpVersionMinor > 0) headers['trailer'] = 'X-Row-Count';
+    raw.writeHead(200, headers);
+    const rows = await transfer.send(raw, onBytes);
+    raw.addTrailers({ 'X-Row-Count': String(rows) });
+    raw.end();
+  } catch (thrown) {
+    // Reset the connection, so that no client takes the part that was sent for the complete list.
+    if (visit.leaving?.signal.aborted !== true) request.log.error({ id: request.id, err: thrown });
+    await transfer.cancel();
+    request.raw.socket.resetAndDestroy();
+  }
+  return reply;
 }
 
 function notModified(exchange: Exchange): FastifyReply {
@@ -91,17 +178,27 @@ function notModified(exchange: Exchange): FastifyReply {
 }
 
 function send(exchange: Exchange, { body, mediaType, encoding, nextCursor }: Content): FastifyReply {
-  const { headers } = exchange;
+  const { headers, request } = exchange;
   headers['content-type'] = mediaType;
   headers['content-length'] = String(body.length);
   if (encoding !== null) headers['content-encoding'] = encoding;
-  if (nextCursor !== null) headers['x-next-cursor'] = nextCursor;
+  if (nextCursor !== null) {
+    headers['x-next-cursor'] = nextCursor;
+    headers['link'] = `<${withCursor(request.raw.url ?? '', nextCursor)}>; rel="next"`;
+  }
   return write(exchange, 200, body);
+}
+
+function withCursor(url: string, cursor: string): string {
+  const [path, query] = splitUrl(url);
+  const parameters = new URLSearchParams(query);
+  parameters.set('cursor', cursor);
+  return `${path}?${parameters}`;
 }
 
 // The hot path bypasses Fastify, which would set the headers one by one and write each response separately.
 function write(
-  { request, reply, headers, responseWriter }: Exchange,
+  { request, reply, headers, parts: { responseWriter } }: Exchange,
   status: number,
   body: string | Buffer,
 ): FastifyReply {

@@ -1,9 +1,9 @@
 import { toExactJson } from '../../base/json.ts';
-import { encodeRows } from '../../query/formats/row-formats.ts';
+import { createRowEncoder } from '../../query/formats/row-formats.ts';
 import type { Answer, Question } from '../../query/service.ts';
 import { COMPRESSED_BYTES_MIN, compress } from './content/compression.ts';
 import { type Content, createContentCache, toBody, toBytes } from './content/content-cache.ts';
-import { type Encoding, type Format, MEDIA_TYPES } from './content/negotiation.ts';
+import { contentTypeOf, type Encoding, type Format } from './content/negotiation.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { createSingleFlight } from './single-flight.ts';
 
@@ -74,22 +74,18 @@ function keyOf({ version }: Question, format: Format, encoding: Encoding): strin
 }
 
 // Endpoints without rows respond in JSON, whatever format was requested.
-async function write({ body, rows, nextCursor }: Answer, format: Format): Promise<Content> {
-  if (format === 'json' || rows === null) {
+async function write({ body, list, nextCursor }: Answer, format: Format): Promise<Content> {
+  if (format === 'json' || list === null) {
     const bytes = Buffer.from(toExactJson(body));
-    return { body: toBody(bytes), mediaType: mediaTypeOf('json'), encoding: null, nextCursor };
+    return { body: toBody(bytes), mediaType: contentTypeOf('json'), encoding: null, nextCursor };
   }
-  const encoded = await encodeRows(format, rows);
-  const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
-  return { body: toBody(bytes), mediaType: mediaTypeOf(format), encoding: null, nextCursor };
+  const encoder = await createRowEncoder(format);
+  const bytes = Buffer.concat([await encoder.encode(list), await encoder.end()]);
+  return { body: toBody(bytes), mediaType: contentTypeOf(format), encoding: null, nextCursor };
 }
 
 // Parquet is already compressed internally, so compressing it again gains nothing.
 async function pack(content: Content, encoding: Exclude<Encoding, 'identity'>): Promise<Content> {
-  if (content.body.length < COMPRESSED_BYTES_MIN || content.mediaType === MEDIA_TYPES.parquet) return content;
+  if (content.body.length < COMPRESSED_BYTES_MIN || content.mediaType === contentTypeOf('parquet')) return content;
   return { ...content, body: toBody(await compress(toBytes(content.body), encoding)), encoding };
-}
-
-function mediaTypeOf(format: Format): string {
-  return format === 'json' || format === 'csv' ? `${MEDIA_TYPES[format]}; charset=utf-8` : MEDIA_TYPES[format];
 }

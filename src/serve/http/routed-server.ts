@@ -12,6 +12,7 @@ import type { Log } from '../telemetry/server-log.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { listenFor, type RunningServer, type ServerOptions } from './http-server.ts';
+import { createListStreams } from './list-streams.ts';
 import { type ErrorReply, toErrorReply } from './refusal.ts';
 import { type Answers, createAnswers } from './responses.ts';
 import { createSite, type Site, type SiteParts, type SiteSurroundings } from './site.ts';
@@ -100,11 +101,13 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
     telemetry,
     // Shared by all workspaces, so that closing one does not reset the limits of its keys.
     limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic, keysMax: KEYS_MAX }),
+    lists: createListStreams(limits, monotonic),
     address,
     isStopping: () => state.isStopping,
   };
   const hosts = createHosts({ parts, options, limits, common, hosted, present });
-  const keyring = { find: () => null, count: () => parts.directory.count() };
+  const { directory } = parts;
+  const keyring = { find: () => null, isRevoked: directory.isRevoked, count: directory.count };
   const front = await createSite({ service, keyring, clock }, options, { ...common, answers });
   dispatch(front, async (request) => {
     const text = keyOf(request.headers);
@@ -247,7 +250,8 @@ function dispatch({ app }: Site, choose: (request: IncomingMessage) => Promise<S
 
 // The rest of the request is not read.
 function refuse(response: ServerResponse, { status, headers, body }: ErrorReply): void {
-  response.writeHead(status, { ...headers, 'content-type': 'application/json; charset=utf-8', connection: 'close' });
+  const type = { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff' };
+  response.writeHead(status, { ...headers, ...type, connection: 'close' });
   response.end(body);
 }
 

@@ -16,6 +16,7 @@ import { createFramework } from './framework.ts';
 import { addHooks } from './hooks.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { addBodyParser, addRoutes } from './http-routes.ts';
+import type { ListStreams } from './list-streams.ts';
 import { BASE_PATH, createFinder, endpointsOf, pageEndpoints } from './paths.ts';
 import type { Answers } from './responses.ts';
 
@@ -50,6 +51,7 @@ export interface SiteSurroundings {
   readonly limits: HttpLimits;
   readonly log: Log;
   readonly answers: Answers;
+  readonly lists: ListStreams;
   readonly telemetry: Telemetry | null;
   /** Undefined if requests are not limited. */
   readonly limiter: Limiter | undefined;
@@ -69,7 +71,7 @@ export interface Site {
 export async function createSite(
   parts: SiteParts,
   options: SiteOptions,
-  { limits, log, answers, telemetry, limiter, address, isStopping }: SiteSurroundings,
+  { limits, log, answers, lists, telemetry, limiter, address, isStopping }: SiteSurroundings,
 ): Promise<Site> {
   const usedAt = new Map<string, number>();
   const { status, clock, service } = parts;
@@ -100,10 +102,10 @@ export async function createSite(
     monotonic,
   );
   addBodyParser(app);
-  const hasPages = options.corsOrigins.length > 0;
   addRoutes(app, {
     service,
     answers,
+    lists,
     endpoints,
     baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
     rateLimit: options.rateLimit,
@@ -111,8 +113,7 @@ export async function createSite(
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,
     accessControl,
-    hasPages,
-    vary: hasPages ? 'Accept, Accept-Encoding, Origin' : 'Accept, Accept-Encoding',
+    hasPages: options.corsOrigins.length > 0,
     snapshots: parts.snapshots ?? null,
     page,
     isStopping,

@@ -2,7 +2,9 @@ import { type FileHandle, open, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isSnapshotId, MANIFEST, type Manifest, readManifest, type SnapshotFile } from '../../snapshot/manifest.ts';
+import { COMPRESSED_BYTES_MIN, compress } from './content/compression.ts';
 import { isNotModified, matchesAnything } from './content/etag.ts';
+import { attachment, encodingOf, joinVary } from './content/negotiation.ts';
 import { SNAPSHOTS_PATH } from './paths.ts';
 import { nothingThere, Refusal } from './refusal.ts';
 
@@ -88,12 +90,16 @@ export function createSnapshotHandlers(folder: string | null): SnapshotHandlers 
       const handle = await openFile(id, MANIFEST);
       const body = await handle.readFile().finally(() => handle.close());
       const isLatest = (request.params as Record<string, string>)['id'] === LATEST;
-      const tag = `"${id}"`;
-      reply.headers({ etag: tag, 'cache-control': isLatest ? 'private, no-cache' : IMMUTABLE });
+      const encoding = body.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
+      const tag = encoding === 'identity' ? `"${id}"` : `"${id}-${encoding}"`;
+      const vary = joinVary('Accept-Encoding', reply.getHeader('vary'));
+      reply.headers({ etag: tag, 'cache-control': isLatest ? 'private, no-cache' : IMMUTABLE, vary });
       reply.header('content-location', `${SNAPSHOTS_PATH}/${id}/${MANIFEST}`);
       if (isKnown(request, tag)) return unchanged(request, reply);
-      request.visit.bytes = request.method === 'HEAD' ? 0 : body.length;
-      return reply.header('content-type', 'application/json; charset=utf-8').send(body);
+      const packed = encoding === 'identity' ? body : await compress(body, encoding);
+      if (encoding !== 'identity') reply.header('content-encoding', encoding);
+      request.visit.bytes = request.method === 'HEAD' ? 0 : packed.length;
+      return reply.header('content-type', 'application/json; charset=utf-8').send(packed);
     },
     file: async (request, reply) => {
       const id = await idOf(request);
@@ -115,7 +121,7 @@ export function createSnapshotHandlers(folder: string | null): SnapshotHandlers 
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  { bytes, sha256 }: SnapshotFile,
+  { path, bytes, sha256 }: SnapshotFile,
   handle: FileHandle,
 ): Promise<FastifyReply> {
   const tag = `"${sha256}"`;
@@ -136,6 +142,7 @@ async function sendFile(
   }
   const { start, end } = range ?? { start: 0, end: bytes - 1 };
   reply.headers({ ...common, 'content-type': PARQUET, 'content-length': String(end - start + 1) });
+  reply.header('content-disposition', attachment(path.replaceAll('/', '-')));
   if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end}/${bytes}`);
   if (request.method === 'HEAD') {
     request.visit.bytes = 0;

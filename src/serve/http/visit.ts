@@ -7,7 +7,7 @@ export interface Visit {
   readonly startedAtMs: number;
   /** The declared path, never the client's text; null if no route matches. */
   route: string | null;
-  /** Headers added to every response: request id and rate limit. */
+  /** Headers added to every response: request id, `nosniff` and rate limit. */
   readonly headers: Record<string, string | number>;
   /** Id of the request's key. */
   keyId: string | null;
@@ -32,6 +32,6 @@ declare module 'fastify' {
 
 /** Creates the state of a new request. */
 export function newVisit(startedAtMs: number, requestId: string): Visit {
-  const headers = { 'x-request-id': requestId };
+  const headers = { 'x-request-id': requestId, 'x-content-type-options': 'nosniff' };
   return { startedAtMs, route: null, headers, keyId: null, cache: null, bytes: null, leaving: null, span: null };
 }

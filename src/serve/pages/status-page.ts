@@ -9,7 +9,7 @@ import type { StatusParts } from '../../web/operations/page-parts.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
 import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
-import { type Encoding, encodingOf } from '../http/content/negotiation.ts';
+import { type Encoding, encodingOf, joinVary } from '../http/content/negotiation.ts';
 import { PAGE_PATH, STATUS_PATH, STATUS_PATHS, splitUrl } from '../http/paths.ts';
 import { Refusal } from '../http/refusal.ts';
 import type { SnapshotHandlers } from '../http/snapshots.ts';
@@ -94,7 +94,7 @@ function createAssetHandler({ bytes, mediaType, version }: Asset): Handler {
   return async (request, reply) => {
     const encoding = bytes.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
     const tag = entityTag(version, 'page', encoding);
-    reply.headers({ etag: tag, 'cache-control': 'no-cache', vary: 'Accept-Encoding' });
+    reply.headers({ etag: tag, 'cache-control': 'no-cache', vary: varyOf(reply) });
     const condition = request.headers['if-none-match'];
     if (isNotModified(condition, tag) || matchesAnything(condition)) {
       request.visit.bytes = 0;
@@ -113,10 +113,14 @@ async function sendJson(request: FastifyRequest, reply: FastifyReply, value: unk
   reply.headers({
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
-    vary: 'Accept-Encoding',
+    vary: varyOf(reply),
   });
   if (encoding === 'identity') return sendBytes(request, reply, plain);
   return sendBytes(request, reply.header('content-encoding', encoding), await compress(plain, encoding));
+}
+
+function varyOf(reply: FastifyReply): string {
+  return joinVary('Accept-Encoding', reply.getHeader('vary'));
 }
 
 function sendBytes(request: FastifyRequest, reply: FastifyReply, bytes: Buffer): FastifyReply {
@@ -132,6 +136,8 @@ function createEventsHandler(feed: Feed, accessControl: AccessControl): Handler 
       throw new SightlineError('overloaded', `${LISTENERS_MAX} pages are listening; allowed: ${LISTENERS_MAX}`);
     }
     raw.once('close', added);
+    // A page that closes its half of the connection has left.
+    request.raw.socket.once('end', () => raw.end());
     reply.hijack();
     raw.writeHead(200, {
       ...request.visit.headers,

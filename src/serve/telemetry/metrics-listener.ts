@@ -14,6 +14,7 @@ export const METRICS_PATH = '/metrics';
 export function createMetricsServer(telemetry: Telemetry, hosts: HostRules): Server {
   return createServer({ requestTimeout: 10_000, keepAliveTimeout: 5_000 }, (request, response) => {
     request.resume();
+    response.setHeader('X-Content-Type-Options', 'nosniff');
     answer(telemetry, hosts, request, response).catch((thrown: unknown) => {
       const requestId = randomUUID();
       const { status, headers, body } = toErrorReply(thrown, requestId);

@@ -5,6 +5,8 @@ import type { Query, Session } from '../database.ts';
 export interface Shapes {
   /** Returns a form of a resource, such as its envelope; null if none was seen yet. */
   get(resource: string, name: string): string | null;
+  /** Returns all forms of a resource as one text, for comparison. */
+  of(resource: string): string;
   /** All forms as one text, for comparison. */
   readonly text: string;
 }
@@ -13,7 +15,11 @@ export interface Shapes {
 export async function readShapes(query: Query): Promise<Shapes> {
   const rows = await query('SELECT resource, name, value FROM sync.shapes ORDER BY ALL');
   const values = new Map(rows.map(([resource, name, value]) => [`${String(resource)} ${String(name)}`, String(value)]));
-  return { get: (resource, name) => values.get(`${resource} ${name}`) ?? null, text: JSON.stringify(rows) };
+  return {
+    get: (resource, name) => values.get(`${resource} ${name}`) ?? null,
+    of: (resource) => JSON.stringify(rows.filter(([name]) => name === resource)),
+    text: JSON.stringify(rows),
+  };
 }
 
 /** Stores forms of a resource. Replaces earlier values, except that the number of time digits only grows. */

@@ -125,7 +125,7 @@ async function routed(names: readonly string[], gate: (name: string) => Promise<
       catalogue,
       clock: systemClock,
       log,
-      directory: { find: (key) => owners.get(key) ?? null, count: () => owners.size },
+      directory: { find: (key) => owners.get(key) ?? null, isRevoked: () => false, count: () => owners.size },
       replica: () => '',
       open: async (name) => {
         await gate(name);

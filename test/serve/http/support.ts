@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
-import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
+import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { syncWorkspace } from '../../../src/operations/sync.ts';
@@ -72,6 +72,10 @@ export interface TestServer extends RunningServer {
 export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>> {
   readonly limits?: Partial<HttpLimits>;
   readonly clock?: Clock;
+  /** Folder of the keys, to start a server again; default: a new one. */
+  readonly folder?: string;
+  /** The calibration; default: the default conventions. */
+  readonly conventions?: () => Conventions;
   /** Folder of published snapshots. */
   readonly snapshots?: string;
   /** Wraps the query layer, for example to delay responses. */
@@ -80,8 +84,8 @@ export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>
 
 /** Starts a server over the replica, or without data, with a key; closed after the test. */
 export async function openServer(copy: string, options: TestServerOptions = {}): Promise<TestServer> {
-  const { clock = systemClock, around = (service: Service) => service, snapshots, ...given } = options;
-  const folder = await temporaryFolder();
+  const { clock = systemClock, around = (service: Service) => service, snapshots, ...others } = options;
+  const { folder = await temporaryFolder(), conventions = () => defaultConventions, ...given } = others;
   const { key, text } = await createKey(folder, 'test', null, clock.now());
   const service = around(
     createService({
@@ -90,7 +94,7 @@ export async function openServer(copy: string, options: TestServerOptions = {}):
       clock,
       cursorSecret: randomBytes(32),
       replica: REPLICA_OPTIONS,
-      readConventions: async () => defaultConventions,
+      readConventions: async () => conventions(),
     }),
   );
   const lines: string[] = [];

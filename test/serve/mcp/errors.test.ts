@@ -140,6 +140,7 @@ describe('a tool call that fails', () => {
         version: '',
         asOf: null,
         partial: false,
+        list: null,
         answer: (signal) =>
           new Promise((_, reject) => {
             signal?.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -23,7 +23,7 @@ export const serve = defineCommand({
     rateLimit: withDefault(option('<number>', 'requests per minute for each key, or off', toRateLimit), '120'),
     queryTimeout,
     corsOrigin: texts('<origins...>', 'allow browser requests from these origins', toOrigin),
-    allowHost: texts('<names...>', 'also accept these host names when listening on loopback', toHostName),
+    allowHost: texts('<names...>', 'accept these host names, beyond loopback only these', toHostName),
     ...logOptions,
     statusPage: withDefault(
       oneOf('<who>', 'access to the status page: with a key, from this machine without a key, or not at all', [

@@ -1,5 +1,6 @@
+import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliCompress, gzip, constants as zlib } from 'node:zlib';
+import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib';
 import type { Encoding } from './negotiation.ts';
 
 /** Smaller bodies are not compressed. */
@@ -24,5 +25,15 @@ export async function compress(bytes: Buffer, encoding: Exclude<Encoding, 'ident
       });
     case 'gzip':
       return toGzip(bytes, { level: GZIP_LEVEL });
+  }
+}
+
+/** Creates a stream that compresses, off the event loop. */
+export function compressor(encoding: Exclude<Encoding, 'identity'>): Transform {
+  switch (encoding) {
+    case 'br':
+      return createBrotliCompress({ params: { [zlib.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
+    case 'gzip':
+      return createGzip({ level: GZIP_LEVEL });
   }
 }

@@ -4,6 +4,13 @@ import type { RowFormat } from '../../../query/formats/row-formats.ts';
 /** Format of a response body. */
 export type Format = 'json' | RowFormat;
 
+const FILE_ENDINGS: Readonly<Record<RowFormat, string>> = {
+  csv: 'csv',
+  parquet: 'parquet',
+  arrow: 'arrows',
+  ndjson: 'ndjson',
+};
+
 /** Content encoding of a response body. */
 export type Encoding = 'br' | 'gzip' | 'identity';
 
@@ -13,6 +20,7 @@ export const MEDIA_TYPES: Readonly<Record<Format, string>> = {
   csv: 'text/csv',
   parquet: 'application/vnd.apache.parquet',
   arrow: 'application/vnd.apache.arrow.stream',
+  ndjson: 'application/x-ndjson',
 };
 
 const formats = Object.entries(MEDIA_TYPES) as [Format, string][];
@@ -37,6 +45,30 @@ export const encodingOf = remember((header): Encoding => {
   const chosen = negotiator.encoding(encodings, { preferred: encodings });
   return encodings.find((encoding) => encoding === chosen) ?? 'identity';
 }, 'identity');
+
+/** Returns the media type of a format as a Content-Type header. */
+export function contentTypeOf(format: Format): string {
+  return format === 'parquet' || format === 'arrow' ? MEDIA_TYPES[format] : `${MEDIA_TYPES[format]}; charset=utf-8`;
+}
+
+/** Returns the Content-Disposition of a list in a format. */
+export function fileOf(list: string, format: RowFormat): string {
+  return attachment(`${list}.${FILE_ENDINGS[format]}`);
+}
+
+/** Returns the Content-Disposition of a file to save; the name must need no escaping. */
+export function attachment(name: string): string {
+  return `attachment; filename="${name}"`;
+}
+
+/** Returns a Vary header with the request headers `names` and those in `before`, the header that is already set. */
+export function joinVary(names: string, before: unknown): string {
+  const known = names.split(', ');
+  const others = String(before ?? '').split(/\s*,\s*/);
+  const isNew = (name: string): boolean =>
+    name !== '' && !known.some((one) => one.toLowerCase() === name.toLowerCase());
+  return [...known, ...others.filter(isNew)].join(', ');
+}
 
 function remember<T>(read: (header: string) => T, absent: T): (header: string | undefined) => T {
   const known = new Map<string, T>();

@@ -1,0 +1,346 @@
+import { rename } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { tableFromIPC } from 'apache-arrow';
+import { parquetReadObjects } from 'hyparquet';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { SightlineError } from '../../../src/base/errors.ts';
+import type { CompleteList, ListPage, Question, Service } from '../../../src/query/service.ts';
+import { createListStreams } from '../../../src/serve/http/list-streams.ts';
+import { catalogue } from '../../../src/session/workspace.ts';
+import { publishAnalytics } from '../../../src/warehouse/replica.ts';
+import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
+import { type Generated, generate } from '../../bench/generate.ts';
+import { makeFolder } from '../../cli/helpers.ts';
+import { openServer, publishBefore, type TestServer } from './support.ts';
+
+const published = publishBefore();
+
+/** Responses of the larger workspace: several pages of 1,000. */
+const RESPONSES = 20_000;
+const NDJSON = 'application/x-ndjson';
+
+let large: Generated;
+
+beforeAll(async () => {
+  large = await generate(await makeFolder(), RESPONSES);
+});
+
+interface Received {
+  readonly response: IncomingMessage;
+  readonly body: Promise<Buffer>;
+}
+
+/** Sends a request and resolves when the headers are here; the body rejects if the connection breaks. */
+function open(
+  server: TestServer,
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    const all = { 'x-api-key': server.key, ...headers };
+    const sent = request(`${server.baseUrl}${path}`, { headers: all, method, agent: false }, (response) => {
+      const body = (async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of response) chunks.push(chunk as Buffer);
+        return Buffer.concat(chunks);
+      })();
+      body.catch(() => undefined);
+      resolve({ response, body });
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+async function linesOf(server: TestServer, path: string): Promise<Record<string, unknown>[]> {
+  const { response, body } = await open(server, path, { accept: NDJSON });
+  expect(response.statusCode).toBe(200);
+  const text = (await body).toString();
+  expect(text.endsWith('\n')).toBe(true);
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Reads a list page by page as JSON. */
+async function pagedItems(server: TestServer, path: string): Promise<Record<string, unknown>[]> {
+  const items: Record<string, unknown>[] = [];
+  let cursor: string | null = null;
+  do {
+    const more: string = cursor === null ? '' : `&cursor=${cursor}`;
+    const page = (await (await server.get(`${path}&limit=100${more}`)).json()) as {
+      data: Record<string, unknown>[];
+      nextCursor: string | null;
+    };
+    items.push(...page.data);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return items;
+}
+
+function largeList(): string {
+  const from = new Date(Date.parse(large.today) - 365 * 86_400_000).toISOString().slice(0, 10);
+  return `/brands/${large.brandId}/responses?from=${from}&to=${large.today}`;
+}
+
+function smallList(): string {
+  return `/brands/${published().brandId}/responses?from=2026-01-01&to=2026-12-31`;
+}
+
+/** Wraps the pages of complete lists. */
+function withPages(
+  wrap: (pages: AsyncGenerator<ListPage, void, undefined>) => AsyncGenerator<ListPage, void, undefined>,
+): (service: Service) => Service {
+  return (service) => ({
+    ...service,
+    ask: async (...given): Promise<Question> => {
+      const question = await service.ask(...given);
+      const { list } = question;
+      return { ...question, list: list === null ? null : { ...list, pages: (signal) => wrap(list.pages(signal)) } };
+    },
+  });
+}
+
+describe('a complete list', () => {
+  it('has the items of all pages, in every format, and reports their number', async () => {
+    const server = await openServer(published().copy);
+    for (const path of [smallList(), `${smallList()}&brandMentioned=true`, `/brands/${published().brandId}/alerts?`]) {
+      const items = await pagedItems(server, path);
+      const ids = items.map(({ id }) => id);
+      const lines = await linesOf(server, path);
+      expect(lines.pop()).toEqual({ _end: { rows: items.length } });
+      expect(lines).toEqual(items);
+      const read = async (accept: string) => {
+        const { response, body } = await open(server, path, { accept });
+        const bytes = await body;
+        expect(response.headers['content-length']).toBeUndefined();
+        expect(response.headers['trailer']).toBe('X-Row-Count');
+        expect(response.trailers['x-row-count']).toBe(String(items.length));
+        expect(response.headers['x-next-cursor']).toBeUndefined();
+        return bytes;
+      };
+      const csv = (await read('text/csv')).toString();
+      expect(csv.match(/^[0-9a-f]{8}-[0-9a-f-]{27}(?=,)/gm) ?? []).toEqual(ids);
+      const parquet = Uint8Array.from(await read('application/vnd.apache.parquet')).buffer;
+      expect((await parquetReadObjects({ file: parquet })).map(({ id }) => id)).toEqual(ids);
+      const arrow = tableFromIPC(await read('application/vnd.apache.arrow.stream'));
+      expect(arrow.toArray().map((row: { id: string }) => row.id)).toEqual(ids);
+    }
+  });
+
+  it('is only for requests without a limit, and continues after a cursor', async () => {
+    const server = await openServer(published().copy);
+    const all = (await linesOf(server, smallList())).slice(0, -1);
+    expect(all.length).toBeGreaterThan(25);
+    const page = await open(server, `${smallList()}&limit=7`, { accept: NDJSON });
+    const lines = (await page.body).toString().trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual([...all.slice(0, 7), { _end: { rows: 7 } }]);
+    expect(page.response.headers['x-next-cursor']).toBeTruthy();
+    expect(page.response.headers['content-length']).toBeTruthy();
+    const first = (await (await server.get(smallList())).json()) as { nextCursor: string };
+    const rest = await linesOf(server, `${smallList()}&cursor=${first.nextCursor}`);
+    expect(rest).toEqual([...all.slice(25), { _end: { rows: all.length - 25 } }]);
+  });
+
+  it('may be empty', async () => {
+    const server = await openServer(published().copy);
+    const path = `/brands/${published().brandId}/responses?from=2020-01-01&to=2020-01-31`;
+    expect(await linesOf(server, path)).toEqual([{ _end: { rows: 0 } }]);
+    const { response, body } = await open(server, path, { accept: 'text/csv' });
+    expect((await body).toString()).toMatch(/^id,promptId,[^\r\n]*\r\n$/);
+    expect(response.trailers['x-row-count']).toBe('0');
+    const arrow = await (await open(server, path, { accept: 'application/vnd.apache.arrow.stream' })).body;
+    expect(tableFromIPC(arrow).numRows).toBe(0);
+    const parquet = await (await open(server, path, { accept: 'application/vnd.apache.parquet' })).body;
+    expect(await parquetReadObjects({ file: Uint8Array.from(parquet).buffer })).toEqual([]);
+  });
+
+  it('is compressed, conditional, and sent without a body for HEAD', async () => {
+    const server = await openServer(published().copy);
+    const plain = await (await open(server, smallList(), { accept: NDJSON })).body;
+    for (const [encoding, unpack] of [
+      ['gzip', gunzipSync],
+      ['br', brotliDecompressSync],
+    ] as const) {
+      const { response, body } = await open(server, smallList(), { accept: NDJSON, 'accept-encoding': encoding });
+      expect(response.headers['content-encoding']).toBe(encoding);
+      expect(unpack(await body).equals(plain)).toBe(true);
+      expect(response.trailers['x-row-count']).toMatch(/^\d+$/);
+      const tag = response.headers.etag ?? '';
+      const condition = { accept: NDJSON, 'accept-encoding': encoding, 'if-none-match': tag };
+      expect((await open(server, smallList(), condition)).response.statusCode).toBe(304);
+      const page = await open(server, `${smallList()}&limit=25`, condition);
+      expect(page.response.statusCode).toBe(200);
+    }
+    const head = await open(server, smallList(), { accept: NDJSON }, 'HEAD');
+    expect(head.response.statusCode).toBe(200);
+    expect(head.response.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
+    expect((await head.body).length).toBe(0);
+    expect((await open(server, smallList(), { accept: NDJSON, 'if-none-match': '*' })).response.statusCode).toBe(304);
+  });
+
+  it('breaks the connection if a later page fails, and is an error response if the first one does', async () => {
+    let failsAfter = 1;
+    const failing = withPages(async function* (pages) {
+      let count = 0;
+      for await (const page of pages) {
+        if (count++ === failsAfter) throw new SightlineError('query_timeout', 'the query was stopped after 30 s');
+        yield page;
+      }
+    });
+    const server = await openServer(large.copy, { around: failing });
+    for (const accept of [
+      NDJSON,
+      'text/csv',
+      'application/vnd.apache.arrow.stream',
+      'application/vnd.apache.parquet',
+    ]) {
+      for (const encoding of ['identity', 'gzip']) {
+        const { response, body } = await open(server, largeList(), { accept, 'accept-encoding': encoding });
+        expect(response.statusCode).toBe(200);
+        await expect(body, accept).rejects.toThrow();
+        expect(response.complete).toBe(false);
+        expect(response.trailers['x-row-count']).toBeUndefined();
+      }
+    }
+    expect((await server.log()).filter(({ level }) => level === 'error')).toHaveLength(8);
+    failsAfter = 0;
+    const { response, body } = await open(server, largeList(), { accept: NDJSON });
+    expect(response.statusCode).toBe(503);
+    expect(JSON.parse((await body).toString())).toMatchObject({ error: { code: 'query_timeout' } });
+  });
+
+  it('is of one version, and holds no query, while its client reads slowly and newer data are published', async () => {
+    const pulled: number[] = [];
+    const counting = withPages(async function* (pages) {
+      const index = pulled.push(0) - 1;
+      for await (const page of pages) {
+        pulled[index] = (pulled[index] as number) + 1;
+        yield page;
+      }
+    });
+    const server = await openServer(large.copy, { around: counting });
+    const slow = await new Promise<IncomingMessage>((resolve, reject) => {
+      const headers = { 'x-api-key': server.key, accept: NDJSON };
+      request(`${server.baseUrl}${largeList()}`, { headers, agent: false }, resolve).on('error', reject).end();
+    });
+    // Nothing reads the response, so the connection accepts no more after some megabytes.
+    slow.pause();
+    const before = await linesOf(server, largeList());
+    expect(before).toHaveLength(RESPONSES + 1);
+    expect(pulled[1]).toBe(RESPONSES / 1_000);
+    expect(pulled[0]).toBeLessThan(RESPONSES / 1_000);
+    expect(server.service.load()).toEqual({ running: 0, waiting: 0 });
+    const warehouse = await openWarehouse(large.warehouse, catalogue, {});
+    try {
+      await warehouse.database.exclusive((session) =>
+        session.run(`UPDATE responses SET prompt = 'edited', _extra = '{"zeta": 1}', _run_id = uuid()`),
+      );
+      await publishAnalytics(warehouse.database, `${large.copy}.next`);
+    } finally {
+      await warehouse.close();
+    }
+    await rename(`${large.copy}.next`, large.copy);
+    const [edited] = await linesOf(server, largeList());
+    expect(edited).toMatchObject({ prompt: 'edited', zeta: 1 });
+    const chunks: Buffer[] = [];
+    for await (const chunk of slow) chunks.push(chunk as Buffer);
+    const after = Buffer.concat(chunks).toString().trimEnd().split('\n');
+    expect(after.map((line) => JSON.parse(line))).toEqual(before);
+    const csv = await (await open(server, largeList(), { accept: 'text/csv' })).body;
+    expect(csv.subarray(0, csv.indexOf('\r\n')).toString()).toMatch(/,zeta$/);
+  });
+});
+
+/** A list of `count` pages of one item; `state.pulled` counts those that were read. */
+function fakeList(count: number): { list: CompleteList; state: { pulled: number; ended: boolean } } {
+  const state = { pulled: 0, ended: false };
+  const columns = [{ name: 'id', kind: 'text' as const }];
+  const list: CompleteList = {
+    version: 'v',
+    pages: async function* () {
+      try {
+        for (let page = 0; page < count; page++) {
+          state.pulled += 1;
+          const id = `${page}`.padEnd(20_000, '.');
+          yield { items: [{ id }], rows: { columns, rows: () => [[id]] } };
+        }
+      } finally {
+        state.ended = true;
+      }
+    },
+  };
+  return { list, state };
+}
+
+/** An output that accepts a write only when the test calls `accept`. */
+function slowOutput() {
+  const waiting: (() => void)[] = [];
+  const output = new Writable({
+    highWaterMark: 16_384,
+    write: (_chunk, _encoding, done) => {
+      waiting.push(done);
+    },
+  });
+  onTestFinished(() => void output.destroy());
+  return { output, accept: () => waiting.shift()?.() };
+}
+
+async function turns(): Promise<void> {
+  for (let count = 0; count < 50; count++) await turn();
+}
+
+describe('the transfer of a list', () => {
+  it('reads a page only after the output has accepted the one before', async () => {
+    const { list, state } = fakeList(100);
+    const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => 0);
+    const { output, accept } = slowOutput();
+    const transfer = await streams.begin(list, 'ndjson', 'identity', new AbortController().signal);
+    const sent = transfer.send(output, () => undefined);
+    for (let accepted = 0; accepted < 100; accepted++) {
+      await turns();
+      expect(state.pulled).toBe(accepted + 1);
+      accept();
+    }
+    await turns();
+    accept();
+    expect(await sent).toBe(100);
+    expect(state.ended).toBe(true);
+  });
+
+  it('ends when the client leaves, also while the output is full', async () => {
+    const { list, state } = fakeList(100);
+    const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => 0);
+    const leaving = new AbortController();
+    const transfer = await streams.begin(list, 'ndjson', 'identity', leaving.signal);
+    const sent = transfer.send(slowOutput().output, () => undefined);
+    await turns();
+    leaving.abort(new Error('left'));
+    await expect(sent).rejects.toThrow();
+    expect(state).toEqual({ pulled: 1, ended: true });
+  });
+
+  it('is rejected if too many others run, and ends after its time', async () => {
+    let now = 0;
+    const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => now);
+    const { signal } = new AbortController();
+    const first = await streams.begin(fakeList(3).list, 'csv', 'identity', signal);
+    await expect(streams.begin(fakeList(3).list, 'csv', 'identity', signal)).rejects.toMatchObject({
+      code: 'overloaded',
+    });
+    await first.cancel();
+    const { list, state } = fakeList(100);
+    const { output, accept } = slowOutput();
+    const late = (await streams.begin(list, 'csv', 'identity', signal)).send(output, () => undefined);
+    await turns();
+    now = 1_001;
+    accept();
+    await expect(late).rejects.toMatchObject({ code: 'query_timeout' });
+    expect(state.ended).toBe(true);
+    await (await streams.begin(fakeList(1).list, 'csv', 'identity', signal)).cancel();
+  });
+});
