@@ -26,6 +26,23 @@ export async function serveFigures(folder: string, responses: number): Promise<s
   return [title, ...queries, ...http];
 }
 
+async function listFigures(origin: string, brandId: string, headers: Record<string, string>): Promise<string> {
+  const to = new Date().toISOString().slice(0, 10);
+  const from = new Date(Date.parse(to) - 365 * DAY_MS).toISOString().slice(0, 10);
+  const startedAt = performance.now();
+  const response = await fetch(`${origin}/v1/brands/${brandId}/responses?from=${from}&to=${to}`, {
+    headers: { ...headers, accept: 'application/x-ndjson' },
+  });
+  let bytes = 0;
+  let rows = -1;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    for (const byte of chunk) if (byte === 10) rows += 1;
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return `${rows.toLocaleString('en-US')} rows, ${Math.round(bytes / 1e6)} MB in ${seconds.toFixed(1)} s`;
+}
+
 async function httpFigures(folder: string, brandId: string): Promise<string[]> {
   const key = await firstLine(startCli(folder, ['keys', 'create', 'bench']));
   const server = startCli(folder, ['serve', '--port', '0', '--rate-limit', 'off', '--json']);
@@ -45,12 +62,14 @@ async function httpFigures(folder: string, brandId: string): Promise<string[]> {
     const unchanged = await rateOf(origin, path, match, 304);
     const alone = await waitsOf(origin, brandId, headers, () => false);
     const beside = await besideSync(folder, origin, brandId, headers);
+    const list = await listFigures(origin, brandId, headers);
     const peakMb = Math.round((await peakOf(server)) / 1000);
     const size = `${Math.round(body.length / 1000)} kB`;
     return [
       `  a cached answer of ${size} over HTTP         ${perSecond(cached)}   bare Fastify, the same bytes ${perSecond(bare)}   ${part(cached, bare)}`,
       `  304 over HTTP                            ${perSecond(unchanged)}   ${part(unchanged, bare)} of bare Fastify's answers`,
       `  questions never asked before: p50 ${alone.p50} ms, p99 ${alone.p99} ms; while a sync writes: p50 ${beside.p50} ms, p99 ${beside.p99} ms (${(beside.p99 / alone.p99).toFixed(2)} times)`,
+      `  a complete list as NDJSON: ${list}`,
       `  peak ${peakMb} MB resident`,
     ];
   } finally {

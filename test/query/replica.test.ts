@@ -42,9 +42,27 @@ describe('a replica', () => {
     const waiting = [1, 2].map((number) => replica.work((query) => query(`SELECT ${number}`)));
     await expect(replica.work((query) => query('SELECT 3'))).rejects.toMatchObject({ code: 'overloaded' });
     expect(replica.load()).toEqual({ running: 1, waiting: 2 });
+    const next = replica.work((query) => query('SELECT 4'), undefined, 'continued');
+    expect(replica.load()).toEqual({ running: 1, waiting: 3 });
     stop.abort(new Error('enough'));
     await expect(busy).rejects.toThrow('enough');
-    expect(await Promise.all(waiting)).toEqual([[[1]], [[2]]]);
+    expect(await Promise.all([...waiting, next])).toEqual([[[1]], [[2]], [[4]]]);
+  });
+
+  it('stays open while it is held, also after it was closed', async () => {
+    const replica = await openUnclosed();
+    const releases = [replica.hold(), replica.hold()];
+    let isClosed = false;
+    const closed = replica.close().then(() => {
+      isClosed = true;
+    });
+    for (const release of releases) {
+      await turn();
+      expect(isClosed).toBe(false);
+      expect(await replica.work((query) => query('SELECT 1'))).toEqual([[1]]);
+      release();
+    }
+    await closed;
   });
 
   it('stops a query that takes too long, and reuses its connection', async () => {
@@ -104,11 +122,15 @@ describe('a replica', () => {
 });
 
 async function open(options: Partial<ReplicaOptions> = {}): Promise<Replica> {
+  const replica = await openUnclosed(options);
+  onTestFinished(() => replica.close());
+  return replica;
+}
+
+async function openUnclosed(options: Partial<ReplicaOptions> = {}): Promise<Replica> {
   const path = join(await temporaryFolder(), 'copy.duckdb');
   const database = await openDatabase(path);
   await database.exclusive((session) => session.run('CREATE TABLE t (a INTEGER)'));
   await database.close();
-  const replica = await openReplica(path, { ...REPLICA_OPTIONS, ...options });
-  onTestFinished(() => replica.close());
-  return replica;
+  return openReplica(path, { ...REPLICA_OPTIONS, ...options });
 }

@@ -25,7 +25,9 @@ describe('the rate limiter', () => {
         for (const { waitMs, key } of requests) {
           held.now += waitMs;
           const recent = admitted.filter((other) => other.key === key && other.at > held.now - WINDOW_MS);
-          const { allowed, remaining, retryAfterSeconds } = limiter.admit(key);
+          const { allowed, remaining, retryAfterSeconds, resetSeconds } = limiter.admit(key);
+          const freesAt = (recent[0]?.at ?? held.now) + WINDOW_MS;
+          expect(resetSeconds).toBe(Math.ceil((freesAt - held.now) / 1000));
           expect(allowed).toBe(recent.length < limit);
           if (allowed) {
             admitted.push({ key, at: held.now });

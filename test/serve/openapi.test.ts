@@ -90,6 +90,7 @@ describe.for(operations)('%s', ([path, operation]) => {
     expect(Object.keys(content)).toEqual([
       'application/json',
       ...(hasData ? ['text/csv', 'application/vnd.apache.parquet', 'application/vnd.apache.arrow.stream'] : []),
+      ...(hasData ? ['application/x-ndjson'] : []),
     ]);
     for (const { schema, example } of Object.values<Json>(content)) {
       if (example !== undefined) expect(validate(schema, example)).toBe(null);

@@ -76,7 +76,7 @@ async function readGrouped({ catalogue, query, brand }: ReportRequest, by: strin
     branded: `SELECT t.id, CASE WHEN t.branded THEN 'true' ELSE 'false' END, NULL ${from} WHERE ${live}`,
   };
   const rows = await query(
-    `SELECT DISTINCT CAST(id AS VARCHAR), * EXCLUDE (id) FROM (${columns[by]})`,
+    `SELECT DISTINCT CAST(id AS VARCHAR), * EXCLUDE (id) FROM (${columns[by]}) ORDER BY ALL`,
     bindings.values,
   );
   return rows.map(([promptId, key, name]) => ({

@@ -1,5 +1,5 @@
-import { toExactJson } from '../../base/json.ts';
 import type { ListPage, RowSet } from '../service.ts';
+import { endLine, itemLines } from './ndjson.ts';
 
 /** Formats of flat rows. */
 export type TableFormat = 'csv' | 'parquet' | 'arrow';
@@ -35,10 +35,10 @@ export async function createRowEncoder(format: RowFormat): Promise<RowEncoder> {
   return { encode: async ({ rows }) => encoder.encode(withColumns(rows)), end: async () => encoder.end() };
 }
 
-/** Encodes rows as a complete file. */
+/** Encodes rows as a complete file, in a buffer of its own. */
 export async function encodeRows(format: TableFormat, rows: RowSet): Promise<Uint8Array> {
   const encoder = await createRowEncoder(format);
-  return Buffer.concat([await encoder.encode({ items: [], rows }), await encoder.end()]);
+  return new Uint8Array(Buffer.concat([await encoder.encode({ items: [], rows }), await encoder.end()]));
 }
 
 /** Encodes flat rows, all with the same columns and at least one. */
@@ -69,9 +69,9 @@ function createLineEncoder(): RowEncoder {
   return {
     encode: async ({ items }) => {
       count += items.length;
-      return Buffer.from(items.map((item) => `${toExactJson(item)}\n`).join(''));
+      return Buffer.from(itemLines(items));
     },
-    end: async () => Buffer.from(`${JSON.stringify({ _end: { rows: count } })}\n`),
+    end: async () => Buffer.from(endLine(count)),
   };
 }
 

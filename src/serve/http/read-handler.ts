@@ -43,8 +43,9 @@ interface Exchange {
 type Headers = OutgoingHttpHeaders;
 
 const VARY = 'Accept, Accept-Encoding';
-/** Interval of interim responses to a client that has closed its half of the connection. */
-const PROBE_MS = 500;
+/** First and longest interval of interim responses to a client that has closed its half of the connection. */
+const PROBE_MS_MIN = 20;
+const PROBE_MS_MAX = 1_000;
 
 /** Creates the handler of a resource: 304 if the client is up to date, otherwise a cached or computed response, or a stream. */
 export function createReadHandler(parts: ReadParts, resource: Resource): ReadHandler {
@@ -118,19 +119,17 @@ function leavingOf(request: FastifyRequest, { raw }: FastifyReply): AbortSignal 
 function probeHalfClosed({ socket, httpVersionMinor }: IncomingMessage, response: ServerResponse): void {
   if (httpVersionMinor === 0) return;
   let timer: NodeJS.Timeout | undefined;
-  const probe = (): void => {
-    if (response.headersSent) clearInterval(timer);
-    else response.writeContinue();
+  const probe = (waitMs: number): void => {
+    if (response.headersSent) return;
+    response.writeContinue();
+    timer = setTimeout(probe, waitMs, Math.min(2 * waitMs, PROBE_MS_MAX));
   };
-  const begin = (): void => {
-    timer = setInterval(probe, PROBE_MS);
-    probe();
-  };
+  const begin = (): void => probe(PROBE_MS_MIN);
   if (socket.readableEnded) begin();
   else socket.once('end', begin);
   response.once('close', () => {
     socket.off('end', begin);
-    clearInterval(timer);
+    clearTimeout(timer);
   });
 }
 

@@ -3,12 +3,14 @@ import type { Resource } from '../../contract/catalogue.ts';
 import { bodySchema, itemSchema, type JsonSchema, rowName } from '../../contract/json-schema.ts';
 import type { TableDeclaration } from '../../contract/resource.ts';
 import { toCsv } from '../../query/formats/csv.ts';
+import { endLine, itemLines } from '../../query/formats/ndjson.ts';
 import { toRowSet } from '../../query/row-set.ts';
 
-/** An example response: the body, and its list as CSV. */
+/** An example response: the body, and its list as CSV and as NDJSON. */
 export interface ExampleAnswer {
   readonly body: unknown;
   readonly csv: string;
+  readonly ndjson: string;
 }
 
 /** Returns an example response of a resource; the result is deterministic. */
@@ -22,10 +24,10 @@ export function exampleAnswer(resource: Resource, all: readonly Resource[]): Exa
   const [table] = resource.tables.filter(({ at }) => at !== 'body');
   const list =
     table === undefined || table.at === 'body' ? undefined : (body as Record<string, unknown>)[table.at.list];
-  if (table === undefined || !Array.isArray(list)) return { body, csv: '' };
+  if (table === undefined || !Array.isArray(list)) return { body, csv: '', ndjson: '' };
   const { columns, rows } = toRowSet(table.whole === undefined ? table.fields : guessedFields(table), list);
   const names = columns.map(({ name }) => name);
-  return { body, csv: toCsv(names, rows()) };
+  return { body, csv: toCsv(names, rows()), ndjson: `${itemLines(list)}${endLine(list.length)}` };
 }
 
 /** Returns a value that the schema allows, the same for the same name. `known` may return a better value for a text. */

@@ -4,7 +4,7 @@ export type Json = Record<string, unknown>;
 /** Header objects by component name. */
 type Headers = Readonly<Record<string, Json>>;
 
-const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining'];
+const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'RateLimit', 'RateLimit-Policy'];
 
 /** Returns the header components; rate limit headers are left out if there is no limit. */
 export function headerComponents(rateLimit: number | null): Headers {
@@ -14,7 +14,7 @@ export function headerComponents(rateLimit: number | null): Headers {
 
 /** Returns references to the headers of a successful response, with or without the next cursor. */
 export function answerHeaders(rateLimit: number | null, hasCursor: boolean): Headers {
-  const paged = hasCursor ? ['X-Next-Cursor'] : [];
+  const paged = hasCursor ? ['X-Next-Cursor', 'Link'] : [];
   return references(rateLimit, [
     'ETag',
     'X-Data-As-Of',
@@ -22,6 +22,7 @@ export function answerHeaders(rateLimit: number | null, hasCursor: boolean): Hea
     'X-Sync-Progress',
     ...paged,
     'X-Request-Id',
+    'X-Content-Type-Options',
   ]);
 }
 
@@ -33,7 +34,7 @@ export function errorHeaders(rateLimit: number | null, status: number): Headers 
     429: ['Retry-After'],
     503: ['Retry-After'],
   };
-  return references(status === 401 ? null : rateLimit, [...(own[status] ?? []), 'X-Request-Id']);
+  return references(status === 401 ? null : rateLimit, [...(own[status] ?? []), 'X-Request-Id', 'X-Content-Type-Options']);
 }
 
 function references(rateLimit: number | null, names: readonly string[]): Headers {
@@ -53,6 +54,16 @@ function rateHeaders(rateLimit: number): Headers {
       description: 'Requests that the key has left in the current minute.',
       schema: count,
       example: Math.max(0, rateLimit - 1),
+    },
+    RateLimit: {
+      description: 'Requests left and seconds until there are more (draft-ietf-httpapi-ratelimit-headers-10).',
+      schema: { type: 'string' },
+      example: `"key";r=${Math.max(0, rateLimit - 1)};t=60`,
+    },
+    'RateLimit-Policy': {
+      description: 'Requests that the key may make, and the window in seconds.',
+      schema: { type: 'string' },
+      example: `"key";q=${rateLimit};w=60`,
     },
   };
 }
@@ -83,6 +94,16 @@ const common: Headers = {
     description: 'Cursor of the next page, as in the body; absent on the last page.',
     schema: { type: 'string' },
     example: 'the-cursor-of-the-next-page',
+  },
+  Link: {
+    description: 'URL of the next page, with `rel="next"`; absent on the last page.',
+    schema: { type: 'string' },
+    example: '</v1/brands?cursor=the-cursor-of-the-next-page>; rel="next"',
+  },
+  'X-Content-Type-Options': {
+    description: 'Forbids clients to guess the media type.',
+    schema: { type: 'string', const: 'nosniff' },
+    example: 'nosniff',
   },
   'X-Request-Id': {
     description: 'Id of the request, as in the body of an error.',

@@ -110,7 +110,7 @@ function operation(options: OpenApiOptions, resource: Resource, refer: Refer, er
 }
 
 function contentOf(catalogue: Catalogue, resource: Resource, refer: Refer): Json {
-  const { body, csv } = exampleAnswer(resource, catalogue.resources);
+  const { body, csv, ndjson } = exampleAnswer(resource, catalogue.resources);
   const json = { schema: bodySchema(resource, catalogue.resources, refer), example: body };
   if (!resource.tables.some(({ at }) => at !== 'body' && at.list === LIST)) return { [MEDIA_TYPES.json]: json };
   const binary = { schema: { type: 'string', format: 'binary' } };
@@ -119,6 +119,7 @@ function contentOf(catalogue: Catalogue, resource: Resource, refer: Refer): Json
     [MEDIA_TYPES.csv]: { schema: { type: 'string' }, example: csv },
     [MEDIA_TYPES.parquet]: binary,
     [MEDIA_TYPES.arrow]: binary,
+    [MEDIA_TYPES.ndjson]: { schema: { type: 'string' }, example: ndjson },
   };
 }
 
@@ -154,6 +155,7 @@ function describe({ about, query, paging, order, tables }: Resource): string {
   if (fields.length > 0) sentences.push(`Sorted by ${fields.join(', then ')}.`);
   if (paging === 'cursor') {
     sentences.push('To get the next page, pass `nextCursor` as `cursor` and leave all other parameters unchanged.');
+    sentences.push('Without `limit`, the formats other than JSON contain all items.');
   }
   if (tables.some(({ whole }) => whole !== undefined)) sentences.push('Served in the form received from upstream.');
   return sentences.join(' ');

@@ -207,7 +207,8 @@ describe('a response', () => {
     await delay(30);
     leaving.abort();
     expect(await left).toBe('left');
-    await delay(30);
+    // The server has noticed when it logs the request.
+    while ((await server.log()).length === 0) await delay(5);
     expect(seen.aborted).toBe(0);
     open();
     expect((await stayed).status).toBe(200);

@@ -7,7 +7,7 @@ import { defaultConventions } from '../../../src/analytics/calibration/conventio
 import { systemClock } from '../../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../../src/base/config/config.ts';
 import { createService } from '../../../src/query/create-service.ts';
-import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
+import { createKey, openKeyring, revokeKey } from '../../../src/serve/auth/keys.ts';
 import { startRoutedServer } from '../../../src/serve/http/routed-server.ts';
 import { serveApi } from '../../../src/serve/serve-api.ts';
 import { openLog } from '../../../src/serve/telemetry/server-log.ts';
@@ -101,6 +101,16 @@ it('a key that two workspaces share is rejected', async () => {
     async () => (await server.ask('gsk_nobody')) === 401 && (await server.ask(prepared.keys['a'])) === 401,
   );
   expect(prepared.lines.join('')).toMatch(/"workspace":"b".*keys of b are also keys of a/);
+});
+
+it('a revoked key stays 401, and does not block the other keys of its address', async () => {
+  const prepared = await prepare('a', 'b');
+  const server = await serve(prepared);
+  await revokeKey(join(prepared.folder, 'a'), 'a');
+  await until('the key is revoked', async () => (await server.ask(prepared.keys['a'])) === 401);
+  for (let times = 0; times < 40; times++) expect(await server.ask(prepared.keys['a'])).toBe(401);
+  expect(await server.ask('gsk_guess')).toBe(401);
+  expect(await server.ask(prepared.keys['b'])).toBe(503);
 });
 
 it('a workspace is served from the folder in the current settings', async () => {

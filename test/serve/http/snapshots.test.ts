@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { rangeOf } from '../../../src/serve/http/snapshots.ts';
 import { type Layout, layoutOf } from '../../../src/snapshot/layout.ts';
@@ -70,6 +73,34 @@ describe('snapshots over HTTP', () => {
     expect(own.headers.get('cache-control')).toContain('immutable');
   });
 
+  test('have compressed manifests, with an ETag for each encoding', async () => {
+    const server = await open();
+    const plain = await readFile(join(second.path, 'manifest.json'));
+    const path = '/snapshots/latest/manifest.json';
+    for (const [encoding, unpack] of [
+      ['gzip', gunzipSync],
+      ['br', brotliDecompressSync],
+    ] as const) {
+      const headers = { 'X-Api-Key': server.key, 'Accept-Encoding': encoding };
+      const socket = connect(server.port, '127.0.0.1');
+      const chunks: Buffer[] = [];
+      socket.on('data', (chunk) => chunks.push(chunk));
+      socket.write(requestText('GET', path, headers));
+      await once(socket, 'close');
+      const bytes = Buffer.concat(chunks);
+      const answer = readRaw(bytes.toString('latin1'));
+      expect(answer.headers).toMatchObject({ 'content-encoding': encoding, vary: 'Accept-Encoding' });
+      expect(answer.headers['etag']).toBe(`"${second.id}-${encoding}"`);
+      expect(unpack(Buffer.from(answer.body, 'latin1')).equals(plain)).toBe(true);
+      const again = requestText('GET', path, { ...headers, 'If-None-Match': answer.headers['etag'] ?? '' });
+      expect(readRaw(await sendRaw(server.port, again)).status).toBe(304);
+    }
+    const identity = await server.ask(path, { headers: { 'accept-encoding': 'identity' } });
+    expect(identity.headers.get('etag')).toBe(`"${second.id}"`);
+    expect(identity.headers.get('content-encoding')).toBeNull();
+    expect(identity.headers.get('content-disposition')).toBeNull();
+  });
+
   test('include every file of a manifest, with its SHA-256 as ETag', async () => {
     const { ask } = await open();
     for (const [path, { tables }] of [
@@ -81,6 +112,9 @@ describe('snapshots over HTTP', () => {
         expect(response.status).toBe(200);
         expect(response.headers.get('content-type')).toBe('application/vnd.apache.parquet');
         expect(response.headers.get('content-length')).toBe(String(file.bytes));
+        const name = file.path.replaceAll('/', '-');
+        expect(response.headers.get('content-disposition')).toBe(`attachment; filename="${name}"`);
+        expect(response.headers.get('x-content-type-options')).toBe('nosniff');
         expect(response.headers.get('etag')).toBe(`"${file.sha256}"`);
         expect(response.headers.get('cache-control')).toContain('immutable');
         expect(
