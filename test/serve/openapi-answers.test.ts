@@ -83,7 +83,7 @@ test('tables are available in every format that the OpenAPI document lists', asy
   for (const [template, { get: operation }] of Object.entries<Json>(document.paths)) {
     if (template.includes('{articleId}')) continue;
     // Without a limit, the formats other than JSON contain complete lists.
-    const isPaged = operation.parameters.some(({ name }) => name === 'cursor');
+    const isPaged = operation.parameters.some(({ name }: Json) => name === 'cursor');
     const path = `${template.replace('{brandId}', brandId)}${isPaged ? '?limit=20' : ''}`;
     const { data } = (await (await get(path)).json()) as { data?: unknown[] };
     for (const mediaType of Object.keys(operation.responses[200].content)) {

@@ -34,7 +34,11 @@ export function errorHeaders(rateLimit: number | null, status: number): Headers 
     429: ['Retry-After'],
     503: ['Retry-After'],
   };
-  return references(status === 401 ? null : rateLimit, [...(own[status] ?? []), 'X-Request-Id', 'X-Content-Type-Options']);
+  return references(status === 401 ? null : rateLimit, [
+    ...(own[status] ?? []),
+    'X-Request-Id',
+    'X-Content-Type-Options',
+  ]);
 }
 
 function references(rateLimit: number | null, names: readonly string[]): Headers {
