@@ -19,7 +19,7 @@ import type { RowSet } from '../service.ts';
 import { type Storage, type StoredColumn, toColumns } from './arrow-columns.ts';
 
 /** End of an Arrow IPC stream: the continuation marker and a length of 0. */
-const END = new Uint8Array([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+const END = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0] as const;
 
 /**
  * Creates an encoder of an Arrow IPC stream with one record batch per page that has rows. Each page is encoded as a stream of
@@ -34,7 +34,7 @@ export function createArrowEncoder() {
       schemaBytes = toStream({ ...rows, rows: () => [] }).length - END.length;
       return bytes;
     },
-    end: (): Uint8Array => END,
+    end: (): Uint8Array => Uint8Array.from(END),
   };
 }
 

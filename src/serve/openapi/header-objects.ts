@@ -102,7 +102,7 @@ const common: Headers = {
   Link: {
     description: 'URL of the next page, with `rel="next"`; absent on the last page.',
     schema: { type: 'string' },
-    example: '</v1/brands?cursor=the-cursor-of-the-next-page>; rel="next"',
+    example: '</v1/path?cursor=the-cursor-of-the-next-page>; rel="next"',
   },
   'X-Content-Type-Options': {
     description: 'Forbids clients to guess the media type.',
