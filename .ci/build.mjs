@@ -2,7 +2,8 @@
 // declarations it keeps those that the exports of the package need, with their comments. Without the development dependencies the
 // compiler is fetched for this run alone and types are not checked.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,11 +24,27 @@ run(...compile, '--emitDeclarationOnly');
 run(...compile, '--noCheck', '--declaration', 'false', '--removeComments');
 cpSync('src', 'dist/src', { recursive: true, filter: (path) => !/\.ts$|tsconfig\.json$/.test(path) });
 chmodSync('dist/src/cli/main.js', 0o755);
+copyRenderer('dist/src/web/reference/page');
 const declarations = new Set();
 for (const { types } of Object.values(entries)) if (types !== undefined) follow(join(types));
 for (const path of readdirSync('dist', { recursive: true })) {
   const file = join('dist', path);
   if (file.endsWith('.d.ts') && !declarations.has(file)) rmSync(file);
+}
+
+// The reference of the API is drawn by one file of a package, so that its dependencies are not installed with sightline.
+function copyRenderer(folder) {
+  const name = 'openapi-explorer';
+  let installed = join('node_modules', name);
+  if (!existsSync(installed)) {
+    const fetched = mkdtempSync(join(tmpdir(), 'sightline-renderer-'));
+    run('npm', ['pack', `${name}@${devDependencies[name]}`, '--pack-destination', fetched]);
+    const [archive] = readdirSync(fetched);
+    run('tar', ['-xzf', join(fetched, archive), '-C', fetched]);
+    installed = join(fetched, 'package');
+  }
+  cpSync(join(installed, 'dist/browser', `${name}.min.js`), join(folder, 'renderer.js'));
+  cpSync(join(installed, 'LICENSE'), join(folder, 'renderer.LICENSE'));
 }
 
 // Adds a declaration file and those that it imports.

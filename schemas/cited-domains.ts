@@ -23,8 +23,8 @@ export const citedDomains = defineResource({
       key: ['domain'],
       fields: {
         domain: text('The cited domain.'),
-        citations: integer('Citations of the domain.'),
-        responses: integer('Responses that cite the domain.'),
+        citations: integer('Citations of the domain.', { neverNull: true }),
+        responses: integer('Responses that cite the domain.', { neverNull: true }),
         share: number('Share of the domain.'),
       },
     },

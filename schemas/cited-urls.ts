@@ -25,7 +25,7 @@ export const citedUrls = defineResource({
         url: text('URL of the cited page.'),
         domain: text('Domain of the page.'),
         title: text('Title of the page.'),
-        citations: integer('Citations of the page.'),
+        citations: integer('Citations of the page.', { neverNull: true }),
       },
     },
   ],

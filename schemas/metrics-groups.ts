@@ -35,9 +35,9 @@ export const metricsGroups = defineResource({
       fields: {
         groupId: text('Topic id, tag id, funnel stage, or `branded` and `non-branded`.'),
         name: text("The group's name."),
-        prompts: integer('Prompts in the group.'),
-        responses: integer('Responses in the range.'),
-        visibility: number('Share of responses that mention the brand.'),
+        prompts: integer('Prompts in the group.', { neverNull: true }),
+        responses: integer('Responses in the range.', { neverNull: true }),
+        visibility: number('Share of responses that mention the brand.', { neverNull: true }),
         visibilityChange: number('Difference from the preceding range of the same length.'),
         avgPosition: number('Mean position in the responses that mention the brand; null without any.'),
         sentiment: number('Mean sentiment in the responses that mention the brand; null without any.'),

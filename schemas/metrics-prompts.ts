@@ -11,7 +11,7 @@ const rivals = {
     properties: {
       competitorId: { type: ['string', 'null'], format: 'uuid', description: 'The competitor.' },
       name: { type: ['string', 'null'], description: "The competitor's name." },
-      mentions: { type: ['integer', 'null'], description: 'Responses that mention the competitor.' },
+      mentions: { type: 'integer', description: 'Responses that mention the competitor.' },
     },
   },
 } as const;
@@ -38,12 +38,12 @@ export const metricsPrompts = defineResource({
       fields: {
         promptId: uuid('The prompt.'),
         prompt: text("The prompt's text."),
-        responses: integer('Responses in the range.'),
-        visibility: number('Share of responses that mention the brand.'),
+        responses: integer('Responses in the range.', { neverNull: true }),
+        visibility: number('Share of responses that mention the brand.', { neverNull: true }),
         visibilityChange: number('Difference from the preceding range of the same length.'),
         avgPosition: number('Mean position in the responses that mention the brand; null without any.'),
         sentiment: number('Mean sentiment in the responses that mention the brand; null without any.'),
-        topCompetitors: json('Competitors with the most mentions.', z.unknown().meta(rivals)),
+        topCompetitors: json('Competitors with the most mentions.', z.unknown().meta(rivals), { neverNull: true }),
       },
     },
   ],

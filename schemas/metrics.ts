@@ -30,7 +30,7 @@ export const metrics = defineResource({
         avgPosition: number('Mean position in the responses that mention the entity; null without any.'),
         sentiment: number('Mean sentiment in the responses that mention the entity; null without any.'),
       },
-      beside: { responses: integer('Responses in the range.') },
+      beside: { responses: integer('Responses in the range.', { neverNull: true }) },
     },
   ],
   tool: 'get_metrics',

@@ -53,7 +53,7 @@ export const traffic = defineResource({
       extent: { kind: 'range' },
       key: [],
       fields: {
-        connected: boolean('True if an analytics property is connected.'),
+        connected: boolean('True if an analytics property is connected.', { neverNull: true }),
         property: text("The connected analytics property's name."),
         currency: label('Currency of revenue.'),
         totals: group('Totals of the range.', {

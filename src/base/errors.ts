@@ -269,19 +269,37 @@ export function hideKeys(text: string): string {
   return text.replace(/gsk_[\w.~+/=-]{4,}/g, 'gsk_…');
 }
 
+/** Facts about an error for programs; the message has them too. */
+export interface ErrorFacts {
+  /** Name of the parameter that is wrong, as the client wrote it. */
+  readonly parameter?: string;
+  /** What is allowed instead, as text. */
+  readonly allowed?: string;
+}
+
+interface SightlineErrorOptions extends ErrorOptions, ErrorFacts {
+  /** The next step for the user; default: the one of the code. */
+  readonly hint?: string;
+}
+
 /**
  * An error for the user: a code of the error table and one sentence about the cause. API keys are removed from the message and the hint.
  * @example throw new SightlineError('usage', `--limit is ${limit}; allowed: 1 to 100`);
  */
 export class SightlineError extends Error {
   readonly code: ErrorCode;
+  /** The parameter that is wrong, and what is allowed; for errors about a parameter. */
+  readonly facts: ErrorFacts;
   readonly #hint: string | null;
 
-  /** `hint` is the next step for the user; default: the one of the code. */
-  constructor(code: ErrorCode, message: string, { hint, ...options }: ErrorOptions & { readonly hint?: string } = {}) {
+  constructor(code: ErrorCode, message: string, { hint, parameter, allowed, ...options }: SightlineErrorOptions = {}) {
     super(hideKeys(message), options);
     this.name = 'SightlineError';
     this.code = code;
+    this.facts = {
+      ...(parameter === undefined ? {} : { parameter: hideKeys(parameter) }),
+      ...(allowed === undefined ? {} : { allowed: hideKeys(allowed) }),
+    };
     this.#hint = hint === undefined ? null : hideKeys(hint);
   }
 

@@ -24,6 +24,8 @@ export type FieldMeta =
       readonly about: string;
       /** True if the field has few distinct values; upstream may add values. */
       readonly isLabel: boolean;
+      /** True if the read server computes the value and never serves null for it. */
+      readonly neverNull: boolean;
     }
   | { readonly as: 'group'; readonly fields: Fields; readonly about: string }
   | {
@@ -35,6 +37,8 @@ export type FieldMeta =
 interface ColumnOptions {
   /** Column name; default: derived from the field's name. */
   readonly column?: string;
+  /** Set if the read server computes the value, such as a count, and never serves null for it, whatever upstream sent. */
+  readonly neverNull?: true;
 }
 
 /** Property of a field with its column metadata. */
@@ -124,6 +128,7 @@ function column(
     column: options.column,
     about,
     isLabel,
+    neverNull: options.neverNull === true,
   });
 }
 

@@ -1,6 +1,7 @@
 import { isRecord } from '../base/json.ts';
 import type { Resource } from './catalogue.ts';
 import { type Fields, metaOf } from './fields.ts';
+import type { ResourceDeclaration } from './resource.ts';
 
 /** Properties of upstream's responses that the specification does not define and sightline observes. */
 export const FORMS = {
@@ -18,6 +19,15 @@ export function repeatsForm(field: string): string {
 /** Name of the observation of a parameter's actual name. */
 export function parameterForm(declared: string): string {
   return `parameter ${declared}`;
+}
+
+/**
+ * Whether the read server sends a body without the wrapper `data`. It repeats upstream's envelope, `observed`, if the
+ * specification does not define it.
+ */
+export function isServedBare({ envelopeUnknown, tables }: ResourceDeclaration, observed: string | null): boolean {
+  if (tables.every(({ at }) => at === 'body')) return observed !== 'data';
+  return envelopeUnknown === true && observed === 'bare';
 }
 
 /** Returns the properties observed in a response, by name. */

@@ -9,7 +9,22 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** Replaces a named schema, for example by a reference to it. `name` is in PascalCase. */
 export type Refer = (name: string, schema: JsonSchema) => JsonSchema;
 
-const inPlace: Refer = (_name, schema) => schema;
+/** Options of a schema. */
+export interface SchemaOptions {
+  /** Default: named schemas stay in place. */
+  readonly refer?: Refer;
+  /**
+   * Set for the body that the read server sends; `isBare` if its list or object is not wrapped in `data`. Default: a body
+   * of upstream, in which any field may be null or missing.
+   */
+  readonly served?: { readonly isBare: boolean };
+}
+
+/** The options of all parts of a schema. */
+interface Form {
+  readonly refer: Refer;
+  readonly isServed: boolean;
+}
 
 /** Schema of the values of a parameter. */
 export function parameterSchema(parameter: Parameter): JsonSchema {
@@ -31,68 +46,117 @@ export function parameterSchema(parameter: Parameter): JsonSchema {
   }
 }
 
-/** Schema of an object with these fields. Fields may be null or missing, and other fields are allowed. */
-export function itemSchema(fields: Fields, refer: Refer = inPlace): JsonSchema {
-  return { type: 'object', properties: properties(fields, refer) };
-}
-
 /**
- * Schema of the read server's response for a resource. `all` must contain the list of a detail. Lists, echoed parameters and
- * nextCursor are required. If the specification does not define the envelope of a list, the schema also allows a bare list.
+ * Schema of the body of a resource. `all` must contain the list of a detail. Lists, echoed parameters and nextCursor are
+ * required.
+ *
+ * Of a served body, every declared field is required, because the read server writes null for values that it does not have.
+ * These are never null: keys (rows without a key are quarantined), the time of a window's items (pages are selected by it)
+ * and fields declared with `neverNull`. Other fields may be added.
+ *
+ * Of upstream's body, no field of an item is required, and a list whose envelope the specification does not define may be bare.
  */
 export function bodySchema(
   resource: ResourceDeclaration,
   all: readonly ResourceDeclaration[],
-  refer: Refer = inPlace,
+  { refer = inPlace, served }: SchemaOptions = {},
 ): JsonSchema {
+  const form = { refer, isServed: served !== undefined };
   const [only] = resource.tables;
-  if (only !== undefined && resource.tables.every(({ at }) => at === 'body')) return objectSchema(resource, all, refer);
-  const beside: Record<string, unknown> = {};
-  const lists: Record<string, JsonSchema> = {};
-  for (const table of resource.tables) {
-    if (table.at === 'body') Object.assign(beside, properties(table.fields, refer));
-    else lists[table.at.list] = { type: 'array', description: table.about, items: rowSchema(table, refer) };
-    Object.assign(beside, properties(table.beside ?? {}, refer));
+  if (only !== undefined && resource.tables.every(({ at }) => at === 'body')) {
+    const object = detailSchema(resource, only, all, form);
+    if (served === undefined || served.isBare) return object;
+    return refer(`${nameOfObject(resource, only, all)}Envelope`, objectSchema({ data: object }, form));
   }
-  const echoed = Object.fromEntries((resource.echoes ?? []).map((name) => [name, echoSchema(resource, name)]));
-  const cursor = resource.paging === 'cursor' ? { nextCursor: cursorSchema } : {};
-  const frame = {
-    type: 'object',
-    properties: { ...echoed, ...beside, ...lists, ...cursor },
-    required: Object.keys({ ...echoed, ...lists, ...cursor }),
-  };
-  return resource.envelopeUnknown === true ? { anyOf: [frame, ...Object.values(lists)] } : frame;
+  const { frame, lists } = frameSchema(resource, form);
+  if (served === undefined) return resource.envelopeUnknown === true ? { anyOf: [frame, ...lists] } : frame;
+  return served.isBare ? (lists[0] as JsonSchema) : refer(nameOfFrame(resource), frame);
+}
+
+/** Schema of upstream's object with these fields. */
+export function itemSchema(fields: Fields): JsonSchema {
+  const form = { refer: inPlace, isServed: false };
+  return objectSchema(propertiesOf(fields, form), form);
 }
 
 /** Name of one row of a table, in PascalCase: `table_of_rows` gives `TableOfRow`. */
 export function rowName(table: string): string {
-  const words = table.split('_').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
-  return words.join('').replace(/ies$/, 'y').replace(/s$/, '');
+  return pascalCase(table).replace(/ies$/, 'y').replace(/s$/, '');
 }
+
+const inPlace: Refer = (_name, schema) => schema;
 
 const cursorSchema: JsonSchema = {
   type: ['string', 'null'],
   description: 'Pass it as `cursor` to get the next page; null on the last page.',
 };
 
-function objectSchema(resource: ResourceDeclaration, all: readonly ResourceDeclaration[], refer: Refer): JsonSchema {
-  const [table] = resource.tables as [TableDeclaration];
-  const { change } = resource;
-  if (change.kind !== 'detail') return rowSchema(table, refer);
-  const list = all.find(({ name }) => name === change.of)?.tables.find(({ name }) => name === table.name);
-  if (list === undefined) return rowSchema(table, refer);
-  const own = Object.entries(table.fields).filter(([field]) => !(field in list.fields));
-  const listed = rowSchema(list, refer);
-  if (own.length === 0) return listed;
-  const added = { description: table.about, ...itemSchema(Object.fromEntries(own), refer) };
-  return refer(`${rowName(table.name)}Detail`, { allOf: [listed, added] });
+function frameSchema(resource: ResourceDeclaration, form: Form): { frame: JsonSchema; lists: JsonSchema[] } {
+  const beside: Record<string, JsonSchema> = {};
+  const lists: Record<string, JsonSchema> = {};
+  for (const table of resource.tables) {
+    if (table.at === 'body') Object.assign(beside, propertiesOf(table.fields, form));
+    else lists[table.at.list] = { type: 'array', description: table.about, items: rowSchema(resource, table, form) };
+    Object.assign(beside, propertiesOf(table.beside ?? {}, form));
+  }
+  const echoed = Object.fromEntries((resource.echoes ?? []).map((name) => [name, echoSchema(resource, name)]));
+  const cursor = resource.paging === 'cursor' ? { nextCursor: cursorSchema } : {};
+  const properties = { ...echoed, ...beside, ...lists, ...cursor };
+  const required = Object.keys({ ...echoed, ...lists, ...cursor });
+  const frame = form.isServed ? objectSchema(properties, form) : { type: 'object', properties, required };
+  return { frame, lists: Object.values(lists) };
 }
 
-function rowSchema(table: TableDeclaration, refer: Refer): JsonSchema {
+function nameOfFrame({ name, paging, tables, computes }: ResourceDeclaration): string {
+  const [table] = tables as readonly [TableDeclaration];
+  if (computes !== undefined) return `${pascalCase(name)}Report`;
+  if (paging === 'cursor') return `${rowName(table.name)}Page`;
+  return tables.length === 1 ? `${rowName(table.name)}List` : pascalCase(name);
+}
+
+function detailSchema(
+  resource: ResourceDeclaration,
+  table: TableDeclaration,
+  all: readonly ResourceDeclaration[],
+  form: Form,
+): JsonSchema {
+  const list = listOf(resource, table, all);
+  if (list === undefined) return rowSchema(resource, table, form);
+  const fields = { ...list.fields, ...table.fields };
+  return rowSchema(resource, { ...list, fields }, form, nameOfObject(resource, table, all));
+}
+
+// A detail with fields of its own is another object than the rows of its list.
+function nameOfObject(
+  resource: ResourceDeclaration,
+  table: TableDeclaration,
+  all: readonly ResourceDeclaration[],
+): string {
+  const list = listOf(resource, table, all);
+  const isMore = list !== undefined && Object.keys(table.fields).some((field) => !(field in list.fields));
+  return isMore ? `${rowName(table.name)}Detail` : rowName(table.name);
+}
+
+function listOf({ change }: ResourceDeclaration, table: TableDeclaration, all: readonly ResourceDeclaration[]) {
+  if (change.kind !== 'detail') return undefined;
+  return all.find(({ name }) => name === change.of)?.tables.find(({ name }) => name === table.name);
+}
+
+function rowSchema(
+  resource: ResourceDeclaration,
+  table: TableDeclaration,
+  form: Form,
+  name = rowName(table.name),
+): JsonSchema {
   // An item of unknown form is served as upstream sent it, so its fields are not described.
   const whole = table.whole === undefined ? undefined : table.fields[table.whole];
-  const schema = whole === undefined ? itemSchema(table.fields, refer) : { description: metaOf(whole).about };
-  return refer(rowName(table.name), schema);
+  if (whole !== undefined) return form.refer(name, { description: metaOf(whole).about });
+  return form.refer(name, objectSchema(propertiesOf(table.fields, form, neverNull(resource, table)), form));
+}
+
+function neverNull({ change }: ResourceDeclaration, { key, nullableKey = [], extent }: TableDeclaration): string[] {
+  const times = change.kind === 'window' && extent?.kind === 'time' ? [extent.field] : [];
+  return [...key.filter((field) => !nullableKey.includes(field)), ...times];
 }
 
 function echoSchema(resource: ResourceDeclaration, name: string): JsonSchema {
@@ -101,41 +165,88 @@ function echoSchema(resource: ResourceDeclaration, name: string): JsonSchema {
   return { ...schema, description: `Value of the parameter ${name}, given or default.` };
 }
 
-function properties(fields: Fields, refer: Refer): Record<string, JsonSchema> {
-  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, fieldSchema(field, refer)]));
+/** Schema of an object with these properties. If it is served, all are present, and others may be added. */
+function objectSchema(properties: Record<string, JsonSchema>, { isServed }: Form): JsonSchema {
+  const served = isServed ? { required: Object.keys(properties), additionalProperties: true } : {};
+  return { type: 'object', properties, ...served };
 }
 
-function fieldSchema(field: z.ZodType, refer: Refer): JsonSchema {
+/** Schemas of fields; those in `present` and those declared with `neverNull` are never null if they are served. */
+function propertiesOf(fields: Fields, form: Form, present: readonly string[] = []): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, fieldSchema(field, form, present.includes(name))]),
+  );
+}
+
+function fieldSchema(field: z.ZodType, form: Form, isPresent: boolean): JsonSchema {
   const meta = metaOf(field);
-  const described = { description: meta.about };
+  const description = meta.about;
   switch (meta.as) {
     case 'group':
-      return { type: ['object', 'null'], ...described, properties: properties(meta.fields, refer) };
+      return nullable({ ...objectSchema(propertiesOf(meta.fields, form), form), description });
     case 'child': {
-      const items = refer(rowName(meta.child.table), itemSchema(meta.child.fields, refer));
-      return { type: ['array', 'null'], ...described, items };
+      const { table, fields } = meta.child;
+      const items = form.refer(rowName(table), objectSchema(propertiesOf(fields, form), form));
+      return nullable({ type: 'array', description, items });
     }
-    case 'column':
-      return meta.kind === 'json'
-        ? { ...described, ...innerSchema(field) }
-        : { ...columnTypes[meta.kind], ...described };
+    case 'column': {
+      const value = meta.kind === 'json' ? innerSchema(field, form) : columnSchema(meta.kind, form);
+      const schema = { ...value, description };
+      return form.isServed && (isPresent || meta.neverNull) ? schema : nullable(schema);
+    }
   }
 }
 
 const columnTypes: Readonly<Record<Exclude<ColumnKind, 'json'>, JsonSchema>> = {
-  uuid: { type: ['string', 'null'], format: 'uuid' },
-  text: { type: ['string', 'null'] },
-  integer: { type: ['integer', 'null'] },
-  number: { type: ['number', 'null'] },
-  boolean: { type: ['boolean', 'null'] },
-  timestamp: { type: ['string', 'null'], format: 'date-time' },
-  day: { type: ['string', 'null'], format: 'date' },
+  uuid: { type: 'string', format: 'uuid' },
+  text: { type: 'string' },
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+  timestamp: { type: 'string', format: 'date-time' },
+  day: { type: 'string', format: 'date' },
 };
 
-// Zod writes nullable schemas as `anyOf` with null, and unknown values as {}.
-function innerSchema(field: z.ZodType): JsonSchema {
-  const { $schema: _, ...schema } = z.toJSONSchema(field) as Record<string, unknown>;
-  const anyOf = schema['anyOf'];
-  const takesAll = Array.isArray(anyOf) && anyOf.some((part) => Object.keys(part as JsonSchema).length === 0);
-  return takesAll ? {} : schema;
+// Without a format, some generators use 32-bit integers and floats.
+function columnSchema(kind: Exclude<ColumnKind, 'json'>, { isServed }: Form): JsonSchema {
+  if (isServed && kind === 'integer') return { type: 'integer', format: 'int64' };
+  if (isServed && kind === 'number') return { type: 'number', format: 'double' };
+  return columnTypes[kind];
+}
+
+function nullable(schema: JsonSchema): JsonSchema {
+  const { type } = schema;
+  return typeof type === 'string' && type !== 'null' ? { ...schema, type: [type, 'null'] } : schema;
+}
+
+// Zod writes a nullable schema as `anyOf` with null, or with null among its types, and unknown values as {}.
+function innerSchema(field: z.ZodType, form: Form): JsonSchema {
+  const { $schema: _, anyOf, ...own } = z.toJSONSchema(field) as Inner;
+  const [value = {}] = anyOf ?? [own];
+  const { type } = value;
+  const [first, ...others] = Array.isArray(type) ? type.filter((name) => name !== 'null') : [];
+  return withinSchema(first === undefined || others.length > 0 ? value : { ...value, type: first }, form);
+}
+
+/** Applies the form to the objects inside a schema written by hand. */
+function withinSchema(schema: Inner, form: Form): JsonSchema {
+  const { items, properties } = schema;
+  if (items !== undefined) return { ...schema, items: withinSchema(items, form) };
+  if (properties === undefined) return schema;
+  const within = Object.entries(properties).map(([name, inner]) => [name, withinSchema(inner, form)] as const);
+  return { ...schema, ...objectSchema(Object.fromEntries(within), form) };
+}
+
+interface Inner extends JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly anyOf?: readonly Inner[];
+  readonly items?: Inner;
+  readonly properties?: Readonly<Record<string, Inner>>;
+}
+
+function pascalCase(name: string): string {
+  return name
+    .split('_')
+    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+    .join('');
 }

@@ -19,18 +19,20 @@ export interface Query {
 /** A parameter that is unknown, malformed, given twice or out of bounds. */
 export class ParameterError extends Error {
   override readonly name = 'ParameterError';
+  /** Name of the parameter. */
   readonly parameter: string;
-  readonly given: string;
   readonly allowed: string;
 
-  constructor(parameter: string, given: string, allowed: string) {
-    super(
-      `${parameter} must be ${allowed}; got ${JSON.stringify(given.length > 80 ? `${given.slice(0, 80)}…` : given)}`,
-    );
-    this.parameter = parameter;
-    this.given = given;
+  /** `given` is the value; if the parameter is unknown, `unknownName` is its name. */
+  constructor(parameter: string, given: string, allowed: string, unknownName?: string) {
+    super(`${parameter} must be ${allowed}; got ${JSON.stringify(shortened(given))}`);
+    this.parameter = unknownName === undefined ? parameter : shortened(unknownName);
     this.allowed = allowed;
   }
+}
+
+function shortened(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
 /** Actual names of parameters whose name the specification does not define, by declared name. */
@@ -84,7 +86,7 @@ function refuseUnknown(known: readonly string[], given: URLSearchParams): void {
     if (known.includes(name)) continue;
     const allowed =
       known.length === 0 ? 'omitted, because this endpoint has no parameters' : `one of ${known.join(', ')}`;
-    throw new ParameterError('parameter', name, allowed);
+    throw new ParameterError('parameter', name, allowed, name);
   }
 }
 

@@ -102,13 +102,12 @@ function timeDigitsOf({ replica: { shapes }, resource }: AnswerRequest): number 
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {
   const { resource, replica } = request;
-  const shape = (name: string): string | null => replica.shapes.get(resource.name, name);
   const [first] = tables;
   if (first !== undefined && first.table.declaration.at === 'body') {
     if (first.items.length === 0) throw nothingStored(request);
-    return shape(FORMS.envelope) === LIST ? { [LIST]: first.items[0] } : first.items[0];
+    return replica.isBare(resource) ? first.items[0] : { [LIST]: first.items[0] };
   }
-  if (resource.envelopeUnknown === true && shape(FORMS.envelope) === 'bare') return first?.items ?? [];
+  if (replica.isBare(resource)) return first?.items ?? [];
   const body: Record<string, unknown> = {};
   for (const { table, items } of tables) {
     if (table.declaration.at !== 'body') body[table.declaration.at.list] = items;
@@ -140,5 +139,5 @@ function flatFields({ table: { declaration }, items }: StoredItems): Fields {
 /** Returns the `not_found` error for an unknown id; `parameter` is the path parameter, such as `brandId`. */
 export function notFound(parameter: string, id: string): SightlineError {
   const shown = id.length > 80 ? `${id.slice(0, 80)}…` : id;
-  return new SightlineError('not_found', `the ${parameter.replace(/Id$/, '')} ${shown} does not exist`);
+  return new SightlineError('not_found', `the ${parameter.replace(/Id$/, '')} ${shown} does not exist`, { parameter });
 }

@@ -5,6 +5,7 @@ import { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import { VERSION } from '../base/version.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { isServedBare } from '../contract/formats.ts';
 import {
   type Query as CheckedQuery,
   isUuid,
@@ -99,6 +100,7 @@ export function createService(options: ServiceOptions): Service {
     catalogue,
     ask,
     namesOf: (resource) => holder.opened()?.namesOf(resource) ?? {},
+    isBare: (resource) => holder.opened()?.isBare(resource) ?? isServedBare(resource, null),
     running: () => {
       const at = clock.monotonic();
       if (running === null || at - running.at >= RUNNING_MS)
@@ -222,7 +224,8 @@ function sinceOf(replica: ServedReplica, brandId: string | null): string | null 
 
 function toInvalid(thrown: unknown): unknown {
   if (!(thrown instanceof ParameterError)) return thrown;
-  return new SightlineError('invalid_parameter', thrown.message, { cause: thrown });
+  const { message, parameter, allowed } = thrown;
+  return new SightlineError('invalid_parameter', message, { cause: thrown, parameter, allowed });
 }
 
 /** Returns the cached value of a key, or creates it. Values of another scope or another day are dropped. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Conventions } from '../analytics/calibration/conventions.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
-import { parameterForm } from '../contract/formats.ts';
+import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
 import type { Parameter } from '../contract/parameters.ts';
 import type { ServedNames } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
@@ -29,6 +29,8 @@ export interface ServedReplica {
   readonly dataVersion: number;
   /** Returns the served names of parameters whose name the specification leaves open. */
   namesOf(resource: Resource): ServedNames;
+  /** Returns whether the body of a resource is served without the wrapper `data`. */
+  isBare(resource: Resource): boolean;
   /** Returns the allowed values of a parameter; null if they are not known. */
   valuesOf(parameter: Parameter): readonly string[] | null;
 }
@@ -85,6 +87,7 @@ async function readServedReplica(
     brands: await readBrands(query, catalogue),
     lastRun,
     dataVersion,
+    isBare: (resource) => isServedBare(resource, shapes.get(resource.name, FORMS.envelope)),
     namesOf: (resource) =>
       Object.fromEntries(
         Object.entries(resource.query).flatMap(([name, { nameUnknown }]) => {

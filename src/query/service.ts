@@ -17,6 +17,8 @@ export interface Service {
   ask(resource: Resource, path: Readonly<Record<string, string>>, given: URLSearchParams): Promise<Question>;
   /** Returns the served names of parameters whose name the specification leaves open. */
   namesOf(resource: Resource): ServedNames;
+  /** Returns whether the body of a resource is served without the wrapper `data`, as upstream sends it. */
+  isBare(resource: Resource): boolean;
   /** Returns the progress of the sync that is running; null if none is. */
   running(): Promise<Running | null>;
   /** Number of running and waiting queries. */

@@ -84,7 +84,7 @@ function addExtra(item: Item, extra: unknown, fields: Fields): void {
     const schema = Object.hasOwn(fields, name) ? fields[name] : undefined;
     const meta = schema === undefined ? undefined : metaOf(schema);
     if (meta?.as === 'group' && isRecord(value)) {
-      const inner = isRecord(item[name]) ? item[name] : {};
+      const inner = isRecord(item[name]) ? item[name] : nothingOf(meta.fields);
       addExtra(inner, value, meta.fields);
       item[name] = inner;
     } else {
@@ -92,6 +92,11 @@ function addExtra(item: Item, extra: unknown, fields: Fields): void {
       Object.defineProperty(item, name, { value, enumerable: true, configurable: true, writable: true });
     }
   }
+}
+
+// A nested object that has only undeclared fields still has the declared ones.
+function nothingOf(fields: Fields): Item {
+  return Object.fromEntries(Object.keys(fields).map((name) => [name, null]));
 }
 
 function selected(alias: string, { name, kind }: Column): string {

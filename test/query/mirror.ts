@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import { calibrateConventions } from '../../src/analytics/calibration/calibrate.ts';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
 import { errorTable, SightlineError } from '../../src/base/errors.ts';
@@ -10,7 +9,7 @@ import { createService } from '../../src/query/create-service.ts';
 import type { Question, Service } from '../../src/query/service.ts';
 import { publishAnalytics, REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { openWorkspace, type TestWorkspace, type TestWorkspaceOptions } from '../support/workspace.ts';
 
 /** A sandbox, its warehouse and replica, and the query layer of the read server. */
 export interface Mirror extends TestWorkspace {
@@ -34,7 +33,7 @@ export interface Reply {
 }
 
 /** Opens a mirror of a small sandbox; closed after the test. */
-export async function openMirror(options: WorkspaceOptions = {}): Promise<Mirror> {
+export async function openMirror(options: TestWorkspaceOptions = {}): Promise<Mirror> {
   const workspace = await openWorkspace(options);
   const copy = join(await temporaryFolder(), 'analytics.duckdb');
   const service = createService({

@@ -37,11 +37,15 @@ export interface TestWorkspace {
   reopen(): Promise<void>;
 }
 
+/** Options of a workspace; `between` starts a server between the sandbox and sightline, and returns its base URL. */
+export type TestWorkspaceOptions = WorkspaceOptions & { readonly between?: (sandboxUrl: string) => Promise<string> };
+
 /** Starts a small sandbox without a rate limit and opens an empty warehouse. Both are closed when the test ends. */
-export async function openWorkspace(options: WorkspaceOptions = {}): Promise<TestWorkspace> {
+export async function openWorkspace({ between, ...options }: TestWorkspaceOptions = {}): Promise<TestWorkspace> {
   const small = { brands: 2, prompts: 6, days: 8, rateLimit: 10_000, clock: () => NOW_MS } as const;
   const sandbox = await startSandboxWorkspace({ ...small, ...options });
   onTestFinished(() => sandbox.close());
+  const baseUrl = (await between?.(sandbox.baseUrl)) ?? sandbox.baseUrl;
   const catalogue = createCatalogue([...declarations, ...(options.declarations ?? [])]);
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
   let warehouse = await openWarehouse(path, catalogue, {});
@@ -62,7 +66,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Tes
     } = changes;
     const budget = createBudget({ clock });
     const client = createClient({
-      baseUrl: sandbox.baseUrl,
+      baseUrl,
       key: sandbox.key,
       keyHeader: 'authorization',
       budget: allowance === undefined ? budget : withAllowance(budget, allowance, clock),

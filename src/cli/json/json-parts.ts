@@ -30,6 +30,8 @@ export const errorParts = z.object({
   code: z.string().describe('a code of docs/operator/errors.md'),
   message: z.string(),
   hint: z.string().describe('the next step'),
+  parameter: z.string().describe('the parameter that is wrong').optional(),
+  allowed: z.string().describe('what is allowed instead').optional(),
 });
 
 export const error = z.object({ error: errorParts });

@@ -64,8 +64,8 @@ export function reportError(error: SightlineError, json: boolean): void {
 }
 
 /** The JSON form of an error. */
-export function errorJson({ code, message, hint }: SightlineError) {
-  return { error: { code, message, hint } };
+export function errorJson({ code, message, hint, facts }: SightlineError) {
+  return { error: { code, message, hint, ...facts } };
 }
 
 /** Formats an integer with thousands separators: 12,345. */

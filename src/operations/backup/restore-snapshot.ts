@@ -10,6 +10,7 @@ import { hashedSql, sameSums, sumsSql, toSums } from '../../snapshot/fingerprint
 import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } from '../../snapshot/manifest.ts';
 import type { Session } from '../../warehouse/database.ts';
 import { hashFile } from '../../warehouse/file/hash-file.ts';
+import { noteOrigin } from '../../warehouse/ledger/origin.ts';
 import { fileLiteral, quoted, SCHEMA_VERSION, sqlTypes } from '../../warehouse/schema.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { backfillSql } from '../../warehouse/write/history.ts';
@@ -77,7 +78,7 @@ export async function fillFromSnapshot(
       // The snapshot is older than this history, so the history starts with the current rows.
       else if ('of' in table && sources.has(table.of)) await session.run(backfillSql(table));
     }
-    await noteOrigin(session, manifest);
+    await noteOrigin(session, `${manifest.id} ${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}`);
   });
   const names = new Set(known.map(({ name }) => name));
   return {
@@ -116,12 +117,4 @@ async function sumsOf(session: Session, table: WarehouseTable, source: string) {
 function sourceOf(files: readonly SnapshotFile[], folder: string): string {
   const paths = files.map(({ path }) => fileLiteral(join(folder, path))).join(', ');
   return `read_parquet([${paths}], hive_partitioning = false, union_by_name = true)`;
-}
-
-// Records the snapshot, because a restored warehouse has no runs of its own.
-async function noteOrigin(session: Session, manifest: Manifest): Promise<void> {
-  const name = 'restored_from';
-  const origin = `${manifest.id} ${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}`;
-  await session.run('DELETE FROM sync.meta WHERE name = $1', [name]);
-  await session.run('INSERT INTO sync.meta VALUES ($1, $2)', [name, origin]);
 }

@@ -129,7 +129,7 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
     if (routed !== undefined) return;
     if (endpoint === undefined) throw nothingThere();
     const allow = endpoint.methods.join(', ');
-    throw new Refusal('method_not_allowed', `This address accepts ${allow}.`, { Allow: allow });
+    throw new Refusal('method_not_allowed', `This address accepts ${allow}.`, { Allow: allow }, { allowed: allow });
   };
 
   return { arrive, admit, checkPage };

@@ -14,32 +14,34 @@ export interface DocumentParts {
 }
 
 interface Document {
-  readonly names: string;
+  readonly learned: string;
   readonly version: string;
   readonly bytes: Map<Encoding, Buffer>;
 }
 
 /**
  * Creates the handler of the OpenAPI document. The document is public, so it is written once, at the first request, and again
- * only when the data reveal a new parameter name.
+ * only when the data reveal a new parameter name or envelope.
  */
 export function createDocumentHandler(parts: DocumentParts) {
   const { service, baseUrl, rateLimit } = parts;
   const { catalogue } = service;
   let document: Document | null = null;
-  const write = async (names: string): Promise<Document> => {
+  const write = async (learned: string): Promise<Document> => {
     const { createOpenApi } = await import('../openapi/openapi-document.ts');
     const limit = rateLimit === 'off' ? null : rateLimit;
-    const value = createOpenApi({ catalogue, namesOf: service.namesOf, baseUrl: baseUrl(), rateLimit: limit });
+    const { namesOf, isBare } = service;
+    const value = createOpenApi({ catalogue, namesOf, isBare, baseUrl: baseUrl(), rateLimit: limit });
     const plain = Buffer.from(JSON.stringify(value));
     const version = createHash('sha256').update(plain).digest('hex').slice(0, 32);
-    return { names, version, bytes: new Map([['identity', plain]]) };
+    return { learned, version, bytes: new Map([['identity', plain]]) };
   };
   const current = async (): Promise<Document> => {
-    // Parameter names learned from the data are known only after the replica was opened.
+    // Parameter names and envelopes learned from the data are known only after the replica was opened.
     await service.freshness();
-    const names = JSON.stringify(catalogue.resources.map((resource) => service.namesOf(resource)));
-    if (document?.names !== names) document = await write(names);
+    const forms = catalogue.resources.map((resource) => [service.namesOf(resource), service.isBare(resource)]);
+    const learned = JSON.stringify(forms);
+    if (document?.learned !== learned) document = await write(learned);
     return document;
   };
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -3,6 +3,7 @@ import { SightlineError } from '../../base/errors.ts';
 import type { Service } from '../../query/service.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
+import { createReferenceHandler } from '../pages/asset-handler.ts';
 import type { StatusPage } from '../pages/status-page.ts';
 import { createDocumentHandler } from './document-handler.ts';
 import { attempt } from './hooks.ts';
@@ -14,6 +15,7 @@ import {
   MCP_PATH,
   OPENAPI_PATH,
   READY_PATH,
+  REFERENCE_PATHS,
   SNAPSHOT_FILE_PATHS,
   SNAPSHOT_MANIFEST_PATH,
   SNAPSHOTS_PATH,
@@ -80,6 +82,8 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
   add(OPENAPI_PATH, createDocumentHandler(parts));
+  const reference = createReferenceHandler();
+  for (const path of REFERENCE_PATHS) add(path, reference);
   add(MCP_PATH, createMcpRoute(mcp, parts.mcpRunningMax), parts.bodyBytesMax);
 }
 

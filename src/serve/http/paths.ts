@@ -6,6 +6,16 @@ export const BASE_PATH = '/v1';
 /** Paths served besides the resources. */
 export const OPENAPI_PATH = `${BASE_PATH}/openapi.json`;
 export const MCP_PATH = `${BASE_PATH}/mcp`;
+
+/** Paths of the reference for people: the page, the list of errors, and all of its files. */
+const REFERENCE_PATH = `${BASE_PATH}/docs`;
+export const ERRORS_PATH = `${REFERENCE_PATH}/errors`;
+export const REFERENCE_PATHS = [
+  REFERENCE_PATH,
+  ERRORS_PATH,
+  ...['page.css', 'page.js', 'renderer.js'].map((name) => `${REFERENCE_PATH}/${name}`),
+] as const;
+
 export const LIVE_PATH = '/livez';
 export const READY_PATH = '/readyz';
 
@@ -56,6 +66,7 @@ export function endpointsOf(catalogue: Catalogue): Endpoint[] {
   return [
     ...catalogue.resources.map(({ path }) => ({ path: `${BASE_PATH}${path}`, methods: READ, isOpen: false })),
     { path: OPENAPI_PATH, methods: READ, isOpen: true },
+    ...REFERENCE_PATHS.map((path) => ({ path, methods: READ, isOpen: true })),
     { path: MCP_PATH, methods: ['POST', 'GET', 'DELETE'], isOpen: false },
     ...[SNAPSHOTS_PATH, SNAPSHOT_MANIFEST_PATH, ...SNAPSHOT_FILE_PATHS].map((path) => {
       return { path, methods: READ, isOpen: false };

@@ -1,4 +1,5 @@
-import { type ErrorCode, errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
+import { type ErrorCode, type ErrorFacts, errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
+import { ERRORS_PATH } from './paths.ts';
 
 /** Retry-After in seconds if the read server is overloaded, or has no data yet. */
 const OVERLOADED_RETRY_SECONDS = 1;
@@ -8,8 +9,13 @@ const NO_DATA_RETRY_SECONDS = 10;
 export class Refusal extends SightlineError {
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(code, message);
+  constructor(
+    code: ErrorCode,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+    facts: ErrorFacts = {},
+  ) {
+    super(code, message, facts);
     this.headers = headers;
   }
 }
@@ -33,7 +39,7 @@ export function toErrorReply(thrown: unknown, requestId: string): ErrorReply {
     status: known ?? errorTable.internal.status,
     code: sent.code,
     headers: { ...retryOf(sent), ...(sent instanceof Refusal ? sent.headers : {}) },
-    body: envelope(sent.code, sent.message, requestId),
+    body: envelope(sent, requestId),
     unexpected: sent === error ? null : thrown,
   };
 }
@@ -44,9 +50,9 @@ export function statusOf(code: ErrorCode): number | null {
   return 'status' in kind ? kind.status : null;
 }
 
-/** Returns the documented error body as JSON. */
-export function envelope(code: ErrorCode, message: string, requestId: string): string {
-  return JSON.stringify({ error: { code, message, requestId } });
+/** Returns the documented error body as JSON. `docUrl` is relative to the server. */
+export function envelope({ code, message, facts }: SightlineError, requestId: string): string {
+  return JSON.stringify({ error: { code, message, requestId, ...facts, docUrl: `${ERRORS_PATH}#${code}` } });
 }
 
 /** Returns the error for a client that exceeded a rate limit. */

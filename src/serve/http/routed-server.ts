@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { isServedBare } from '../../contract/formats.ts';
 import type { Service } from '../../query/service.ts';
 import { keyOf } from '../auth/authentication.ts';
 import type { KeyDirectory } from '../auth/key-directory.ts';
@@ -263,6 +264,7 @@ function createFrontService(catalogue: Catalogue, present: () => readonly Hosted
     catalogue,
     ask: async () => nothing(),
     namesOf: () => ({}),
+    isBare: (resource) => isServedBare(resource, null),
     running: async () => null,
     load: () =>
       present()

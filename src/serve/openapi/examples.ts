@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Resource } from '../../contract/catalogue.ts';
-import { bodySchema, itemSchema, type JsonSchema, rowName } from '../../contract/json-schema.ts';
+import {
+  bodySchema,
+  itemSchema,
+  type JsonSchema,
+  parameterSchema,
+  rowName,
+  type SchemaOptions,
+} from '../../contract/json-schema.ts';
+import type { Parameter } from '../../contract/parameters.ts';
 import type { TableDeclaration } from '../../contract/resource.ts';
 import { toCsv } from '../../query/formats/csv.ts';
 import { endLine, itemLines } from '../../query/formats/ndjson.ts';
@@ -14,31 +22,37 @@ export interface ExampleAnswer {
 }
 
 /** Returns an example response of a resource; the result is deterministic. */
-export function exampleAnswer(resource: Resource, all: readonly Resource[]): ExampleAnswer {
+export function exampleAnswer(
+  resource: Resource,
+  all: readonly Resource[],
+  served: NonNullable<SchemaOptions['served']>,
+): ExampleAnswer {
   const guess = (name: string, schema: JsonSchema): JsonSchema => {
     const table = resource.tables.find((candidate) => rowName(candidate.name) === name);
     return table?.whole === undefined ? schema : itemSchema(guessedFields(table));
   };
-  const schema = bodySchema(resource, all, guess);
+  const schema = bodySchema(resource, all, { refer: guess, served });
   const body = exampleOf(schema, '', (name) => valueOfParameter(resource, name));
   const [table] = resource.tables.filter(({ at }) => at !== 'body');
-  const list =
-    table === undefined || table.at === 'body' ? undefined : (body as Record<string, unknown>)[table.at.list];
+  const list = table === undefined || table.at === 'body' ? undefined : listIn(body, table.at.list);
   if (table === undefined || !Array.isArray(list)) return { body, csv: '', ndjson: '' };
   const { columns, rows } = toRowSet(table.whole === undefined ? table.fields : guessedFields(table), list);
   const names = columns.map(({ name }) => name);
   return { body, csv: toCsv(names, rows()), ndjson: `${itemLines(list)}${endLine(list.length)}` };
 }
 
+function listIn(body: unknown, name: string): unknown {
+  return Array.isArray(body) ? body : (body as Record<string, unknown>)[name];
+}
+
+/** Returns a valid value of a parameter. */
+export function parameterExample(name: string, parameter: Parameter): unknown {
+  return parameter.default ?? exampleOf(parameterSchema(parameter), name, () => wordOf(name, parameter));
+}
+
 /** Returns a value that the schema allows, the same for the same name. `known` may return a better value for a text. */
-export function exampleOf(
-  schema: JsonSchema,
-  name: string,
-  known: (name: string) => unknown = () => undefined,
-): unknown {
-  const { allOf, anyOf, enum: values, properties, items } = schema as Schema;
-  if (allOf !== undefined) return Object.assign({}, ...allOf.map((part) => exampleOf(part, name, known)));
-  if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], name, known);
+function exampleOf(schema: JsonSchema, name: string, known: (name: string) => unknown = () => undefined): unknown {
+  const { enum: values, properties, items } = schema as Schema;
   if (values !== undefined) return values[0];
   switch (typeOf(schema as Schema)) {
     case 'object':
@@ -67,8 +81,6 @@ interface Schema {
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
-  readonly allOf?: readonly JsonSchema[];
-  readonly anyOf?: readonly JsonSchema[];
 }
 
 function typeOf({ type }: Schema): string | undefined {
@@ -83,7 +95,11 @@ function guessedFields({ fields, whole }: TableDeclaration): TableDeclaration['f
 // A field with the name of a parameter gets one of the parameter's values.
 function valueOfParameter({ query }: Resource, name: string): string | undefined {
   const parameter = Object.hasOwn(query, name) ? query[name] : undefined;
-  return parameter?.values?.[0] ?? (parameter?.oneOf === undefined ? undefined : `example-${name}`);
+  return parameter === undefined ? undefined : wordOf(name, parameter);
+}
+
+function wordOf(name: string, { values, oneOf }: Parameter): string | undefined {
+  return values?.[0] ?? (oneOf === undefined ? undefined : `example-${name}`);
 }
 
 function textOf({ format, description }: Schema, name: string, known: (name: string) => unknown): unknown {

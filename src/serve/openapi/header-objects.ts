@@ -26,11 +26,25 @@ export function answerHeaders(rateLimit: number | null, hasCursor: boolean): Hea
   ]);
 }
 
+/** Returns references to the headers of a response outside the versioned API. */
+export function serverHeaders(rateLimit: number | null): Headers {
+  return references(rateLimit, ['X-Request-Id', 'X-Content-Type-Options']);
+}
+
+/** Returns references to the headers of a file that never changes. */
+export function fileHeaders(rateLimit: number | null): Headers {
+  return references(rateLimit, ['ETag', 'X-Request-Id', 'X-Content-Type-Options']);
+}
+
+/** Returns references to the headers of a response that needs no key. */
+export function probeHeaders(): Headers {
+  return references(null, ['X-Request-Id', 'X-Content-Type-Options']);
+}
+
 /** Returns references to the headers of an error. */
 export function errorHeaders(rateLimit: number | null, status: number): Headers {
   const own: Readonly<Record<number, readonly string[]>> = {
     401: ['WWW-Authenticate'],
-    405: ['Allow'],
     429: ['Retry-After'],
     503: ['Retry-After'],
   };
@@ -123,10 +137,5 @@ const common: Headers = {
     description: 'How to send a key.',
     schema: { type: 'string' },
     example: 'Bearer',
-  },
-  Allow: {
-    description: 'Allowed methods.',
-    schema: { type: 'string' },
-    example: 'GET, HEAD',
   },
 };

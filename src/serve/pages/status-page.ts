@@ -8,11 +8,11 @@ import type { DrawCharts } from '../../web/operations/drawn-charts.ts';
 import type { StatusParts } from '../../web/operations/page-parts.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
-import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
-import { type Encoding, encodingOf, joinVary } from '../http/content/negotiation.ts';
+import { encodingOf, joinVary } from '../http/content/negotiation.ts';
 import { PAGE_PATH, STATUS_PATH, STATUS_PATHS, splitUrl } from '../http/paths.ts';
 import { Refusal } from '../http/refusal.ts';
 import type { SnapshotHandlers } from '../http/snapshots.ts';
+import { createAssetHandler, sendBytes } from './asset-handler.ts';
 import { createFeed, type Feed, type FeedEvent, type Listener } from './feed.ts';
 import { createReporter } from './status-report.ts';
 
@@ -55,8 +55,10 @@ export function createStatusPage({ status, service, clock, usedAt }: PageParts):
     const chart: Handler = async (request, reply) => {
       const given = new URLSearchParams(splitUrl(request.raw.url ?? '')[1]);
       const brandId = given.get('brand');
-      if (brandId === null)
-        throw new SightlineError('invalid_parameter', 'brand is missing; allowed: the id of a brand');
+      if (brandId === null) {
+        const facts = { parameter: 'brand', allowed: 'the id of a brand' };
+        throw new SightlineError('invalid_parameter', `brand is missing; allowed: ${facts.allowed}`, facts);
+      }
       const days = { from: given.get('from'), to: given.get('to') };
       const { createCharts, toWidth } = await import('../../web/operations/drawn-charts.ts');
       open.charts ??= createCharts(service);
@@ -89,24 +91,6 @@ function readAccess(accessControl: AccessControl, request: FastifyRequest): { al
   }
 }
 
-function createAssetHandler({ bytes, mediaType, version }: Asset): Handler {
-  const packed = new Map<Encoding, Buffer>([['identity', bytes]]);
-  return async (request, reply) => {
-    const encoding = bytes.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
-    const tag = entityTag(version, 'page', encoding);
-    reply.headers({ etag: tag, 'cache-control': 'no-cache', vary: varyOf(reply) });
-    const condition = request.headers['if-none-match'];
-    if (isNotModified(condition, tag) || matchesAnything(condition)) {
-      request.visit.bytes = 0;
-      return reply.code(304).send();
-    }
-    const body = packed.get(encoding) ?? (encoding === 'identity' ? bytes : await compress(bytes, encoding));
-    packed.set(encoding, body);
-    if (encoding !== 'identity') reply.header('content-encoding', encoding);
-    return sendBytes(request, reply.header('content-type', mediaType), body);
-  };
-}
-
 async function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): Promise<FastifyReply> {
   const plain = Buffer.from(JSON.stringify(value));
   const encoding = plain.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
@@ -121,11 +105,6 @@ async function sendJson(request: FastifyRequest, reply: FastifyReply, value: unk
 
 function varyOf(reply: FastifyReply): string {
   return joinVary('Accept-Encoding', reply.getHeader('vary'));
-}
-
-function sendBytes(request: FastifyRequest, reply: FastifyReply, bytes: Buffer): FastifyReply {
-  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
-  return reply.send(bytes);
 }
 
 function createEventsHandler(feed: Feed, accessControl: AccessControl): Handler {

@@ -103,7 +103,9 @@ export function createCharts(service: Service): DrawCharts {
 export function toWidth(text: string | null): Width {
   if (text === null || text === 'wide') return 'wide';
   if (text === 'narrow') return 'narrow';
-  throw new SightlineError('invalid_parameter', `width is ${JSON.stringify(text.slice(0, 20))}; allowed: wide, narrow`);
+  const facts = { parameter: 'width', allowed: 'wide, narrow' };
+  const given = JSON.stringify(text.slice(0, 20));
+  throw new SightlineError('invalid_parameter', `width is ${given}; allowed: ${facts.allowed}`, facts);
 }
 
 interface Row {

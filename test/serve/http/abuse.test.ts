@@ -17,7 +17,9 @@ function expectRefusal(text: string, code: ErrorCode, body = true): Record<strin
   if (!body) return answer.headers;
   const parsed = JSON.parse(answer.body) as { error: { code: string; message: string; requestId: string } };
   expect(Object.keys(parsed)).toEqual(['error']);
-  expect(Object.keys(parsed.error)).toEqual(['code', 'message', 'requestId']);
+  const { parameter: _, allowed: __, ...always } = parsed.error as Record<string, unknown>;
+  expect(Object.keys(always)).toEqual(['code', 'message', 'requestId', 'docUrl']);
+  expect(always['docUrl']).toBe(`/v1/docs/errors#${code}`);
   expect(parsed.error.code, text).toBe(code);
   expect(parsed.error.requestId).toBe(answer.headers['x-request-id']);
   expect(parsed.error.message).not.toMatch(/gsk_\w|\n\s+at |node_modules/);

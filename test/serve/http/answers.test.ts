@@ -264,6 +264,31 @@ describe('a response', () => {
     expect(log.filter(({ id }) => id === requestId).length).toBe(code === 'internal' ? 2 : 1);
     expect(JSON.stringify(log)).not.toContain('secretsecretsecret');
   });
+
+  it.each([
+    ['/brands?colour=red', { parameter: 'colour', allowed: 'omitted, because this endpoint has no parameters' }],
+    ['/brands/BRAND/alerts?limit=0', { parameter: 'limit', allowed: 'a whole number from 1 to 100' }],
+    ['/brands/BRAND/alerts?gsk_abcdefgh=1', { parameter: 'gsk_…', allowed: 'one of type, limit, cursor' }],
+    ['/brands/BRAND/metrics?from=2026-02-30', { parameter: 'from', allowed: 'a calendar day, YYYY-MM-DD' }],
+    ['/brands/BRAND/articles/1', { parameter: 'articleId' }],
+    ['/brands/1', { parameter: 'brandId' }],
+    ['/brands/1/prompts', { parameter: 'brandId' }],
+    ['/nothing', {}],
+  ])('to %s is an error with its facts', async (path, facts) => {
+    const { copy, brandId } = published();
+    const answer = await (await openServer(copy)).get(path.replace('BRAND', brandId));
+    const { error } = (await answer.json()) as { error: Record<string, unknown> };
+    const { code, message, requestId, docUrl, ...others } = error;
+    expect([message, requestId]).toEqual([expect.any(String), expect.any(String)]);
+    expect(docUrl).toBe(`/v1/docs/errors#${code}`);
+    expect(others).toEqual(facts);
+  });
+
+  it('to another method is an error with the allowed ones', async () => {
+    const server = await openServer(published().copy);
+    const answer = await server.get('/brands', { method: 'POST' });
+    expect(await answer.json()).toMatchObject({ error: { code: 'method_not_allowed', allowed: 'GET, HEAD' } });
+  });
 });
 
 describe('the rate limit', () => {
