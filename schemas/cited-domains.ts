@@ -30,4 +30,5 @@ export const citedDomains = defineResource({
     },
   ],
   tool: 'list_cited_domains',
+  use: 'Use it for the sites that engines cite; `list_cited_urls` has single pages.',
 });

@@ -30,4 +30,5 @@ export const citedUrls = defineResource({
     },
   ],
   tool: 'list_cited_urls',
+  use: 'Use it for the pages that engines cite; `list_cited_domains` has totals by site.',
 });

@@ -56,4 +56,5 @@ export const metricsDaily = defineResource({
     },
   ],
   tool: 'get_daily_metrics',
+  use: 'Use it for a trend over days or a comparison of engines; `get_metrics` is much shorter if one figure per entity is enough.',
 });

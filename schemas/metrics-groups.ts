@@ -46,4 +46,5 @@ export const metricsGroups = defineResource({
     },
   ],
   tool: 'get_group_metrics',
+  use: 'Use it to compare topics, tags, funnel stages or brandedness; for competitors within one, filter `get_metrics`.',
 });

@@ -48,4 +48,5 @@ export const metricsPrompts = defineResource({
     },
   ],
   tool: 'get_prompt_metrics',
+  use: "Use it for the brand's strongest and weakest prompts and the competitors that win them.",
 });

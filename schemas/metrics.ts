@@ -34,4 +34,5 @@ export const metrics = defineResource({
     },
   ],
   tool: 'get_metrics',
+  use: 'Use it for one figure per entity over the whole range: the brand against its competitors, or two periods with two calls.',
 });

@@ -73,4 +73,5 @@ export const responses = defineResource({
     },
   ],
   tool: 'list_responses',
+  use: 'Use it for single responses; for numbers use the metrics tools, which count all responses of a range.',
 });

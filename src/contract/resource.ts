@@ -139,6 +139,8 @@ export interface ResourceDeclaration {
   };
   /** MCP tool name. */
   readonly tool: string;
+  /** When to use the tool rather than a similar one, for models. One or two sentences. */
+  readonly use?: string;
 }
 
 /**

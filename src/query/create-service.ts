@@ -101,6 +101,7 @@ export function createService(options: ServiceOptions): Service {
     ask,
     namesOf: (resource) => holder.opened()?.namesOf(resource) ?? {},
     isBare: (resource) => holder.opened()?.isBare(resource) ?? isServedBare(resource, null),
+    conventions: () => holder.opened()?.conventions ?? null,
     running: () => {
       const at = clock.monotonic();
       if (running === null || at - running.at >= RUNNING_MS)

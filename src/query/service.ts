@@ -1,3 +1,4 @@
+import type { Conventions } from '../analytics/calibration/conventions.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { ColumnKind } from '../contract/fields.ts';
 import type { ServedNames } from '../contract/query-parameters.ts';
@@ -19,6 +20,8 @@ export interface Service {
   namesOf(resource: Resource): ServedNames;
   /** Returns whether the body of a resource is served without the wrapper `data`, as upstream sends it. */
   isBare(resource: Resource): boolean;
+  /** Returns how the numbers of the responses are written; null until a replica was opened. */
+  conventions(): Conventions | null;
   /** Returns the progress of the sync that is running; null if none is. */
   running(): Promise<Running | null>;
   /** Number of running and waiting queries. */

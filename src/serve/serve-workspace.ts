@@ -1,47 +1,14 @@
-import { existsSync } from 'node:fs';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { jobLines, jobsOf } from '../operations/jobs/job-list.ts';
-import type { Freshness } from '../query/service.ts';
 import { toShownTexts } from '../query/shown-text.ts';
-import { refreshReplica } from '../session/remote-replica.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { StatusAccess, StatusParts } from '../web/operations/page-parts.ts';
 import { openKeyring } from './auth/keys.ts';
 import { type RunningServer, type ServerOptions, startServer } from './http/http-server.ts';
-import type { Streams } from './mcp/stdio.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
 import type { LogTarget } from './telemetry/server-log.ts';
 import { monitoredOf } from './workspace-observer.ts';
-
-/** Options of `mcpWorkspace`. */
-export interface McpWorkspaceOptions {
-  readonly streams: Streams;
-  readonly queryTimeoutMs: number;
-  /** Called once, before the first request is served. */
-  readonly onStart: (freshness: Freshness) => void;
-  /** Called with internal errors, because their messages are not sent to the client. */
-  readonly onError: (error: Error) => void;
-}
-
-/** Serves a workspace over MCP on a pair of streams, until the input ends or the signal is aborted. */
-export async function mcpWorkspace({ config, clock, signal }: Context, options: McpWorkspaceOptions): Promise<void> {
-  // If the remote warehouse cannot be reached, serve the replica that is already here.
-  await refreshReplica({ config, clock }).catch(() => undefined);
-  const service = openService(
-    config,
-    clock,
-    await cursorSecretOf(config, existsSync(config.folder)),
-    options.queryTimeoutMs,
-  );
-  try {
-    const { serveStdio } = await import('./mcp/stdio.ts');
-    options.onStart(await service.freshness());
-    await serveStdio(service, options.streams, signal, options);
-  } finally {
-    await service.close();
-  }
-}
 
 /** Options of `serveWorkspace`. */
 export interface ServeWorkspaceOptions extends Omit<ServerOptions, 'limits'> {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SightlineError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
 import type { Service } from '../../query/service.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
@@ -22,7 +23,7 @@ import {
   toFastifyPath,
 } from './paths.ts';
 import { createReadHandler } from './read-handler.ts';
-import { nothingThere } from './refusal.ts';
+import { nothingThere, Refusal } from './refusal.ts';
 import { createResponseWriter } from './response-writer.ts';
 import type { Answers } from './responses.ts';
 import { createSnapshotHandlers } from './snapshots.ts';
@@ -58,6 +59,16 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 /** Adds every endpoint to Fastify. */
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   const { service, answers, endpoints, mcp, accessControl, hasPages } = parts;
+  const admit = (request: FastifyRequest, endpoint: Endpoint): void => {
+    try {
+      accessControl.admit(request, endpoint);
+    } catch (thrown) {
+      // A tool call with a valid key gets this error as its result, which needs the body. Other requests get it as their response.
+      const isLimited = thrown instanceof Refusal && thrown.code === 'rate_limited';
+      if (endpoint.path !== MCP_PATH || request.visit.keyId === null || !isLimited) throw thrown;
+      request.visit.refusal = thrown;
+    }
+  };
   const add = (path: string, handler: Handler, bodyLimit?: number): void => {
     const endpoint = endpoints.find((candidate) => candidate.path === path);
     if (endpoint === undefined) throw new TypeError(`${path} is not a declared endpoint`);
@@ -65,7 +76,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       method: [...endpoint.methods],
       url: toFastifyPath(path),
       config: { endpoint },
-      onRequest: (request, _reply, done) => attempt(() => accessControl.admit(request, endpoint), done),
+      onRequest: (request, _reply, done) => attempt(() => admit(request, endpoint), done),
       handler,
       ...(bodyLimit === undefined ? {} : { bodyLimit }),
     });
@@ -110,11 +121,10 @@ function createReadyHandler(service: Service, isStopping: () => boolean): Handle
 function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
   let running = 0;
   return async (request, reply) => {
-    if (running >= runningMax) {
-      throw new SightlineError('overloaded', `${runningMax} MCP requests are in progress; allowed: ${runningMax}`);
-    }
     checkDepth(request.body);
     const body = parseBody(request.body);
+    const refusal = request.visit.refusal ?? (running >= runningMax ? busy(runningMax) : undefined);
+    if (refusal !== undefined && !isToolCall(body)) throw refusal;
     if (body instanceof SyntaxError) {
       const error = { code: -32_700, message: 'Parse error: the body is not JSON.' };
       return reply
@@ -125,11 +135,15 @@ function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
     running += 1;
     try {
       // The handler writes the response itself, so copy the headers that are already set.
-      for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...request.visit.headers })) {
+      for (const [name, value] of Object.entries({
+        ...reply.getHeaders(),
+        ...request.visit.headers,
+        ...refusal?.headers,
+      })) {
         if (value !== undefined) reply.raw.setHeader(name, value);
       }
       reply.hijack();
-      await mcp(request.raw, reply.raw, body);
+      await mcp(request.raw, reply.raw, body, refusal);
     } catch (thrown) {
       request.log.error({ id: request.id, err: thrown });
       reply.raw.destroy();
@@ -156,6 +170,16 @@ function checkDepth(text: unknown): void {
       throw new SightlineError('invalid_parameter', message);
     }
   }
+}
+
+// Whether a message calls a tool and expects a response.
+function isToolCall(body: unknown): boolean {
+  return isRecord(body) && body['method'] === 'tools/call' && body['id'] !== undefined;
+}
+
+function busy(runningMax: number): Refusal {
+  const message = `${runningMax} MCP requests are in progress; allowed: ${runningMax}. Try again in 1 second.`;
+  return new Refusal('overloaded', message, { 'Retry-After': '1' });
 }
 
 function parseBody(text: unknown): unknown {

@@ -265,6 +265,7 @@ function createFrontService(catalogue: Catalogue, present: () => readonly Hosted
     ask: async () => nothing(),
     namesOf: () => ({}),
     isBare: (resource) => isServedBare(resource, null),
+    conventions: () => null,
     running: async () => null,
     load: () =>
       present()

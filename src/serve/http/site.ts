@@ -125,8 +125,8 @@ export async function createSite(
 // Loads MCP with the first request to it: many servers never get one.
 function createLazyMcp(service: Service, onError: (error: Error) => void): McpHandler {
   let handler: Promise<McpHandler> | null = null;
-  return async (request, response, body) => {
+  return async (...given) => {
     handler ??= import('../mcp/mcp-http.ts').then(({ createMcpHandler }) => createMcpHandler(service, { onError }));
-    await (await handler)(request, response, body);
+    await (await handler)(...given);
   };
 }

@@ -1,5 +1,6 @@
 import type { OpenSpan } from '../../base/trace/trace.ts';
 import type { Endpoint } from './paths.ts';
+import type { Refusal } from './refusal.ts';
 
 /** State of a request while it is served, for the log and the metrics. */
 export interface Visit {
@@ -17,6 +18,8 @@ export interface Visit {
   bytes: number | null;
   /** Aborted if the client disconnects before the response; created only if something waits for it. */
   leaving: AbortController | null;
+  /** Error that an MCP tool call gets as its result; undefined if the request was admitted. */
+  refusal: Refusal | undefined;
   /** The request's span if tracing is enabled. */
   span: OpenSpan | null;
 }
@@ -33,5 +36,15 @@ declare module 'fastify' {
 /** Creates the state of a new request. */
 export function newVisit(startedAtMs: number, requestId: string): Visit {
   const headers = { 'x-request-id': requestId, 'x-content-type-options': 'nosniff' };
-  return { startedAtMs, route: null, headers, keyId: null, cache: null, bytes: null, leaving: null, span: null };
+  return {
+    startedAtMs,
+    route: null,
+    headers,
+    keyId: null,
+    cache: null,
+    bytes: null,
+    leaving: null,
+    refusal: undefined,
+    span: null,
+  };
 }

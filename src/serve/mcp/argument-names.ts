@@ -35,6 +35,39 @@ export async function askByName(service: Service, tool: Tool, input: ToolInput, 
   }
 }
 
+/**
+ * Returns a sentence for each id among the filters that its list does not have, such as a topic that was deleted. The API accepts such
+ * an id and returns zeros, which a model would report as a result.
+ */
+export async function unknownIds(
+  service: Service,
+  { inQuery }: Tool,
+  { path, given }: ToolInput,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const remarks: string[] = [];
+  for (const { name, parameter } of inQuery) {
+    const id = given.get(name) ?? '';
+    const source = sourceOf(service.catalogue, name, parameter);
+    if (parameter.kind !== 'uuid' || !isUuid(id) || source?.paging !== 'single') continue;
+    // The complete list, such as paused prompts too.
+    const all = new URLSearchParams();
+    for (const [one, { filter }] of Object.entries(source.query)) if (filter?.by === 'inclusion') all.set(one, 'true');
+    const own = Object.fromEntries(pathParametersOf(source).map((one) => [one, path[one] ?? '']));
+    const question = await service.ask(source, own, all);
+    const { body } = await question.answer(signal);
+    const ids = listedRows(source, name, body).map((row) => row['id']);
+    // Items of unknown form may have their id in another field.
+    if (!ids.every((known) => typeof known === 'string')) continue;
+    if (ids.some((known) => known.toLowerCase() === id.toLowerCase())) continue;
+    const noun = name.replace(/Id$/, '');
+    remarks.push(
+      `No ${noun} has the id ${id} now, so rows may be missing and numbers zero; \`${source.tool}\` lists the known ones.`,
+    );
+  }
+  return remarks;
+}
+
 // Returns null if no argument is a name.
 async function withIds(service: Service, tool: Tool, input: ToolInput, signal: AbortSignal): Promise<ToolInput | null> {
   const { catalogue } = service;
@@ -78,7 +111,7 @@ async function chooseId(
   const own = Object.fromEntries(pathParametersOf(source).map((parameter) => [parameter, path[parameter] ?? '']));
   const question = await service.ask(source, own, new URLSearchParams());
   const { body } = await question.answer(signal);
-  const known = rowsOf(source, name, body).map(
+  const known = listedRows(source, name, body).map(
     (row): Named => ({
       id: String(row[field ?? source.provides?.id ?? 'id']),
       name: typeof row['name'] === 'string' ? row['name'] : null,
@@ -92,7 +125,7 @@ function sentenceOf(text: string): string {
 }
 
 // The rows of the list that the argument is named after (`tagId`: `tags`), or of all lists of the response.
-function rowsOf(source: Resource, argument: string, body: unknown): Readonly<Record<string, unknown>>[] {
+function listedRows(source: Resource, argument: string, body: unknown): Readonly<Record<string, unknown>>[] {
   if (Array.isArray(body)) return body.filter(isRecord);
   const table = `${argument.replace(/Id$/, '')}s`;
   const own = source.tables.filter(({ name }) => name === table);

@@ -2,57 +2,69 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import { fieldsOf } from './describe-tool.ts';
 import { answerParts, type Tool, type ToolSet } from './tool.ts';
 
-/** Returns the data dictionary as Markdown: tools with arguments and fields, tables with columns. */
-export function describeData(catalogue: Catalogue, tools: ToolSet): string {
-  const parts = [
-    '# Data dictionary',
-    'The results of the tools, and the tables that store them. Times and days are UTC; any field may be null, and there may be fields that are not listed here.',
-    '## Tools',
-    ...[...tools.values()].flatMap((tool) => describeTool(catalogue, tool)),
-    '## Tables',
-    'Fields of the API are columns in snake_case. The API no longer lists a row with `_deleted_at`.',
-    ...[...catalogue.tables, ...catalogue.histories].flatMap(({ name, about, columns, key }) => [
-      `### ${name}`,
-      `${about} Key: ${key.join(', ') || 'none'}.`,
-      table(
-        ['column', 'type', 'meaning'],
-        columns.map((column) => [`\`${column.name}\``, column.kind, column.about]),
-      ),
-    ]),
-  ];
-  return `${parts.join('\n\n')}\n`;
+/** URIs of the descriptions of a tool and of a table. */
+export const TOOL_URI = 'sightline://tool/';
+export const TABLE_URI = 'sightline://table/';
+
+/** A part of the data dictionary. */
+export interface Entry {
+  readonly name: string;
+  readonly about: string;
+  /** Returns its fields or columns as Markdown. */
+  text(): string;
 }
 
-function describeTool(catalogue: Catalogue, { definition, resource }: Tool): string[] {
-  const { properties = {}, required = [] } = definition.inputSchema as {
-    properties?: Record<string, Record<string, unknown>>;
-    required?: readonly string[];
-  };
-  const inputs = Object.entries(properties).map(([name, schema]) => [
-    `\`${name}\`${required.includes(name) ? ' (required)' : ''}`,
-    allowedOf(schema),
-    String(schema['description'] ?? ''),
-  ]);
-  const outputs = answerParts(catalogue, resource).flatMap(({ list, fields, beside }) => [
+/** Returns the parts of the data dictionary by URI: one for each tool, and one for each table. */
+export function dictionaryOf(catalogue: Catalogue, tools: ToolSet): ReadonlyMap<string, Entry> {
+  const ofTools = [...tools.values()].map((tool): [string, Entry] => {
+    const { name } = tool.definition;
+    const { about } = tool.resource;
+    return [`${TOOL_URI}${name}`, { name, about, text: () => describeResult(catalogue, tool) }];
+  });
+  const ofTables = [...catalogue.tables, ...catalogue.histories].map(
+    ({ name, about, columns, key }): [string, Entry] => {
+      const rows = columns.map((column) => [`\`${column.name}\``, column.kind, column.about]);
+      const text = (): string =>
+        page(name, `${about} Key: ${key.join(', ') || 'none'}.`, table(['column', 'type', 'meaning'], rows));
+      return [`${TABLE_URI}${name}`, { name, about, text }];
+    },
+  );
+  return new Map([...ofTools, ...ofTables]);
+}
+
+/** Returns the contents of the data dictionary as Markdown. */
+export function describeIndex(entries: ReadonlyMap<string, Entry>): string {
+  const listOf = (uri: string): string[] =>
+    [...entries].flatMap(([of, { name, about }]) => (of.startsWith(uri) ? [`- \`${name}\`: ${about}`] : []));
+  return [
+    '# Data dictionary',
+    '',
+    `\`${TOOL_URI}{name}\` has the fields of a tool's result, \`${TABLE_URI}{name}\` the columns of a table. Times and days are UTC;`,
+    'any field may be null, and there may be fields that are not listed. Fields of the API are columns in snake_case. The API no',
+    'longer lists a row with `_deleted_at`.',
+    '',
+    '## Tools',
+    '',
+    ...listOf(TOOL_URI),
+    '',
+    '## Tables',
+    '',
+    ...listOf(TABLE_URI),
+    '',
+  ].join('\n');
+}
+
+function describeResult(catalogue: Catalogue, { definition, resource }: Tool): string {
+  const fields = answerParts(catalogue, resource).flatMap(({ list, fields, beside }) => [
     ...fieldsOf(beside),
     ...fieldsOf(fields, list === null ? '' : `${list}[].`),
   ]);
-  return [
-    `### ${definition.name}`,
-    resource.about,
-    ...(inputs.length === 0 ? [] : [table(['argument', 'allowed', 'meaning'], inputs)]),
-    table(
-      ['field', 'meaning'],
-      outputs.map(({ name, about }) => [`\`${name}\``, about]),
-    ),
-  ];
+  const rows = fields.map(({ name, about }) => [`\`${name}\``, about]);
+  return page(definition.name, definition.description ?? resource.about, table(['field', 'meaning'], rows));
 }
 
-function allowedOf(schema: Readonly<Record<string, unknown>>): string {
-  const { type, format, enum: values, minimum, maximum, default: standard } = schema;
-  const bounds = maximum === undefined ? '' : ` ${String(minimum)} to ${String(maximum)}`;
-  const allowed = Array.isArray(values) ? values.join(', ') : `${String(format ?? type)}${bounds}`;
-  return standard === undefined ? allowed : `${allowed}; default ${String(standard)}`;
+function page(title: string, about: string, content: string): string {
+  return `# ${title}\n\n${about}\n\n${content}\n`;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -2,7 +2,7 @@ import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { type Fields, metaOf } from '../../contract/fields.ts';
 import type { Parameter } from '../../contract/parameters.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
-import { type AnswerPart, answerParts, listerOf, type ToolShape, takesName } from './tool.ts';
+import { type AnswerPart, answerParts, type ToolShape, takesName } from './tool.ts';
 
 /** Words of tool names with irregular spelling in titles. */
 const SPELLINGS: Readonly<Record<string, string>> = { ai: 'AI', url: 'URL', urls: 'URLs', id: 'id' };
@@ -14,27 +14,22 @@ export function titleOf(tool: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Returns a tool's description for a model: result, arguments, defaults, limits, paging. */
-export function describeTool(catalogue: Catalogue, shape: ToolShape): string {
-  const { resource, inPath, inQuery } = shape;
-  const sentences = [resource.about, ...answerParts(catalogue, resource).map(partSentence)];
+/**
+ * Returns a tool's description for a model: result, use, order, paging, and how its numbers are written. Types, bounds and defaults
+ * of arguments are in the input schema.
+ */
+export function describeTool(catalogue: Catalogue, shape: ToolShape, numbers: readonly string[]): string {
+  const { resource, inQuery } = shape;
+  const sentences = [resource.about];
+  if (resource.use !== undefined) sentences.push(resource.use);
+  sentences.push(...answerParts(catalogue, resource).map(partSentence));
   const order = orderSentence(resource);
   if (order !== null) sentences.push(order);
-  for (const name of inPath) sentences.push(`\`${name}\` comes from \`${listerOf(catalogue, resource, name).tool}\`.`);
-  sentences.push(...usesOf(catalogue, resource));
-  const kinds = (kind: Parameter['kind']) => inQuery.filter(({ parameter }) => parameter.kind === kind);
-  if (kinds('day').length > 1) {
-    const names = kinds('day').map(({ name }) => `\`${name}\``);
-    sentences.push(`${names.join(' and ')} are inclusive days, YYYY-MM-DD, at most ${RANGE_DAYS_MAX} in total.`);
-  }
-  for (const { name, parameter } of kinds('limit')) sentences.push(`\`${name}\` is from 1 to ${parameter.max}.`);
-  for (const { name, parameter } of inQuery) {
-    if (parameter.default !== undefined) sentences.push(`By default \`${name}\` is ${parameter.default}.`);
-  }
-  for (const { name } of kinds('cursor')) {
-    sentences.push(
-      `While \`nextCursor\` is not null there are more rows: call again with it as \`${name}\` and all other arguments unchanged.`,
-    );
+  sentences.push(...usesOf(catalogue, resource), ...numbers);
+  const days = inQuery.filter(({ parameter }) => parameter.kind === 'day').map(({ name }) => `\`${name}\``);
+  if (days.length > 1) sentences.push(`${days.join(' to ')}: at most ${RANGE_DAYS_MAX} days.`);
+  if (inQuery.some(({ parameter }) => parameter.kind === 'cursor')) {
+    sentences.push('While `nextCursor` is not null there are more rows.');
   }
   return sentences.join(' ');
 }
@@ -43,12 +38,12 @@ export function describeTool(catalogue: Catalogue, shape: ToolShape): string {
 export function describeParameter(catalogue: Catalogue, name: string, parameter: Parameter): string {
   const from = sourceOf(catalogue, name, parameter);
   if (from === null) return parameter.about;
-  return `${parameter.about} \`${from.tool}\` lists them.${takesName(from) ? ' A name is accepted too.' : ''}`;
+  return `${parameter.about} ${takesName(from) ? 'Name or id' : 'Id'} from \`${from.tool}\`.`;
 }
 
 /** Returns the description of a path parameter: the tool that lists its values. */
 export function describePathParameter(lister: Resource): string {
-  return `An id${takesName(lister) ? ' or a name' : ''} listed by \`${lister.tool}\`.`;
+  return `${takesName(lister) ? 'Name or id' : 'Id'} from \`${lister.tool}\`.`;
 }
 
 /** Returns the fields of a table's rows with their meaning, including nested ones: `topic.name`, `tags[].name`. */

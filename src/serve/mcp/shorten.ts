@@ -1,7 +1,11 @@
 import { isRecord } from '../../base/json.ts';
+import { tokensOfJson } from './estimate-tokens.ts';
 
 /** Texts up to this length are never cut: ids, names, days, URLs. */
 const TEXT_CHARACTERS_MIN = 400;
+
+/** Tokens that the estimates of a text before and after it is cut may differ from those within the whole. */
+const SLACK_TOKENS = 2;
 
 /** A shortened value. */
 export interface Shortened {
@@ -13,32 +17,32 @@ export interface Shortened {
 }
 
 /**
- * Shortens a value so that its JSON has at most `characters`. First cuts long texts, starting with the last one, so
+ * Shortens a value so that its JSON has at most `tokensMax` estimated tokens. First cuts long texts, starting with the last one, so
  * that of several versions of a text the first remains complete as long as possible; each cut text ends with the number
  * of characters left out. Then cuts nested lists. Returns null if that is not enough.
  */
-export function shorten(value: unknown, characters: number): Shortened | null {
-  const tooLong = JSON.stringify(value).length - characters;
-  if (tooLong <= 0) return { value, textsCut: 0, itemsMax: null };
-  const byTexts = cutTexts(value, tooLong);
-  const left = JSON.stringify(byTexts.value).length - characters;
-  if (left <= 0) return { ...byTexts, itemsMax: null };
-  const itemsMax = greatest(0, characters, (max) => JSON.stringify(cutLists(byTexts.value, max)).length <= characters);
+export function shorten(value: unknown, tokensMax: number): Shortened | null {
+  const tooMany = tokensOfJson(value) - tokensMax;
+  if (tooMany <= 0) return { value, textsCut: 0, itemsMax: null };
+  const byTexts = cutTexts(value, tooMany);
+  if (tokensOfJson(byTexts.value) <= tokensMax) return { ...byTexts, itemsMax: null };
+  const itemsMax = greatest(0, tokensMax, (max) => tokensOfJson(cutLists(byTexts.value, max)) <= tokensMax);
   return itemsMax === null ? null : { value: cutLists(byTexts.value, itemsMax), textsCut: byTexts.textsCut, itemsMax };
 }
 
-function cutTexts(value: unknown, tooLong: number): { value: unknown; textsCut: number } {
+function cutTexts(value: unknown, tooMany: number): { value: unknown; textsCut: number } {
   const texts: string[] = [];
   mapTexts(value, (text) => {
     if (text.length > TEXT_CHARACTERS_MIN) texts.push(text);
     return text;
   });
   const keptOf = new Map<number, number>();
-  let left = tooLong;
+  let left = tooMany;
   for (let index = texts.length - 1; index >= 0 && left > 0; index -= 1) {
     const text = texts[index] as string;
-    const saved = (kept: number): number => JSON.stringify(text).length - JSON.stringify(cutText(text, kept)).length;
-    // The mark needs space too, so a cut text may be longer than the original.
+    const before = tokensOfJson(text) - SLACK_TOKENS;
+    const saved = (kept: number): number => before - tokensOfJson(cutText(text, kept));
+    // The mark needs tokens too, so a cut text may have more than the original.
     const kept = greatest(TEXT_CHARACTERS_MIN, text.length, (candidate) => saved(candidate) >= left);
     const used = kept ?? TEXT_CHARACTERS_MIN;
     if (saved(used) <= 0) continue;

@@ -11,8 +11,8 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { serveStdio as serveWithLibrary } from '@modelcontextprotocol/server/stdio';
-import type { Service } from '../../query/service.ts';
 import { createServerFactory, type McpOptions } from './mcp-server.ts';
+import type { Served } from './served.ts';
 
 /** Maximum wait for pending responses after the input has ended. */
 const DRAIN_MS_MAX = 60_000;
@@ -28,7 +28,7 @@ export interface Streams {
  * aborted.
  */
 export async function serveStdio(
-  service: Service,
+  served: Served,
   streams: Streams,
   signal: AbortSignal,
   options: McpOptions = {},
@@ -39,7 +39,7 @@ export async function serveStdio(
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
   const onerror = (error: Error): void => options.onError?.(error);
-  const handle = serveWithLibrary(createServerFactory(service, options), { transport, onerror, maxSubscriptions: 0 });
+  const handle = serveWithLibrary(createServerFactory(served, options), { transport, onerror, maxSubscriptions: 0 });
   await Promise.race([ended, stopped]);
   await handle.close();
 }

@@ -1,8 +1,11 @@
 import { SightlineError } from '../../base/errors.ts';
-import type { Tool } from './tool.ts';
+import type { ToolShape } from './tool.ts';
 
 /** Maximum number of rows that can be skipped. */
 const SKIP_MAX = 10_000_000;
+
+/** Bounds of the tokens of a result, estimated. Clients cut or reject results of more than about 25,000. */
+export const RESULT_TOKENS = { least: 1_000, standard: 8_000, most: 20_000 } as const;
 
 /** A tool's arguments, converted to a REST request. */
 export interface ToolInput {
@@ -11,30 +14,43 @@ export interface ToolInput {
   readonly given: URLSearchParams;
   /** Number of rows to skip at the start of the list. */
   readonly skip: number;
+  /** Greatest number of tokens of the result, estimated; null if not given. */
+  readonly maxTokens: number | null;
+  /** Whether rows stay objects. */
+  readonly isPlain: boolean;
+  readonly workspace: string | null;
 }
 
 /**
  * Converts a tool's arguments. Values are validated by the service, like those of REST; here only what REST cannot
- * express: missing path parameters, values that are not scalars, and `skip`. Null arguments are ignored, because models
- * send null for arguments that they leave out.
+ * express: missing path parameters, values that are not scalars, and the arguments that REST does not have. Null arguments are
+ * ignored, because models send null for arguments that they leave out.
  *
  * @throws SightlineError `invalid_parameter`
  */
-export function readInput(tool: Tool, values: Readonly<Record<string, unknown>>): ToolInput {
+export function readInput({ inPath, own }: ToolShape, values: Readonly<Record<string, unknown>>): ToolInput {
   const path: Record<string, string> = {};
   const given = new URLSearchParams();
-  let skip = 0;
+  const mine = new Map<string, string>();
   for (const [name, value] of Object.entries(values)) {
     if (value === null || value === undefined) continue;
     const text = toText(name, value);
-    if (tool.inPath.includes(name)) path[name] = text;
-    else if (name === tool.skipName) skip = toSkip(name, text);
+    if (inPath.includes(name)) path[name] = text;
+    else if (own.some((known) => known === name)) mine.set(name, text);
     else given.append(name, text);
   }
-  for (const name of tool.inPath) {
+  for (const name of inPath) {
     if (path[name] === undefined) throw new SightlineError('invalid_parameter', `${name} is missing; allowed: a UUID`);
   }
-  return { path, given, skip };
+  const { least, most } = RESULT_TOKENS;
+  return {
+    path,
+    given,
+    skip: toInteger('skip', mine.get('skip') ?? '0', 0, SKIP_MAX),
+    maxTokens: mine.has('maxTokens') ? toInteger('maxTokens', mine.get('maxTokens') ?? '', least, most) : null,
+    isPlain: toFlag('plain', mine.get('plain') ?? 'false'),
+    workspace: mine.get('workspace') ?? null,
+  };
 }
 
 function toText(name: string, value: unknown): string {
@@ -44,8 +60,19 @@ function toText(name: string, value: unknown): string {
   throw new SightlineError('invalid_parameter', `${name} must be a string, number or boolean; got ${shown}`);
 }
 
-function toSkip(name: string, text: string): number {
-  if (/^\d{1,8}$/.test(text) && Number(text) <= SKIP_MAX) return Number(text);
-  const message = `${name} must be a whole number from 0 to ${SKIP_MAX}; got ${JSON.stringify(text.slice(0, 80))}`;
-  throw new SightlineError('invalid_parameter', message);
+function toInteger(name: string, text: string, least: number, most: number): number {
+  if (/^\d{1,8}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
+  throw refused(name, text, `a whole number from ${least} to ${most}`);
+}
+
+function toFlag(name: string, text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw refused(name, text, 'true or false');
+}
+
+function refused(name: string, text: string, allowed: string): SightlineError {
+  return new SightlineError(
+    'invalid_parameter',
+    `${name} must be ${allowed}; got ${JSON.stringify(text.slice(0, 80))}`,
+  );
 }

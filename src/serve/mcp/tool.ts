@@ -3,16 +3,17 @@ import { type Catalogue, providerOf, type Resource } from '../../contract/catalo
 import type { Fields } from '../../contract/fields.ts';
 import type { Parameter } from '../../contract/parameters.ts';
 
-/** Field that describes what was omitted from a result because it was too long; absent from complete results. */
-export const OMITTED = '_omitted';
+/** Arguments of tools that REST does not have. */
+export const OWN_ARGUMENTS = ['skip', 'maxTokens', 'plain', 'workspace'] as const;
+export type OwnArgument = (typeof OWN_ARGUMENTS)[number];
 
 /** An endpoint as a tool: its arguments and their names. */
 export interface ToolShape {
   readonly resource: Resource;
   readonly inPath: readonly string[];
   readonly inQuery: readonly { readonly name: string; readonly parameter: Parameter }[];
-  /** Name of the argument that continues an unpaged list; null for paged tools and tools without a list. */
-  readonly skipName: string | null;
+  /** The arguments of this tool that REST does not have. `skip` continues an unpaged list. */
+  readonly own: readonly OwnArgument[];
 }
 
 /** A tool and its definition for clients. */

@@ -1,7 +1,22 @@
 import { isRecord } from '../../base/json.ts';
+import { tokensOfJson } from './estimate-tokens.ts';
+import { toTable, toTableRow } from './table-form.ts';
+
+/** Tokens that separate two rows, and those that estimates of parts may miss of the whole. */
+const SEPARATOR_TOKENS = 1;
+const SLACK_TOKENS = 8;
 
 /** Content of a result; MCP requires an object. */
 export type Content = Readonly<Record<string, unknown>>;
+
+/** The rows that a result should have. */
+export interface Wanted {
+  readonly skip: number;
+  /** Greatest estimated number of tokens of the content. */
+  readonly tokensMax: number;
+  /** Whether rows stay objects. Otherwise lists become tables if that saves tokens. */
+  readonly isPlain: boolean;
+}
 
 /** A part of a body's rows. */
 export interface Window {
@@ -18,24 +33,53 @@ export function toContent(body: unknown): Content {
 }
 
 /**
- * Returns the rows of `lists`, concatenated, from the `skip`th on, as many as fit into `characters` of JSON together
- * with the other content. Returns at least one row, even if it does not fit.
+ * Returns the rows of `lists`, concatenated, from the `skip`th on, as many as fit together with the other content. Returns at
+ * least one row, even if it does not fit.
  */
-export function takeRows(content: Content, lists: readonly string[], skip: number, characters: number): Window {
+export function takeRows(content: Content, lists: readonly string[], wanted: Wanted): Window {
+  if (wanted.isPlain) return take(content, lists, wanted, (row) => row);
+  const taken = take(content, lists, wanted, toTableRow);
+  const tables = withTables(taken.content, lists);
+  if (tables.saved > 0 && tokensOfJson(tables.content) <= wanted.tokensMax)
+    return { ...taken, content: tables.content };
+  // The rows differ from each other, or are few.
+  return take(content, lists, wanted, (row) => row);
+}
+
+function take(
+  content: Content,
+  lists: readonly string[],
+  { skip, tokensMax }: Wanted,
+  toForm: (row: unknown) => unknown,
+): Window {
   const rows = lists.flatMap((list) => {
     const values = content[list];
     return Array.isArray(values) ? values.map((row: unknown) => ({ list, row })) : [];
   });
   const skipped = Math.min(skip, rows.length);
-  let left = characters - JSON.stringify(withRows(content, lists, [])).length;
+  let left = tokensMax - SLACK_TOKENS - tokensOfJson(withRows(content, lists, []));
   let shown = 0;
   for (const { row } of rows.slice(skipped)) {
-    left -= JSON.stringify(row).length + 1;
+    left -= tokensOfJson(toForm(row)) + SEPARATOR_TOKENS;
     if (left < 0 && shown > 0) break;
     shown += 1;
   }
   const taken = rows.slice(skipped, skipped + shown);
   return { content: withRows(content, lists, taken), total: rows.length, skipped, shown };
+}
+
+// Replaces each list that is shorter as a table.
+function withTables(content: Content, lists: readonly string[]): { content: Content; saved: number } {
+  let saved = 0;
+  const written = lists.flatMap((list) => {
+    const rows = content[list];
+    const table = Array.isArray(rows) ? toTable(rows) : null;
+    const less = table === null ? 0 : tokensOfJson(rows) - tokensOfJson(table);
+    if (less <= 0) return [];
+    saved += less;
+    return [[list, table]];
+  });
+  return { content: { ...content, ...Object.fromEntries(written) }, saved };
 }
 
 function withRows(

@@ -3,13 +3,14 @@ import type { Client, Tool } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Answer, Question, Service } from '../../../src/query/service.ts';
-import { RESULT_CHARACTERS_MAX } from '../../../src/serve/mcp/call-tool.ts';
+import { estimateTokens, tokensOfJson } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { shorten } from '../../../src/serve/mcp/shorten.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-input.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
 import { type Body, call, connect, outputValidator, startBareMcp } from './support.ts';
 
 /** So small that responses of a small workspace do not fit. */
-const CHARACTERS_MAX = 4_000;
+const TOKENS_MAX = 1_500;
 const CALLS_MAX = 200;
 
 describe('a list that is too long', () => {
@@ -28,9 +29,9 @@ describe('a list that is too long', () => {
   });
 
   it('is complete if it fits, and reports a skip beyond its end', async () => {
-    const { client } = await open(RESULT_CHARACTERS_MAX);
-    const { content } = await call(client, 'list_brands');
-    expect(content).not.toHaveProperty('_omitted');
+    const { client } = await open(RESULT_TOKENS.standard);
+    const { content, note } = await call(client, 'list_brands');
+    expect(note).not.toHaveProperty('omitted');
     expect(content.data).toHaveLength(2);
     const beyond = await call(client, 'list_brands', { skip: 2 });
     expect(beyond.content.data).toEqual([]);
@@ -50,21 +51,21 @@ describe('a page that is too long', () => {
     for (const tool of paged) {
       const resource = mirror.catalogue.resources.find((candidate) => candidate.tool === tool.name);
       const whole = await walk(mirror, (resource?.path ?? '').replace('{brandId}', brandId));
-      const shown: unknown[] = [];
+      const rows: unknown[] = [];
       const isValid = outputValidator(tool);
       let cursor: unknown;
       for (let calls = 0; cursor !== null; calls += 1) {
         expect(calls).toBeLessThan(CALLS_MAX);
         const values = { brandId, limit: 100, ...(cursor === undefined ? {} : { cursor }) };
-        const { isError, text, content, remarks } = await call(client, tool.name, values);
+        const { isError, text, content, shown, remarks } = await call(client, tool.name, values);
         expect({ isError, text: isError ? text : '' }).toEqual({ isError: false, text: '' });
-        expect(text.length).toBeLessThanOrEqual(CHARACTERS_MAX);
-        expect(isValid(content), JSON.stringify(isValid.errors)).toBe(true);
+        expect(estimateTokens(text)).toBeLessThanOrEqual(TOKENS_MAX);
+        expect(isValid(shown), JSON.stringify(isValid.errors)).toBe(true);
         expect(remarks.includes('There are more rows')).toBe(content.nextCursor !== null);
-        shown.push(...content.data);
+        rows.push(...content.data);
         cursor = content.nextCursor;
       }
-      expect({ tool: tool.name, rows: shown }).toEqual({ tool: tool.name, rows: whole });
+      expect({ tool: tool.name, rows }).toEqual({ tool: tool.name, rows: whole });
     }
   });
 });
@@ -84,15 +85,14 @@ describe('an object that is too long', () => {
     const { body } = await mirror.mirror(`/brands/${brandId}/articles`);
     const [{ id: articleId }] = (body as Body).data;
     const article = await call(client, 'get_article', { brandId, articleId });
-    expect(article.text.length).toBeLessThanOrEqual(RESULT_CHARACTERS_MAX);
-    expect(article.text.length).toBeGreaterThan(RESULT_CHARACTERS_MAX * 0.9);
+    expect(estimateTokens(article.text)).toBeLessThanOrEqual(RESULT_TOKENS.standard);
+    expect(estimateTokens(article.text)).toBeGreaterThan(RESULT_TOKENS.standard * 0.9);
     expect(article.content.markdown).toMatch(/\[… [\d,]+ characters left out\]$/);
     expect(article.content.markdown.isWellFormed()).toBe(true);
     expect(article.content.html.length).toBeLessThan(500);
-    expect(article.content._omitted).toContain(`/brands/${brandId}/articles/${articleId}`);
-    expect(article.remarks).toContain(article.content._omitted);
+    expect(article.note.omitted).toContain(`/brands/${brandId}/articles/${articleId}`);
     const isValid = outputValidator(tools.find(({ name }) => name === 'get_article') as Tool);
-    expect(isValid(article.content), JSON.stringify(isValid.errors)).toBe(true);
+    expect(isValid(article.shown), JSON.stringify(isValid.errors)).toBe(true);
     const rows = await readOn(client, tools.find(({ name }) => name === 'list_articles') as Tool, { brandId });
     expect(rows.map((row) => (row as Body).id)).toEqual((body as Body).data.map((row: Body) => row.id));
   });
@@ -106,13 +106,12 @@ describe('an object that is too long', () => {
       count: fc.integer(),
     });
     fc.assert(
-      fc.property(fc.record({ data: fc.array(item, { maxLength: 10 }), name: text }), fc.nat(9_000), (value, more) => {
+      fc.property(fc.record({ data: fc.array(item, { maxLength: 10 }), name: text }), fc.nat(4_000), (value, more) => {
         const cut = shorten(value, 1_000 + more);
         if (cut === null) throw new Error('it could have been cut');
-        const length = JSON.stringify(cut.value).length;
-        expect(length).toBeLessThanOrEqual(1_000 + more);
+        expect(tokensOfJson(cut.value)).toBeLessThanOrEqual(1_000 + more);
         const isWhole = cut.textsCut === 0 && cut.itemsMax === null;
-        expect(isWhole).toBe(JSON.stringify(value).length <= 1_000 + more);
+        expect(isWhole).toBe(tokensOfJson(value) <= 1_000 + more);
         if (isWhole) expect(cut.value).toEqual(value);
       }),
       { numRuns: 50 },
@@ -123,10 +122,10 @@ describe('an object that is too long', () => {
   });
 });
 
-async function open(charactersMax = CHARACTERS_MAX): Promise<{ mirror: Mirror; client: Client; tools: Tool[] }> {
+async function open(tokensMax = TOKENS_MAX): Promise<{ mirror: Mirror; client: Client; tools: Tool[] }> {
   const mirror = await openMirror({ prompts: 10, days: 10 });
   await mirror.publish();
-  const client = await connect(await startBareMcp(mirror.service, { charactersMax }));
+  const client = await connect(await startBareMcp(mirror.service, { tokensMax }));
   return { mirror, client, tools: (await client.listTools()).tools };
 }
 
@@ -138,18 +137,18 @@ async function brandsOf(mirror: Mirror): Promise<string[]> {
 // Continues with `skip` as the remark states until nothing is omitted.
 async function readOn(client: Client, tool: Tool, values: Record<string, unknown>): Promise<unknown[]> {
   const isValid = outputValidator(tool);
-  const shown: unknown[] = [];
+  const rows: unknown[] = [];
   for (let calls = 0; calls < CALLS_MAX; calls += 1) {
-    const { isError, text, content, remarks } = await call(client, tool.name, { ...values, skip: shown.length });
+    const result = await call(client, tool.name, { ...values, skip: rows.length });
+    const { isError, text, content, note } = result;
     expect({ isError, text: isError ? text : '' }).toEqual({ isError: false, text: '' });
-    expect(text.length).toBeLessThanOrEqual(RESULT_CHARACTERS_MAX);
-    expect(JSON.parse(text)).toEqual(content);
-    expect(isValid(content), JSON.stringify(isValid.errors)).toBe(true);
-    shown.push(...listsIn(content).flat());
-    const next = /call again with skip=(\d+)/.exec(content._omitted ?? '')?.[1];
-    if (next === undefined) return shown;
-    expect(Number(next)).toBe(shown.length);
-    for (const sentence of remarks.split('\n').slice(-1)) expect(content._omitted).toContain(sentence);
+    expect(estimateTokens(text)).toBeLessThanOrEqual(RESULT_TOKENS.standard);
+    expect(JSON.parse(text)).toEqual(result.shown);
+    expect(isValid(result.shown), JSON.stringify(isValid.errors)).toBe(true);
+    rows.push(...listsIn(content).flat());
+    const next = /call again with skip=(\d+)/.exec(note.omitted ?? '')?.[1];
+    if (next === undefined) return rows;
+    expect(Number(next)).toBe(rows.length);
   }
   throw new Error(`${tool.name} goes on for ever`);
 }

@@ -9,7 +9,7 @@ import type { Service } from '../../../src/query/service.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { openMirror } from '../../query/mirror.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { call, connect, post, SMALL, startBareMcp, startEndpoint } from './support.ts';
+import { type Body, call, connect, post, SMALL, startBareMcp, startEndpoint } from './support.ts';
 
 const STRANGER = '00000000-0000-4000-8000-000000000000';
 
@@ -55,7 +55,13 @@ describe('an invalid tool argument', () => {
       ['get_metrics', { brandId, skip: -1 }, 'skip must be a whole number from 0'],
       ['get_metrics', { brandId, skip: 'all' }, 'skip must be a whole number from 0'],
       ['get_metrics', { brandId, skip: 99_999_999 }, 'skip must be a whole number from 0'],
-      ['list_brands', { brandId }, 'this endpoint has no parameters', 'list_brands takes skip'],
+      ['list_brands', { brandId }, 'this endpoint has no parameters', 'list_brands takes skip, maxTokens, plain.'],
+      [
+        'get_metrics',
+        { brandId, maxTokens: 20_001 },
+        'maxTokens must be a whole number from 1000 to 20000; got "20001"',
+      ],
+      ['get_metrics', { brandId, plain: 'maybe' }, 'plain must be true or false; got "maybe"'],
       ['get_credit_balance', { x: '' }, 'get_credit_balance takes no arguments'],
     ];
     for (const [name, values, ...told] of cases) {
@@ -103,7 +109,52 @@ describe('an invalid tool argument', () => {
   });
 });
 
+describe('a filter with an id that its list does not have', () => {
+  it('is accepted like by REST, with a remark that names the list', async () => {
+    const { client, brandId } = await open();
+    for (const [name, list] of [
+      ['topicId', 'list_prompt_groups'],
+      ['tagId', 'list_prompt_groups'],
+      ['promptId', 'list_prompts'],
+    ]) {
+      const { isError, remarks } = await call(client, 'get_metrics', { brandId, [String(name)]: STRANGER });
+      expect(isError).toBe(false);
+      const noun = String(name).replace('Id', '');
+      expect(remarks).toBe(
+        `No ${noun} has the id ${STRANGER} now, so rows may be missing and numbers zero; \`${list}\` lists the known ones.`,
+      );
+    }
+    const { content } = await call(client, 'list_prompt_groups', { brandId });
+    const [topic, tag] = [content.topics[0], content.tags[0]];
+    const known = await call(client, 'get_metrics', { brandId, topicId: topic.id, tagId: tag.id });
+    expect(known.remarks).toBe('');
+    expect(await call(client, 'get_metrics', { brandId, topicId: topic.name, tagId: tag.name })).toEqual(known);
+    const unknown = await call(client, 'get_metrics', { brandId, topicId: 'no such topic' });
+    expect(unknown.text).toContain('Unknown topic "no such topic"; allowed: ');
+  });
+});
+
 describe('a tool call that fails', () => {
+  it('at the rate limit has the seconds to wait as its result, while other requests get status 429', async () => {
+    const endpoint = await startEndpoint(await openEmpty(), 2);
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    for (let times = 0; times < 2; times++) expect((await endpoint.post(list)).status).toBe(200);
+    for (const { headers, body } of [callMessage('2025-11-25'), callMessage('2026-07-28')]) {
+      const response = await endpoint.post(body, headers);
+      expect(response.status).toBe(200);
+      const wait = Number(response.headers.get('retry-after'));
+      expect(wait).toBeGreaterThan(0);
+      const { result } = messageIn(await response.text());
+      expect(result).toMatchObject({ isError: true, content: [{ type: 'text' }] });
+      expect(result.content[0].text).toMatch(/^rate_limited: Too many requests\. Try again in \d+ seconds?\./);
+      expect(result.content[0].text).toContain(`in ${wait} second`);
+    }
+    const refused = await endpoint.post(list);
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({ error: { code: 'rate_limited' } });
+    expect((await endpoint.post('{')).status).toBe(429);
+  });
+
   it('reports that there are no data yet, from the first call', async () => {
     const service = await openEmpty();
     const client = await connect(await startBareMcp(service, {}));
@@ -174,7 +225,6 @@ describe('an invalid MCP request', () => {
     const client = await connect(await startBareMcp(await openEmpty(), {}));
     await expect(call(client, 'no_such_tool')).rejects.toThrow(/Unknown tool: no_such_tool; known: list_engines/);
     await expect(client.readResource({ uri: 'sightline://nothing' })).rejects.toThrow(/sightline:\/\/nothing/);
-    expect((await client.listResourceTemplates()).resourceTemplates).toEqual([]);
   });
 
   it('is rejected if it is a batch, a stream or a session', async () => {
@@ -216,6 +266,11 @@ async function openEmpty(): Promise<Service> {
   });
   onTestFinished(() => service.close());
   return service;
+}
+
+// The message of a response, which may be an event stream.
+function messageIn(text: string): Body {
+  return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
 }
 
 function callMessage(revision: string): { headers: Record<string, string>; body: unknown } {

@@ -3,12 +3,16 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Resource } from '../../../src/contract/catalogue.ts';
 import { servedName } from '../../../src/contract/query-parameters.ts';
-import { RESULT_CHARACTERS_MAX } from '../../../src/serve/mcp/call-tool.ts';
+import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-input.ts';
 import { openMirror } from '../../query/mirror.ts';
 import { questions, readVocabulary } from '../../query/questions.ts';
 import { call, type Endpoint, startEndpoint, toContent } from './support.ts';
 
 const QUESTIONS = 200;
+
+/** A result with fewer tokens than this is never shortened; 500 of the limit are reserved for the note. */
+const NEVER_LONG = (RESULT_TOKENS.standard - 500) * 0.9;
 
 it('MCP tools return the same results and errors as REST for any request', async () => {
   const mirror = await openMirror({ seed: 5, choices: { rowModeParameter: 'rows', extraFields: true } });
@@ -42,18 +46,19 @@ async function compare(
   const { resource, values } = routeOf(service.catalogue.resources, pathname);
   for (const [name, text] of searchParams) values[name] = typed(resource, name, text, service.namesOf(resource));
   const rest = await endpoint.rest(path);
-  const { isError, text, remarks, content } = await call(client, resource.tool, values);
+  const { isError, text, remarks, content, note, shown } = await call(client, resource.tool, values);
+  if (!isError) expect(estimateTokens(JSON.stringify(shown))).toBeLessThanOrEqual(RESULT_TOKENS.standard);
   const endsEarly = /^The page ends after \d+ rows/m.test(remarks);
   expect({ path, isError }).toEqual({ path, isError: rest.status !== 200 });
   if (isError) {
     expect(text).toContain(`${rest.body.error.code}: ${rest.body.error.message}\n`);
     expect(content).toBeUndefined();
-  } else if (content._omitted !== undefined) {
-    expect(JSON.stringify(rest.body).length).toBeGreaterThan(RESULT_CHARACTERS_MAX * 0.95);
-    expect(Object.keys(content)).toEqual([...Object.keys(toContent(rest.body) as object), '_omitted']);
+  } else if (note.omitted !== undefined) {
+    expect(estimateTokens(JSON.stringify(rest.body))).toBeGreaterThan(NEVER_LONG);
+    expect(Object.keys(content)).toEqual(Object.keys(toContent(rest.body) as object));
   } else if (endsEarly) {
     // A page of REST that is too long for a result of MCP arrives as several pages.
-    expect(JSON.stringify(rest.body).length).toBeGreaterThan(RESULT_CHARACTERS_MAX * 0.95);
+    expect(estimateTokens(JSON.stringify(rest.body))).toBeGreaterThan(NEVER_LONG);
     const { data } = rest.body;
     expect(await readRows(client, resource, values, data.length)).toEqual(data);
   } else {

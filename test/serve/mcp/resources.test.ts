@@ -1,45 +1,50 @@
 import { describe, expect, it } from 'vitest';
 import { metaOf } from '../../../src/contract/fields.ts';
+import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { openMirror } from '../../query/mirror.ts';
 import { SMALL, startEndpoint } from './support.ts';
 
+/** Tokens of the longest page of the data dictionary. */
+const PIECE_TOKENS_MAX = 2_000;
+
 describe('MCP resources', () => {
-  it('document every tool, argument, field, table and column', async () => {
+  it('are listed, and document every tool, field, table and column in short pieces', async () => {
     const { mirror, client } = await open();
-    const { resources } = await client.listResources();
-    expect(resources.map(({ uri, mimeType }) => [uri, mimeType])).toEqual([
-      ['sightline://dictionary', 'text/markdown'],
-      ['sightline://freshness', 'application/json'],
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      'sightline://tool/{name}',
+      'sightline://table/{name}',
     ]);
-    const lines = (await read('sightline://dictionary', client)).split('\n');
-    const sectionOf = (title: string): string[] => {
-      const from = lines.indexOf(`### ${title}`);
-      expect(from, title).toBeGreaterThan(0);
-      const rest = lines.slice(from + 1);
-      const to = rest.findIndex((line) => line.startsWith('#'));
-      return to < 0 ? rest : rest.slice(0, to);
-    };
-    for (const { tool, query, tables } of mirror.catalogue.resources) {
-      const section = sectionOf(tool).join('\n');
-      for (const [name, parameter] of Object.entries(query)) {
-        expect(section).toContain(`| \`${parameter.nameUnknown === true ? 'rows' : name}\` |`);
-        expect(section).toContain(parameter.about);
-      }
-      for (const { fields } of tables) {
-        for (const name of Object.keys(fields)) expect(section).toMatch(new RegExp(`\\b${name}\\b`));
+    const { resources } = await client.listResources();
+    const { catalogue } = mirror.service;
+    const tables = [...catalogue.tables, ...catalogue.histories];
+    expect(resources.map(({ uri }) => uri)).toEqual([
+      'sightline://dictionary',
+      'sightline://freshness',
+      ...catalogue.resources.map(({ tool }) => `sightline://tool/${tool}`),
+      ...tables.map(({ name }) => `sightline://table/${name}`),
+    ]);
+    const index = await read('sightline://dictionary', client);
+    for (const { tool, tables: filled } of catalogue.resources) {
+      expect(index).toContain(`- \`${tool}\`: `);
+      const text = await read(`sightline://tool/${tool}`, client);
+      expect(estimateTokens(text)).toBeLessThan(PIECE_TOKENS_MAX);
+      for (const { fields } of filled) {
+        for (const name of Object.keys(fields)) expect(text).toMatch(new RegExp(`\\b${name}\\b`));
         for (const field of Object.values(fields)) {
           const meta = metaOf(field);
-          if (meta.as === 'column') expect(section).toContain(meta.about);
+          if (meta.as === 'column') expect(text).toContain(meta.about);
         }
       }
     }
-    for (const { name, about, columns } of mirror.catalogue.tables) {
-      const section = sectionOf(name);
-      expect(section.join('\n')).toContain(about);
-      for (const column of columns) {
-        expect(section.some((line) => line.startsWith(`| \`${column.name}\` | ${column.kind} | `))).toBe(true);
-      }
+    for (const { name, about, columns } of tables) {
+      expect(index).toContain(`- \`${name}\`: ${about}`);
+      const text = await read(`sightline://table/${name}`, client);
+      expect(estimateTokens(text)).toBeLessThan(PIECE_TOKENS_MAX);
+      expect(text).toContain(about);
+      for (const column of columns) expect(text).toContain(`| \`${column.name}\` | ${column.kind} | ${column.about} |`);
     }
+    expect(estimateTokens(index)).toBeLessThan(PIECE_TOKENS_MAX);
   });
 
   it('report the freshness of each resource with ISO 8601 times', async () => {

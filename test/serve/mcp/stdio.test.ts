@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import type { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { VERSION } from '../../../src/base/version.ts';
-import { MAIN } from '../../cli/helpers.ts';
+import type { Service } from '../../../src/query/service.ts';
+import { createPool } from '../../../src/serve/serve-mcp.ts';
+import { MAIN, runCli } from '../../cli/helpers.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import {
@@ -18,6 +20,7 @@ import {
   type Revision,
   SMALL,
   toContent,
+  withoutTables,
 } from './support.ts';
 
 describe('sightline mcp', () => {
@@ -37,13 +40,13 @@ describe('sightline mcp', () => {
         // The command uses the real clock, for which the sandbox's last days are in the past.
         const range = resource?.query['from'] === undefined ? {} : { from: '2026-03-01', to: '2026-03-15' };
         const path = `${(resource?.path ?? '').replace('{brandId}', brandId)}?${new URLSearchParams(range)}`;
-        const { isError, content } = await call(client, tool.name, {
+        const { isError, content, shown } = await call(client, tool.name, {
           ...range,
           ...(names.length === 0 ? {} : { brandId }),
         });
         expect({ path, isError }).toEqual({ path, isError: false });
         expect(withoutCursor(content)).toEqual(withoutCursor(toContent((await mirror.mirror(path)).body)));
-        expect(outputValidator(tool)(content)).toBe(true);
+        expect(outputValidator(tool)(shown)).toBe(true);
       }
       const { contents } = await client.readResource({ uri: 'sightline://dictionary' });
       expect((contents[0] as { text: string }).text).toContain('# Data dictionary');
@@ -61,7 +64,7 @@ describe('sightline mcp', () => {
     expect(answers.map(({ id }) => id).sort()).toEqual([0, 1, 2, 3, 4, 5]);
     for (const { jsonrpc, id, result } of answers) {
       expect(jsonrpc).toBe('2.0');
-      if (id > 0) expect(result.structuredContent.data).toHaveLength(2);
+      if (id > 0) expect(withoutTables(result.structuredContent).data).toHaveLength(2);
     }
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
@@ -112,6 +115,99 @@ describe('sightline mcp', () => {
     expect(stderr).toMatch(told);
   });
 });
+
+describe('sightline mcp --all', () => {
+  it('serves every workspace with data, each call naming one', async () => {
+    const { mirror, folder } = await openFolder();
+    await mkdir(join(folder, 'acme'));
+    await copyFile(mirror.copy, join(folder, 'acme/analytics.duckdb'));
+    await mkdir(join(folder, 'empty'));
+    const client = await connectTo(['--all', '--data-dir', folder], folder, '2026-07-28');
+    const { tools } = await client.listTools();
+    for (const { name, inputSchema } of tools.filter((tool) => tool.name !== 'list_workspaces')) {
+      expect(inputSchema.required, name).toContain('workspace');
+      expect(inputSchema.properties?.['workspace']).toMatchObject({ enum: ['acme', 'default'] });
+    }
+    const listed = await client.callTool({ name: 'list_workspaces', arguments: {} });
+    expect(listed.structuredContent).toEqual({ workspaces: ['acme', 'default'] });
+    const { body } = await mirror.mirror('/brands');
+    const [{ id: brandId }] = (body as Body).data;
+    for (const workspace of ['acme', 'default', 'acme']) {
+      const { content } = await call(client, 'list_brands', { workspace });
+      expect(content).toEqual(toContent(body));
+      const metrics = await call(client, 'get_metrics', { workspace, brandId, from: '2026-03-01', to: '2026-03-15' });
+      expect(metrics.remarks).toContain('visibility and shareOfVoice: percent, 0 to 100.');
+    }
+    expect((await call(client, 'list_brands')).text).toContain('workspace is missing; allowed: acme, default');
+    const mistyped = await call(client, 'list_brands', { workspace: 'amce' });
+    expect(mistyped.text).toContain('did you mean "acme"?');
+    const { contents } = await client.readResource({ uri: 'sightline://freshness/acme' });
+    expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ ready: true });
+    await expect(client.readResource({ uri: 'sightline://freshness/other' })).rejects.toThrow('Unknown resource');
+  });
+
+  it('closes the workspaces that were used least recently, but none in use', async () => {
+    const events: string[] = [];
+    const pool = createPool(2, async (name) => {
+      events.push(`open ${name}`);
+      return { close: async () => void events.push(`close ${name}`) } as Service;
+    });
+    let finish: () => void = () => undefined;
+    const busy = pool.use('a', () => new Promise<void>((resolve) => (finish = resolve)));
+    for (const name of ['b', 'c', 'b', 'd']) await pool.use(name, async () => undefined);
+    expect(events).toEqual(['open a', 'open b', 'open c', 'close b', 'open b', 'close c', 'open d', 'close b']);
+    finish();
+    await busy;
+    await pool.close();
+    expect(events.slice(-2).sort()).toEqual(['close a', 'close d']);
+  });
+});
+
+describe('sightline mcp --print-config', () => {
+  it.each(['claude-desktop', 'claude-code', 'cursor', 'vscode', 'codex'])(
+    'prints settings for %s that work in any folder, without a secret',
+    async (name) => {
+      const { folder } = await openFolder();
+      const environment = { SIGHTLINE_API_KEY: 'gsk_secret', SIGHTLINE_BASE_URL: 'https://api.example.com/v1' };
+      const printed = await runCli(['mcp', '--print-config', name, '--data-dir', '.'], {
+        cwd: folder,
+        env: environment,
+      });
+      expect(printed).toMatchObject({
+        code: 0,
+        stderr: expect.stringMatching(/^Add this to .*, and restart the client\.\n$/),
+      });
+      expect(printed.stdout).not.toMatch(/gsk_|npx|example\.com/);
+      const { command, args } = programIn(name, printed.stdout);
+      expect([command, args.slice(0, 2)]).toEqual([process.execPath, [MAIN, 'mcp']]);
+      const elsewhere = await temporaryFolder();
+      const transport = new StdioClientTransport({ command, args, env: {}, cwd: elsewhere, stderr: 'pipe' });
+      const client = createClient('2025-11-25');
+      onTestFinished(() => client.close());
+      await client.connect(transport);
+      expect((await call(client, 'list_brands')).content.data).toHaveLength(2);
+    },
+  );
+});
+
+it('the printed settings of a workspace name the folder of the configuration file', async () => {
+  const { folder } = await openFolder();
+  await writeFile(join(folder, 'sightline.config.json'), '{ "dataDir": "." }');
+  const printed = await runCli(['mcp', '--all', '--print-config', 'cursor'], { cwd: folder });
+  const { args } = programIn('cursor', printed.stdout);
+  expect(args.slice(1)).toEqual(['mcp', '--all', '--data-dir', folder, '--folder', folder]);
+});
+
+// The program in the settings of a client.
+function programIn(client: string, text: string): { command: string; args: string[] } {
+  if (client !== 'codex') {
+    const settings = JSON.parse(text) as Body;
+    return (client === 'vscode' ? settings.servers : settings.mcpServers).sightline;
+  }
+  const [, command = '', args = ''] =
+    /^\[mcp_servers\.sightline\]\ncommand = (".*")\nargs = (\[.*\])\n$/.exec(text) ?? [];
+  return { command: JSON.parse(command), args: JSON.parse(args) };
+}
 
 const hello = request(0, 'initialize', {
   protocolVersion: '2025-06-18',

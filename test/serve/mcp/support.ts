@@ -13,6 +13,7 @@ import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
 import { type RunningServer, startServer } from '../../../src/serve/http/http-server.ts';
 import { createMcpHandler } from '../../../src/serve/mcp/mcp-http.ts';
 import type { McpOptions } from '../../../src/serve/mcp/mcp-server.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-input.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 
 /** The newest revision and those that current clients use. */
@@ -30,9 +31,14 @@ export interface Called {
   readonly isError: boolean;
   /** The first text: JSON unless it is an error. */
   readonly text: string;
-  readonly remarks: string;
+  /** The structured content as sent. */
+  readonly shown: Body;
+  /** The structured content with tables as lists of objects, and without the note; undefined for an error. */
   readonly content: Body;
-  readonly meta: Readonly<Record<string, unknown>>;
+  /** The note about the result; undefined for an error. */
+  readonly note: Body;
+  /** The remarks of the note, one per line. */
+  readonly remarks: string;
 }
 
 /** A read server with REST and MCP, and clients for both. */
@@ -45,7 +51,7 @@ export interface Endpoint {
 }
 
 /** Serves REST and MCP of a service on a free port, with a key; closed after the test. */
-export async function startEndpoint(service: Service): Promise<Endpoint> {
+export async function startEndpoint(service: Service, rateLimit: number | 'off' = 'off'): Promise<Endpoint> {
   const folder = await temporaryFolder();
   const { text: key } = await createKey(folder, 'tests', null, Date.now());
   const server = await startServer(
@@ -54,7 +60,7 @@ export async function startEndpoint(service: Service): Promise<Endpoint> {
       host: '127.0.0.1',
       port: 0,
       metricsPort: null,
-      rateLimit: 'off',
+      rateLimit,
       corsOrigins: [],
       allowedHosts: [],
       logLevel: 'silent',
@@ -121,14 +127,63 @@ export function createClient(revision: Revision): Client {
 /** Calls a tool; rejects if the call fails with a protocol error. */
 export async function call(client: Client, name: string, values: Record<string, unknown> = {}): Promise<Called> {
   const result = await client.callTool({ name, arguments: values });
-  const texts = result.content.map((block) => (block.type === 'text' ? block.text : ''));
+  const shown = result.structuredContent as Body;
+  expect(result.content).toHaveLength(1);
+  const { _sightline: note, ...content } = shown ?? {};
   return {
     isError: result.isError === true,
-    text: texts[0] ?? '',
-    remarks: texts.slice(1).join('\n'),
-    content: result.structuredContent,
-    meta: result._meta ?? {},
+    text: result.content[0]?.type === 'text' ? result.content[0].text : '',
+    shown,
+    content: shown === undefined ? undefined : withoutTables(content),
+    note,
+    remarks: (note?.remarks ?? []).join('\n'),
   };
+}
+
+/** Calls a tool, and continues a list that is too long with `skip` as the note states; the result has the rows of all calls. */
+export async function callToEnd(client: Client, tool: Tool, values: Record<string, unknown> = {}): Promise<Called> {
+  const takes = tool.inputSchema.properties?.['maxTokens'] !== undefined;
+  const first = await call(client, tool.name, takes ? { ...values, maxTokens: RESULT_TOKENS.most } : values);
+  let last = first;
+  for (let calls = 0; last.note?.omitted !== undefined; calls += 1) {
+    expect(calls).toBeLessThan(100);
+    const skip = Number(/call again with skip=(\d+)/.exec(last.note.omitted)?.[1]);
+    last = await call(client, tool.name, { ...values, maxTokens: RESULT_TOKENS.most, skip });
+    for (const [name, value] of Object.entries(last.content))
+      if (Array.isArray(value)) first.content[name].push(...value);
+  }
+  return first;
+}
+
+/** Returns content with each table as a list of objects, as a client reads it. */
+export function withoutTables(content: Readonly<Record<string, unknown>>): Body {
+  return Object.fromEntries(
+    Object.entries(content).map(([name, value]) => [name, isTable(value) ? toRows(value) : value]),
+  );
+}
+
+interface Table {
+  readonly columns: readonly (string | Record<string, readonly string[]>)[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+function isTable(value: unknown): value is Table {
+  return isRecord(value) && Object.keys(value).join() === 'columns,rows';
+}
+
+function toRows({ columns, rows }: Table): unknown[] {
+  const inner = (names: readonly string[], items: unknown): unknown =>
+    (items as unknown[][] | null)?.map((item) => Object.fromEntries(names.map((name, at) => [name, item[at]]))) ?? null;
+  return rows.map((row) => {
+    expect(row).toHaveLength(columns.length);
+    return Object.fromEntries(
+      columns.map((column, index) => {
+        if (typeof column === 'string') return [column, row[index]];
+        const [[name, names] = ['', []]] = Object.entries(column);
+        return [name, inner(names, row[index])];
+      }),
+    );
+  });
 }
 
 /** Converts a REST body to MCP content: values that are not objects are wrapped in `data`. */

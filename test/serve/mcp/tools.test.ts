@@ -1,9 +1,21 @@
 import type { Client, Tool } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import type { Choices } from '../../../schemas/fixtures/choices.ts';
+import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import type { Catalogue } from '../../../src/contract/catalogue.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
-import { call, compile, type Endpoint, outputValidator, REVISIONS, startEndpoint, toContent } from './support.ts';
+import {
+  call,
+  callToEnd,
+  compile,
+  connect,
+  type Endpoint,
+  outputValidator,
+  REVISIONS,
+  startBareMcp,
+  startEndpoint,
+  toContent,
+} from './support.ts';
 
 /** Tools that the specification names. */
 const SPECIFIED = [
@@ -54,13 +66,7 @@ it('the server has exactly the specified tools, all marked as read-only', async 
   const { tools } = await (await endpoint.connect()).listTools();
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(SPECIFIED));
   for (const { annotations, title, description, inputSchema, outputSchema } of tools) {
-    expect(annotations).toEqual({
-      title,
-      readOnlyHint: true,
-      destructiveHint: false,
-      idempotentHint: true,
-      openWorldHint: false,
-    });
+    expect(annotations).toEqual({ readOnlyHint: true, destructiveHint: false, openWorldHint: false });
     expect(title).toMatch(/^[A-Z][\w ]+$/);
     expect(description?.length).toBeGreaterThan(40);
     expect(outputSchema).toMatchObject({ type: 'object' });
@@ -81,8 +87,7 @@ it('tools describe their arguments from the declarations: types, bounds, default
     expect(inputSchema.required ?? []).toEqual(inPath);
     for (const parameter of inPath) {
       // Articles have no name.
-      const expected =
-        parameter === 'brandId' ? { description: 'An id or a name listed by `list_brands`.' } : { format: 'uuid' };
+      const expected = parameter === 'brandId' ? { description: 'Name or id from `list_brands`.' } : { format: 'uuid' };
       expect(properties[String(parameter)]).toMatchObject(expected);
       expect('format' in (properties[String(parameter)] ?? {})).toBe(parameter !== 'brandId');
     }
@@ -100,6 +105,35 @@ it('tools describe their arguments from the declarations: types, bounds, default
   expect(JSON.stringify(responses.inputSchema.properties?.['tagId'])).toContain('list_prompt_groups');
 });
 
+it('descriptions say which metric tool to use, and how the served numbers are written', async () => {
+  const { mirror, endpoint } = await open();
+  const client = await endpoint.connect();
+  const described = async (): Promise<Record<string, string>> =>
+    Object.fromEntries((await client.listTools()).tools.map(({ name, description = '' }) => [name, description]));
+  const percent = await described();
+  for (const name of ['get_metrics', 'get_daily_metrics', 'get_prompt_metrics', 'get_group_metrics']) {
+    expect(percent[name]).toContain('Use it ');
+    expect(percent[name]).toContain('avgPosition: 1 is first, lower is better.');
+    expect(percent[name]).toContain('sentiment: mean of positive 100, neutral 50 and negative 0; higher is better.');
+  }
+  expect(percent['get_metrics']).toContain('visibility and shareOfVoice: percent, 0 to 100.');
+  expect(percent['get_group_metrics']).toContain('visibilityChange: in percentage points.');
+  expect(percent['list_cited_domains']).toContain('share: percent, 0 to 100. Its whole: all citations.');
+  expect(percent['list_responses']).toContain('brandPosition and position: 1 is first, lower is better.');
+  expect(percent['list_alerts']).not.toContain('percent');
+  const conventions: Conventions = {
+    ...defaultConventions,
+    visibility: { whole: 1, decimals: 3, mode: 'half-away' },
+    visibilityChange: { ...defaultConventions.visibilityChange, whole: 1 },
+    labels: { positive: 1, negative: -1 },
+  };
+  const other = await connect(await startBareMcp({ ...mirror.service, conventions: () => conventions }, {}));
+  const fraction = (await other.listTools()).tools.find(({ name }) => name === 'get_group_metrics')?.description;
+  expect(fraction).toContain('shareOfVoice: percent, 0 to 100. visibility: fraction, 0 to 1.');
+  expect(fraction).toContain('visibilityChange: difference of two fractions.');
+  expect(fraction).toContain('sentiment: mean of positive 1 and negative -1;');
+});
+
 it('each tool result reports its freshness like the REST headers', async () => {
   const { endpoint } = await open();
   const client = await endpoint.connect();
@@ -107,15 +141,10 @@ it('each tool result reports its freshness like the REST headers', async () => {
   const brandId = body.data[0].id;
   for (const range of [{}, { from: '2025-04-01', to: '2026-02-01' }]) {
     const { headers } = await endpoint.rest(`/brands/${brandId}/metrics?${new URLSearchParams(range)}`);
-    const { remarks, meta } = await call(client, 'get_metrics', { brandId, ...range });
-    const asOf = headers.get('x-data-as-of');
-    if (asOf !== null) {
-      expect(remarks).toContain(`X-Data-As-Of: ${asOf}`);
-      expect(meta['sightline/data-as-of']).toBe(asOf);
-    }
+    const { remarks, note } = await call(client, 'get_metrics', { brandId, ...range });
     const coverage = headers.get('x-data-coverage');
-    expect(meta['sightline/data-coverage'] ?? null).toBe(coverage === 'partial' ? 'partial' : null);
-    expect(remarks.includes('X-Data-Coverage: partial')).toBe(coverage === 'partial');
+    expect(note).toMatchObject({ asOf: headers.get('x-data-as-of'), coverage });
+    expect(remarks.includes('never read completely')).toBe(coverage === 'partial');
   }
 });
 
@@ -132,11 +161,11 @@ async function compareWithRest(client: Client, tool: Tool, catalogue: Catalogue,
     const path = (resource?.path ?? '').replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
     const { status, body } = await endpoint.rest(path);
     expect({ path, status }).toEqual({ path, status: 200 });
-    const { isError, text, content } = await call(client, tool.name, values);
+    const { isError, text, content, shown } = await callToEnd(client, tool, values);
     expect({ path, isError }).toEqual({ path, isError: false });
     expect(content).toEqual(toContent(body));
-    expect(JSON.parse(text)).toEqual(content);
-    expect({ path, valid: isValid(content), errors: isValid.errors ?? [] }).toEqual({ path, valid: true, errors: [] });
+    expect(JSON.parse(text)).toEqual(shown);
+    expect({ path, valid: isValid(shown), errors: isValid.errors ?? [] }).toEqual({ path, valid: true, errors: [] });
   }
 }
 

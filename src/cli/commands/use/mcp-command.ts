@@ -1,29 +1,59 @@
+import { resolve } from 'node:path';
+import { systemClock } from '../../../base/clock.ts';
+import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { EXIT, errorTable, hideKeys } from '../../../base/errors.ts';
 import { say } from '../../output/output.ts';
+import { withTerminal } from '../../output/terminal.ts';
 import { queryTimeout, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
+import { flag, oneOf, text } from '../../program/option-kinds.ts';
+import { type McpClient, mcpClients } from './mcp-config.ts';
 
 /** `mcp` needs no API key, because the user who starts it can read the files anyway. */
 export const mcp = defineCommand({
-  options: { ...workspaceOptions, queryTimeout },
+  options: {
+    ...workspaceOptions,
+    all: flag('serve all workspaces; each call names one'),
+    printConfig: oneOf(
+      '<client>',
+      'print the settings with which this client starts the server',
+      Object.keys(mcpClients) as McpClient[],
+    ),
+    folder: text('<folder>', 'folder with sightline.config.json and .env (default: the current one)'),
+    queryTimeout,
+  },
   examples: [
-    ['sightline mcp', 'serve an assistant that starts the command'],
-    ['sightline mcp --workspace acme --query-timeout 60', 'serve another workspace, with more time for queries'],
+    ['sightline mcp --print-config claude-desktop', 'print the settings for a client, with absolute paths'],
+    ['sightline mcp --all --query-timeout 60', 'serve all workspaces, with more time for queries'],
   ],
-  run: async ({ queryTimeout: timeoutMs, ...unread }, begin) => {
+  run: async ({ all, printConfig, folder, queryTimeout: queryTimeoutMs, ...unread }, begin) => {
     const call = begin(unread);
-    const { mcpWorkspace } = await import('../../../serve/serve-workspace.ts');
-    const context = await call.context();
-    await mcpWorkspace(context, {
-      streams: { input: process.stdin, output: process.stdout },
-      queryTimeoutMs: timeoutMs,
-      onStart: ({ ready }) => {
-        if (ready) return;
-        say(`sightline: workspace ${context.config.name} has no data in ${context.config.folder} yet`);
-        say(`${errorTable.no_data.hint} Until then every request fails with this error.`);
-      },
-      onError: (error) => say(`sightline: ${hideKeys(error.message)}`),
+    const at = resolve(folder ?? '.');
+    const onError = (error: Error): void => say(`sightline: ${hideKeys(error.message)}`);
+    const options = { streams: { input: process.stdin, output: process.stdout }, queryTimeoutMs, onError };
+    return withTerminal({ folder: at }, async () => {
+      const { printSettings, servedConfigs } = await import('./mcp-workspaces.ts');
+      const configs = servedConfigs(call.flags, all);
+      if (printConfig !== null) {
+        printSettings(printConfig, all, configs);
+        return EXIT.done;
+      }
+      const { mcpWorkspace, mcpWorkspaces } = await import('../../../serve/serve-mcp.ts');
+      const [only, ...others] = configs;
+      if (only !== undefined && others.length === 0) {
+        const onStart = ({ ready }: { ready: boolean }): void => (ready ? undefined : sayEmpty(only));
+        const context = { config: only, clock: systemClock, signal: call.signal, command: 'mcp' };
+        await mcpWorkspace(context, { ...options, onStart });
+      } else {
+        const named = new Map(configs.map((config) => [config.name, config]));
+        await mcpWorkspaces(named, { clock: systemClock, signal: call.signal }, options);
+      }
+      return EXIT.done;
     });
-    return EXIT.done;
   },
 });
+
+function sayEmpty({ name, folder }: WorkspaceConfig): void {
+  say(`sightline: workspace ${name} has no data in ${folder} yet`);
+  say(`${errorTable.no_data.hint} Until then every request fails with this error.`);
+}

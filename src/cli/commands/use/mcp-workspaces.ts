@@ -1,0 +1,53 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { declaredWorkspaces, type WorkspaceConfig } from '../../../base/config/config.ts';
+import { CONFIG_FILE } from '../../../base/config/config-file.ts';
+import { SightlineError, toSightlineError } from '../../../base/errors.ts';
+import { layoutOf } from '../../../snapshot/layout.ts';
+import { readConfig, readSurroundings, type WorkspaceFlags } from '../../context.ts';
+import { printData, say } from '../../output/output.ts';
+import { type McpClient, mcpClients } from './mcp-config.ts';
+
+/** The program of this process, which a client starts. */
+const MAIN = fileURLToPath(new URL('../../main.js', import.meta.url));
+
+/** Returns the settings of the workspaces that `mcp` serves: one, or with `all` every one that is configured or has a replica. */
+export function servedConfigs(flags: WorkspaceFlags, all: boolean): readonly WorkspaceConfig[] {
+  const configs = all ? allConfigs(flags) : [readConfig(flags)];
+  for (const notice of new Set(configs.flatMap(({ notices }) => notices))) say(notice);
+  return configs;
+}
+
+/** Prints the settings with which a client starts the server. */
+export function printSettings(client: McpClient, all: boolean, configs: readonly WorkspaceConfig[]): void {
+  const [first] = configs as readonly [WorkspaceConfig, ...WorkspaceConfig[]];
+  const { folder } = readSurroundings();
+  const chosen = all ? ['--all'] : ['--workspace', first.name];
+  const settings = existsSync(resolve(folder, CONFIG_FILE)) ? ['--folder', folder] : [];
+  const args = [MAIN, 'mcp', ...chosen, '--data-dir', dirname(first.folder), ...settings];
+  const name = all || first.name === 'default' ? 'sightline' : `sightline-${first.name}`;
+  printData(mcpClients[client].text({ name, command: process.execPath, args }));
+  say(`Add this to ${mcpClients[client].file}, and restart the client.`);
+}
+
+// The workspaces of the configuration file, and all others with a replica in the data folder.
+function allConfigs(flags: WorkspaceFlags): WorkspaceConfig[] {
+  if (flags.workspace !== undefined) throw new SightlineError('usage', '--all cannot be combined with --workspace');
+  const standard = readConfig(flags);
+  const data = dirname(standard.folder);
+  const stored = existsSync(data) ? readdirSync(data) : [];
+  const names = new Set([
+    ...Object.keys(declaredWorkspaces(readSurroundings().folder)),
+    ...stored.filter((name) => existsSync(layoutOf(resolve(data, name)).analytics)),
+  ]);
+  const configs = [...names].sort().flatMap((workspace) => {
+    try {
+      return [readConfig({ ...flags, workspace })];
+    } catch (thrown) {
+      say(`sightline: workspace ${workspace} is not served: ${toSightlineError(thrown).message}`);
+      return [];
+    }
+  });
+  return configs.length === 0 ? [standard] : configs;
+}

@@ -1,0 +1,96 @@
+import {
+  type ReadResourceResult,
+  type Resource as ResourceEntry,
+  ResourceNotFoundError,
+  type ResourceTemplateType,
+} from '@modelcontextprotocol/server';
+import type { Freshness, Service } from '../../query/service.ts';
+import { describeIndex, type Entry, TABLE_URI, TOOL_URI } from './data-dictionary.ts';
+import type { Served } from './served.ts';
+
+/** Resources that clients can read, besides the parts of the data dictionary. */
+export const DICTIONARY_URI = 'sightline://dictionary';
+export const FRESHNESS_URI = 'sightline://freshness';
+
+/** The templates of resources. */
+export function resourceTemplates({ workspaces }: Served): ResourceTemplateType[] {
+  const markdown = { mimeType: 'text/markdown' };
+  const templates = [
+    {
+      uriTemplate: `${TOOL_URI}{name}`,
+      name: 'tool',
+      description: "Fields of a tool's result, with their meaning.",
+      ...markdown,
+    },
+    {
+      uriTemplate: `${TABLE_URI}{name}`,
+      name: 'table',
+      description: 'Columns of a table, with their meaning.',
+      ...markdown,
+    },
+  ];
+  if (workspaces === null) return templates;
+  const description = 'Time of the last sync of a workspace, and freshness and completeness of each resource.';
+  const freshness = { uriTemplate: `${FRESHNESS_URI}/{workspace}`, name: 'freshness', description };
+  return [...templates, { ...freshness, mimeType: 'application/json' }];
+}
+
+/** The list of resources. */
+export function resourceEntries({ workspaces }: Served, dictionary: ReadonlyMap<string, Entry>): ResourceEntry[] {
+  const parts = [...dictionary].map(([uri, { name, about }]) => {
+    return { uri, name, description: about, mimeType: 'text/markdown' };
+  });
+  const index = {
+    uri: DICTIONARY_URI,
+    name: 'dictionary',
+    title: 'Data dictionary',
+    description: 'Lists the tools and the tables.',
+    mimeType: 'text/markdown',
+  };
+  const freshness = (workspaces ?? [null]).map((name) => ({
+    uri: name === null ? FRESHNESS_URI : `${FRESHNESS_URI}/${name}`,
+    name: name === null ? 'freshness' : `freshness of ${name}`,
+    description: 'Time of the last sync, and freshness and completeness of each resource.',
+    mimeType: 'application/json',
+  }));
+  return [index, ...freshness, ...parts];
+}
+
+/**
+ * Reads a resource.
+ *
+ * @throws ResourceNotFoundError for an unknown URI
+ */
+export async function readResource(
+  served: Served,
+  dictionary: ReadonlyMap<string, Entry>,
+  uri: string,
+): Promise<ReadResourceResult> {
+  const text = (of: string, mimeType = 'text/markdown'): ReadResourceResult => ({
+    contents: [{ uri, mimeType, text: of }],
+  });
+  if (uri === DICTIONARY_URI) return text(describeIndex(dictionary));
+  const entry = dictionary.get(uri);
+  if (entry !== undefined) return text(entry.text());
+  const workspace = uri.startsWith(`${FRESHNESS_URI}/`) ? uri.slice(FRESHNESS_URI.length + 1) : null;
+  const isFreshness =
+    served.workspaces === null ? uri === FRESHNESS_URI : workspace !== null && served.workspaces.includes(workspace);
+  if (!isFreshness) {
+    const known = `${DICTIONARY_URI}, ${FRESHNESS_URI}${served.workspaces === null ? '' : '/{workspace}'}`;
+    throw new ResourceNotFoundError(
+      uri,
+      `Unknown resource: ${uri}; known: ${known}, ${TOOL_URI}{name}, ${TABLE_URI}{name}`,
+    );
+  }
+  const shown = await served.use(workspace, async (service) => toReadable(service, await service.freshness()));
+  return text(JSON.stringify(shown, null, 2), 'application/json');
+}
+
+// Uses ISO dates and tool names, which models understand better than milliseconds and resource names.
+function toReadable({ catalogue }: Service, freshness: Freshness): object {
+  const toTime = (epochMs: number | null): string | null => (epochMs === null ? null : new Date(epochMs).toISOString());
+  const resources = freshness.resources.map(({ name, asOf, partial }) => {
+    return { name, tool: catalogue.get(name).tool, asOf: toTime(asOf), partial };
+  });
+  return { ...freshness, syncedAt: toTime(freshness.syncedAt), resources };
+}
