@@ -9,6 +9,8 @@ import { createProgram } from '../../src/cli/program/program.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { describeTables, toMarkdown } from '../../src/operations/dictionary.ts';
 import { STEP_KINDS, type Step } from '../../src/scheduler/job.ts';
+import { clients } from '../interop/clients.ts';
+import { type Entry, entryCells } from '../interop/results.ts';
 import { toManual } from './manual.ts';
 import { toReference } from './reference.ts';
 
@@ -21,6 +23,7 @@ export async function docsPages(): Promise<ReadonlyMap<string, string>> {
     ['docs/cli.md', toReference(await createProgram())],
     ['docs/man/sightline.1', toManual(await createProgram())],
     ['docs/analyst.md', replaceLists('docs/analyst.md', { tables: tableNames() })],
+    ['docs/bi.md', replaceLists('docs/bi.md', { clients: clientsTable() })],
     ['docs/operator/jobs.md', replaceLists('docs/operator/jobs.md', { jobs: jobsTable(), steps: stepsTable() })],
     ['docs/json/README.md', replaceLists('docs/json/README.md', { outputs: outputsTable() })],
     ...jsonSchemas(),
@@ -49,6 +52,17 @@ function tableNames(): string {
     else lines.push(`\`${name}\``);
   }
   return lines.join('\n');
+}
+
+function clientsTable(): string {
+  const entries = JSON.parse(readFileSync(join(root, 'test/interop/results.json'), 'utf8')) as Entry[];
+  const rows = clients.map(({ name, tool, tried }) => {
+    const entry = entries.find(({ client }) => client === name);
+    if (entry === undefined) throw new Error(`test/interop/results.json has no client ${name}`);
+    const [version, date, result] = entryCells(entry);
+    return [tool, version, date, tried, result];
+  });
+  return markdownTable(['tool', 'version', 'date', 'what was tried', 'result'], rows);
 }
 
 function jobsTable(): string {

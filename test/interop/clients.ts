@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+import { type MavenFile, mavenPaths, type Source } from './prepare.ts';
+
+/** A program that uses sightline's output with one client, and what it tries. */
+export interface Client {
+  /** Name in commands and results. */
+  readonly name: string;
+  /** Name in the documentation. */
+  readonly tool: string;
+  /** What the program does with the client, for the documentation. */
+  readonly tried: string;
+  readonly source: Source;
+  /** Programs that must be installed beside the source. */
+  readonly programs: readonly string[];
+  /** Files of Maven Central beside the source; the program is given their paths as INTEROP_JARS. */
+  readonly jars: readonly MavenFile[];
+  /** Whether the world needs Iceberg tables. */
+  readonly needsLake: boolean;
+  /** Time zones of the process; the program runs once in each. */
+  readonly zones: readonly string[];
+  /** Returns the command, given the folder of the installed source. */
+  readonly command: (place: string) => readonly string[];
+}
+
+const HERE = import.meta.dirname;
+const ANY_ZONE = ['UTC'];
+const ZONES = ['UTC', 'America/New_York'];
+const IN_ZONES = 'rows, sums, first and last instant, and a filter by an instant, in two time zones';
+const TOOLS = 'lists and calls every tool, over HTTP and stdio';
+const ENDPOINTS = 'calls every endpoint of an upstream that sends unknown fields';
+
+const JDBC: MavenFile = {
+  path: 'org/duckdb/duckdb_jdbc/2.0.0.1/duckdb_jdbc-2.0.0.1.jar',
+  sha256: '6cb8b0e0fc51b2e45aead2d2c1e1fd09dd10267db2966e69aaab0de67319f826',
+};
+const ICEBERG_SPARK: MavenFile = {
+  path: 'org/apache/iceberg/iceberg-spark-runtime-3.5_2.12/1.12.0/iceberg-spark-runtime-3.5_2.12-1.12.0.jar',
+  sha256: '8dd8c90e54ed1a20f2461309d047a255ee56382eb7c0a46162b27a4936fd86dc',
+};
+const GENERATOR: MavenFile = {
+  path: 'org/openapitools/openapi-generator-cli/7.25.0/openapi-generator-cli-7.25.0.jar',
+  sha256: '41ce4f6b07f196676439d710759fa1ced7a08066d06ff1bf314681470289efae',
+};
+/** What the generated Java client needs. */
+const JAVA_LIBRARIES: readonly MavenFile[] = [
+  {
+    path: 'com/fasterxml/jackson/core/jackson-core/2.21.5/jackson-core-2.21.5.jar',
+    sha256: 'b64b5874162b503a0e58a8f7758266e8dd9f91bf49e3a59ae0b5f47589a231b7',
+  },
+  {
+    path: 'com/fasterxml/jackson/core/jackson-databind/2.21.5/jackson-databind-2.21.5.jar',
+    sha256: '507418c0fafd38b2b2cfb704521630da613a8e4cc8381195a6f418017883e2c0',
+  },
+  {
+    path: 'com/fasterxml/jackson/core/jackson-annotations/2.21/jackson-annotations-2.21.jar',
+    sha256: '53ca085f4a150f703f49e1aabd935bd03b43e1ea3d55d135438292af22cef56b',
+  },
+  {
+    path: 'com/fasterxml/jackson/datatype/jackson-datatype-jsr310/2.21.5/jackson-datatype-jsr310-2.21.5.jar',
+    sha256: 'e941f9718d16a649614cb06711de06da34722afff9cee0b7725fc5318638304c',
+  },
+  {
+    path: 'org/openapitools/jackson-databind-nullable/0.2.11/jackson-databind-nullable-0.2.11.jar',
+    sha256: '07417c949d66a67eb8bc1e919f3f1f13a741badf8b4fcbd39ac16a509d38d34c',
+  },
+  {
+    path: 'jakarta/annotation/jakarta.annotation-api/1.3.5/jakarta.annotation-api-1.3.5.jar',
+    sha256: '85fb03fc054cdf4efca8efd9b6712bbb418e1ab98241c4539c8585bbc23e1b8a',
+  },
+  {
+    path: 'com/google/code/findbugs/jsr305/3.0.2/jsr305-3.0.2.jar',
+    sha256: '766ad2a0783f2687962c8ad74ceecc38a28b9f72a2d085ee438b7813e928d0c7',
+  },
+];
+
+/** The clients, in the order of the documentation. */
+export const clients: readonly Client[] = [
+  reader('pyarrow', 'pyarrow', 'files', 'Parquet, all columns of all tables'),
+  reader('pandas', 'pandas', 'files', 'Parquet'),
+  reader('polars', 'polars', 'files', 'Parquet'),
+  reader('duckdb', 'DuckDB in Python', 'files', 'Parquet, and the attached replica with all marts'),
+  reader(
+    'duckdb-1.4',
+    'DuckDB in Python, oldest for `ATTACH`',
+    'duckdb-1.4',
+    'Parquet, and the attached replica with all marts',
+    {
+      args: ['duckdb'],
+    },
+  ),
+  reader('duckdb-1.0', 'DuckDB in Python, oldest with `USE`', 'duckdb-1.0', 'Parquet, and the replica with all marts', {
+    args: ['duckdb', '--use'],
+  }),
+  reader('chdb', 'chdb (ClickHouse)', 'chdb', 'Parquet and Iceberg', { needsLake: true }),
+  reader('datafusion', 'DataFusion', 'files', 'Parquet'),
+  reader('ibis', 'ibis', 'files', 'Parquet'),
+  reader('pyiceberg', 'PyIceberg', 'files', 'Iceberg, all columns of all tables', { needsLake: true }),
+  spark('spark', 'Spark 4', 'spark-4', 'Parquet, with the filter pushed down', null),
+  spark('spark-3', 'Spark 3.5', 'spark-3', 'Parquet, with the filter pushed down, and Iceberg', ICEBERG_SPARK),
+  python(
+    'superset',
+    'Superset',
+    'superset',
+    'superset_api.py',
+    'the replica over the REST API: datasets, charts, a filter by an instant, SQL Lab',
+  ),
+  python(
+    'dbt',
+    'dbt',
+    'dbt',
+    'dbt_build.py',
+    '`dbt build` of [examples/dbt](../examples/dbt/README.md): sources, models, tests, exposures',
+  ),
+  {
+    ...base('jdbc', 'DuckDB over JDBC', `the replica: ${IN_ZONES}`, { kind: 'maven', files: [JDBC] }),
+    programs: ['java'],
+    zones: ZONES,
+    command: (place) => node('jdbc.mjs', ...mavenPaths(place, [JDBC]), '2.0.0.1'),
+  },
+  {
+    ...base('openapi-fetch', 'openapi-fetch', `${ENDPOINTS}, compiled strictly`, {
+      kind: 'npm',
+      folder: 'openapi-fetch',
+    }),
+    command: (place) => [process.execPath, join(place, 'run.mjs')],
+  },
+  python('openapi-python-client', 'openapi-python-client', 'openapi-python-client', 'generated_client.py', ENDPOINTS),
+  generated('go', 'Go', ['go'], []),
+  generated('java', 'Java', ['javac'], JAVA_LIBRARIES),
+  python('schemathesis', 'Schemathesis', 'schemathesis', 'schemathesis_run.py', 'all checks, at least 5,000 cases'),
+  tools('mcp-1', 'MCP Python SDK 1'),
+  tools('mcp-2', 'MCP Python SDK 2'),
+  toolsInNode('mcp-sdk-1', 'MCP TypeScript SDK 1'),
+  toolsInNode('mcp-sdk-2', 'MCP TypeScript SDK 2'),
+  tools('fastmcp', 'FastMCP'),
+  tools('langchain', 'langchain-mcp-adapters'),
+  tools('openai-agents', 'OpenAI Agents SDK'),
+  tools('pydantic-ai', 'Pydantic AI'),
+];
+
+function base(name: string, tool: string, tried: string, source: Source): Omit<Client, 'command'> {
+  return { name, tool, tried, source, programs: [], jars: [], needsLake: false, zones: ANY_ZONE };
+}
+
+function python(
+  name: string,
+  tool: string,
+  requirements: string,
+  program: string,
+  tried: string,
+  args: readonly string[] = [],
+): Client {
+  return {
+    ...base(name, tool, tried, { kind: 'python', requirements }),
+    command: (place) => [join(place, 'bin/python'), join(HERE, 'python', program), ...args],
+  };
+}
+
+function reader(
+  name: string,
+  tool: string,
+  requirements: string,
+  tried: string,
+  { args = [name], needsLake = false }: { readonly args?: readonly string[]; readonly needsLake?: boolean } = {},
+): Client {
+  return { ...python(name, tool, requirements, 'files.py', `${tried}: ${IN_ZONES}`, args), needsLake, zones: ZONES };
+}
+
+function spark(name: string, tool: string, requirements: string, tried: string, library: MavenFile | null): Client {
+  const files = library === null ? [] : [library];
+  const client = python(name, tool, requirements, 'spark.py', `${tried}: ${IN_ZONES}`);
+  return { ...client, programs: ['java'], needsLake: library !== null, zones: ZONES, jars: files };
+}
+
+function generated(
+  language: string,
+  title: string,
+  programs: readonly string[],
+  libraries: readonly MavenFile[],
+): Client {
+  const source = { kind: 'maven', files: [GENERATOR, ...libraries] } as const;
+  return {
+    ...base(`openapi-${language}`, `openapi-generator, ${title}`, ENDPOINTS, source),
+    programs: ['java', ...programs],
+    command: (place) => node('openapi-generator.mjs', language, '7.25.0', ...mavenPaths(place, source.files)),
+  };
+}
+
+function tools(name: string, tool: string): Client {
+  return python(name, tool, name, 'mcp_tools.py', TOOLS, [name]);
+}
+
+function toolsInNode(name: string, tool: string): Client {
+  return {
+    ...base(name, tool, TOOLS, { kind: 'npm', folder: name }),
+    command: (place) => [process.execPath, join(place, 'run.mjs')],
+  };
+}
+
+function node(program: string, ...args: readonly string[]): string[] {
+  return [process.execPath, join(HERE, 'node', program), ...args];
+}
