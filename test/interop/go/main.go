@@ -23,7 +23,9 @@ func main() {
 	configuration.AddDefaultHeader("X-Api-Key", key)
 	api := reflect.ValueOf(client.NewAPIClient(configuration)).Elem()
 	for field := 0; field < api.NumField(); field++ {
-		if !strings.HasSuffix(api.Type().Field(field).Name, "API") {
+		name := api.Type().Field(field).Name
+		// The endpoints of the server are not below the address of the API.
+		if !strings.HasSuffix(name, "API") || name == "ServerAPI" {
 			continue
 		}
 		service := api.Field(field)

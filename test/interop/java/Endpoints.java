@@ -31,6 +31,8 @@ public final class Endpoints {
     String[] files = new File(arguments[4], "interop/client/api").list((folder, name) -> name.matches("\\w+Api\\.class"));
     Arrays.sort(files);
     for (String file : files) {
+      // The endpoints of the server are not below the address of the API.
+      if (file.equals("ServerApi.class")) continue;
       Class<?> type = Class.forName("interop.client.api." + file.replace(".class", ""));
       Object api = type.getConstructor(ApiClient.class).newInstance(client);
       for (Method method : type.getDeclaredMethods()) {

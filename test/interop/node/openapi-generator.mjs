@@ -62,8 +62,8 @@ const isGenerated = await succeeds('generates', () => execute('java', ['-jar', g
 const isBuilt = isGenerated && (await succeeds('compiles', build));
 if (isBuilt) {
   const lines = call()
-    .trim()
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => line.split('\t'));
   await report.check('generates every endpoint', () => lines.length >= ENDPOINTS || `${lines.length} endpoints`);
   for (const [name, difference] of lines) await report.check(`calls ${name}`, () => difference === '' || difference);

@@ -25,8 +25,8 @@ generator = Path(sys.executable).with_name('openapi-python-client')
 command = [generator, 'generate', '--path', 'openapi.json', '--output-path', 'generated', '--meta', 'none']
 path = os.pathsep.join([str(generator.parent), os.environ['PATH']])
 generated = subprocess.run(command, env={**os.environ, 'PATH': path}, capture_output=True, text=True, check=False)
-# Warnings name what the generator left out.
-said = [line for line in (generated.stdout + generated.stderr).splitlines() if 'warning' in line.lower() or 'error' in line.lower()]
+# Warnings name what the generator left out: it cannot parse Parquet, which the endpoints of the server return for files.
+said = [line for line in (generated.stdout + generated.stderr).splitlines() if line.startswith(('WARNING', 'ERROR')) and 'within server' not in line]
 report.equal('generates without warnings', lambda: (generated.returncode, said), (0, []))
 sys.path.insert(0, str(Path.cwd()))
 
@@ -34,11 +34,13 @@ sys.path.insert(0, str(Path.cwd()))
 def endpoints():
     api = importlib.import_module('generated.api')
     for _, tag, _ in pkgutil.iter_modules(api.__path__):
+        # The endpoints of the server are not below the address of the API.
+        if tag == 'server':
+            continue
         package = importlib.import_module(f'generated.api.{tag}')
         for _, name, _ in pkgutil.iter_modules(package.__path__):
             module = importlib.import_module(f'generated.api.{tag}.{name}')
-            if 'brand_id' in inspect.signature(module.sync_detailed).parameters or '/{' not in inspect.getsource(module):
-                yield name, module
+            yield name, module
 
 
 def call(module):
@@ -51,9 +53,9 @@ def call(module):
             given[name] = UUID(ARGUMENTS[name]) if 'UUID' in str(parameter.annotation) else ARGUMENTS[name]
     result = module.sync_detailed(client=client, **given)
     assert int(result.status_code) == 200, result.status_code
-    assert hasattr(result.parsed, 'to_dict'), f'parsed as {type(result.parsed).__name__}'
-    # A model that keeps everything, unknown fields included, writes what it read.
-    return differences(result.parsed.to_dict(), json.loads(result.content), '')
+    # A model that keeps everything, unknown fields included, writes what it read. The balance has no documented fields.
+    found = result.parsed if isinstance(result.parsed, dict) else result.parsed.to_dict()
+    return differences(found, json.loads(result.content), '')
 
 
 def differences(found, expected, path):
@@ -76,8 +78,7 @@ try:
 except Exception as error:
     modules = {}
     report.equal('imports', lambda: f'{type(error).__name__}: {error}', None)
-called = [name for name in modules if not name.startswith('get_snapshot')]
-report.equal('generates every endpoint', lambda: len(called) >= ENDPOINTS, True)
-for name in called:
-    report.equal(f'calls {name}', lambda: call(modules[name]), [])
+report.equal('generates every endpoint', lambda: len(modules), ENDPOINTS)
+for name, module in modules.items():
+    report.equal(f'calls {name}', lambda: call(module), [])
 report.write()

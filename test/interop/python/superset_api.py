@@ -90,7 +90,7 @@ report.equal('dataset of responses: filter by an instant', since_cut, figures['s
 weeks = dataset('mart', 'visibility_weekly')
 report.equal('dataset of mart.visibility_weekly: rows', lambda: query(weeks)[0]['found'] > 0, True)
 sql = f"SELECT count(*) AS found FROM responses WHERE created_at >= TIMESTAMPTZ '{truth['cut']}'"
-lab = {'database_id': database_id, 'sql': sql, 'client_id': secrets.token_hex(5), 'runAsync': False, 'json': True}
+lab = {'database_id': database_id, 'sql': sql, 'client_id': secrets.token_hex(5), 'runAsync': False}
 report.equal('SQL Lab', lambda: call('sqllab/execute/', lab)['data'][0]['found'], figures['sinceCut'])
 report.write()
 os._exit(0)
