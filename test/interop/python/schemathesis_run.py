@@ -38,7 +38,8 @@ environment = {
 def run(name, seed, *options):
     """Runs Schemathesis and returns the number of cases."""
     command = [Path(sys.executable).with_name('st'), 'run', 'openapi.json', '--url', world['baseUrl'], '--no-color']
-    fixed = ['--header', f"X-Api-Key: {world['key']}", '--seed', str(seed), '--continue-on-failure', '--report', 'json']
+    # Schemathesis would request the endpoints of the server below the address of the API, where they are not.
+    fixed = ['--exclude-tag', 'server', '--header', f"X-Api-Key: {world['key']}", '--seed', str(seed), '--continue-on-failure', '--report', 'json']
     path = f'{name}.json'
     ended = subprocess.run([*command, *fixed, '--report-json-path', path, *options], env=environment, capture_output=True, text=True, check=False)
     if not Path(path).exists():
