@@ -150,10 +150,10 @@ export function greetingOf(workspace: string, isLoud: boolean): string {
     edits: {
       'src/scheduler/job.ts': [
         [
-          "    | { readonly do: 'export' }\n",
-          "    | { readonly do: 'export' }\n    | { readonly do: 'greet'; readonly loud?: boolean }\n",
+          "    | { readonly do: 'retention' }\n",
+          "    | { readonly do: 'retention' }\n    | { readonly do: 'greet'; readonly loud?: boolean }\n",
         ],
-        ['  export: [],\n', "  export: [],\n  greet: ['loud'],\n"],
+        ['  retention: [],\n', "  greet: ['loud'],\n  retention: [],\n"],
       ],
       'src/operations/jobs/run-step.ts': [
         [
