@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { declarations } from '../schemas/catalogue.ts';
+import { oauthAllowed } from '../src/base/config/oauth-settings.ts';
 import { publishAllowed } from '../src/base/config/publish-settings.ts';
 import { errorTable } from '../src/base/errors.ts';
 import { commands } from '../src/cli/program/command-list.ts';
@@ -96,6 +97,12 @@ describe('the documentation pages', () => {
       member?.replaceAll('`', ''),
     );
     expect(sorted(listed)).toEqual(sorted(Object.keys(publishAllowed)));
+  });
+
+  it('list exactly the members of `oauth`', () => {
+    const listed = rowsOf(read('docs/operator/oauth.md'), 'Settings').map(([member]) => member?.replaceAll('`', ''));
+    // Claims are a member of grants.
+    expect(sorted([...listed, 'claims'])).toEqual(sorted(Object.keys(oauthAllowed)));
   });
 
   it('list exactly the tables', () => {

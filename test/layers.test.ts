@@ -100,7 +100,11 @@ describe('the layers of src', () => {
 
   it('import DuckDB, undici and the web server in one folder each', () => {
     expect(foldersImporting('@duckdb/node-api')).toEqual(['src/warehouse']);
-    expect(foldersImporting('undici')).toEqual(['src/upstream']);
+    // The read server fetches only the keys of an OAuth issuer.
+    expect(foldersImporting('undici')).toEqual(['src/serve', 'src/upstream']);
+    const inServe = inSrc.filter(({ path, imports }) => path.startsWith('src/serve/') && imports.includes('undici'));
+    expect(inServe.map(({ path }) => path)).toEqual(['src/serve/auth/oauth/issuer-documents.ts']);
+    expect(foldersImporting('jose')).toEqual(['src/serve']);
     // Loaded only if a budget or the task queue is shared between machines.
     expect(foldersImporting('rate-limiter-flexible')).toEqual(['src/budget']);
     expect(foldersImporting('pg')).toEqual(['src/budget', 'src/scheduler']);

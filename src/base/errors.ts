@@ -80,6 +80,12 @@ export const errorTable = {
     about: 'Upstream failed (429 or 5xx) on every attempt.',
     hint: 'Run the command again later to resume.',
   },
+  issuer_unreachable: {
+    exit: EXIT.failed,
+    status: 503,
+    about: 'The keys of the OAuth issuer cannot be fetched, so the read server cannot check access tokens.',
+    hint: 'Check the `oauth` setting and the network. The log has the reason; API keys still work.',
+  },
   budget_unreachable: {
     exit: EXIT.failed,
     about: 'The database with the shared request budget does not respond or rejects requests.',
@@ -202,8 +208,9 @@ export const errorTable = {
   forbidden: {
     exit: EXIT.failed,
     status: 403,
-    about: 'The origin of the web page or the host name of the request is not allowed.',
-    hint: 'Allow the origin with `--cors-origin`, or the host name with `--allow-host`.',
+    about:
+      'The origin of the web page or the host name of the request is not allowed, or its access token lacks a scope or opens no workspace.',
+    hint: 'Allow the origin with `--cors-origin`, the host name with `--allow-host`, or the token with the `oauth` setting.',
   },
   method_not_allowed: {
     exit: EXIT.failed,
@@ -264,9 +271,12 @@ export const errorTable = {
 /** A code of the error table. */
 export type ErrorCode = keyof typeof errorTable;
 
-/** Replaces everything that looks like an API key, because users may paste a key into any setting by mistake. */
+/** Replaces everything that looks like an API key or an access token, because users may paste one into any setting by mistake. */
 export function hideKeys(text: string): string {
-  return text.replace(/gsk_[\w.~+/=-]{4,}/g, 'gsk_…');
+  return text
+    .replace(/gsk_[\w.~+/=-]{4,}/g, 'gsk_…')
+    .replace(/\beyJ[\w-]{8,}(\.[\w-]*){1,4}/g, 'eyJ…')
+    .replace(/\b(access_token=)[^&\s"]+/gi, '$1…');
 }
 
 /** Facts about an error for programs; the message has them too. */

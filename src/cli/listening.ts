@@ -1,3 +1,4 @@
+import type { OAuthSettings } from '../base/config/oauth-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { isLoopback } from '../serve/auth/hosts.ts';
 import { say } from './output/output.ts';
@@ -32,4 +33,9 @@ export async function listening<T>({ host, port, metricsPort }: ListeningAt, beg
 export function warnOfReach(host: string): void {
   if (isLoopback(host)) return;
   say('Warning: the server is reachable from other machines without TLS; put a TLS proxy in front of it.');
+}
+
+/** Describes the access tokens that a server accepts. */
+export function describeOAuth({ issuer, resource }: OAuthSettings): string {
+  return `Access tokens of ${issuer} for ${resource.href} are accepted.`;
 }

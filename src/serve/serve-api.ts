@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
+import type { OAuthSettings } from '../base/config/oauth-settings.ts';
 import { toSightlineError } from '../base/errors.ts';
 import { type Context, catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -13,6 +14,7 @@ import {
   type RoutedServer,
   startRoutedServer,
 } from './http/routed-server.ts';
+import { openOAuth } from './open-oauth.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
 import type { Log } from './telemetry/server-log.ts';
 
@@ -25,6 +27,8 @@ export interface ApiOptions extends Omit<RoutedOptions, 'limits'> {
   /** Interval at which the replicas of open workspaces are refreshed, in milliseconds. */
   readonly refreshMs: number;
   readonly log: Log;
+  /** The authorization server whose access tokens are accepted; default: none. */
+  readonly oauth?: OAuthSettings | null;
   /** Returns the current settings of all workspaces. Changes are detected by identity, so a changed list must be a new Map. */
   readonly workspaces: () => ReadonlyMap<string, WorkspaceConfig>;
   /** Downloads a workspace's newest replica to its folder if its warehouse is remote. */
@@ -79,7 +83,11 @@ export async function serveApi(
   const keys = directory.count();
   const limits = { idleTimeoutMs: idleTimeoutFor(queryTimeoutMs) };
   const replica = createReplicaNames(workspaces);
-  const server = await startRoutedServer({ catalogue, clock, log, directory, open, replica }, { ...options, limits });
+  const isWorkspace = (name: string): boolean => workspaces().has(name);
+  const oauth = await openOAuth(options.oauth ?? null, { clock, log, isWorkspace, standard: null });
+  const tokens = oauth === null ? {} : { oauth };
+  const parts = { catalogue, clock, log, directory, open, replica, ...tokens };
+  const server = await startRoutedServer(parts, { ...options, limits });
   const refreshOpen = async (): Promise<void> => {
     const current = workspaces();
     for (const name of server.open()) {

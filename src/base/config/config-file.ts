@@ -6,6 +6,7 @@ import { SightlineError } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
+import { oauthAllowed, oauthSchema } from './oauth-settings.ts';
 import { publishAllowed, publishSchema } from './publish-settings.ts';
 import { remoteAllowed, remoteSchema } from './remote-settings.ts';
 import { runnerAllowed, runnerSchema } from './runner-settings.ts';
@@ -56,6 +57,10 @@ export const allowed = {
   'remote.kind': remoteAllowed.kind,
   publish: `an object with the members ${Object.keys(publishAllowed).join(', ')}`,
   ...publishAllowed,
+  oauth: `an object with the members ${Object.keys(oauthAllowed)
+    .filter((name) => name !== 'claims')
+    .join(', ')}`,
+  ...oauthAllowed,
   runner: runnerAllowed,
   'runner.kind': 'process, postgres or redis',
   'runner.sharedFolder': 'true if all workers use one data folder of one machine, otherwise false',
@@ -108,6 +113,8 @@ const fileSchema = z.strictObject({
   ...inFile,
   dataDir: z.string().min(1).optional(),
   permissions: z.enum(PERMISSIONS).optional(),
+  // All workspaces share one address of the read server.
+  oauth: oauthSchema.optional(),
   // All workspaces share one queue.
   runner: runnerSchema.optional(),
   workspaces: z.record(workspaceName, z.strictObject({ ...inFile, baseUrl: z.string(), apiKeyVariable })).optional(),
@@ -222,6 +229,10 @@ function membersAt(path: readonly PropertyKey[]): object {
   if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
   if (path.at(-1) === 'remote' && path.at(-2) !== 'workspaces') return remoteAllowed;
   if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
+  if (path.at(0) === 'oauth') {
+    const { claims, ...members } = oauthAllowed;
+    return path.length === 1 ? members : { workspace: null, scopes: null, claims };
+  }
   if (path.at(-1) === 'runner') return { kind: null, urlVariable: null, sharedFolder: null };
   return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }

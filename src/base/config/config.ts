@@ -26,6 +26,7 @@ import {
 } from './config-file.ts';
 import { readSecret, withoutFile, withSecrets } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
+import { type OAuthSettings, readOAuth } from './oauth-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
 import { type RemoteSettings, readRemote } from './remote-settings.ts';
 import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
@@ -241,6 +242,15 @@ export function dataUmask({ environment, folder }: Omit<ConfigSources, 'flags'>)
  */
 export function loadRunnerSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): RunnerSettings {
   return readRunnerSettings(readConfigFile(folder).runner, environment, folder);
+}
+
+/**
+ * Reads the settings of the authorization server whose access tokens the read server accepts; null if there is none.
+ * @throws `config_invalid`
+ */
+export function loadOAuthSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): OAuthSettings | null {
+  const variables = { issuer: 'SIGHTLINE_OAUTH_ISSUER', resource: 'SIGHTLINE_OAUTH_RESOURCE' };
+  return readOAuth(readConfigFile(folder).oauth, environment, variables);
 }
 
 /**

@@ -80,7 +80,7 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
   };
 
   const identify = (request: FastifyRequest): string => {
-    const key = authenticate(request.headers, request.raw.socket.remoteAddress);
+    const key = authenticate(request.raw);
     request.visit.keyId = key.id;
     parts.onKey(key.id);
     return key.id;

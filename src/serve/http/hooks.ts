@@ -2,6 +2,7 @@ import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { beginSpan, isTracing } from '../../base/trace/trace.ts';
 import type { AccessControl } from '../auth/access-control.ts';
+import type { SiteOAuth } from '../auth/oauth/oauth.ts';
 import type { LogRequest } from '../telemetry/server-log.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { isPagePath, splitUrl } from './paths.ts';
@@ -17,6 +18,7 @@ const EXPOSED_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'WWW-Authenticate',
   'X-Data-As-Of',
   'X-Data-Coverage',
   'X-Next-Cursor',
@@ -35,6 +37,7 @@ export async function addHooks(
   telemetry: Telemetry | null,
   corsOrigins: readonly string[],
   monotonic: () => number,
+  oauth: SiteOAuth | null,
 ): Promise<void> {
   const finish = (request: FastifyRequest, reply: FastifyReply): void => {
     const { visit } = request;
@@ -82,6 +85,10 @@ export async function addHooks(
       const { methods, exposedHeaders, maxAge } = corsOptions;
       done(null, { origin: asked ? [...corsOrigins] : false, methods, exposedHeaders, maxAge });
     });
+  }
+  // Before the gate, which reads the result: checking an access token may take a request to its issuer.
+  if (oauth !== null) {
+    app.addHook('onRequest', (request, _reply, done) => void oauth.check(request.raw).then(() => done(), done));
   }
   app.addHook('onRequest', (request, _reply, done) => {
     // The OPTIONS route serves only preflights, which are handled before this hook.

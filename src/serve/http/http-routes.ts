@@ -3,6 +3,7 @@ import { SightlineError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Service } from '../../query/service.ts';
 import type { AccessControl } from '../auth/access-control.ts';
+import type { SiteOAuth } from '../auth/oauth/oauth.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
 import { createReferenceHandler } from '../pages/asset-handler.ts';
 import type { StatusPage } from '../pages/status-page.ts';
@@ -49,6 +50,8 @@ export interface RouteParts {
   readonly hasPages: boolean;
   /** Folder of the published snapshots; null if none are served. */
   readonly snapshots: string | null;
+  /** Null if no access tokens are accepted. */
+  readonly oauth: SiteOAuth | null;
   /** Null if there is no status page. */
   readonly page: StatusPage | null;
   readonly isStopping: () => boolean;
@@ -90,6 +93,8 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   add(SNAPSHOT_MANIFEST_PATH, snapshots.manifest);
   for (const path of SNAPSHOT_FILE_PATHS) add(path, snapshots.file);
   for (const [path, handler] of parts.page?.handlers(accessControl, snapshots) ?? []) add(path, handler);
+  const { paths = [], metadata } = parts.oauth?.resource ?? {};
+  for (const path of paths) add(path, (request, reply) => sendJson(request, reply, metadata));
   add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
   add(OPENAPI_PATH, createDocumentHandler(parts));

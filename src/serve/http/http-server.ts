@@ -1,8 +1,10 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../base/clock.ts';
 import type { Monitored } from '../../query/observer.ts';
 import { createHostRules } from '../auth/hosts.ts';
-import { createLimiter } from '../auth/limiter.ts';
+import { KEYS_MAX } from '../auth/keys.ts';
+import { createLimiter, type Limiter } from '../auth/limiter.ts';
 import { createMetricsServer, METRICS_PATH } from '../telemetry/metrics-listener.ts';
 import { type LogLevel, type LogTarget, openLog } from '../telemetry/server-log.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
@@ -14,6 +16,10 @@ import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurro
 
 /** How often idle connections are closed while others are still active. */
 const SWEEP_MS = 25;
+
+/** Number of keys and subjects of access tokens that the rate limit tracks, and the times of requests that it stores for them. */
+const SUBJECTS_MAX = 10_000;
+const TIMES_MAX = 8_000_000;
 
 /** Dependencies of a server. */
 export interface ServerParts extends SiteParts {
@@ -63,7 +69,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     answers,
     lists: createListStreams(limits, clock.monotonic),
     telemetry,
-    limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic: clock.monotonic }),
+    limiter: rateLimit === 'off' ? undefined : limiterOf(rateLimit, clock, parts.oauth !== undefined),
     address,
     isStopping: () => state.isStopping,
   };
@@ -71,6 +77,13 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   return listenFor(site, options, { ...surroundings, address, telemetry }, () => {
     state.isStopping = true;
   });
+}
+
+// A workspace has few keys, but its access tokens may have many subjects.
+function limiterOf(limit: number, { monotonic }: Clock, hasSubjects: boolean): Limiter {
+  if (!hasSubjects) return createLimiter({ limit, monotonic });
+  const keysMax = Math.max(KEYS_MAX, Math.min(SUBJECTS_MAX, Math.floor(TIMES_MAX / limit)));
+  return createLimiter({ limit, monotonic, keysMax });
 }
 
 /** Listens for a site; sets `address.baseUrl`, and calls `stop` when the server begins to close. */

@@ -61,7 +61,12 @@ export function isPagePath(path: string): boolean {
   return path === PAGE_PATH || path === STATUS_PATH || path.startsWith(`${STATUS_PATH}/`);
 }
 
-/** Returns all endpoints except those of the status page. */
+/** Returns endpoints that are open without a key. */
+export function openEndpoints(paths: readonly string[]): Endpoint[] {
+  return paths.map((path) => ({ path, methods: READ, isOpen: true }));
+}
+
+/** Returns all endpoints except those of the status page and of OAuth. */
 export function endpointsOf(catalogue: Catalogue): Endpoint[] {
   return [
     ...catalogue.resources.map(({ path }) => ({ path: `${BASE_PATH}${path}`, methods: READ, isOpen: false })),

@@ -9,6 +9,7 @@ import type { Service } from '../../query/service.ts';
 import { keyOf } from '../auth/authentication.ts';
 import type { KeyDirectory } from '../auth/key-directory.ts';
 import { createLimiter } from '../auth/limiter.ts';
+import type { OAuth } from '../auth/oauth/oauth.ts';
 import type { Log } from '../telemetry/server-log.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
@@ -27,6 +28,8 @@ export interface RoutedParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly directory: KeyDirectory;
+  /** Access tokens that are accepted beside keys. */
+  readonly oauth?: OAuth;
   /** Opens a workspace; `close` is called when it is no longer in use. */
   open(workspace: string): Promise<OpenedWorkspace>;
   /** Returns a text that changes when the workspace must be reopened, for example after a change of settings. */
@@ -72,7 +75,7 @@ export interface RoutedServer extends RunningServer {
  * @throws Node's own error if it cannot listen
  */
 export async function startRoutedServer(parts: RoutedParts, options: RoutedOptions): Promise<RoutedServer> {
-  const { clock, log } = parts;
+  const { clock, log, oauth } = parts;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const state = { isStopping: false };
   const address = { baseUrl: '' };
@@ -109,10 +112,12 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
   const hosts = createHosts({ parts, options, limits, common, hosted, present });
   const { directory } = parts;
   const keyring = { find: () => null, isRevoked: directory.isRevoked, count: directory.count };
-  const front = await createSite({ service, keyring, clock }, options, { ...common, answers });
+  const shared = { service, keyring, clock, ...(oauth === undefined ? {} : { oauth: oauth.siteOf(null) }) };
+  const front = await createSite(shared, options, { ...common, answers });
   dispatch(front, async (request) => {
     const text = keyOf(request.headers);
-    const workspace = text === undefined || state.isStopping ? null : parts.directory.find(text);
+    if (text === undefined || state.isStopping) return null;
+    const workspace = parts.directory.find(text) ?? (await oauth?.workspaceOf(request)) ?? null;
     return workspace === null ? null : hosts.enter(workspace);
   });
   const server = await listenFor(front, options, common, () => {
@@ -147,7 +152,9 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
   const open = async (workspace: string): Promise<Hosted> => {
     const opened = await parts.open(workspace);
     const answers = createAnswers(bounds);
-    const site = await createSite({ ...opened.parts, clock: parts.clock, workspace }, options, { ...common, answers });
+    const tokens = parts.oauth === undefined ? {} : { oauth: parts.oauth.siteOf(workspace) };
+    const own = { ...opened.parts, clock: parts.clock, workspace, ...tokens };
+    const site = await createSite(own, options, { ...common, answers });
     const host: Hosted = { opened, site, answers, activeRequests: 0, isEvicted: false };
     present.set(workspace, host);
     return host;

@@ -8,6 +8,7 @@ import { createAuthenticate } from '../auth/authentication.ts';
 import { createHostRules, isLoopback } from '../auth/hosts.ts';
 import type { Keyring } from '../auth/keys.ts';
 import { createLimiter, type Limiter } from '../auth/limiter.ts';
+import type { SiteOAuth } from '../auth/oauth/oauth.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
 import { createStatusPage, type StatusPage } from '../pages/status-page.ts';
 import { createLogRequest, type Log } from '../telemetry/server-log.ts';
@@ -17,7 +18,7 @@ import { addHooks } from './hooks.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { addBodyParser, addRoutes } from './http-routes.ts';
 import type { ListStreams } from './list-streams.ts';
-import { BASE_PATH, createFinder, endpointsOf, pageEndpoints } from './paths.ts';
+import { BASE_PATH, createFinder, endpointsOf, openEndpoints, pageEndpoints } from './paths.ts';
 import type { Answers } from './responses.ts';
 
 /** Requests per key and minute of status pages; many open pages need less. */
@@ -30,6 +31,8 @@ export interface SiteParts {
   readonly clock: Clock;
   /** Folder of the published snapshots, if they are served; it may not exist yet. */
   readonly snapshots?: string;
+  /** Access tokens that are accepted beside keys. */
+  readonly oauth?: SiteOAuth;
   /** Dependencies of the status page; without them there is none. */
   readonly status?: StatusParts;
   /** Name for log lines, if one server has several workspaces. */
@@ -74,13 +77,17 @@ export async function createSite(
   { limits, log, answers, lists, telemetry, limiter, address, isStopping }: SiteSurroundings,
 ): Promise<Site> {
   const usedAt = new Map<string, number>();
-  const { status, clock, service } = parts;
+  const { status, clock, service, oauth = null } = parts;
   const page = status === undefined ? null : createStatusPage({ ...parts, status, usedAt });
-  const endpoints = [...endpointsOf(service.catalogue), ...(page === null ? [] : pageEndpoints(page.assets))];
+  const endpoints = [
+    ...endpointsOf(service.catalogue),
+    ...openEndpoints(oauth?.resource.paths ?? []),
+    ...(page === null ? [] : pageEndpoints(page.assets)),
+  ];
   const { monotonic } = clock;
   const accessControl = createAccessControl({
     hosts: createHostRules(options),
-    authenticate: createAuthenticate(parts.keyring, clock, limits),
+    authenticate: createAuthenticate(parts.keyring, clock, limits, oauth),
     limiter,
     urlCharactersMax: limits.urlCharactersMax,
     find: createFinder(endpoints),
@@ -100,6 +107,7 @@ export async function createSite(
     telemetry,
     options.corsOrigins,
     monotonic,
+    oauth,
   );
   addBodyParser(app);
   addRoutes(app, {
@@ -115,6 +123,7 @@ export async function createSite(
     accessControl,
     hasPages: options.corsOrigins.length > 0,
     snapshots: parts.snapshots ?? null,
+    oauth,
     page,
     isStopping,
   });

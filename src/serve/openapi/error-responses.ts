@@ -53,7 +53,7 @@ export interface OperationKind {
 export function codesOf({ isOpen, hasId, reads, reportsReadiness, sendsRanges }: OperationKind): ErrorCode[] {
   return [
     ...(reads === true ? (['invalid_parameter', 'no_data', 'overloaded', 'query_timeout'] as const) : []),
-    ...(isOpen === true ? [] : (['unauthorized', 'rate_limited', 'overloaded'] as const)),
+    ...(isOpen === true ? [] : (['unauthorized', 'issuer_unreachable', 'rate_limited', 'overloaded'] as const)),
     ...(hasId === true ? (['not_found'] as const) : []),
     ...(reportsReadiness === true ? (['no_data', 'overloaded'] as const) : []),
     ...(sendsRanges === true ? (['range_not_satisfiable'] as const) : []),

@@ -35,7 +35,7 @@ export function createLogStream(output: (text: string) => void): LogStream {
   return {
     flush,
     write: (line) => {
-      buffered += line.includes('gsk_') ? hideKeys(line) : line;
+      buffered += /gsk_|eyJ|access_token/i.test(line) ? hideKeys(line) : line;
       if (buffered.length > BUFFERED_CHARACTERS_MAX) flush();
       else if (!isScheduled) {
         isScheduled = true;
@@ -112,7 +112,8 @@ export function withoutKeys(text: string): string {
       String.fromCharCode(Number.parseInt(hex, 16)),
     );
   }
-  return decoded.includes('gsk_') ? hideKeys(decoded) : text;
+  const hidden = hideKeys(decoded);
+  return hidden === decoded ? hideKeys(text) : hidden;
 }
 
 interface LoggedError {

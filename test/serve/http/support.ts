@@ -12,6 +12,7 @@ import { syncWorkspace } from '../../../src/operations/sync.ts';
 import { createService } from '../../../src/query/create-service.ts';
 import type { Service } from '../../../src/query/service.ts';
 import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
+import type { SiteOAuth } from '../../../src/serve/auth/oauth/oauth.ts';
 import type { HttpLimits } from '../../../src/serve/http/http-limits.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../../src/serve/http/http-server.ts';
 import { catalogue } from '../../../src/session/workspace.ts';
@@ -78,13 +79,14 @@ export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>
   readonly conventions?: () => Conventions;
   /** Folder of published snapshots. */
   readonly snapshots?: string;
+  readonly oauth?: SiteOAuth;
   /** Wraps the query layer, for example to delay responses. */
   readonly around?: (service: Service) => Service;
 }
 
 /** Starts a server over the replica, or without data, with a key; closed after the test. */
 export async function openServer(copy: string, options: TestServerOptions = {}): Promise<TestServer> {
-  const { clock = systemClock, around = (service: Service) => service, snapshots, ...others } = options;
+  const { clock = systemClock, around = (service: Service) => service, snapshots, oauth, ...others } = options;
   const { folder = await temporaryFolder(), conventions = () => defaultConventions, ...given } = others;
   const { key, text } = await createKey(folder, 'test', null, clock.now());
   const service = around(
@@ -99,7 +101,7 @@ export async function openServer(copy: string, options: TestServerOptions = {}):
   );
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
-  const served = snapshots === undefined ? {} : { snapshots };
+  const served = { ...(snapshots === undefined ? {} : { snapshots }), ...(oauth === undefined ? {} : { oauth }) };
   const parts = { service, keyring: openKeyring(folder), clock, log: write, ...served };
   const server = await startServer(parts, {
     host: '127.0.0.1',

@@ -4,7 +4,7 @@ import { watchConfigs } from '../../../operations/cluster/workspace-list.ts';
 import { type ApiOptions, serveApi } from '../../../serve/serve-api.ts';
 import { refreshReplica } from '../../../session/remote-replica.ts';
 import { readAllConfigs, readSurroundings } from '../../context.ts';
-import { listening, warnOfReach } from '../../listening.ts';
+import { describeOAuth, listening, warnOfReach } from '../../listening.ts';
 import { plural, printJson, say } from '../../output/output.ts';
 import { openTerminalLog } from '../../output/terminal-log.ts';
 import type { Call } from '../../program/define-command.ts';
@@ -34,6 +34,7 @@ export async function serveAll(
     const served = `${plural(count, 'workspace')} with ${plural(keys, 'key')}`;
     say(`Serving ${served} at ${baseUrl}, and to AI assistants at ${mcpUrl}. A key opens its own workspace only.`);
     if (metricsUrl !== null) say(`Metrics: ${metricsUrl}`);
+    if (given.oauth) say(describeOAuth(given.oauth));
   }
   warnOfReach(given.host);
   if (keys === 0) say('No keys yet: create one with `sightline keys create NAME --workspace WORKSPACE`.');

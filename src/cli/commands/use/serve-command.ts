@@ -3,7 +3,7 @@ import { shownTime } from '../../../contract/time.ts';
 import { isLoopback } from '../../../serve/auth/hosts.ts';
 import type { ServedWorkspace, ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
 import type { Context } from '../../../session/workspace.ts';
-import { listening, warnOfReach } from '../../listening.ts';
+import { describeOAuth, listening, warnOfReach } from '../../listening.ts';
 import { printJson, say } from '../../output/output.ts';
 import { logOptions, queryTimeout, workspaceOptions } from '../../program/common-options.ts';
 import { type Call, defineCommand } from '../../program/define-command.ts';
@@ -63,7 +63,10 @@ export const serve = defineCommand({
       throw refused('--status-page', statusPage, others);
     }
     const site = { host, port, metricsPort, rateLimit, corsOrigins: corsOrigin, allowedHosts: allowHost };
-    const given = { ...site, queryTimeoutMs, logLevel, statusPage };
+    const { loadOAuthSettings } = await import('../../../base/config/config.ts');
+    const { readSurroundings } = await import('../../context.ts');
+    const oauth = loadOAuthSettings(readSurroundings());
+    const given = { ...site, queryTimeoutMs, logLevel, statusPage, oauth };
     if (role === 'all') return serveOne(call, { ...given, runsJobs: jobs });
     const { serveAll } = await import('../scale/serve-api-command.ts');
     return serveAll(call, { ...given, refreshMs: refresh * 1_000, openMax: openWorkspaces });
@@ -92,6 +95,7 @@ async function serveOne(
     printJson('serve', { baseUrl, mcpUrl, metricsUrl, statusUrl });
   } else {
     describe(server, context.config.name);
+    if (given.oauth) say(describeOAuth(given.oauth));
     if (ownership?.owner === null && runsJobs) say(await describeJobs(context));
   }
   warnOfReach(given.host);

@@ -1,0 +1,146 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { loadConfig, type WorkspaceConfig } from '../../../src/base/config/config.ts';
+import { createKey } from '../../../src/serve/auth/keys.ts';
+import { serveApi } from '../../../src/serve/serve-api.ts';
+import { openLog } from '../../../src/serve/telemetry/server-log.ts';
+import { expectRefusal, runCli, startCli } from '../../cli/helpers.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+import { RESOURCE, readAnswer, settingsOf, startIssuer } from './support.ts';
+
+const NAMES = ['north', 'south'];
+
+/** Serves two workspaces without data at one address. */
+async function serveBoth(oauth: Record<string, unknown>) {
+  const folder = await temporaryFolder();
+  const configs = new Map<string, WorkspaceConfig>();
+  for (const name of NAMES) {
+    await mkdir(join(folder, name));
+    const config = loadConfig({ flags: {}, environment: {}, folder });
+    configs.set(name, { ...config, name, folder: join(folder, name) });
+  }
+  const { text: key } = await createKey(join(folder, 'south'), 'test', null, Date.now());
+  const lines: string[] = [];
+  const server = await serveApi(
+    { clock: systemClock, signal: new AbortController().signal },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      metricsPort: null,
+      rateLimit: 'off',
+      corsOrigins: [],
+      allowedHosts: [],
+      logLevel: 'info',
+      openMax: 2,
+      queryTimeoutMs: 5_000,
+      refreshMs: 60_000,
+      log: openLog((text) => void lines.push(text), 'info', systemClock),
+      workspaces: () => configs,
+      refresh: async () => undefined,
+      oauth: settingsOf({ resource: RESOURCE, ...oauth }),
+    },
+  );
+  onTestFinished(() => server.close());
+  const ask = async (token: string, path = '/brands') =>
+    readAnswer(await fetch(`${server.baseUrl}${path}`, { headers: { authorization: `Bearer ${token}` } }));
+  return { ...server, key, lines, ask };
+}
+
+describe('at an address of several workspaces', () => {
+  it('a token opens the workspace that its claim names, and keys still open theirs', async () => {
+    const issuer = await startIssuer();
+    const server = await serveBoth({ issuer: issuer.issuer, workspaceClaim: 'workspace' });
+    // Without data the code is `no_data` for every request with access.
+    const codeOf = async (claims: Record<string, unknown>) => (await server.ask(await issuer.token(claims))).code;
+    expect(await codeOf({ workspace: 'north' })).toBe('no_data');
+    expect(server.open()).toEqual(['north']);
+    expect(await codeOf({ workspace: 'south' })).toBe('no_data');
+    expect(server.open()).toEqual(['north', 'south']);
+    expect((await server.ask(server.key)).code).toBe('no_data');
+    expect(await codeOf({ workspace: 'west' })).toBe('forbidden');
+    expect(await codeOf({})).toBe('forbidden');
+    const both = await server.ask(await issuer.token({ workspace: NAMES }));
+    expect(both).toMatchObject({
+      status: 403,
+      message: 'The access token opens several workspaces at this address.',
+    });
+    await server.close();
+    const served = server.lines
+      .join('')
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { workspace?: string }).workspace]));
+    expect(served.filter((name) => name !== undefined)).toEqual(['north', 'south', 'south']);
+  });
+
+  it('a token opens the workspace of its grant', async () => {
+    const issuer = await startIssuer();
+    const grants = [
+      { workspace: 'north', claims: { org: 1 } },
+      { workspace: 'south', scopes: ['south'] },
+    ];
+    const server = await serveBoth({ issuer: issuer.issuer, grants });
+    expect(await server.ask(await issuer.token({ org: 1 }))).toMatchObject({ code: 'no_data' });
+    expect(server.open()).toEqual(['north']);
+    expect(await server.ask(await issuer.token({ scope: 'sightline:read south' }))).toMatchObject({ code: 'no_data' });
+    expect(server.open()).toEqual(['north', 'south']);
+    expect(await server.ask(await issuer.token({ org: 2 }))).toMatchObject({ status: 403 });
+  });
+
+  it('wrong tokens open nothing, and the challenge is that of one workspace', async () => {
+    const issuer = await startIssuer();
+    const server = await serveBoth({ issuer: issuer.issuer, workspaceClaim: 'workspace' });
+    const expired = await issuer.token({ workspace: 'north', exp: 1 });
+    const answer = await server.ask(expired);
+    expect(answer).toMatchObject({ status: 401, message: 'The access token has expired.' });
+    expect(answer.challenge).toMatch(
+      /^Bearer error="invalid_token", .*resource_metadata="https:\/\/data\.example\.com/,
+    );
+    const refused = await server.ask(await issuer.token({ workspace: 'north' }), '/brands?access_token=x');
+    expect(refused).toMatchObject({ status: 400, code: 'bad_request' });
+    const metadata = await fetch(new URL('/.well-known/oauth-protected-resource/v1/mcp', server.baseUrl));
+    expect(await metadata.json()).toMatchObject({ resource: RESOURCE });
+    // Opened by the token of the refused request, which is valid in the header.
+    expect(server.open()).toEqual(['north']);
+  });
+});
+
+describe('sightline serve', () => {
+  it('accepts tokens of the issuer in the configuration file', async () => {
+    const issuer = await startIssuer();
+    const folder = await temporaryFolder();
+    await writeFile(
+      join(folder, 'sightline.config.json'),
+      JSON.stringify({ oauth: { issuer: issuer.issuer, resource: 'https://old.example.com/v1/mcp' } }),
+    );
+    const env = { SIGHTLINE_OAUTH_RESOURCE: RESOURCE };
+    const running = startCli(['serve', '--json', '--port', '0', '--no-jobs'], { cwd: folder, env });
+    onTestFinished(async () => {
+      running.process.kill('SIGTERM');
+      await running.finished;
+    });
+    const lines = createInterface({ input: running.process.stdout as NodeJS.ReadableStream });
+    const line = await new Promise<string>((resolve, reject) => {
+      lines.once('line', resolve);
+      void running.finished.then(({ stderr }) => reject(new Error(stderr)));
+    });
+    const { baseUrl } = JSON.parse(line) as { baseUrl: string };
+    const token = await issuer.token();
+    const answer = await fetch(`${baseUrl}/brands`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await readAnswer(answer)).toMatchObject({ status: 503, code: 'no_data' });
+    running.process.kill('SIGTERM');
+    const { code, stderr } = await running.finished;
+    expect(code).toBe(0);
+    for (const part of token.split('.')) expect(stderr).not.toContain(part);
+  });
+
+  it('does not start with several workspaces if no setting assigns tokens to them', async () => {
+    const folder = await temporaryFolder();
+    const env = { SIGHTLINE_OAUTH_ISSUER: 'https://login.example.com', SIGHTLINE_OAUTH_RESOURCE: RESOURCE };
+    const ended = await runCli(['serve', '--role', 'api', '--port', '0'], { cwd: folder, env });
+    expectRefusal(ended, 'config_invalid', false);
+    expect(ended.stderr).toContain('oauth assigns no workspace to a token');
+  });
+});

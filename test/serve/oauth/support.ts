@@ -1,0 +1,152 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { onTestFinished } from 'vitest';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import { type OAuthSettings, oauthSchema, readOAuth } from '../../../src/base/config/oauth-settings.ts';
+import { createOAuth, type OAuthParts } from '../../../src/serve/auth/oauth/oauth.ts';
+import { openServer, type TestServer, type TestServerOptions } from '../http/support.ts';
+import { post } from '../mcp/support.ts';
+
+/** The resource of tests whose clients do not discover it. */
+export const RESOURCE = 'https://data.example.com/v1/mcp';
+/** Workspace of the test server. */
+export const WORKSPACE = 'acme';
+
+/** A private key and its public JWK. */
+export interface SigningKey {
+  readonly sign: CryptoKey;
+  readonly jwk: JWK;
+}
+
+/** Makes a key pair with an id. */
+export async function makeKey(kid: string, alg = 'ES256'): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { sign: privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}
+
+/** An issuer under the control of a test. */
+export interface Issuer {
+  readonly issuer: string;
+  readonly key: SigningKey;
+  /** The published keys. */
+  readonly keys: JWK[];
+  /** Paths of the requests so far. */
+  readonly requests: string[];
+  /** Replaces the response to all requests, until it is null again. */
+  respond: ((path: string) => { readonly status: number; readonly body: string } | null) | null;
+  /** Signs a valid token, with the given differences; an undefined claim is left out. */
+  token(
+    claims?: Readonly<Record<string, unknown>>,
+    header?: Readonly<Record<string, unknown>>,
+    key?: SigningKey,
+  ): Promise<string>;
+}
+
+/** Starts an issuer on loopback with one key; closed after the test. */
+export async function startIssuer(path = ''): Promise<Issuer> {
+  const key = await makeKey('first');
+  const requests: string[] = [];
+  const keys = [key.jwk];
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '', issuer.issuer);
+    requests.push(pathname);
+    const documents: Record<string, unknown> = {
+      [`/.well-known/oauth-authorization-server${path}`]: { issuer: issuer.issuer, jwks_uri: `${origin}/keys` },
+      '/keys': { keys },
+    };
+    const document = documents[pathname];
+    const { status, body } = issuer.respond?.(pathname) ?? {
+      status: document === undefined ? 404 : 200,
+      body: JSON.stringify(document ?? {}),
+    };
+    response.writeHead(status, { 'content-type': 'application/json', location: `${origin}/keys` }).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer: Issuer = {
+    issuer: `${origin}${path}`,
+    key,
+    keys,
+    requests,
+    respond: null,
+    token: (claims = {}, header = {}, signing = key) => {
+      const seconds = Math.floor(Date.now() / 1_000);
+      const times = { iat: seconds, exp: seconds + 300 };
+      const names = {
+        iss: issuer.issuer,
+        aud: RESOURCE,
+        sub: 'ana',
+        client_id: 'chat',
+        jti: 'a1',
+        scope: 'sightline:read',
+      };
+      const { alg = 'ES256', kid } = signing.jwk;
+      return new SignJWT({ ...names, ...times, ...claims })
+        .setProtectedHeader({ alg, ...(kid === undefined ? {} : { kid }), typ: 'at+jwt', ...header })
+        .sign(signing.sign);
+    },
+  };
+  return issuer;
+}
+
+/** Resolves settings as in the configuration file. */
+export function settingsOf(given: Record<string, unknown>): OAuthSettings {
+  const settings = readOAuth(oauthSchema.parse(given), {}, { issuer: '', resource: '' });
+  if (settings === null) throw new Error('no issuer is set');
+  return settings;
+}
+
+/** A server that accepts access tokens. */
+export interface TokenServer extends TestServer {
+  /** Lists the tools over MCP with a bearer token. */
+  ask(token: string | null, query?: string): Promise<Asked>;
+  /** Problems with the issuer so far; null means that it works again. */
+  readonly states: unknown[];
+}
+
+/** A response, without its body if it is a result. */
+export interface Asked {
+  readonly status: number;
+  /** Error code; null if there is none. */
+  readonly code: string | null;
+  readonly message: string;
+  readonly challenge: string | null;
+  readonly headers: Headers;
+}
+
+type Options = TestServerOptions & { readonly parts?: Partial<OAuthParts>; readonly clock?: Clock };
+
+/** Serves a workspace without data to tokens; `given` is the `oauth` setting. */
+export async function openTokenServer(given: Record<string, unknown>, options: Options = {}): Promise<TokenServer> {
+  const { parts, clock = systemClock, ...more } = options;
+  const states: unknown[] = [];
+  const oauth = createOAuth({
+    settings: settingsOf({ resource: RESOURCE, ...given }),
+    clock,
+    isWorkspace: (name) => name === WORKSPACE,
+    standard: WORKSPACE,
+    onState: (problem) => states.push(problem),
+    ...parts,
+  });
+  const server = await openServer('/nowhere/analytics.duckdb', { ...more, clock, oauth: oauth.siteOf(WORKSPACE) });
+  const ask = async (token: string | null, query = ''): Promise<Asked> => {
+    const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+    return readAnswer(await post(`${server.mcpUrl}${query}`, message, headers));
+  };
+  return { ...server, ask, states };
+}
+
+/** Reads the parts of a response that tests compare. */
+export async function readAnswer(response: Response): Promise<Asked> {
+  const text = await response.text();
+  const error = response.ok ? null : (JSON.parse(text) as { error: { code: string; message: string } }).error;
+  const challenge = response.headers.get('www-authenticate');
+  const { status, headers } = response;
+  return { status, code: error?.code ?? null, message: error?.message ?? '', challenge, headers };
+}
