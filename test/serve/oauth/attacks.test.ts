@@ -1,6 +1,9 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { ALGORITHMS } from '../../../src/base/config/oauth-settings.ts';
 import { leapingClock } from '../../support/clocks.ts';
+import { openServer } from '../http/support.ts';
 import { makeKey, openTokenServer, RESOURCE, startIssuer } from './support.ts';
 
 const METADATA = 'https://data.example.com/.well-known/oauth-protected-resource/v1/mcp';
@@ -16,7 +19,7 @@ describe('access tokens', () => {
     // The workspace has no data, which only a request with access learns.
     const rest = await fetch(`${server.baseUrl}/brands`, { headers: { authorization: `Bearer ${token}` } });
     expect(await rest.json()).toMatchObject({ error: { code: 'no_data' } });
-    expect(await issuer.requests).toEqual(['/.well-known/oauth-authorization-server', '/keys']);
+    expect(issuer.requests).toEqual(['/.well-known/oauth-authorization-server', '/keys']);
   });
 
   it('are counted by subject, and are logged by a hash of the subject', async () => {
@@ -59,9 +62,7 @@ describe('access tokens', () => {
   ])('%s are rejected', async (_title, claims, header, problem) => {
     const issuer = await startIssuer();
     const server = await openTokenServer({ issuer: issuer.issuer });
-    const { jwk, sign } = issuer.key;
-    const signed = 'trick' in header ? await signWithCrit(await issuer.token(), sign, header) : null;
-    expect(jwk.kid).toBe('first');
+    const signed = 'trick' in header ? await signWithCrit(await issuer.token(), issuer.key.sign, header) : null;
     const answer = await server.ask(signed ?? (await issuer.token(claims, header)));
     expect(answer).toMatchObject({ status: 401, code: 'unauthorized', message: `The access token ${problem}.` });
     expect(answer.challenge).toBe(
@@ -124,6 +125,27 @@ describe('access tokens', () => {
     expect(
       await server.ask(await issuer.token({}, { alg: 'RS256', kid: 'rsa' }, { sign: rsa.privateKey, jwk: {} })),
     ).toMatchObject({ status: 200 });
+  });
+
+  it('signed with any asymmetric algorithm are accepted', async () => {
+    const issuer = await startIssuer();
+    const keys = await Promise.all(ALGORITHMS.map((alg) => makeKey(`key of ${alg}`, alg)));
+    issuer.keys.push(...keys.map(({ jwk }) => jwk));
+    const server = await openTokenServer({ issuer: issuer.issuer });
+    const asked = keys.map(async (key) => (await server.ask(await issuer.token({}, {}, key))).status);
+    expect(await Promise.all(asked)).toEqual(ALGORITHMS.map(() => 200));
+  });
+
+  it('signed with an RSA key of 1,024 bits are rejected', async () => {
+    const issuer = await startIssuer();
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 1_024 });
+    issuer.keys.push({ ...(await exportJWK(publicKey)), kid: 'short' });
+    const server = await openTokenServer({ issuer: issuer.issuer });
+    const [, claims] = (await issuer.token()).split('.');
+    const header = Buffer.from(JSON.stringify({ alg: 'RS256', typ: 'at+jwt', kid: 'short' })).toString('base64url');
+    const signature = sign('sha256', Buffer.from(`${header}.${claims}`), privateKey).toString('base64url');
+    const message = 'The access token is not a valid signed JWT.';
+    expect(await server.ask(`${header}.${claims}.${signature}`)).toMatchObject({ status: 401, message });
   });
 
   it('signed with an algorithm that the settings leave out are rejected', async () => {
@@ -196,7 +218,6 @@ describe('access tokens', () => {
   });
 
   it('are wrong keys if no issuer is configured', async () => {
-    const { openServer } = await import('../http/support.ts');
     const issuer = await startIssuer();
     const server = await openServer('/nowhere/analytics.duckdb');
     const answer = await server.get('/brands', { headers: { authorization: `Bearer ${await issuer.token()}` } });
