@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openReader } from '../../src/warehouse/reader.ts';
 import { type CliWorkspace, type Finished, MAIN, openCli, type Running, until } from './helpers.ts';
 
 const SCRIPT = '/usr/bin/script';
@@ -45,6 +46,16 @@ async function expectNextCompletes(workspace: CliWorkspace): Promise<void> {
   expect(await rows(COUNT)).toEqual([{ n: answers }]);
   expect(pages, 'pages read again').toBeLessThan(Math.ceil(answers / 100));
   expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'raw', 'warehouse.duckdb']);
+}
+
+// Counts the responses in the warehouse itself. Commands read the replica, if there is one, which has complete days only.
+async function countStored({ data }: CliWorkspace): Promise<number> {
+  const reader = await openReader(join(data, 'warehouse.duckdb'));
+  try {
+    return Number((await reader.query(COUNT)).rows[0]?.[0]);
+  } finally {
+    await reader.close();
+  }
 }
 
 async function countUpstream({ sandbox }: CliWorkspace): Promise<number> {
@@ -128,8 +139,7 @@ describe('a stopped sync', () => {
     const { process: victim, finished } = workspace.victim;
     victim.kill('SIGKILL');
     expect(await finished).toMatchObject({ code: null, signal: 'SIGKILL', stdout: '' });
-    const [kept] = await workspace.rows(COUNT);
-    expect(Number(kept?.['n'])).toBeGreaterThanOrEqual(100);
+    expect(await countStored(workspace)).toBeGreaterThanOrEqual(100);
     await expectNextCompletes(workspace);
     expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }, { status: 'complete' }]);
   });
