@@ -33,9 +33,12 @@ export const allowanceOptions = {
 };
 
 /** Time limit of a served query, in milliseconds. */
+/** Default of `queryTimeout`. */
+export const QUERY_TIMEOUT_MS = 30_000;
+
 export const queryTimeout = withDefault(
   option('<seconds>', 'time limit of a query', (given, name) => toInteger(name, given, 1, 600) * 1_000),
-  '30',
+  String(QUERY_TIMEOUT_MS / 1_000),
 );
 
 /** Options of commands that log. Repeats `LOG_LEVELS`, because importing the log would slow down help and completion. */

@@ -117,7 +117,10 @@ function rangeRemarks({ inQuery }: Tool, { window, endsEarly }: Page): string[] 
       shown === 0 ? `There are only ${total} rows.` : `Rows ${skipped + 1} to ${skipped + shown} of ${total}.`,
     );
   }
-  if (endsEarly) remarks.push(`The page ends after ${total} rows because it would be too long; no rows are omitted.`);
+  if (endsEarly)
+    remarks.push(
+      `The page ends after ${total} ${total === 1 ? 'row' : 'rows'} because it would be too long; no rows are omitted.`,
+    );
   const cursor = inQuery.find(({ parameter }) => parameter.kind === 'cursor');
   if (cursor !== undefined && typeof content['nextCursor'] === 'string') {
     remarks.push(

@@ -106,6 +106,7 @@ describe('sightline mcp', () => {
     [['--query-timeout', '0'], /--query-timeout is "0"; allowed: a whole number from 1 to 600/],
     [['--workspace', 'Ä'], /--workspace is "Ä"/],
     [['--workspace', 'defualt'], /unknown workspace "defualt"; allowed: default; did you mean "default"/],
+    [['--folder', 'nowhere'], /--folder is "nowhere"; allowed: an existing folder/],
     [['--nothing'], /unknown option '--nothing'/],
   ])('rejects %j before it serves anything', async (args, told) => {
     const folder = await temporaryFolder();
@@ -144,6 +145,20 @@ describe('sightline mcp --all', () => {
     const { contents } = await client.readResource({ uri: 'sightline://freshness/acme' });
     expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ ready: true });
     await expect(client.readResource({ uri: 'sightline://freshness/other' })).rejects.toThrow('Unknown resource');
+  });
+
+  it('serves the workspaces of the settings if none of them is the default', async () => {
+    const { mirror, folder } = await openFolder();
+    await mkdir(join(folder, 'data/acme'), { recursive: true });
+    await copyFile(mirror.copy, join(folder, 'data/acme/analytics.duckdb'));
+    const workspace = { baseUrl: 'https://api.example.com/v1', apiKeyVariable: 'NOT_SET' };
+    const settings = { workspaces: { acme: workspace, beta: workspace } };
+    await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(settings));
+    const client = await connectTo(['--all'], folder, '2026-07-28');
+    const listed = await client.callTool({ name: 'list_workspaces', arguments: {} });
+    expect(listed.structuredContent).toEqual({ workspaces: ['acme', 'beta'] });
+    expect((await call(client, 'list_brands', { workspace: 'acme' })).content.data).toHaveLength(2);
+    expect((await call(client, 'list_brands', { workspace: 'beta' })).text).toContain('no_data');
   });
 
   it('closes the workspaces that were used least recently, but none in use', async () => {
@@ -190,12 +205,16 @@ describe('sightline mcp --print-config', () => {
   );
 });
 
-it('the printed settings of a workspace name the folder of the configuration file', async () => {
+it('the printed settings of a workspace have the folder of the configuration file and the time limit', async () => {
   const { folder } = await openFolder();
   await writeFile(join(folder, 'sightline.config.json'), '{ "dataDir": "." }');
-  const printed = await runCli(['mcp', '--all', '--print-config', 'cursor'], { cwd: folder });
-  const { args } = programIn('cursor', printed.stdout);
-  expect(args.slice(1)).toEqual(['mcp', '--all', '--data-dir', folder, '--folder', folder]);
+  const printed = async (...more: string[]) => {
+    const { stdout } = await runCli(['mcp', '--all', '--print-config', 'cursor', ...more], { cwd: folder });
+    return programIn('cursor', stdout).args.slice(1);
+  };
+  const expected = ['mcp', '--all', '--data-dir', folder, '--folder', folder];
+  expect(await printed()).toEqual(expected);
+  expect(await printed('--query-timeout', '60')).toEqual([...expected, '--query-timeout', '60']);
 });
 
 // The program in the settings of a client.

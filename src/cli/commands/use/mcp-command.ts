@@ -1,7 +1,8 @@
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { systemClock } from '../../../base/clock.ts';
 import type { WorkspaceConfig } from '../../../base/config/config.ts';
-import { EXIT, errorTable, hideKeys } from '../../../base/errors.ts';
+import { EXIT, errorTable, hideKeys, SightlineError } from '../../../base/errors.ts';
 import { say } from '../../output/output.ts';
 import { withTerminal } from '../../output/terminal.ts';
 import { queryTimeout, workspaceOptions } from '../../program/common-options.ts';
@@ -28,14 +29,14 @@ export const mcp = defineCommand({
   ],
   run: async ({ all, printConfig, folder, queryTimeout: queryTimeoutMs, ...unread }, begin) => {
     const call = begin(unread);
-    const at = resolve(folder ?? '.');
+    const at = folderOf(folder);
     const onError = (error: Error): void => say(`sightline: ${hideKeys(error.message)}`);
     const options = { streams: { input: process.stdin, output: process.stdout }, queryTimeoutMs, onError };
     return withTerminal({ folder: at }, async () => {
       const { printSettings, servedConfigs } = await import('./mcp-workspaces.ts');
       const configs = servedConfigs(call.flags, all);
       if (printConfig !== null) {
-        printSettings(printConfig, all, configs);
+        printSettings(printConfig, all, configs, queryTimeoutMs);
         return EXIT.done;
       }
       const { mcpWorkspace, mcpWorkspaces } = await import('../../../serve/serve-mcp.ts');
@@ -52,6 +53,13 @@ export const mcp = defineCommand({
     });
   },
 });
+
+// Without the folder the defaults would apply, and other data would be served.
+function folderOf(given: string | null): string {
+  const folder = resolve(given ?? '.');
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
+  throw new SightlineError('usage', `--folder is ${JSON.stringify(given)}; allowed: an existing folder`);
+}
 
 function sayEmpty({ name, folder }: WorkspaceConfig): void {
   say(`sightline: workspace ${name} has no data in ${folder} yet`);

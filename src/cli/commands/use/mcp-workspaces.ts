@@ -1,12 +1,13 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { declaredWorkspaces, type WorkspaceConfig } from '../../../base/config/config.ts';
+import { DEFAULT_WORKSPACE, declaredWorkspaces, type WorkspaceConfig } from '../../../base/config/config.ts';
 import { CONFIG_FILE } from '../../../base/config/config-file.ts';
 import { SightlineError, toSightlineError } from '../../../base/errors.ts';
 import { layoutOf } from '../../../snapshot/layout.ts';
 import { readConfig, readSurroundings, type WorkspaceFlags } from '../../context.ts';
 import { printData, say } from '../../output/output.ts';
+import { QUERY_TIMEOUT_MS } from '../../program/common-options.ts';
 import { type McpClient, mcpClients } from './mcp-config.ts';
 
 /** The program of this process, which a client starts. */
@@ -20,34 +21,48 @@ export function servedConfigs(flags: WorkspaceFlags, all: boolean): readonly Wor
 }
 
 /** Prints the settings with which a client starts the server. */
-export function printSettings(client: McpClient, all: boolean, configs: readonly WorkspaceConfig[]): void {
+export function printSettings(
+  client: McpClient,
+  all: boolean,
+  configs: readonly WorkspaceConfig[],
+  queryTimeoutMs: number,
+): void {
   const [first] = configs as readonly [WorkspaceConfig, ...WorkspaceConfig[]];
   const { folder } = readSurroundings();
   const chosen = all ? ['--all'] : ['--workspace', first.name];
   const settings = existsSync(resolve(folder, CONFIG_FILE)) ? ['--folder', folder] : [];
-  const args = [MAIN, 'mcp', ...chosen, '--data-dir', dirname(first.folder), ...settings];
+  const timeout = queryTimeoutMs === QUERY_TIMEOUT_MS ? [] : ['--query-timeout', String(queryTimeoutMs / 1_000)];
+  const args = [MAIN, 'mcp', ...chosen, '--data-dir', dirname(first.folder), ...settings, ...timeout];
   const name = all || first.name === 'default' ? 'sightline' : `sightline-${first.name}`;
   printData(mcpClients[client].text({ name, command: process.execPath, args }));
   say(`Add this to ${mcpClients[client].file}, and restart the client.`);
 }
 
-// The workspaces of the configuration file, and all others with a replica in the data folder.
+// The workspaces of the configuration file, and all others with a replica in the data folder. Without any, the default one. An invalid
+// workspace is skipped, unless there is no other.
 function allConfigs(flags: WorkspaceFlags): WorkspaceConfig[] {
   if (flags.workspace !== undefined) throw new SightlineError('usage', '--all cannot be combined with --workspace');
-  const standard = readConfig(flags);
+  // No workspace has to be named or be the only one, because only the data folder is read.
+  const standard = readConfig({ ...flags, workspace: DEFAULT_WORKSPACE });
   const data = dirname(standard.folder);
   const stored = existsSync(data) ? readdirSync(data) : [];
   const names = new Set([
     ...Object.keys(declaredWorkspaces(readSurroundings().folder)),
     ...stored.filter((name) => existsSync(layoutOf(resolve(data, name)).analytics)),
   ]);
+  if (names.size === 0) return [standard];
+  const errors: SightlineError[] = [];
   const configs = [...names].sort().flatMap((workspace) => {
     try {
       return [readConfig({ ...flags, workspace })];
     } catch (thrown) {
-      say(`sightline: workspace ${workspace} is not served: ${toSightlineError(thrown).message}`);
+      const error = toSightlineError(thrown);
+      errors.push(error);
+      say(`sightline: workspace ${workspace} is not served: ${error.message}`);
       return [];
     }
   });
-  return configs.length === 0 ? [standard] : configs;
+  const [first] = errors;
+  if (configs.length === 0 && first !== undefined) throw first;
+  return configs;
 }
