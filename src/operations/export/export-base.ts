@@ -10,6 +10,7 @@ import type { Selected } from '../../snapshot/selection.ts';
 import { findSnapshot, type Since } from '../../snapshot/since.ts';
 import type { CopySource } from '../../warehouse/file/copy-out.ts';
 import { readOrigin } from '../../warehouse/ledger/origin.ts';
+import { fileLiteral } from '../../warehouse/schema.ts';
 import { readNewestReplica } from '../status.ts';
 
 /** The data that the changes of an incremental export lead from and to. */
@@ -37,7 +38,8 @@ export interface ExportBase {
 /**
  * Opens the data that `since` means. `name` is the name of the position.
  *
- * @throws `usage` for a snapshot or time that is not available, `config_invalid` if the position is damaged
+ * @throws `usage` for a snapshot or time that is not available or in the future, `config_invalid` if the position is damaged. The
+ * functions of the result throw it if earlier rows are missing or damaged
  */
 export async function openBase(
   { config, clock }: { readonly config: WorkspaceConfig; readonly clock: Clock },
@@ -55,8 +57,13 @@ export async function openBase(
   return {
     range: { name, since: earlier, until: { position: store.number, at } },
     folders: [store.folder],
-    changesOf: (source, selected) => {
-      return selectChanges({ source, selected, table: tableOf(selected) }, stateOf(store, selected.name));
+    changesOf: async (source, selected) => {
+      const base = stateOf(store, selected.name);
+      await checkReadable(source, selected, base, {
+        folder: store.folder,
+        hint: `Delete ${store.folder}. The next export of this name then writes all rows as inserts.`,
+      });
+      return selectChanges({ source, selected, table: tableOf(selected) }, base);
     },
     keep: async (source, selected, isChanged) => {
       if (!isChanged && current?.tables[selected.name] !== undefined) return;
@@ -73,6 +80,9 @@ async function openSnapshotBase(
   since: Exclude<Since, { kind: 'last' }>,
   at: string,
 ): Promise<ExportBase> {
+  // A mistyped year would otherwise select the newest snapshot, and report no changes.
+  if (since.kind === 'time' && since.atMs > Date.parse(at))
+    throw new SightlineError('usage', `--since is ${since.given}, which is in the future; allowed: a time up to ${at}`);
   const layout = layoutOf(config.folder);
   const snapshot = await findSnapshot(layout, since, () => readFirstRun(config));
   const folder = resolve(layout.snapshots, snapshot?.id ?? '');
@@ -84,8 +94,10 @@ async function openSnapshotBase(
   return {
     range: { name: null, since: earlier, until: { position: null, at } },
     folders: snapshot === null ? [] : [folder],
-    changesOf: (source, selected) => {
-      return selectChanges({ source, selected, table: tableOf(selected) }, baseOf(selected.name));
+    changesOf: async (source, selected) => {
+      const base = baseOf(selected.name);
+      await checkReadable(source, selected, base, { folder, hint: 'Use another snapshot, or --since last.' });
+      return selectChanges({ source, selected, table: tableOf(selected) }, base);
     },
     keep: async () => undefined,
     finish: (publish) => publish(),
@@ -95,6 +107,28 @@ async function openSnapshotBase(
 function stateOf({ folder, current }: PositionStore, table: string): Base {
   const file = current?.tables[table];
   return file === undefined ? { kind: 'empty' } : { kind: 'state', path: join(folder, file) };
+}
+
+// A file that is missing or ends early fails at its footer, so the rows need not be read.
+async function checkReadable(
+  source: CopySource,
+  { name }: Selected,
+  base: Base,
+  { folder, hint }: { readonly folder: string; readonly hint: string },
+): Promise<void> {
+  for (const path of pathsOf(base)) {
+    try {
+      await source.query(`SELECT num_rows FROM parquet_file_metadata(${fileLiteral(path)})`);
+    } catch (cause) {
+      const message = `the earlier rows of ${name} in ${folder} are missing or damaged`;
+      throw new SightlineError('config_invalid', message, { cause, hint });
+    }
+  }
+}
+
+function pathsOf(base: Base): string[] {
+  if (base.kind === 'empty') return [];
+  return base.kind === 'state' ? [base.path] : base.table.files.map(({ path }) => join(base.folder, path));
 }
 
 // Views have no keys by which their rows could be compared.

@@ -42,7 +42,7 @@ export interface FileExport extends Selection {
   readonly subfolder?: string;
   /** Only the changes since then, with the column `_change`; default: all rows. */
   readonly since?: Since | null;
-  /** Name of the position of `since` if that is `last`; default: `output` as given. */
+  /** Name of the position of `since` if that is `last`; default: the absolute path of `output`. */
   readonly name?: string | null;
 }
 
@@ -76,7 +76,8 @@ export async function exportFiles(
   const { output, subfolder = '', since = null, name = null } = request;
   const template = typeof output === 'string' ? output : null;
   const dated = template === null ? null : expandDates('--output', template, context.clock.now());
-  const base = since === null ? null : await openBase(context, since, name ?? template);
+  const base =
+    since === null ? null : await openBase(context, since, name ?? (template === null ? null : resolve(template)));
   const changes = base?.range ?? null;
   if (typeof output !== 'string' || dated === null) {
     const need = estimateCopy(context.config, { folder: tmpdir(), by: 'the export to standard output' });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
@@ -259,6 +259,38 @@ describe('the changes of exports since the last one', () => {
     expect(await exportOf(context, template, { ...written, subfolder: 'acme' })).toMatchObject({ path: at.path });
   });
 
+  test('are rejected with the next step if the earlier rows are missing or damaged', async () => {
+    const folder = await temporaryFolder();
+    const context = await contextIn(folder);
+    const write = await openPages(context);
+    await write('competitors', [{ id: itemId(1), name: 'A' }], 0);
+    const output = join(folder, 'out');
+    await exportOf(context, output, { ...written, tables: ['competitors'] });
+    const { id, tables: published, path } = await exportWorkspace(context, nothing);
+    const { folder: home, current } = await openPosition(layoutOf(context.config.folder).positions, output);
+    const state = join(home, current?.tables['competitors'] as string);
+    const [file] = published.find(({ name }) => name === 'competitors')?.files ?? [];
+    const cases = [
+      { damaged: state, since: { kind: 'last' }, hint: home },
+      { damaged: join(path, file?.path as string), since: toSince(id, '--since'), hint: 'another snapshot' },
+    ] as const;
+    for (const { damaged, since, hint } of cases) {
+      const exported = () => exportOf(context, output, { ...written, tables: ['competitors'], since });
+      const expected = {
+        code: 'config_invalid',
+        message: expect.stringContaining('the earlier rows of competitors'),
+        hint: expect.stringContaining(hint),
+      };
+      const bytes = await readFile(damaged);
+      await writeFile(damaged, bytes.subarray(0, bytes.length - 9));
+      await expect(exported()).rejects.toMatchObject(expected);
+      await rm(damaged);
+      await expect(exported()).rejects.toMatchObject(expected);
+      await writeFile(damaged, bytes);
+      await expect(exported()).resolves.toMatchObject({ path: output });
+    }
+  });
+
   test('move the position once if two exports run at the same time', async () => {
     const positions = await temporaryFolder();
     const [one, other] = [await openPosition(positions, 'a'), await openPosition(positions, 'a')];
@@ -341,6 +373,8 @@ test('the changes of every table since the last export, a snapshot and a time le
   expect(before.files.find(({ name }) => name === 'responses')?.changes?.insert).toBe(live?.rows[0]?.[0]);
   const unknown = exportOf(context, join(folder, 'since'), { since: toSince('20200101T000000Z', '--since') });
   await expect(unknown).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining(`newest: ${id}`) });
+  const future = exportOf(context, join(folder, 'since'), { since: toSince('2999-01-01', '--since') });
+  await expect(future).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('in the future') });
   const view = exportOf(context, join(folder, 'since'), { ...last, tables: ['mart.visibility_weekly'] });
   await expect(view).rejects.toMatchObject({
     code: 'usage',

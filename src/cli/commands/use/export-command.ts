@@ -23,7 +23,7 @@ export const exportCommand = defineCommand({
     to: day('only rows up to and including this day'),
     brand: list('<ids...>', 'only rows of these brands'),
     since: option('<time|snapshot|last>', 'only rows inserted, updated and deleted since then, with _change', toSince),
-    name: text('<name>', 'name of the position of --since last (default: the value of --output)'),
+    name: text('<name>', 'name of the position of --since last (default: the path of --output)'),
     format: oneOf(
       '<format>',
       'format of the plain files, one file per table; xlsx: one sheet (default: parquet)',
