@@ -175,7 +175,9 @@ function rangeOf(row: string): string {
 async function isTrue(table: string, row: string, baseUrl: string): Promise<boolean> {
   const stored = JSON.parse(row) as Record<string, unknown>;
   const range = { from: String(stored['range_from']), to: String(stored['range_to']) };
-  const upstream = await readTotals({ baseUrl, key: KEY }, table, String(stored['brand_id']), range);
+  // The tables are read without the columns of the engine.
+  const { _extra, ...upstream } = await readTotals({ baseUrl, key: KEY }, table, String(stored['brand_id']), range);
+  expect(_extra).toBeNull();
   expect(Object.keys(upstream).length, `columns of ${table}`).toBeGreaterThan(5);
   return Object.entries(upstream).every(([column, value]) => isDeepStrictEqual(stored[column], value));
 }
