@@ -15,7 +15,10 @@ export const rangeFilters: Parameters = {
 /** Range and engine. */
 export const engineFilters: Parameters = {
   ...rangeFilters,
-  engine: textParameter('Only responses of this engine (slug).', { oneOf: { resource: 'engines', field: 'slug' } }),
+  engine: textParameter('Only responses of this engine (slug).', {
+    oneOf: { resource: 'engines', field: 'slug' },
+    example: 'chatgpt',
+  }),
 };
 
 const ofPrompt = { by: 'list', from: 'promptId', resource: 'prompts' } as const;

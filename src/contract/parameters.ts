@@ -37,6 +37,8 @@ export interface Parameter {
   readonly filter?: Filter;
   /** List whose `field` contains the allowed values of a `text`, such as the slugs of engines. */
   readonly oneOf?: { readonly resource: string; readonly field: string };
+  /** A value for the documentation that most workspaces accept, if the value's form does not give one. */
+  readonly example?: string;
 }
 
 /** The query parameters of an endpoint, by name. */
@@ -53,7 +55,7 @@ export function uuidParameter(about: string, options: Pick<Parameter, 'filter'> 
 }
 
 /** Text, such as a slug. */
-export function textParameter(about: string, options: Pick<Parameter, 'oneOf'> = {}): Parameter {
+export function textParameter(about: string, options: Pick<Parameter, 'oneOf' | 'example'> = {}): Parameter {
   return { kind: 'text', about, ...options };
 }
 

@@ -45,9 +45,11 @@ function listIn(body: unknown, name: string): unknown {
   return Array.isArray(body) ? body : (body as Record<string, unknown>)[name];
 }
 
-/** Returns a valid value of a parameter. */
-export function parameterExample(name: string, parameter: Parameter): unknown {
-  return parameter.default ?? exampleOf(parameterSchema(parameter), name, () => wordOf(name, parameter));
+/** Returns the member of a parameter object with a valid value. Cursors have only a description: no fixed value is valid. */
+export function parameterExample(name: string, parameter: Parameter): { readonly [member: string]: unknown } {
+  if (parameter.kind === 'cursor') return { examples: { nextPage: { summary: '`nextCursor` of the previous page.' } } };
+  const known = () => wordOf(name, parameter);
+  return { example: parameter.default ?? exampleOf(parameterSchema(parameter), name, known) };
 }
 
 /** Returns a value that the schema allows, the same for the same name. `known` may return a better value for a text. */
@@ -98,8 +100,8 @@ function valueOfParameter({ query }: Resource, name: string): string | undefined
   return parameter === undefined ? undefined : wordOf(name, parameter);
 }
 
-function wordOf(name: string, { values, oneOf }: Parameter): string | undefined {
-  return values?.[0] ?? (oneOf === undefined ? undefined : `example-${name}`);
+function wordOf(name: string, { values, oneOf, example }: Parameter): string | undefined {
+  return values?.[0] ?? example ?? (oneOf === undefined ? undefined : `example-${name}`);
 }
 
 function textOf({ format, description }: Schema, name: string, known: (name: string) => unknown): unknown {

@@ -46,7 +46,7 @@ export function resourceOperation(surroundings: OperationSurroundings, resource:
     required: false,
     description: parameter.about,
     schema: parameterSchema(parameter),
-    example: parameterExample(name, parameter),
+    ...parameterExample(name, parameter),
   }));
   const headers = answerHeaders(rateLimit, resource.paging === 'cursor');
   return {
@@ -97,7 +97,7 @@ function pathParameters(catalogue: Catalogue, resource: Resource): Json[] {
       required: true,
       description: parameter.about,
       schema: parameterSchema(parameter),
-      example: parameterExample(name, parameter),
+      ...parameterExample(name, parameter),
     };
   });
 }
