@@ -151,8 +151,12 @@ test('parseMart parses the header and rejects invalid ones with the file name', 
     name: 'x',
     about: 'One row per thing. Formula: a = b + c. Source: A (1927), B.',
     columns: [{ name: 'a', type: 'BIGINT', about: 'An a.' }],
+    key: ['a'],
+    time: undefined,
     sql: 'SELECT 1 AS a',
   });
+  const fact = `-- Facts.\n-- key: a, b\n-- time: b\n-- column a BIGINT: An a.\n-- column b DATE: A b.\n-- column c BIGINT: A c.`;
+  expect(parseMart('x', `${fact}\nSELECT 1 AS a`)).toMatchObject({ about: 'Facts.', key: ['a', 'b'], time: 'b' });
   for (const text of [
     'SELECT 1',
     '-- Only this.\nSELECT 1 AS a',
@@ -160,6 +164,8 @@ test('parseMart parses the header and rejects invalid ones with the file name', 
     `${header}\n`,
     `${header}\n-- column b: No type.\nSELECT 1 AS a`,
     `${header}\n--no space\nSELECT 1 AS a`,
+    `${header}\n-- key: a, b\nSELECT 1 AS a`,
+    `${header}\n-- time: b\nSELECT 1 AS a`,
   ]) {
     expect(() => parseMart('x', text), text).toThrow(/^x\.sql/);
   }
