@@ -116,7 +116,8 @@ describe('export', () => {
       const found = (await readdir(join(path, name), { recursive: true })).filter((file) => file.endsWith('.parquet'));
       expect(found).toHaveLength(files);
       expect(bytes).toBeGreaterThan(0);
-      counts.push(`select '${name}' as name, ${rows} as rows where ${rows} = (select count(*) from "${name}")`);
+      const relation = EXPORTED.find((table) => table.name === name)?.kind === 'mart' ? `mart.${name}` : `"${name}"`;
+      counts.push(`select '${name}' as name, ${rows} as rows where ${rows} = (select count(*) from ${relation})`);
     }
     expect(await workspace.rows(counts.join(' union all '))).toHaveLength(tables.length);
   });

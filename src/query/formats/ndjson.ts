@@ -5,7 +5,10 @@ export function itemLines(items: readonly unknown[]): string {
   return items.map((item) => `${toExactJson(item)}\n`).join('');
 }
 
-/** Returns the last line of a complete file, which no item can equal: its only field is `_end`. */
-export function endLine(rows: number): string {
-  return `${JSON.stringify({ _end: { rows } })}\n`;
+/**
+ * Returns the last line of a file, which no item can equal: its only field is `_end`. A page that more rows follow has the cursor of
+ * the next page there.
+ */
+export function endLine(rows: number, nextCursor: string | null): string {
+  return `${JSON.stringify({ _end: nextCursor === null ? { rows } : { rows, nextCursor } })}\n`;
 }

@@ -16,14 +16,14 @@ export interface RowEncoder {
    * @throws TypeError naming the column if a value does not match the type of its column
    */
   encode(page: ListPage): Promise<Uint8Array>;
-  /** Returns the rest of the file. Must follow at least one page. */
-  end(): Promise<Uint8Array>;
+  /** Returns the rest of the file. Must follow at least one page. `nextCursor` is the cursor of the rows after the file, if any. */
+  end(nextCursor?: string | null): Promise<Uint8Array>;
 }
 
 /**
  * Creates an encoder: RFC 4180 CSV in UTF-8, Parquet, an Arrow IPC stream, or a line of JSON per item. In the flat formats ids,
  * texts and nested values are strings, counts are 64-bit integers, times are UTC in microseconds; every column is nullable. The
- * last line of NDJSON is not an item but `{"_end":{"rows":n}}`. The libraries are loaded on first use.
+ * last line of NDJSON is not an item but `{"_end":{"rows":n}}`, with `nextCursor` if more rows follow. The libraries are loaded on first use.
  *
  * @example
  * const encoder = await createRowEncoder('csv');
@@ -71,7 +71,7 @@ function createLineEncoder(): RowEncoder {
       count += items.length;
       return Buffer.from(itemLines(items));
     },
-    end: async () => Buffer.from(endLine(count)),
+    end: async (nextCursor = null) => Buffer.from(endLine(count, nextCursor)),
   };
 }
 

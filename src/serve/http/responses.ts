@@ -80,7 +80,7 @@ async function write({ body, list, nextCursor }: Answer, format: Format): Promis
     return { body: toBody(bytes), mediaType: contentTypeOf('json'), encoding: null, nextCursor };
   }
   const encoder = await createRowEncoder(format);
-  const bytes = Buffer.concat([await encoder.encode(list), await encoder.end()]);
+  const bytes = Buffer.concat([await encoder.encode(list), await encoder.end(nextCursor)]);
   return { body: toBody(bytes), mediaType: contentTypeOf(format), encoding: null, nextCursor };
 }
 

@@ -38,7 +38,7 @@ export function exampleAnswer(
   if (table === undefined || !Array.isArray(list)) return { body, csv: '', ndjson: '' };
   const { columns, rows } = toRowSet(table.whole === undefined ? table.fields : guessedFields(table), list);
   const names = columns.map(({ name }) => name);
-  return { body, csv: toCsv(names, rows()), ndjson: `${itemLines(list)}${endLine(list.length)}` };
+  return { body, csv: toCsv(names, rows()), ndjson: `${itemLines(list)}${endLine(list.length, null)}` };
 }
 
 function listIn(body: unknown, name: string): unknown {
