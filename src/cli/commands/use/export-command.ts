@@ -22,8 +22,12 @@ export const exportCommand = defineCommand({
     from: day('only rows from this day on, YYYY-MM-DD; tables without days are exported completely'),
     to: day('only rows up to and including this day'),
     brand: list('<ids...>', 'only rows of these brands'),
-    since: option('<time|snapshot|last>', 'only rows inserted, updated and deleted since then, with _change', toSince),
-    name: text('<name>', 'name of the position of --since last (default: the path of --output)'),
+    since: option(
+      '<time|snapshot|last>',
+      'only rows inserted, updated or deleted since then, with a column _change',
+      toSince,
+    ),
+    name: text('<name>', 'name under which --since last stores its position (default: the path of --output)'),
     format: oneOf(
       '<format>',
       'format of the plain files, one file per table; xlsx: one sheet (default: parquet)',
@@ -33,9 +37,9 @@ export const exportCommand = defineCommand({
     output: withNames(
       'output',
       'o',
-      text('<folder>', 'folder for plain files, with %Y, %m, %d, %H for the time in UTC, or - for standard output'),
+      text('<folder>', 'folder for plain files (%Y, %m, %d, %H: time in UTC), or - for standard output'),
     ),
-    all: flag('export every configured workspace; plain files to a folder for each below --output'),
+    all: flag('export every configured workspace; with --output, to one folder per workspace below it'),
   },
   // Plain files are written from the replica, which needs no lock.
   forwardable: ({ output, all }) => (output === null && !all ? { needsWarehouse: true } : null),
@@ -43,7 +47,7 @@ export const exportCommand = defineCommand({
     ['sightline export', 'publish a snapshot of every table'],
     [
       "sightline export --since last --format csv --output 'files/%Y-%m-%d'",
-      'write what has changed since the last such export as CSV',
+      'write the changes since the last such export as CSV',
     ],
   ],
   run: async ({ tables, from, to, brand, since, name, format, compression, output, all, ...unread }, begin) => {

@@ -14,10 +14,10 @@ import { type McpClient, mcpClients } from './mcp-config.ts';
 export const mcp = defineCommand({
   options: {
     ...workspaceOptions,
-    all: flag('serve all workspaces; each call names one'),
+    all: flag('serve all workspaces; each tool call names one'),
     printConfig: oneOf(
       '<client>',
-      'print the settings with which this client starts the server',
+      'print the settings that make this client start the server',
       Object.keys(mcpClients) as McpClient[],
     ),
     folder: text('<folder>', 'folder with sightline.config.json and .env (default: the current one)'),
