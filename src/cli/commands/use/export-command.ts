@@ -30,7 +30,7 @@ export const exportCommand = defineCommand({
     name: text('<name>', 'name under which --since last stores its position (default: the path of --output)'),
     format: oneOf(
       '<format>',
-      'format of the plain files, one file per table; xlsx: one sheet (default: parquet)',
+      'format of the plain files, one file per table; xlsx: one workbook (default: parquet)',
       Object.keys(FILE_FORMATS) as FileFormat[],
     ),
     compression: oneOf('<name>', 'Parquet compression (default: as configured)', ['snappy', 'zstd']),
