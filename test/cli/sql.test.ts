@@ -7,6 +7,7 @@ import { errorTable } from '../../src/base/errors.ts';
 import { ownerLimits } from '../../src/operations/query.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { openGuardedSql } from '../../src/warehouse/sql/guarded-sql.ts';
+import { temporaryFolder } from '../support/folders.ts';
 import { type CliWorkspace, expectRefusal, openCli, openCliFor, until } from './helpers.ts';
 
 describe('sql reads only', () => {
@@ -82,7 +83,7 @@ describe('sql reads only', () => {
   });
 
   test('Parquet output has times as instants', async () => {
-    const path = join(workspace.folder, 'times.parquet');
+    const path = join(await temporaryFolder(), 'times.parquet');
     const query =
       "SELECT created_at, created_at AT TIME ZONE 'UTC' AS naive, TIMESTAMP_S '2026-01-01' AS seconds FROM prompts";
     expect(await workspace.run('sql', query, '--output', path)).toMatchObject({ code: 0 });
