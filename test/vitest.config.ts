@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -12,7 +13,7 @@ const SLOW =
 function fastTests(): string[] {
   const root = join(import.meta.dirname, '..');
   const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => /\.test\.tsx?$/.test(name))
     .map((name) => join(import.meta.dirname, name));
   return tests.filter((path) => !isSlow(path, new Set())).map((path) => relative(root, path));
 }
@@ -23,13 +24,13 @@ function isSlow(path: string, seen: Set<string>): boolean {
   seen.add(path);
   const text = readFileSync(path, 'utf8');
   if (SLOW.test(text)) return true;
-  const imported = [...text.matchAll(/from '(\.[^']+\.ts)'/g)].map(([, name]) => join(dirname(path), name as string));
+  const imported = [...text.matchAll(/from '(\.[^']+\.tsx?)'/g)].map(([, name]) => join(dirname(path), name as string));
   return imported.some((file) => file.startsWith(import.meta.dirname) && isSlow(file, seen));
 }
 
 // Small files that run long. The default order, by size, starts them last, when the other workers are idle.
 const LONG =
-  /\/(hostile\/|damage\/files|cli\/(kills|signals|verify|jobs|home|worker)|extending|analytics\/calibrate|sync\/(again|proof|stops|nights)|query\/differential)/;
+  /\/(hostile\/|damage\/|cli\/(kills|signals|verify|jobs|home|json-outputs|commands|truth|worker)|extending|packaging\/tarball|analytics\/calibrate|operations\/(full-disk|export\/incremental)|session\/file-lock|sync\/(again|change|estimate|exact|proof|stops|nights)|query\/differential)/;
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -41,7 +42,7 @@ class LongFirst extends BaseSequencer {
 
 export default defineConfig(({ mode }) => ({
   test: {
-    include: mode === 'fast' ? fastTests() : ['test/**/*.test.ts'],
+    include: mode === 'fast' ? fastTests() : ['test/**/*.test.{ts,tsx}'],
     ...(mode === 'fast' ? {} : { globalSetup: ['test/global-setup.ts'] }),
     setupFiles: ['test/setup.ts'],
     // The report comes first, so that the closing lines of the runner remain last.
@@ -51,6 +52,7 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 240_000,
     sequence: { sequencer: LongFirst },
     pool: 'forks',
-    maxWorkers: '100%',
+    // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle.
+    maxWorkers: availableParallelism() + 1,
   },
 }));

@@ -8,6 +8,8 @@ const NAMES_LISTED_MAX = 40;
 const PREFIX_CHARACTERS_MIN = 4;
 /** Characters of an id that errors show. */
 const SHORT_CHARACTERS = 8;
+/** Characters of a name that errors show. */
+const NAME_CHARACTERS_MAX = 60;
 
 /** Something that users select by its id or its name. */
 export interface Named {
@@ -38,16 +40,16 @@ export function chooseNamed<T extends Named>(noun: string, given: string, known:
     const found = known.filter(isMatch);
     if (found.length === 1) return found[0] as T;
     if (found.length > 1) {
-      const message = `${noun} ${JSON.stringify(given)} is ambiguous; it matches ${listed(found)}`;
+      const message = `${noun} ${JSON.stringify(given)} is ambiguous; it matches ${listedNames(found)}`;
       const hint = known.every(({ name: of }) => of === null)
         ? 'Give more characters.'
         : `Give the ID of the ${noun}, or more characters.`;
       throw new SightlineError('usage', message, { hint });
     }
   }
-  const names = known.flatMap(({ id, name }) => [id, ...(name === null ? [] : [name])]);
-  const allowed = known.length === 0 ? 'none' : listed(known);
-  const message = `unknown ${noun} ${JSON.stringify(given)}; allowed: ${allowed}${suggestion(given, names)}`;
+  // The first word selects an item as its beginning.
+  const names = known.flatMap(({ id, name }) => [id, ...(name === null ? [] : [name, name.split(' ')[0] as string])]);
+  const message = `unknown ${noun} ${JSON.stringify(given)}; allowed: ${listedNames(known)}${suggestion(given, names)}`;
   throw new SightlineError('usage', message, hint === undefined ? {} : { hint });
 }
 
@@ -67,15 +69,19 @@ export function suggestion(given: string, names: readonly string[]): string {
   return near === null ? '' : `; did you mean ${JSON.stringify(near)}?`;
 }
 
-/** Describes an item by its name and the beginning of its id. */
-export function shownName({ id, name }: Named): string {
-  return name === null ? id : `${name} (${id.slice(0, SHORT_CHARACTERS)})`;
-}
-
-function listed(items: readonly Named[]): string {
+/** Lists items for an error, by their names and the beginnings of their ids; the names are shortened to one line. */
+export function listedNames(items: readonly Named[]): string {
+  if (items.length === 0) return 'none';
   const most = items.every(({ name }) => name === null) ? NAMES_LISTED_MAX : LISTED_MAX;
   const more = items.length > most ? ` and ${items.length - most} more` : '';
   return `${items.slice(0, most).map(shownName).join(', ')}${more}`;
+}
+
+function shownName({ id, name }: Named): string {
+  if (name === null) return id;
+  const line = name.replaceAll(/\s+/g, ' ');
+  const shown = line.length > NAME_CHARACTERS_MAX ? `${line.slice(0, NAME_CHARACTERS_MAX - 1)}…` : line;
+  return `${shown} (${id.slice(0, SHORT_CHARACTERS)})`;
 }
 
 /**

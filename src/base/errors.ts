@@ -164,21 +164,31 @@ export const errorTable = {
   },
   sql_invalid: {
     exit: EXIT.usage,
+    status: 400,
     about: 'DuckDB rejected the query: a syntax error, an unknown name, or a value that cannot be computed.',
     hint: 'Correct the query.',
   },
   sql_rejected: {
     exit: EXIT.usage,
+    status: 400,
     about: 'The query contains a statement or function that does more than read tables and views.',
     hint: 'Use statements that only read tables and views. To write a file, use `sightline sql --output FILE` or `sightline export`.',
   },
   query_limit: {
     exit: EXIT.failed,
+    status: 422,
     about: 'A query exceeded a limit of time, memory, rows or bytes; the message names the limit.',
     hint: 'Reduce the query or raise the limit: `sightline sql` has `--timeout` and `--max-memory`. For many rows, write `--output rows.parquet`.',
   },
+  query_canceled: {
+    exit: EXIT.interrupted,
+    status: 409,
+    about: 'A query of the SQL page was canceled by its session, or because the server shuts down.',
+    hint: 'Run the query again.',
+  },
   query_crashed: {
     exit: EXIT.failed,
+    status: 500,
     about: 'The process that ran a query ended unexpectedly, or DuckDB failed with an internal error.',
     hint: 'The data are unchanged. Simplify or reduce the query; if it crashes again, please report it.',
   },
@@ -217,6 +227,12 @@ export const errorTable = {
     status: 405,
     about: 'The API is read-only: it accepts GET and HEAD.',
     hint: 'Use GET.',
+  },
+  changed_meanwhile: {
+    exit: EXIT.failed,
+    status: 412,
+    about: 'A saved query exists, or was changed or deleted, since the client read it.',
+    hint: 'Read the saved query again, then repeat the change with its new ETag.',
   },
   body_too_large: {
     exit: EXIT.failed,
@@ -271,10 +287,13 @@ export const errorTable = {
 /** A code of the error table. */
 export type ErrorCode = keyof typeof errorTable;
 
-/** Replaces everything that looks like an API key or an access token, because users may paste one into any setting by mistake. */
+/**
+ * Replaces everything that looks like an API key, a sign-in link, a session or an access token, because users may paste one into any
+ * setting by mistake.
+ */
 export function hideKeys(text: string): string {
   return text
-    .replace(/gsk_[\w.~+/=-]{4,}/g, 'gsk_…')
+    .replace(/(gs[kls]_)[\w.~+/=-]{4,}/g, '$1…')
     .replace(/\beyJ[\w-]{8,}(\.[\w-]*){1,4}/g, 'eyJ…')
     .replace(/\b(access_token=)[^&\s"]+/gi, '$1…');
 }

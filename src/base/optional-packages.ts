@@ -9,6 +9,7 @@ export const OPTIONAL_PACKAGES = {
   'queue in Redis': ['bullmq@6', 'ioredis@5'],
   bucket: ['@aws-sdk/client-s3@3.1169', '@aws-sdk/lib-storage@3.1169'],
   iceberg: ['chdb@3.4'],
+  png: ['@resvg/resvg-js@2.6'],
   traces: [
     '@opentelemetry/sdk-trace-node@2',
     '@opentelemetry/resources@2',

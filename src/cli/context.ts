@@ -2,12 +2,13 @@ import { toOverrides } from '../analytics/calibration/overrides.ts';
 import { systemClock } from '../base/clock.ts';
 import {
   type ConfigSources,
+  dataFolderOf,
   listWorkspaces,
   loadConfig,
-  readEnvironment,
   type WorkspaceConfig,
 } from '../base/config/config.ts';
 import { readConfigFile } from '../base/config/config-file.ts';
+import { readEnvironment } from '../base/config/environment.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Configured } from '../operations/cluster/workspace-list.ts';
 import { jobsOf } from '../operations/jobs/job-list.ts';
@@ -59,6 +60,11 @@ export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
       return { name, error: toSightlineError(thrown) };
     }
   });
+}
+
+/** The absolute path of the data folder, which has a folder per workspace. Throws `config_invalid`. */
+export function readDataFolder({ dataDir }: WorkspaceFlags): string {
+  return dataFolderOf({ flags: dataDir === undefined ? {} : { dataDir }, ...readSurroundings() });
 }
 
 /** The context of a command on the workspace that its flags select. */

@@ -1,7 +1,9 @@
 import type { OAuthSettings } from '../base/config/oauth-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { isLoopback } from '../serve/auth/hosts.ts';
+import type { SignIn } from '../serve/sign-in.ts';
 import { say } from './output/output.ts';
+import { terminal } from './output/terminal.ts';
 
 /** Ports and host that a server was asked to listen on. */
 export interface ListeningAt {
@@ -33,6 +35,13 @@ export async function listening<T>({ host, port, metricsPort }: ListeningAt, beg
 export function warnOfReach(host: string): void {
   if (isLoopback(host)) return;
   say('Warning: the server is reachable from other machines without TLS; put a TLS proxy in front of it.');
+}
+
+/** Returns how a browser signs in. The link itself is shown on a terminal only, because other outputs are often kept. */
+export async function describeSignIn({ signInUrl }: Pick<SignIn, 'signInUrl'>): Promise<string> {
+  const link = terminal().stderr.isTTY === true ? await signInUrl() : null;
+  if (link === null) return 'Sign in with a browser: `sightline open`.';
+  return `Sign in once, within 10 minutes: ${link}\nLater: \`sightline open\`.`;
 }
 
 /** Describes the access tokens that a server accepts. */

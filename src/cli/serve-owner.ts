@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
-import { ownSettings, readEnvironment, type WorkspaceConfig } from '../base/config/config.ts';
+import { ownSettings, type WorkspaceConfig } from '../base/config/config.ts';
+import { readEnvironment } from '../base/config/environment.ts';
 import { EXIT, SightlineError } from '../base/errors.ts';
 import { type RunningOwner, startOwner } from '../operations/run-owner.ts';
 import { type Log, type LogLevel, type LogTarget, openLog } from '../serve/telemetry/server-log.ts';

@@ -1,4 +1,4 @@
-import { readTraceSettings } from '../base/config/config.ts';
+import { readTraceSettings } from '../base/config/environment.ts';
 import { startTracing } from '../base/trace/trace-start.ts';
 import { say } from './output/output.ts';
 

@@ -18,8 +18,15 @@ export interface HistoryTable {
   readonly rowKey: readonly string[];
   /** Columns of `rowKey` that are never null. */
   readonly present: readonly string[];
+  /**
+   * Column with the time of a row, which the row's list writes to the row and to its child tables in one page. Undefined
+   * if rows have no time or a detail overwrites it.
+   */
+  readonly rowTime: string | undefined;
   /** Child tables whose rows are stored with each version. */
   readonly children: readonly ChildTable[];
+  /** Whether only changed rows have versions. A row without versions was never overwritten; its table has its only version. */
+  readonly isSparse: boolean;
 }
 
 /** Columns that only the history table has. */
@@ -28,8 +35,10 @@ export const VALID_TO = 'valid_to';
 export const CHANGE = 'change';
 export const CHILDREN = '_children';
 
-/** Kinds of change whose rows are overwritten. Rows of other resources are kept as a series or never change. */
-const overwritten: ReadonlySet<Change['kind']> = new Set(['set', 'walk', 'report']);
+/** Kinds of change that overwrite rows. A series keeps its rows, and a detail writes the rows of its list. */
+const overwritten: ReadonlySet<Change['kind']> = new Set(['set', 'walk', 'report', 'window']);
+/** Kinds of change with too many rows to store each of them twice. */
+const sparse: ReadonlySet<Change['kind']> = new Set(['window']);
 
 /** Engine columns that describe a version; the other engine columns describe the current row. */
 const ofVersions = new Set(['_run_id', '_row_hash', '_extra', '_detail_hash', '_detail_extra']);
@@ -81,9 +90,16 @@ export function historyTables(
       const columns = [...periods, ...kept, ...(children.length === 0 ? [] : [nested])];
       if (new Set(columns.map(({ name }) => name)).size < columns.length)
         throw new TypeError(`table ${table.name} has a column whose name is reserved for its history`);
+      const isSparse = sparse.has(resource.change.kind);
+      const { extent } = derived;
+      const isOverwritten = parts.some(
+        ({ columns: own }) => extent.kind === 'time' && own.some(({ name }) => name === extent.field),
+      );
       return {
         name: `${table.name}_history`,
-        about: `Versions of the rows of ${table.name}: one row for each version of each row.`,
+        about: isSparse
+          ? `Versions of the changed rows of ${table.name}: one row for each version. Rows that never changed have none.`
+          : `Versions of the rows of ${table.name}: one row for each version of each row.`,
         columns,
         key: [...table.key, VALID_FROM],
         time: undefined,
@@ -92,7 +108,9 @@ export function historyTables(
         telling: kept.filter(({ name }) => !table.key.includes(name) && !ofTheWrite.has(name) && !incidental.has(name)),
         rowKey: table.key,
         present: [...(resource.scope === 'brand' ? derived.fixed.slice(0, 1) : []), ...required],
+        rowTime: extent.kind === 'time' && !isOverwritten ? extent.field : undefined,
         children,
+        isSparse,
       };
     }),
   );

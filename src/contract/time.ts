@@ -86,8 +86,9 @@ export function daysInRange(from: string, to: string): number {
  * sort as text.
  */
 export function* eachDay(from: string, to: string, step = 1): Generator<string> {
+  const startMs = Date.parse(`${from}T00:00:00Z`);
   const count = daysInRange(from, to);
-  for (let index = 0; index < count; index += step) yield addDays(from, index);
+  for (let index = 0; index < count; index += step) yield dayOf(startMs + index * DAY_MS);
 }
 
 function isCalendarDay(year: number, month: number, day: number): boolean {

@@ -27,6 +27,8 @@ export interface DemoOptions {
   /** Starts a generated upstream. */
   startSandbox(): Promise<{ readonly baseUrl: string; readonly key: string; close(): Promise<unknown> }>;
   readonly onProgress: OnProgress;
+  /** Runs with the finished demo while the sandbox still responds; default: nothing. */
+  readonly use?: (demo: Demo, context: Context) => Promise<void>;
   /** Called before the sandbox and the sync start, and after the sync and the export. */
   onStage(stage: DemoStage): void;
 }
@@ -69,6 +71,8 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     const context: Context = { config, clock, signal, command: 'demo' };
     onStage({ of: 'sync' });
     const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, onProgress);
+    if (signal.aborted)
+      throw new SightlineError('interrupted', 'the demo was stopped; the next demo starts from the beginning');
     if (summary.error !== null) throw summary.error;
     onStage({ of: 'synced', summary });
     const snapshot = await exportWorkspace(context, () => undefined);
@@ -78,7 +82,9 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
       const [result] = await queryWorkspace(config, sql);
       answers.push({ title, result: result as QueryResult });
     }
-    return { workspace: DEMO_WORKSPACE, folder: config.folder, snapshot, answers };
+    const demo = { workspace: DEMO_WORKSPACE, folder: config.folder, snapshot, answers };
+    await options.use?.(demo, context);
+    return demo;
   } finally {
     await sandbox.close();
   }

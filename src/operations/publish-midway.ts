@@ -1,5 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 
+/** Time from the start of a sync before which it publishes nothing: a short sync writes one replica, at its end. */
+const SETTLE_MS = 10_000;
 /** Time from the start of a sync to the first replica with whatever is complete by then. */
 const FIRST_MS = 20_000;
 /** Time between replicas of a running sync. Larger files take longer to copy and are published less often. */
@@ -8,7 +10,7 @@ const TIMES_THE_DURATION = 20;
 
 /** Publishes replicas while a sync runs. */
 export interface MidwayPublisher {
-  /** Publishes as soon as possible: all lists, or all windows, are complete. */
+  /** Publishes as soon as possible, at the earliest 10 seconds after the start: all lists, or all windows, are complete. */
   milestone(): void;
   /** Called after every page and slice. Publishes if that is due and could not be done before. */
   onProgress(): void;
@@ -24,17 +26,19 @@ export interface MidwayParts {
 }
 
 /**
- * Publishes the replica when a part of a sync is complete, 20 seconds after its start and then every 3 minutes. Waits
- * while days are read again that readers already have. Errors are ignored: the replica at the end of the sync reports them.
+ * Publishes the replica when a part of a sync is complete, 20 seconds after its start and then every 3 minutes, but not in
+ * the first 10 seconds. Waits while days are read again that readers already have. Errors are ignored: the replica at the end of
+ * the sync reports them.
  */
 export function createMidwayPublisher({ clock, publish }: MidwayParts): MidwayPublisher {
   const stop = new AbortController();
+  let isSettled = false;
   let isDue = false;
   let hasNews = false;
   let busy: Promise<void> | null = null;
   let tookMs = 0;
   const attempt = (): void => {
-    if (busy !== null || !isDue || !hasNews || stop.signal.aborted) return;
+    if (busy !== null || !isSettled || !isDue || !hasNews || stop.signal.aborted) return;
     busy = (async () => {
       [isDue, hasNews] = [false, false];
       const startedAt = clock.monotonic();
@@ -51,7 +55,10 @@ export function createMidwayPublisher({ clock, publish }: MidwayParts): MidwayPu
     attempt();
   };
   const tick = async (): Promise<void> => {
-    for (let waitMs = FIRST_MS; ; waitMs = Math.max(EVERY_MS, TIMES_THE_DURATION * tookMs)) {
+    await clock.sleep(SETTLE_MS, stop.signal);
+    isSettled = true;
+    attempt();
+    for (let waitMs = FIRST_MS - SETTLE_MS; ; waitMs = Math.max(EVERY_MS, TIMES_THE_DURATION * tookMs)) {
       await clock.sleep(waitMs, stop.signal);
       due();
     }

@@ -5,7 +5,8 @@
  * @module
  */
 import { type Clock, systemClock } from '../base/clock.ts';
-import { loadConfig, readEnvironment, type WorkspaceConfig } from '../base/config/config.ts';
+import { loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
+import { readEnvironment } from '../base/config/environment.ts';
 import type { Context } from '../session/workspace.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
@@ -36,9 +37,6 @@ export type {
   WorkspaceStatus,
   WrittenReport,
 };
-
-/** Weeks that the charts of a report cover by default, as for `sightline report`. */
-const REPORT_WEEKS = 26;
 
 /** Settings of `openContext`. All are optional. */
 export interface ContextSettings {
@@ -180,8 +178,8 @@ export async function exportSnapshot(
 }
 
 /**
- * Writes an offline HTML page and SVG charts for each brand, replacing earlier ones. Default: all brands, 26 weeks, into `reports` in
- * the workspace's folder.
+ * Writes an offline HTML page and its charts as SVG for each brand, replacing earlier ones. Default: all brands, 28 days compared with
+ * those before, charts of 26 weeks, into `reports` in the workspace's folder.
  *
  * @throws {SightlineError} `no_data` before the first sync, `usage` for an unknown brand, `folder_unwritable`
  * @example
@@ -192,7 +190,7 @@ export async function report(
   request: Partial<ReportRequest> = {},
 ): Promise<WrittenReport[]> {
   const { reportWorkspace } = await import('./write-report.ts');
-  return reportWorkspace(config, clock, { brands: null, weeks: REPORT_WEEKS, output: null, ...request });
+  return reportWorkspace(config, clock, request);
 }
 
 /**

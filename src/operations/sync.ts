@@ -254,5 +254,7 @@ async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Cloc
 // Adds the base URL to the message, because a wrong URL is a common cause of an unexpected response.
 function withAddress(error: SightlineError | null, baseUrl: string): SightlineError | null {
   if (!(error instanceof UpstreamError) || error.message.includes(new URL(baseUrl).origin)) return error;
-  return new SightlineError(error.code, `${error.message}; the base URL is ${baseUrl}`, { cause: error });
+  return new SightlineError(error.code, `${error.message.replace(/\.$/, '')}; the base URL is ${baseUrl}`, {
+    cause: error,
+  });
 }

@@ -3,7 +3,7 @@ import { DAY_MS, shownTime } from '../contract/time.ts';
 import { isClockError } from '../plausibility/run-clock.ts';
 import type { RunningSync } from '../sync/progress-file.ts';
 import type { WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
-import type { JobLine } from '../web/operations/page-parts.ts';
+import type { Finding, JobLine, Level } from '../web/page-data/status-lines.ts';
 
 /** Older data are reported, like those of webhooks without their own limit. */
 const STALE_MS = STALE_HOURS * 3_600_000;
@@ -11,20 +11,6 @@ const STALE_MS = STALE_HOURS * 3_600_000;
 const EXPIRY_MS = 7 * DAY_MS;
 /** Parts that were never read and are named. */
 const NAMED_MAX = 3;
-
-/** Severity: `good`, `busy` (work in progress), `attention` (should be checked), `problem` (does not work). */
-export type Level = 'good' | 'busy' | 'attention' | 'problem';
-
-/** A message for the operator, and the command that helps. */
-export interface Finding {
-  readonly level: Level;
-  readonly about: 'replica' | 'data' | 'jobs' | 'keys';
-  readonly sentence: string;
-  /** Without the program's name; null if there is none. */
-  readonly command: string | null;
-  /** Sentences about other states that have the same cause and end with it. */
-  readonly consequences: readonly string[];
-}
 
 /** The state of a workspace: the most urgent finding, and all findings, most urgent first. */
 export interface Verdict {
@@ -43,7 +29,7 @@ export interface Facts {
   readonly nowMs: number;
   readonly workspace: string;
   readonly copy: ReplicaState;
-  /** Why the replica cannot be read; null if it can. */
+  /** Reason why the replica cannot be read; null if it can. */
   readonly why: string | null;
   readonly status: WarehouseStatus | null;
   /** The running sync of any process; null if none runs. */

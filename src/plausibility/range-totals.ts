@@ -177,6 +177,8 @@ function createPositions(fields: number): Positions {
   const zero = new Array<number>(fields).fill(0);
   /** By start of a day: the representative of its component, and the difference from it. */
   const nodes = new Map<string, { root: string; offset: readonly number[] }>();
+  /** By representative: the starts of days in its component. */
+  const components = new Map<string, string[]>();
   const nodeOf = (day: string) => nodes.get(day) ?? { root: day, offset: zero };
   const between: Positions['between'] = (a, b) => {
     const [start, end] = [nodeOf(a), nodeOf(b)];
@@ -185,13 +187,16 @@ function createPositions(fields: number): Positions {
   const connect: Positions['connect'] = (a, b, values) => {
     const [start, end] = [nodeOf(a), nodeOf(b)];
     nodes.set(a, start);
-    nodes.set(b, end);
+    const members = components.get(start.root) ?? [a];
+    components.set(start.root, members);
     // Moves the component of `b` to that of `a`.
     const shift = values.map((value, index) => (start.offset[index] ?? 0) + value - (end.offset[index] ?? 0));
-    for (const [day, node] of nodes) {
-      if (node.root !== end.root) continue;
-      nodes.set(day, { root: start.root, offset: node.offset.map((value, index) => value + (shift[index] ?? 0)) });
+    for (const day of components.get(end.root) ?? [b]) {
+      const offset = nodeOf(day).offset.map((value, index) => value + (shift[index] ?? 0));
+      nodes.set(day, { root: start.root, offset });
+      members.push(day);
     }
+    components.delete(end.root);
   };
   const starts = () =>
     [...nodes].map(([day, { root }]) => ({ day, component: root })).sort((a, b) => (a.day < b.day ? -1 : 1));

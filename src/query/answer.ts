@@ -12,7 +12,7 @@ import type { Position } from './cursor-signer.ts';
 import type { ServedReplica } from './open-replica.ts';
 import { toRowSet } from './row-set.ts';
 import type { Answer, ListPage } from './service.ts';
-import { readStored, readUndeclared, type StoredItems } from './stored-items.ts';
+import { readStored, readUndeclared, type StoredItems, type StoredRequest } from './stored-items.ts';
 
 /** Name of the list in the bodies of paged and tabular responses. */
 const LIST = 'data';
@@ -37,7 +37,7 @@ export async function computeAnswer(
 ): Promise<Answer> {
   const { resource } = request;
   if (resource.computes !== undefined) return computedAnswer(query, request, resource.computes);
-  const tables = await readStored({ ...request, query, timeDigits: timeDigitsOf(request) });
+  const tables = await readStored({ ...storedRequestOf(request), query });
   const [last] = tables.flatMap((table) => table.last ?? []);
   const nextCursor = last === undefined ? null : cursorAfter(last);
   return { body: storedBody(request, tables, nextCursor), nextCursor, list: listOf(tables) };
@@ -75,7 +75,7 @@ export async function* scanList(
   try {
     const { from, to, values } = request.asked;
     const asked = { ...request.asked, values: { ...values, limit: SCAN_ROWS } };
-    const stored = { ...request, asked, timeDigits: timeDigitsOf(request) };
+    const stored = storedRequestOf({ ...request, asked });
     const [table] = request.resource.derived as [ResourceTable];
     const undeclared = await replica.work((query) => readUndeclared({ ...stored, query }, table), signal);
     let after = request.after;
@@ -91,6 +91,10 @@ export async function* scanList(
   } finally {
     release();
   }
+}
+
+function storedRequestOf(request: AnswerRequest): Omit<StoredRequest, 'query'> {
+  return { ...request, timeDigits: timeDigitsOf(request), allowedBrands: request.replica.allowedBrands };
 }
 
 // A detail may have no timestamp from which the digits were learned; then use those of its list.

@@ -18,13 +18,16 @@ import type { Query } from '../warehouse/database.ts';
 import type { ReplicaOptions } from '../warehouse/replica.ts';
 import { type AnswerRequest, computeAnswer, notFound, scanList } from './answer.ts';
 import { type Covered, coveredBy, worstOf } from './coverage.ts';
-import { createCursorSigner, type Position } from './cursor-signer.ts';
-import type { ServedReplica } from './open-replica.ts';
+import { type CursorSigner, createCursorSigner, type Position } from './cursor-signer.ts';
+import { limitReplica, type ServedReplica } from './open-replica.ts';
 import { createReplicaHolder } from './replica-holder.ts';
 import type { Freshness, Question, Running, Service } from './service.ts';
 
 /** How long the progress of a running sync is reused; it is written every second. */
 const RUNNING_MS = 1_000;
+
+/** Maximum number of cached readers that are limited to brands. */
+const LIMITED_MAX = 64;
 
 /** Parsed requests that are cached, and the maximum length of their keys. */
 const ENTRIES_MAX = 1_000;
@@ -50,18 +53,61 @@ export function createService(options: ServiceOptions): Service {
   const { catalogue, path, clock, replica, readConventions } = options;
   const holder = createReplicaHolder(path, { catalogue, replica, readConventions });
   const signer = createCursorSigner(options.cursorSecret);
-
-  const remembered = createRemembered<Question>();
   let running: { readonly at: number; readonly read: Promise<Running | null> } | null = null;
-
-  // A check depends on the time only through its day, so its result is reusable until the day or the replica changes.
-  const ask: Service['ask'] = async (resource, given, parameters) => {
-    const replica = await holder.current();
-    const nowMs = clock.now();
-    const key = `${resource.name} ${Object.values(given).join(' ')} ${parameters}`;
-    return remembered(replica, dayOf(nowMs), key, () => check(replica, resource, given, parameters, nowMs));
+  const readRunning = (): Promise<Running | null> => {
+    const at = clock.monotonic();
+    if (running === null || at - running.at >= RUNNING_MS)
+      running = { at, read: options.readRunning?.() ?? Promise.resolve(null) };
+    return running.read;
   };
+  const limited = new Map<string, Service>();
+  const createView = (view: ReplicaView, allowed: readonly string[] | null): Service => ({
+    catalogue,
+    ask: createAsk(options, view, signer),
+    namesOf: (resource) => holder.opened()?.namesOf(resource) ?? {},
+    isBare: (resource) => holder.opened()?.isBare(resource) ?? isServedBare(resource, null),
+    conventions: () => holder.opened()?.conventions ?? null,
+    running: readRunning,
+    load: () => holder.opened()?.replica.load() ?? { running: 0, waiting: 0 },
+    newest: () => view(),
+    limitedTo: (brands) => {
+      const both = allowed === null ? brands : brands.filter((brand) => allowed.includes(brand));
+      const key = JSON.stringify(both.toSorted());
+      const known = limited.get(key) ?? createView(createLimitedView(view, both), both);
+      // Moves it to the end, so that the one that was not used for longest is dropped.
+      limited.delete(key);
+      limited.set(key, known);
+      if (limited.size > LIMITED_MAX) limited.delete(limited.keys().next().value as string);
+      return known;
+    },
+    freshness: async () => {
+      try {
+        return describe(catalogue, await view(), clock.now());
+      } catch (thrown) {
+        if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
+        return { ready: false, syncedAt: null, status: null, dataVersion: null, resources: [] };
+      }
+    },
+    close: () => holder.close(),
+  });
+  return createView(() => holder.current(), null);
+}
 
+/** Returns the newest replica, as a reader may read it. */
+type ReplicaView = () => Promise<ServedReplica>;
+
+function createLimitedView(view: ReplicaView, brands: readonly string[]): ReplicaView {
+  const views = new WeakMap<ServedReplica, ServedReplica>();
+  return async () => {
+    const replica = await view();
+    const known = views.get(replica) ?? limitReplica(replica, brands);
+    views.set(replica, known);
+    return known;
+  };
+}
+
+function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, signer: CursorSigner): Service['ask'] {
+  const remembered = createRemembered<Question>();
   const check = (
     replica: ServedReplica,
     resource: Resource,
@@ -95,30 +141,12 @@ export function createService(options: ServiceOptions): Service {
         ),
     } satisfies Question;
   };
-
-  return {
-    catalogue,
-    ask,
-    namesOf: (resource) => holder.opened()?.namesOf(resource) ?? {},
-    isBare: (resource) => holder.opened()?.isBare(resource) ?? isServedBare(resource, null),
-    conventions: () => holder.opened()?.conventions ?? null,
-    running: () => {
-      const at = clock.monotonic();
-      if (running === null || at - running.at >= RUNNING_MS)
-        running = { at, read: options.readRunning?.() ?? Promise.resolve(null) };
-      return running.read;
-    },
-    load: () => holder.opened()?.replica.load() ?? { running: 0, waiting: 0 },
-    newest: () => holder.current(),
-    freshness: async () => {
-      try {
-        return describe(catalogue, await holder.current(), clock.now());
-      } catch (thrown) {
-        if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
-        return { ready: false, syncedAt: null, status: null, dataVersion: null, resources: [] };
-      }
-    },
-    close: () => holder.close(),
+  // A check depends on the time only through its day, so its result is reusable until the day or the replica changes.
+  return async (resource, given, parameters) => {
+    const replica = await view();
+    const nowMs = clock.now();
+    const key = `${resource.name} ${Object.values(given).join(' ')} ${parameters}`;
+    return remembered(replica, dayOf(nowMs), key, () => check(replica, resource, given, parameters, nowMs));
   };
 }
 
@@ -190,13 +218,15 @@ function bindingOf(
 
 // Includes the version of sightline, because it may write equal data differently. `form` is the secret that signs the cursor in
 // a page of a list, or `list` for the complete list.
-function versionOf({ versions }: ServedReplica, request: AnswerRequest, form: string): string {
+function versionOf({ versions, allowedBrands }: ServedReplica, request: AnswerRequest, form: string): string {
   const { resource, brandId, member, asked, nowMs } = request;
   const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
   const others = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day');
   const values = others.map(([name]) => asked.values[name] ?? null);
   const range = takesDays ? [asked.from, asked.to, dayOf(nowMs)] : [];
-  const written = [VERSION, resource.paging === 'cursor' ? form : null];
+  // Only lists of the workspace differ between readers that may read different brands.
+  const limit = allowedBrands === null || resource.scope === 'brand' ? [] : [[...allowedBrands].toSorted()];
+  const written = [VERSION, resource.paging === 'cursor' ? form : null, ...limit];
   const question = JSON.stringify([written, versions.of(request), resource.name, brandId, member, values, range]);
   return createHash('sha256').update(question).digest('hex').slice(0, 32);
 }

@@ -4,7 +4,7 @@ import { SightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
 import type { Parameter } from '../contract/parameters.ts';
-import type { ServedNames } from '../contract/query-parameters.ts';
+import { isUuid, type ServedNames } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { columnAt } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -23,8 +23,10 @@ export interface ServedReplica {
   readonly conventions: Conventions;
   readonly shapes: Shapes;
   readonly coverage: Coverage;
-  /** Current brands by id. `since` is the first day with data, or null if not known. */
-  readonly brands: ReadonlyMap<string, { readonly since: string | null }>;
+  /** Current brands by id. `since` is the first day with data; it and `name` are null if not known. */
+  readonly brands: ReadonlyMap<string, ServedBrand>;
+  /** Ids of the brands to which the reader is limited; null for all, even deleted ones. Readers of SQL must apply it. */
+  readonly allowedBrands: ReadonlySet<string> | null;
   readonly lastRun: LastRun | null;
   readonly dataVersion: number;
   /** Returns the served names of parameters whose name the specification leaves open. */
@@ -33,6 +35,12 @@ export interface ServedReplica {
   isBare(resource: Resource): boolean;
   /** Returns the allowed values of a parameter; null if they are not known. */
   valuesOf(parameter: Parameter): readonly string[] | null;
+}
+
+/** A brand of a replica. */
+export interface ServedBrand {
+  readonly name: string | null;
+  readonly since: string | null;
 }
 
 /** The newest sync run. */
@@ -85,6 +93,7 @@ async function readServedReplica(
     shapes,
     coverage: await readCoverage(query, catalogue),
     brands: await readBrands(query, catalogue),
+    allowedBrands: null,
     lastRun,
     dataVersion,
     isBare: (resource) => isServedBare(resource, shapes.get(resource.name, FORMS.envelope)),
@@ -97,6 +106,17 @@ async function readServedReplica(
       ),
     valuesOf: ({ oneOf }) => (oneOf === undefined ? null : (lists.get(`${oneOf.resource}.${oneOf.field}`) ?? null)),
   };
+}
+
+/**
+ * Returns the replica for a reader that may read only some brands, given by id or by exact name. A text in the form of an id is
+ * never a name. Brands that do not exist are ignored.
+ */
+export function limitReplica(replica: ServedReplica, brands: readonly string[]): ServedReplica {
+  const ids = new Set(brands.filter(isUuid).map((id) => id.toLowerCase()));
+  const names = new Set(brands.filter((brand) => !isUuid(brand)));
+  const allowed = [...replica.brands].filter(([id, { name }]) => ids.has(id) || (name !== null && names.has(name)));
+  return { ...replica, brands: new Map(allowed), allowedBrands: new Set(allowed.map(([id]) => id)) };
 }
 
 async function checkSchema(query: Query): Promise<void> {
@@ -121,16 +141,21 @@ async function readDataVersion(query: Query): Promise<number> {
   return Number(row?.[0] ?? 0);
 }
 
-async function readBrands(query: Query, catalogue: Catalogue): Promise<Map<string, { since: string | null }>> {
+async function readBrands(query: Query, catalogue: Catalogue): Promise<Map<string, ServedBrand>> {
   const provider = providerOf(catalogue, 'brand');
   const table = provider.derived[0] as ResourceTable;
-  const [id, since] = [provider.provides?.id, provider.provides?.since].map((field) =>
-    quoted(columnAt(table, String(field))?.name ?? ''),
+  const [id, name, since] = (['id', 'name', 'since'] as const).map((part) =>
+    quoted(columnAt(table, String(provider.provides?.[part]))?.name ?? ''),
   );
   const rows = await query(
-    `SELECT CAST(${id} AS VARCHAR), strftime(${since}, '%Y-%m-%d') FROM ${quoted(table.name)} WHERE "_deleted_at" IS NULL`,
+    `SELECT CAST(${id} AS VARCHAR), ${name}, strftime(${since}, '%Y-%m-%d') FROM ${quoted(table.name)} WHERE "_deleted_at" IS NULL`,
   );
-  return new Map(rows.map(([brandId, day]) => [String(brandId), { since: day as string | null }]));
+  return new Map(
+    rows.map(([brandId, named, day]) => [
+      String(brandId),
+      { name: named as string | null, since: day as string | null },
+    ]),
+  );
 }
 
 // Values that were ever listed stay allowed, because stored responses may contain them.

@@ -32,6 +32,8 @@ export interface Service {
    * @throws SightlineError `no_data` if there is none yet
    */
   newest(): Promise<ServedReplica>;
+  /** Returns the same data for a reader that may read only these brands, given by id or by exact name. Others do not exist for it. */
+  limitedTo(brands: readonly string[]): Service;
   /** Returns the freshness of the data, for /readyz and status displays. */
   freshness(): Promise<Freshness>;
   close(): Promise<void>;

@@ -1,5 +1,5 @@
 import { parseExactJson } from '../base/json.ts';
-import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable } from '../contract/tables.ts';
@@ -35,6 +35,8 @@ export interface StoredRequest {
   readonly after: Pick<Position, 'at' | 'id'> | null;
   /** Fraction digits of a second as upstream writes them; null if unknown. */
   readonly timeDigits: number | null;
+  /** Ids of the brands to which the reader is limited; null for all. */
+  readonly allowedBrands: ReadonlySet<string> | null;
 }
 
 /** The items of one table; `last` is the end of the page if more items follow, otherwise null. */
@@ -137,12 +139,27 @@ function servedTable({ catalogue, resource }: StoredRequest, table: ResourceTabl
 function conditionsOf(request: StoredRequest, { table }: ServedTable, bindings: Bindings): string[] {
   const { catalogue, resource, brandId, member, asked } = request;
   const conditions = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
+  conditions.push(...allowedConditions(request, table, bindings));
   if (member !== null) conditions.push(`t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(member)} AS UUID)`);
   if (table.extent.kind === 'time') {
     conditions.push(rangeCondition(`t.${quoted(table.extent.field)}`, asked, bindings));
   }
   const target = { catalogue, table, alias: 't', brandId, ...(table.extent.kind === 'time' ? { range: asked } : {}) };
   return [...conditions, ...parameterConditions(target, resource.query, asked.values, bindings)];
+}
+
+// Lists of the workspace, such as that of the brands, have rows of brands that the reader may not read.
+function allowedConditions(
+  { catalogue, resource, allowedBrands }: StoredRequest,
+  table: ResourceTable,
+  bindings: Bindings,
+): string[] {
+  if (allowedBrands === null || resource.scope === 'brand') return [];
+  const isProvider = providerOf(catalogue, 'brand').derived.some(({ name }) => name === table.name);
+  const column = isProvider ? ownKeyOf(table) : columnAt(table, 'brandId')?.name;
+  if (column === undefined) return [];
+  if (allowedBrands.size === 0) return ['false'];
+  return [`t.${quoted(column)} IN (SELECT CAST(unnest(${bindings.bind([...allowedBrands])}) AS UUID))`];
 }
 
 function afterConditions(

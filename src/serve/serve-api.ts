@@ -4,10 +4,14 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import type { OAuthSettings } from '../base/config/oauth-settings.ts';
 import { toSightlineError } from '../base/errors.ts';
+import { openSavedQueries } from '../operations/sql/saved-queries.ts';
+import { createSqlService } from '../operations/sql/sql-service.ts';
 import { type Context, catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { createKeyDirectory } from './auth/key-directory.ts';
-import { openKeyring } from './auth/keys.ts';
+import { joinKeyrings, openKeyring } from './auth/keys.ts';
+import { openSessions } from './auth/sessions.ts';
+import { createFleet } from './data/fleet.ts';
 import {
   type OpenedWorkspace,
   type RoutedOptions,
@@ -16,6 +20,8 @@ import {
 } from './http/routed-server.ts';
 import { openOAuth } from './open-oauth.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
+import { openSignIn, type SignIn } from './sign-in.ts';
+import { budgetUseOf, statusPartsOf } from './status-parts.ts';
 import type { Log } from './telemetry/server-log.ts';
 
 /** Replicas that are fetched at the same time. */
@@ -29,6 +35,12 @@ export interface ApiOptions extends Omit<RoutedOptions, 'limits'> {
   readonly log: Log;
   /** The authorization server whose access tokens are accepted; default: none. */
   readonly oauth?: OAuthSettings | null;
+  /** The data folder, with the sessions and the keys for several workspaces. */
+  readonly fleetFolder: string;
+  /** Access rule of the pages. */
+  readonly pages: 'key' | 'off';
+  /** Folder of the built data pages; default: the pages of this package. */
+  readonly app?: URL;
   /** Returns the current settings of all workspaces. Changes are detected by identity, so a changed list must be a new Map. */
   readonly workspaces: () => ReadonlyMap<string, WorkspaceConfig>;
   /** Downloads a workspace's newest replica to its folder if its warehouse is remote. */
@@ -36,7 +48,7 @@ export interface ApiOptions extends Omit<RoutedOptions, 'limits'> {
 }
 
 /** A running server of all workspaces. `keys` is the number of API keys at the start. */
-export interface ServedApi extends RoutedServer {
+export interface ServedApi extends RoutedServer, Pick<SignIn, 'signInUrl'> {
   readonly keys: number;
 }
 
@@ -48,16 +60,77 @@ export async function serveApi(
   const { clock } = surroundings;
   const stop = new AbortController();
   const signal = AbortSignal.any([surroundings.signal, stop.signal]);
-  const { log, workspaces, queryTimeoutMs } = options;
+  const { log, workspaces, queryTimeoutMs, pages, app } = options;
   const directory = createKeyDirectory({
     folders: createFolders(workspaces),
+    fleetFolder: options.fleetFolder,
     monotonic: clock.monotonic,
     onDamage: (workspace, thrown) => log.logger.error({ workspace, err: thrown }),
   });
+  const fleetKeys = openKeyring(options.fleetFolder);
   const queue = new PQueue({ concurrency: FETCHES_AT_ONCE });
+  const refresh = createRefresh(options, clock, signal, queue);
+  const open = async (name: string): Promise<OpenedWorkspace> => {
+    const config = workspaces().get(name) as WorkspaceConfig;
+    const first = refresh(name, config);
+    const { analytics, queries, snapshots } = layoutOf(config.folder);
+    // If a replica already exists, serve it while the newer one is fetched.
+    if (!existsSync(analytics)) await first;
+    const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
+    const keyring = joinKeyrings(openKeyring(config.folder), fleetKeys, name);
+    const status =
+      pages === 'off' ? {} : { status: statusPartsOf(config, pages, false, () => budgetUseOf(config, clock)) };
+    const sql = { sql: createSqlService({ path: analytics, catalogue, clock }), saved: openSavedQueries(queries) };
+    const close = async (): Promise<void> => {
+      await Promise.all([service.close(), sql.sql.close()]);
+    };
+    return { parts: { service, keyring, snapshots, sql, ...status }, close };
+  };
+  const keys = directory.count();
+  const fleet = createFleet({ clock, queryTimeoutMs, signal, workspaces });
+  const shared = { fleet, sessions: openSessions(options.fleetFolder, clock), ...(app === undefined ? {} : { app }) };
+  const limits = { idleTimeoutMs: idleTimeoutFor(queryTimeoutMs) };
+  const replica = createReplicaNames(workspaces);
+  const isWorkspace = (name: string): boolean => workspaces().has(name);
+  const oauth = await openOAuth(options.oauth ?? null, { clock, log, isWorkspace, standard: null });
+  const tokens = oauth === null ? {} : { oauth };
+  const parts = {
+    catalogue,
+    clock,
+    log,
+    directory,
+    open,
+    replica,
+    ...tokens,
+    ...(pages === 'off' ? {} : { pages: shared }),
+  };
+  const server = await startRoutedServer(parts, { ...options, limits });
+  const refreshOpen = async (): Promise<void> => {
+    const current = workspaces();
+    for (const name of server.open()) {
+      const config = current.get(name);
+      if (config !== undefined) void refresh(name, config);
+    }
+    await queue.onIdle();
+  };
+  const refreshing = repeatEvery(clock, options.refreshMs, signal, refreshOpen);
+  const folder = pages === 'off' ? null : options.fleetFolder;
+  const signIn = await openSignIn(folder, server.baseUrl, 'serve --role api', clock.now);
+  const close = async (): Promise<void> => {
+    stop.abort();
+    await Promise.all([signIn.close(), server.close(), refreshing, queue.onIdle(), fleet.close()]);
+  };
+  return { ...server, keys, signInUrl: signIn.signInUrl, close };
+}
+
+/** Fetches the newest replica of a workspace. */
+type Refresh = (name: string, config: WorkspaceConfig) => Promise<void>;
+
+// Logs a failing refresh once per workspace, and keeps serving the replica that is already here.
+function createRefresh(options: ApiOptions, clock: Clock, signal: AbortSignal, queue: PQueue): Refresh {
+  const { log } = options;
   const failing = new Set<string>();
-  // Log a failing refresh once per workspace, and keep serving the replica that is already here.
-  const refresh = (name: string, config: WorkspaceConfig): Promise<void> =>
+  return (name, config) =>
     queue.add(async () => {
       // `open` awaits this task, so a queued task must still run after an abort. It returns at once.
       if (signal.aborted) return;
@@ -71,37 +144,6 @@ export async function serveApi(
         log.logger.warn({ workspace: name, code, msg: `cannot fetch the newest replica: ${message}` });
       }
     });
-  const open = async (name: string): Promise<OpenedWorkspace> => {
-    const config = workspaces().get(name) as WorkspaceConfig;
-    const first = refresh(name, config);
-    const { analytics, snapshots } = layoutOf(config.folder);
-    // If a replica already exists, serve it while the newer one is fetched.
-    if (!existsSync(analytics)) await first;
-    const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
-    return { parts: { service, keyring: openKeyring(config.folder), snapshots }, close: () => service.close() };
-  };
-  const keys = directory.count();
-  const limits = { idleTimeoutMs: idleTimeoutFor(queryTimeoutMs) };
-  const replica = createReplicaNames(workspaces);
-  const isWorkspace = (name: string): boolean => workspaces().has(name);
-  const oauth = await openOAuth(options.oauth ?? null, { clock, log, isWorkspace, standard: null });
-  const tokens = oauth === null ? {} : { oauth };
-  const parts = { catalogue, clock, log, directory, open, replica, ...tokens };
-  const server = await startRoutedServer(parts, { ...options, limits });
-  const refreshOpen = async (): Promise<void> => {
-    const current = workspaces();
-    for (const name of server.open()) {
-      const config = current.get(name);
-      if (config !== undefined) void refresh(name, config);
-    }
-    await queue.onIdle();
-  };
-  const refreshing = repeatEvery(clock, options.refreshMs, signal, refreshOpen);
-  const close = async (): Promise<void> => {
-    stop.abort();
-    await Promise.all([server.close(), refreshing, queue.onIdle()]);
-  };
-  return { ...server, keys, close };
 }
 
 async function repeatEvery(clock: Clock, ms: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {

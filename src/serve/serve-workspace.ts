@@ -1,22 +1,32 @@
-import type { WorkspaceConfig } from '../base/config/config.ts';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
 import type { OAuthSettings } from '../base/config/oauth-settings.ts';
-import { jobLines, jobsOf } from '../operations/jobs/job-list.ts';
-import { toShownTexts } from '../query/shown-text.ts';
-import type { Context } from '../session/workspace.ts';
+import type { FirstRun } from '../operations/first-run.ts';
+import { jobsOf } from '../operations/jobs/job-list.ts';
+import { openSavedQueries } from '../operations/sql/saved-queries.ts';
+import { createSqlService } from '../operations/sql/sql-service.ts';
+import { type Context, catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
-import type { StatusAccess, StatusParts } from '../web/operations/page-parts.ts';
-import { openKeyring } from './auth/keys.ts';
+import { joinKeyrings, openKeyring } from './auth/keys.ts';
+import { openSessions } from './auth/sessions.ts';
 import { type RunningServer, type ServerOptions, startServer } from './http/http-server.ts';
 import { openOAuth } from './open-oauth.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
+import type { PageAccess } from './pages/page-access.ts';
+import { openSignIn, type SignIn } from './sign-in.ts';
+import { budgetUseOf, statusPartsOf } from './status-parts.ts';
 import { type LogTarget, openLog } from './telemetry/server-log.ts';
 import { monitoredOf } from './workspace-observer.ts';
 
 /** Options of `serveWorkspace`. */
 export interface ServeWorkspaceOptions extends Omit<ServerOptions, 'limits'> {
   readonly queryTimeoutMs: number;
-  /** Access rule of the status page. */
-  readonly statusPage: StatusAccess | 'off';
+  /** Access rule of the pages. */
+  readonly pages: PageAccess | 'off';
+  /** Folder of the built data pages; default: the pages of this package. */
+  readonly app?: URL;
+  /** The setup of the workspace through the pages; default: none. The server closes it. */
+  readonly setup?: FirstRun;
   /** Whether this process runs the jobs that are due. */
   readonly runsJobs: boolean;
   readonly log: LogTarget;
@@ -25,47 +35,73 @@ export interface ServeWorkspaceOptions extends Omit<ServerOptions, 'limits'> {
 }
 
 /** A running server of one workspace. `keys` is the number of API keys at the start. */
-export interface ServedWorkspace extends RunningServer {
+export interface ServedWorkspace extends RunningServer, Pick<SignIn, 'signInUrl'> {
   readonly keys: number;
 }
 
 /** Serves a workspace over HTTP, even before it has data or keys. Resolves once the server listens. */
 export async function serveWorkspace(
   { config, clock }: Pick<Context, 'config' | 'clock'>,
-  { queryTimeoutMs, statusPage, runsJobs, oauth: settings = null, ...options }: ServeWorkspaceOptions,
+  { queryTimeoutMs, pages, app, setup, runsJobs, oauth: settings = null, ...options }: ServeWorkspaceOptions,
 ): Promise<ServedWorkspace> {
-  const keyring = openKeyring(config.folder);
+  // Validate the jobs now, so that wrong settings fail at startup and not on the first request.
+  if (pages !== 'off') jobsOf(config);
+  const keyring = joinKeyrings(openKeyring(config.folder), openKeyring(dirname(config.folder)), config.name);
   const keys = keyring.count();
   const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
   // Open the replica early so that the first request does not wait. If this fails, each request reports the error.
   service.newest().catch(() => undefined);
   try {
-    const { snapshots } = layoutOf(config.folder);
+    const { snapshots, analytics, queries } = layoutOf(config.folder);
     const idleTimeoutMs = idleTimeoutFor(queryTimeoutMs);
-    const status = statusPage === 'off' ? {} : { status: statusPageOf(config, statusPage, runsJobs) };
+    // The setup writes the key of the budget while the server runs.
+    const readBudget = () => budgetUseOf(setup?.written() ?? config, clock);
+    const page =
+      pages === 'off'
+        ? {}
+        : { status: statusPartsOf(config, pages, runsJobs, readBudget), sessions: openSessions(config.folder, clock) };
+    const files = { ...(app === undefined ? {} : { app }), ...(setup === undefined ? {} : { setup }) };
+    const workspacesOf = (): readonly string[] => [config.name];
+    const sql = { sql: createSqlService({ path: analytics, catalogue, clock }), saved: openSavedQueries(queries) };
     const log = openLog(options.log, options.logLevel, clock);
     const isOurs = (name: string): boolean => name === config.name;
     const oauth = await openOAuth(settings, { clock, log, isWorkspace: isOurs, standard: config.name });
     const tokens = oauth === null ? {} : { oauth: oauth.siteOf(config.name) };
     const server = await startServer(
-      { service, keyring, clock, log, snapshots, monitored: monitoredOf(config, clock), ...status, ...tokens },
+      {
+        service,
+        keyring,
+        workspacesOf,
+        clock,
+        log,
+        snapshots,
+        monitored: monitoredOf(config, clock, readBudget),
+        sql,
+        ...page,
+        ...files,
+        ...tokens,
+      },
       { ...options, limits: { idleTimeoutMs } },
     );
+    const folder = pages === 'off' ? null : config.folder;
+    const signIn = await openSignIn(folder, server.baseUrl, 'serve', clock.now);
     const close = async (): Promise<void> => {
-      await server.close();
-      await service.close();
+      await Promise.all([signIn.close(), server.close(), setup?.close()]);
+      await Promise.all([service.close(), sql.sql.close()]);
     };
-    return { ...server, keys, close };
+    return { ...server, keys, signInUrl: signIn.signInUrl, close };
   } catch (thrown) {
     await service.close();
     throw thrown;
   }
 }
 
-// The data of a workspace's status page that the page cannot read itself. Throws `config_invalid`.
-function statusPageOf(config: WorkspaceConfig, access: StatusAccess, runsJobs: boolean): StatusParts {
-  // Validate the jobs now, so that wrong settings fail at startup and not on the first request.
-  jobsOf(config);
-  const jobs: StatusParts['jobs'] = async (nowMs) => toShownTexts(await jobLines(config, nowMs));
-  return { access, workspace: config.name, folder: config.folder, runsJobs, jobs };
+/** Listens on a port and closes it again. Rejects with the error of the system if that is impossible. */
+export async function listenBriefly(host: string, port: number): Promise<void> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject);
+    probe.listen({ host, port }, resolve);
+  });
+  await new Promise((resolve) => probe.close(resolve));
 }

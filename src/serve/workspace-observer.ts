@@ -2,7 +2,6 @@ import { statSync } from 'node:fs';
 import { readdir, statfs } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { readBudgetUse } from '../budget/budget-use.ts';
 import { jobsOf } from '../operations/jobs/job-list.ts';
 import { sizeOf } from '../operations/status.ts';
 import type { JobFigures, Monitored, Surroundings } from '../query/observer.ts';
@@ -13,6 +12,7 @@ import { upcoming } from '../scheduler/schedule.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { isSnapshotId, readManifest } from '../snapshot/manifest.ts';
 import { readProgress } from '../sync/progress-file.ts';
+import type { ReadBudget } from './status-parts.ts';
 
 /** How long measured sizes are reused, because walking the folders costs more than everything else. */
 const SIZES_MS = 60_000;
@@ -22,7 +22,7 @@ const LATE_MS = 600_000;
 type Sizes = Pick<Surroundings, 'bytes' | 'disk' | 'snapshots'>;
 
 /** Provides the metrics of a workspace that do not come from its replica: sizes, disk, snapshots, jobs and budget. */
-export function monitoredOf(config: WorkspaceConfig, clock: Clock): Monitored {
+export function monitoredOf(config: WorkspaceConfig, clock: Clock, readBudget: ReadBudget): Monitored {
   const layout = layoutOf(config.folder);
   let sizes: { readonly at: number; readonly of: string; readonly read: Promise<Sizes> } | null = null;
   const readSizes = async (): Promise<Sizes> => {
@@ -55,7 +55,7 @@ export function monitoredOf(config: WorkspaceConfig, clock: Clock): Monitored {
     const progress = await readProgress(config.folder, nowMs);
     const [runs, settled] = await Promise.all([readJobRuns(config.folder), readSettled(config.folder)]);
     const jobs = jobsOf(config).map((job) => figuresOf(job, runs, settled.get(job.name), nowMs, progress !== null));
-    return { progress, jobs, budget: await readBudget(config, clock), ...(await sizes.read) };
+    return { progress, jobs, budget: await readBudget(), ...(await sizes.read) };
   };
   return { workspace: config.name, copy: layout.analytics, surroundings };
 }
@@ -84,17 +84,4 @@ function figuresOf(
     lastDoneAt: done === undefined ? null : Date.parse(done.endedAt),
     owedSince: due !== null && nowMs - due > LATE_MS ? due : null,
   };
-}
-
-// Returns null without an API key: a server of data that another machine syncs needs none.
-async function readBudget(config: WorkspaceConfig, clock: Clock): Promise<Surroundings['budget']> {
-  try {
-    // The usage of a shared budget is in its database, and this request must not wait for that.
-    if (config.budget().kind !== 'file') return null;
-    const { key } = config.upstream();
-    const { budgets: folder } = layoutOf(config.folder);
-    return await readBudgetUse({ folder, key, share: config.budgetShare, clock });
-  } catch {
-    return null;
-  }
 }

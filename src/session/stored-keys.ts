@@ -1,16 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { SightlineError } from '../base/errors.ts';
-import { type Lock, takeLock } from '../base/file-lock.ts';
-import { ensureWritableFolder, publishByRename } from '../base/files.ts';
 import { quotedArgument } from '../base/visible.ts';
+import { changePrivateFile, type PrivateFile, readPrivateFile } from './private-file.ts';
 
-/**
- * A change takes milliseconds. A lock of this age belongs to a dead process, even if its process id is in use again.
- */
+/** Rights that a key can have. */
+export const SCOPES = ['read', 'metrics', 'sql', 'snapshots'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Scopes of keys that are created without scopes, and of keys from earlier versions. */
+export const DEFAULT_SCOPES: readonly Scope[] = ['read', 'metrics', 'snapshots'];
 
 const secretBytes = 32;
 const base64url256 = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
@@ -22,6 +21,12 @@ const keySchema = z.strictObject({
   hash: hashSchema,
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
+  /** Default: `DEFAULT_SCOPES`. */
+  scopes: z.array(z.enum(SCOPES)).optional(),
+  /** Ids or exact names of the brands that the key can read; default: all. */
+  brands: z.array(z.string().min(1)).min(1).optional(),
+  /** Workspaces that the key opens. Required in the file of the data folder; default: the workspace of the file. */
+  workspaces: z.union([z.literal('all'), z.array(z.string().min(1)).min(1)]).optional(),
 });
 const fileSchema = z.strictObject({
   version: z.literal(1),
@@ -37,40 +42,22 @@ export type KeyFile = z.infer<typeof fileSchema>;
 /** A stored key: its SHA-256 in hex, never its text. */
 export type StoredKey = KeyFile['keys'][number];
 
-/** Returns the path of a workspace's key file. */
+/** Returns the path of the key file of a folder: a workspace, or the data folder, which has the keys of several workspaces. */
 export function keyFilePath(folder: string): string {
   return join(folder, 'keys.json');
 }
 
 /**
- * Reads a workspace's key file; null if it does not exist.
+ * Reads the key file of a folder; null if it does not exist.
  *
  * @throws SightlineError `config_invalid` if the file is damaged or cannot be read
  */
 export function readKeyFile(folder: string): KeyFile | null {
-  const path = keyFilePath(folder);
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw new SightlineError('config_invalid', `cannot read ${path} (${code})`, { cause: thrown });
-  }
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw damaged(path, 'it is not JSON');
-  }
-  const parsed = fileSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw damaged(path, `${issue?.path.join('.') || 'its content'} is invalid`);
+  return readPrivateFile(keyFile(folder));
 }
 
 /**
- * Changes a workspace's keys atomically across processes: `after` replaces the file by rename, and null leaves it
+ * Changes the keys of a folder atomically across processes: `after` replaces the file by rename, and null leaves it
  * unchanged.
  *
  * @throws SightlineError `warehouse_locked` if another process keeps the lock; also whatever `change` throws
@@ -79,44 +66,17 @@ export async function changeKeyFile<T>(
   folder: string,
   change: (before: KeyFile) => { readonly after: KeyFile | null; readonly result: T },
 ): Promise<T> {
-  await ensureWritableFolder(folder);
-  const lock = await takeLock(`${keyFilePath(folder)}.lock`, 'is changing the keys');
-  try {
-    const before = readKeyFile(folder);
-    const { after, result } = change(before ?? emptyFile());
-    if (after !== null) await write(folder, after, lock);
-    return result;
-  } finally {
-    await lock.release();
-  }
+  return changePrivateFile(keyFile(folder), change);
 }
 
-function emptyFile(): KeyFile {
-  return { version: 1, cursorSecret: randomBytes(secretBytes).toString('base64url'), keys: [] };
-}
-
-async function write(folder: string, content: KeyFile, lock: Lock): Promise<void> {
+function keyFile(folder: string): PrivateFile<KeyFile> {
   const path = keyFilePath(folder);
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    const handle = await open(aside, 'wx', 0o600);
-    try {
-      await handle.writeFile(`${JSON.stringify(content, null, 2)}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    if (!(await lock.isHeld()))
-      throw new SightlineError('warehouse_locked', 'another process took over the lock; try again');
-    await publishByRename(aside, path);
-  } catch (thrown) {
-    await rm(aside, { force: true });
-    throw thrown;
-  }
-}
-
-function damaged(path: string, what: string): SightlineError {
   const file = quotedArgument(path);
-  const advice = `run \`mv ${file} ${file}.damaged\`, then create new keys with \`sightline keys create NAME\``;
-  return new SightlineError('config_invalid', `${path} is damaged: ${what}; ${advice}`);
+  return {
+    path,
+    schema: fileSchema,
+    work: 'is changing the keys',
+    create: () => ({ version: 1, cursorSecret: randomBytes(secretBytes).toString('base64url'), keys: [] }),
+    advice: `run \`mv ${file} ${file}.damaged\`, then create new keys with \`sightline keys create NAME\``,
+  };
 }

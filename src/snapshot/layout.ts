@@ -30,6 +30,8 @@ export interface Layout {
   readonly jobLog: string;
   /** Recorded outages and messages that wait for delivery. */
   readonly notifications: string;
+  /** Saved queries of the SQL page, one file each. */
+  readonly queries: string;
   /** Positions of incremental exports, a folder for each name. */
   readonly positions: string;
   /** Send times of the last minute in the format of earlier versions; imported and removed. */
@@ -53,6 +55,7 @@ export function layoutOf(folder: string): Layout {
     keys: join(folder, 'keys.json'),
     jobLog: join(folder, 'jobs.json'),
     notifications: join(folder, 'notify.json'),
+    queries: join(folder, 'queries'),
     positions: join(folder, 'positions'),
     earlierBudget: join(folder, 'budget.log'),
   };

@@ -12,6 +12,8 @@ const POSITION = 'position.json';
 const LOCK = 'position.lock';
 /** Name of a state that a process writes: table, number of the position, process id. */
 const STATE = /\.\d+-(\d+)\.parquet$/;
+/** Name of a position that a process writes: process id. */
+const ASIDE = /^position\.json\.(\d+)$/;
 const NAME_DIGITS = 32;
 
 const schema = z.object({
@@ -97,10 +99,12 @@ async function readPosition(folder: string, name: string): Promise<Position | nu
   }
 }
 
-// Removes states that the position does not name, except those that a running process writes.
+// Removes states that the position does not name, and unfinished positions, except those that a running process writes.
 async function removeUnused(folder: string, position: Position | null): Promise<void> {
   const used = new Set(Object.values(position?.tables ?? {}));
   for (const file of await readdir(folder)) {
+    const writer = Number(ASIDE.exec(file)?.[1] ?? process.pid);
+    if (writer !== process.pid && !isAlive(writer)) await rm(join(folder, file), { force: true });
     const pid = Number(STATE.exec(file)?.[1] ?? 0);
     if (pid === 0 || used.has(file) || (pid !== process.pid && isAlive(pid))) continue;
     await rm(join(folder, file), { force: true });

@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { WorkbookWriter } from '@cj-tech-master/excelts';
 import { SightlineError } from '../base/errors.ts';
@@ -11,26 +12,29 @@ import { type CountedRows, checkWritten, countRows, type FileColumn, type PlainF
 import type { Selected } from './selection.ts';
 
 /** Rows of a sheet below the header. */
-const ROWS_MAX = 1_048_575;
+export const ROWS_MAX = 1_048_575;
 /** UTF-16 units of a cell. */
-const CELL_MAX = 32_767;
+export const CELL_MAX = 32_767;
 const SHEET_NAME_MAX = 31;
-const BATCH_ROWS = 1_000;
-const WIDTH_MIN = 8;
-const WIDTH_MAX = 60;
+/** Rows between two waits for the compression. */
+export const BATCH_ROWS = 1_000;
+/** Widths of columns, in characters. */
+export const WIDTH_MIN = 8;
+export const WIDTH_MAX = 60;
 /** Width of the button of a filter. */
 const FILTER_WIDTH = 4;
 /** Excel has no earlier dates, and counts days before it wrongly. */
 const DAY_MIN = Date.UTC(1900, 2, 1);
 const DAY_END = Date.UTC(10000, 0, 1);
 /** Widths of columns whose values have a fixed form. */
-const WIDTHS: Partial<Record<FileColumn['kind'], number>> = {
+export const WIDTHS: Partial<Record<FileColumn['kind'], number>> = {
   timestamp: 20,
   day: 12,
   integer: 12,
   number: 14,
   boolean: 10,
 };
+/** Formats of dates. */
 const NUMBER_FORMATS: Partial<Record<FileColumn['kind'], string>> = {
   timestamp: 'yyyy-mm-dd hh:mm:ss',
   day: 'yyyy-mm-dd',
@@ -64,18 +68,8 @@ export async function writeWorkbook(
     const name = sheetName(selected.name, new Set(sheets.map((sheet) => sheet.name.toLowerCase())));
     sheets.push({ selected, name, counted, widths: await measure(source, selected) });
   }
-  const { WorkbookWriter: Writer } = await import('@cj-tech-master/excelts');
   const output = createWriteStream(path);
-  // Fixed times, so that equal rows give equal content.
-  const epoch = new Date(0);
-  const book = new Writer({
-    stream: output,
-    useStyles: true,
-    useSharedStrings: false,
-    created: epoch,
-    modified: epoch,
-  });
-  const compressed = followCompression(book);
+  const { book, compressed } = await openBook(output);
   const closed = finished(output);
   try {
     for (const [done, sheet] of sheets.entries()) {
@@ -103,12 +97,7 @@ async function writeSheet(
   compressed: () => Promise<unknown>,
 ): Promise<void> {
   const { columns, sql } = rowsOf(selected, 'xlsx');
-  const sheet = book.addWorksheet(name, { views: [{ state: 'frozen', ySplit: 1 }] });
-  sheet.columns = columns.map(({ name: header, kind }, index) => {
-    const numFmt = NUMBER_FORMATS[kind];
-    return { header, width: widths[index] as number, ...(numFmt === undefined ? {} : { style: { numFmt } }) };
-  });
-  sheet.autoFilter = { from: { row: 1, column: 1 }, to: { row: counted.rows + 1, column: columns.length } };
+  const sheet = addSheet(book, name, columns, widths, counted.rows);
   let written = 0;
   for await (const batch of source.batches(sql, BATCH_ROWS)) {
     for (const row of batch) sheet.addRow(row.map((value, index) => toCell(value, columns[index]?.kind))).commit();
@@ -120,7 +109,40 @@ async function writeSheet(
   await compressed();
 }
 
-// The library returns no promise for a row, so that rows would pile up in memory if they are read faster than compressed.
+/** Creates a workbook that is written to a stream, and a function that waits for the compression of the rows so far. */
+export async function openBook(
+  stream: Writable,
+): Promise<{ readonly book: WorkbookWriter; readonly compressed: () => Promise<unknown> }> {
+  const { WorkbookWriter: Writer } = await import('@cj-tech-master/excelts');
+  // Fixed times, so that equal rows give equal content.
+  const epoch = new Date(0);
+  const book = new Writer({ stream, useStyles: true, useSharedStrings: false, created: epoch, modified: epoch });
+  return { book, compressed: followCompression(book) };
+}
+
+/** Adds a sheet with a frozen header, a filter over `rows` rows, column widths and formats. */
+export function addSheet(
+  book: WorkbookWriter,
+  name: string,
+  columns: readonly Pick<FileColumn, 'name' | 'kind'>[],
+  widths: readonly number[],
+  rows: number,
+): ReturnType<WorkbookWriter['addWorksheet']> {
+  const sheet = book.addWorksheet(name, { views: [{ state: 'frozen', ySplit: 1 }] });
+  sheet.columns = columns.map(({ name: header, kind }, index) => {
+    const numFmt = NUMBER_FORMATS[kind];
+    return { header, width: widths[index] as number, ...(numFmt === undefined ? {} : { style: { numFmt } }) };
+  });
+  if (columns.length > 0) {
+    sheet.autoFilter = { from: { row: 1, column: 1 }, to: { row: rows + 1, column: columns.length } };
+  }
+  return sheet;
+}
+
+/**
+ * Returns a function that waits for the compression of the rows so far. The library returns no promise for a row, so that
+ * rows would pile up in memory if they are read faster than compressed.
+ */
 function followCompression(book: WorkbookWriter): () => Promise<unknown> {
   let last: Promise<unknown> = Promise.resolve();
   const { zip } = book;
@@ -137,7 +159,8 @@ function followCompression(book: WorkbookWriter): () => Promise<unknown> {
   return () => last;
 }
 
-function toCell(value: unknown, kind: FileColumn['kind'] | undefined): string | number | boolean | Date | null {
+/** Returns the value of a cell. */
+export function toCell(value: unknown, kind: FileColumn['kind'] | undefined): string | number | boolean | Date | null {
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);

@@ -1,5 +1,5 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
-import { quietStoreClient } from '../base/config/config.ts';
+import { quietStoreClient } from '../base/config/environment.ts';
 import type { S3Target } from '../base/config/publish-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { installLine } from '../base/optional-packages.ts';

@@ -5,7 +5,7 @@ import { bookkeepingComments } from './comments.ts';
 import type { Database, Session } from './database.ts';
 import { DamagedFile } from './errors.ts';
 import { literal, quoted, SCHEMA_VERSION, sqlTypes, steps } from './schema.ts';
-import { backfillSql } from './write/history.ts';
+import { fillStatements } from './write/history.ts';
 
 /**
  * Migrates an open warehouse to the current schema version and to the catalogue, in one transaction. Runs the missing
@@ -26,7 +26,7 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
     for (const history of catalogue.histories) {
       statements.push(...tableStatements(database.path, history, existing));
       // Fill a new history from the rows of an existing table.
-      if (existing.has(history.of) && !existing.has(history.name)) statements.push(backfillSql(history));
+      if (existing.has(history.of) && !existing.has(history.name)) statements.push(...fillStatements(history));
     }
     // Run all statements in one call: a thousand single calls take twice as long.
     if (statements.length > 0) await session.run(statements.join(';\n'));

@@ -9,6 +9,7 @@ import { toReadError } from './errors.ts';
 import { copyDatabase, databaseBytes, type HiddenRows, removeDatabase } from './file/copy-database.ts';
 import { checkOpens, openReadOnly } from './file/read-only.ts';
 import { clearSpills } from './file/spill.ts';
+import { type QueryResult, toPlain } from './reader.ts';
 
 /** Limit of prepared statements per connection. */
 const STATEMENTS_MAX = 128;
@@ -27,7 +28,11 @@ export interface Replica {
    * the signal is aborted. A task that continues earlier ones, such as the next page of a list, is not rejected because others
    * wait; its caller limits the number of such tasks.
    */
-  work<T>(task: (query: Query) => Promise<T>, signal?: AbortSignal, kind?: 'first' | 'continued'): Promise<T>;
+  work<T>(
+    task: (query: Query, read: ReadRows) => Promise<T>,
+    signal?: AbortSignal,
+    kind?: 'first' | 'continued',
+  ): Promise<T>;
   /** Keeps the file open until the returned function is called, also if `close` is called meanwhile. */
   hold(): () => void;
   /** Number of running and waiting tasks. */
@@ -35,6 +40,9 @@ export interface Replica {
   /** Waits for holds and for running and waiting tasks, then closes the file. */
   close(): Promise<void>;
 }
+
+/** Runs a query once, without keeping it prepared, and returns its columns and rows as plain values. */
+export type ReadRows = (sql: string) => Promise<QueryResult>;
 
 /** Limits of a replica. */
 export interface ReplicaOptions {
@@ -153,6 +161,7 @@ export async function opensAsReplica(path: string): Promise<boolean> {
 
 interface ReplicaConnection {
   readonly query: Query;
+  readonly read: ReadRows;
   interrupt(): void;
   close(): void;
 }
@@ -161,7 +170,7 @@ interface ReplicaConnection {
 async function runWithLimits<T>(
   connection: ReplicaConnection,
   path: string,
-  task: (query: Query) => Promise<T>,
+  task: (query: Query, read: ReadRows) => Promise<T>,
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<T> {
@@ -178,17 +187,20 @@ async function runWithLimits<T>(
     timeoutMs,
   );
   signal?.addEventListener('abort', onAbort, { once: true });
-  const query: Query = async (sql, parameters) => {
+  const guarded = async <R>(run: () => Promise<R>): Promise<R> => {
     stop.signal.throwIfAborted();
     try {
-      return await connection.query(sql, parameters);
+      return await run();
     } catch (thrown) {
       stop.signal.throwIfAborted();
       throw toReadError(path, thrown) ?? thrown;
     }
   };
   try {
-    return await task(query);
+    return await task(
+      (sql, parameters) => guarded(() => connection.query(sql, parameters)),
+      (sql) => guarded(() => connection.read(sql)),
+    );
   } finally {
     clearTimeout(timer);
     clearInterval(interrupts);
@@ -219,6 +231,12 @@ function createConnection(connection: DuckDBConnection): ReplicaConnection {
       });
       const reader = await statement.runAndReadAll();
       return toSimpleRows(reader.getRows());
+    },
+    read: async (sql) => {
+      const reader = await connection.runAndReadAll(sql);
+      const types = reader.columnTypes();
+      const columns = reader.columnNames().map((name, index) => ({ name, type: String(types[index]) }));
+      return { columns, rows: reader.getRows().map((row) => row.map(toPlain)) };
     },
     interrupt: () => connection.interrupt(),
     close: () => {

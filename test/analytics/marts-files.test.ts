@@ -166,6 +166,7 @@ test('parseMart parses the header and rejects invalid ones with the file name', 
     `${header}\n--no space\nSELECT 1 AS a`,
     `${header}\n-- key: a, b\nSELECT 1 AS a`,
     `${header}\n-- time: b\nSELECT 1 AS a`,
+    `${header}\nSELECT wilson_lower(a) AS a`,
   ]) {
     expect(() => parseMart('x', text), text).toThrow(/^x\.sql/);
   }

@@ -23,6 +23,11 @@ describe('choosing by name', () => {
     expect(() => chosen('zzz')).toThrow(/^unknown brand "zzz"; allowed: Acme \(0199ab12\), .*88888888-[-0-9]+$/);
     expect(() => chosen('')).toThrow('unknown brand ""');
     expect(() => chooseNamed('brand', 'x', [])).toThrow('unknown brand "x"; allowed: none');
+    expect(() => chosen('Acmee')).toThrow('did you mean "Acme"?');
+    const long = [{ id: '99999999-0000-4000-8000-000000000005', name: `Orbital\n${'x'.repeat(100)}` }];
+    expect(() => chooseNamed('brand', 'x', long)).toThrow(`allowed: Orbital ${'x'.repeat(51)}… (99999999)`);
+    const labs = [{ id: '99999999-0000-4000-8000-000000000005', name: 'Orbital Labs of Europe' }];
+    expect(() => chooseNamed('brand', 'Orbitall', labs)).toThrow('did you mean "Orbital"?');
   });
 
   test('rejects the beginning of an id and of the name of another item', () => {

@@ -53,7 +53,7 @@ describe('the oauth setting', () => {
     expect(settings).toMatchObject({ issuer: ISSUER, resource: new URL(RESOURCE) });
     expect(await loadFrom(undefined, environment)).toMatchObject({ issuer: ISSUER });
     expect(await refusalOf(undefined, { ...environment, SIGHTLINE_OAUTH_ISSUER: 'login' })).toMatch(
-      /^SIGHTLINE_OAUTH_ISSUER is not an https URL; allowed: /,
+      /^SIGHTLINE_OAUTH_ISSUER is "login"; allowed: /,
     );
   });
 
@@ -63,13 +63,17 @@ describe('the oauth setting', () => {
   });
 
   test.each([
-    [{ issuer: 'http://login.example.com' }, 'oauth.issuer is not an https URL'],
+    [{ issuer: 'http://login.example.com' }, 'oauth.issuer is "http://login.example.com"; allowed: the https URL'],
+    [{ issuer: 'http://user:secret-word@login.example.com' }, 'oauth.issuer is "…@login.example.com"; allowed:'],
     [{ issuer: 'https://user:secret-word@login.example.com' }, 'oauth.issuer contains a user name or password'],
     [{ issuer: 'https://login.example.com/?a=1' }, 'oauth.issuer has a query or a fragment'],
-    [{ resource: 'http://data.example.com/v1/mcp' }, 'oauth.resource is not an https URL'],
+    [
+      { resource: 'http://data.example.com/v1/mcp' },
+      'oauth.resource is "http://data.example.com/v1/mcp"; allowed: the public',
+    ],
     [{ resource: 'https://data.example.com/v1/mcp#part' }, 'oauth.resource has a query or a fragment'],
     [{ resource: 'https://data.example.com/:x*' }, 'oauth.resource has other characters in its path'],
-    [{ jwksUri: 'http://keys.example.com' }, 'oauth.jwksUri is not an https URL'],
+    [{ jwksUri: 'http://keys.example.com' }, 'oauth.jwksUri is "http://keys.example.com"; allowed: the https URL'],
     [{ algorithms: ['HS256'] }, 'oauth.algorithms.0 is "HS256"; allowed: a list of RS256'],
     [{ algorithms: ['none'] }, 'oauth.algorithms.0 is "none"; allowed: a list of RS256'],
     [{ scopes: [] }, 'oauth.scopes is []; allowed: a list of 1 to 20 scopes'],

@@ -14,6 +14,11 @@ const parts = {
   marts: { measure: martFigures, responses: 1_000_000 },
   serve: { measure: serveFigures, responses: 1_000_000 },
   snapshot: { measure: snapshotFigures, responses: 1_000_000 },
+  // Imported lazily, because the browser's client is not needed by the others.
+  pages: {
+    measure: async (...of: [string, number]) => (await import('./pages.ts')).pageFigures(...of),
+    responses: 1_000_000,
+  },
   // The number is workspaces per worker. Imported lazily, to keep its memory out of the other benchmarks.
   cluster: {
     measure: async (...of: [string, number]) => (await import('./cluster.ts')).clusterFigures(...of),

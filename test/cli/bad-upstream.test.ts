@@ -65,7 +65,7 @@ const cases: Case[] = [
     name: 'an unknown key',
     url: (_o, right) => right,
     code: 'unauthorized',
-    says: ['401', 'The API key is invalid.'],
+    says: ['401', 'The API key is invalid; the base URL is '],
   },
   { name: 'a message with the key', url: (o) => `${o}/echo`, code: 'unauthorized', says: ['401', 'gsk_…'] },
   { name: 'another refusal', url: (o) => `${o}/teapot`, code: 'refused', says: ['418', 'short and stout', '/teapot'] },

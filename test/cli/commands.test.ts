@@ -314,6 +314,11 @@ describe('demo', () => {
       cwd,
     });
     expect(JSON.parse(asked.stdout)[0].n).toBeGreaterThan(1000);
+    const owners = 'select owner, count(*) > 1 as several from mart.dim_domain group by owner order by owner';
+    const owned = await runCli(['sql', '--workspace', 'demo', owners, '--json'], { cwd });
+    expect(JSON.parse(owned.stdout)).toEqual(
+      ['competitor', 'owned', 'third party'].map((owner) => ({ owner, several: true })),
+    );
   });
 
   test('--json prints the paths and the query results', async () => {

@@ -79,6 +79,12 @@ describe('doctor', () => {
     const { data, folder } = workspace;
     const keys = join(data, 'keys.json');
     await chmod(keys, 0o644);
+    // Group readers of the data may not read sessions either.
+    const ofServers = [join(data, 'sessions.json'), join(data, 'server.json'), join(data, '..', 'sessions.json')];
+    for (const path of ofServers) {
+      await writeFile(path, '{}');
+      await chmod(path, 0o640);
+    }
     await writeFile(join(folder, '.env'), 'OTHER=1\n', { mode: 0o640 });
     await chmod(join(folder, '.env'), 0o640);
     await writeFile(join(data, 'owner.json'), JSON.stringify({ pid: dead, command: 'sightline sync', since: 'then' }));
@@ -93,21 +99,31 @@ describe('doctor', () => {
     expect(badOf(found.checks).map(({ check, status }) => [check, status])).toEqual([
       ['permissions', 'warning'],
       ['permissions', 'failure'],
+      ...ofServers.map(() => ['permissions', 'warning']),
       ['permissions', 'warning'],
       ['leftovers', 'warning'],
       ['copy', 'failure'],
     ]);
     expect(badOf(found.checks).every(({ advice }) => advice !== null)).toBe(true);
+    for (const path of ofServers) {
+      expect(found.checks).toContainEqual(
+        expect.objectContaining({
+          message: `${path} has permissions 0640; allowed: access for its owner only`,
+          advice: `Run \`chmod 600 ${path}\`, or \`sightline doctor --fix\`.`,
+        }),
+      );
+    }
     const fixed = await doctor('--offline', '--fix');
     expect(badOf(fixed.checks)).toEqual([]);
     expect(fixed.checks.filter((result) => result.fixed).map(({ check }) => check)).toEqual([
       'permissions',
       'permissions',
+      ...ofServers.map(() => 'permissions'),
       'permissions',
       'leftovers',
       'copy',
     ]);
-    expect(statSync(keys).mode & 0o777).toBe(0o600);
+    for (const path of [keys, ...ofServers]) expect(statSync(path).mode & 0o777, path).toBe(0o600);
     for (const name of ['owner.json', 'serving.json', 'analytics.duckdb.new', `snapshots/.new-${dead}`])
       expect(existsSync(join(data, name)), name).toBe(false);
     expect(badOf((await doctor('--offline')).checks)).toEqual([]);
@@ -193,6 +209,12 @@ describe('doctor', () => {
     expect(silent.checks.filter(({ status }) => status === 'failure')).toMatchObject([{ check: 'upstream' }]);
     const unset = await examined({ SIGHTLINE_API_KEY: '' });
     expect(unset.checks.filter(({ status }) => status === 'failure')).toMatchObject([{ check: 'configuration' }]);
+    const oauth = {
+      SIGHTLINE_OAUTH_ISSUER: 'http://127.0.0.1:9',
+      SIGHTLINE_OAUTH_RESOURCE: 'https://a.example/v1/mcp',
+    };
+    const tokens = (await examined(oauth)).checks.filter(({ check }) => check === 'oauth');
+    expect(tokens.map(({ status }) => status)).toEqual(['failure', 'ok']);
     const invalid = await examined({ SIGHTLINE_BUDGET_SHARE: '7' });
     expect(invalid).toMatchObject({ code: 1 });
     expect(badOf(invalid.checks)).toMatchObject([{ check: 'configuration', status: 'failure' }]);

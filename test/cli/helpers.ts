@@ -4,12 +4,14 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
-import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { shiftedLikeTests } from '../support/shifted.ts';
+import { startStillSandbox } from '../support/still-sandbox.ts';
 import { type Ended, warmPool } from './warm-process.ts';
 
 /** Path of the built command line. */
@@ -56,6 +58,16 @@ export function startCli(args: readonly string[], { cwd, env = {}, stdin = 'igno
     });
   });
   return { process: child, finished };
+}
+
+/** Returns the line that a server prints with `--json` when it is ready; rejects if it ends before. */
+export async function startedLine<T>({ process: child, finished }: Running): Promise<T> {
+  const lines = createInterface({ input: child.stdout as Readable });
+  const line = await new Promise<string>((resolve, reject) => {
+    lines.once('line', resolve);
+    void finished.then(({ stderr }) => reject(new Error(stderr)));
+  });
+  return JSON.parse(line) as T;
 }
 
 const pool = warmPool(MAIN);
@@ -117,10 +129,7 @@ export async function openCli(options: WorkspaceOptions = {}): Promise<CliWorksp
 export async function openCliFor(
   options: WorkspaceOptions = {},
 ): Promise<CliWorkspace & { close: () => Promise<void> }> {
-  // Upstream's clock stands still, so that two syncs of an unchanged workspace receive the same data.
-  const now = Date.now();
-  const small = { brands: 1, prompts: 3, days: 4, rateLimit: 10_000, clock: () => now } as const;
-  const sandbox = await startSandboxWorkspace({ ...small, ...options });
+  const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 4, ...options });
   const folder = await makeFolder();
   const env = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const data = join(folder, 'data', 'default');

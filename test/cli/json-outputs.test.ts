@@ -16,6 +16,9 @@ const names = Object.keys(jsonOutputs) as JsonName[];
 const ELSEWHERE: Partial<Record<JsonName, string>> = {
   demo: 'test/packaging/tarball.test.ts',
   'cluster enqueue': 'test/cli/worker.test.ts',
+  open: 'test/cli/open.test.ts',
+  'sessions list': 'test/cli/open.test.ts',
+  'sessions revoke': 'test/cli/open.test.ts',
 };
 const EVERY_STEP = ['sync', 'verify', 'export', 'retention', 'compact', 'check', 'report'];
 
@@ -125,16 +128,57 @@ describe('the output with --json has the declared members', () => {
 
   test('for commands that read the data', async () => {
     await print('sql', 'sql', 'SELECT 1 AS one, [1, 2] AS list, NULL AS nothing');
+    const infinite = await run(['sql', `SELECT 1e400 AS up, [-1e400] AS down, ': -Infinity' AS text`]);
+    expect(JSON.parse(infinite.stdout)).toEqual([{ up: 'Infinity', down: ['-Infinity'], text: ': -Infinity' }]);
     await print('connect', 'connect');
     await print('describe', 'describe');
     await print('describe table', 'describe', 'responses');
+    await print('metrics list', 'metrics', 'list');
+    await print('metrics describe', 'metrics', 'describe', 'visib');
+    await print('metrics query', 'metrics', 'query', 'visibility', '--by', 'engine', '--grain', 'week');
     await print('report', 'report');
+    const brand = workspace.sandbox.world.brands[0]?.id ?? '';
+    await print('explain', 'explain', 'visibility', '--brand', brand);
+    await print('changes', 'changes', '--since', '30d');
+    await print('opportunities', 'opportunities', '--brand', brand);
     await print('export --output', 'export', '--output', 'files', '--format', 'csv');
     await print('export --output', 'export', '--since', 'last', '--output', 'workbook', '--format', 'xlsx');
     await print('export', 'export');
     await print('export --all', 'export', '--all');
     const changed = await print('export --all', 'export', '--all', '--since', 'last', '--output', 'changes');
     expect(changed).toMatchObject([{ changes: { since: null }, path: expect.stringContaining('changes/') }]);
+  });
+
+  test('for requests of the metrics layer that name an option wrongly', async () => {
+    const [brand] = workspace.sandbox.world.brands;
+    const refusals: (readonly [readonly string[], string, RegExp])[] = [
+      [['explain', 'visibilty'], 'metric', /^metric is "visibilty"; allowed: .*; did you mean "visibility"\?$/],
+      [['metrics', 'query', 'visibilty'], 'measures', /^measures is "visibilty"; .*did you mean "visibility"\?$/],
+      [['metrics', 'query', 'visibility', '--by', 'engin'], '--by', /^--by is "engin"; .*did you mean "engine"\?$/],
+      [['metrics', 'query', 'visibility', '--engine', 'chatgtp'], '--engine', /^unknown engine "chatgtp"; allowed: /],
+      [['metrics', 'query', 'visibility', '--from', '2999-01-01'], '--from', /^--from is "2999-01-01"; allowed: 20/],
+      [['changes', '--since', '2999-01-01'], '--since', /^--since is "2999-01-01"; allowed: a time up to now \(20/],
+      [['changes', '--brand', 'nobody'], '--brand', /^unknown brand "nobody"; allowed: /],
+      [['opportunities', '--brand', 'nobody'], '--brand', /^unknown brand "nobody"; allowed: /],
+    ];
+    for (const [args, parameter, message] of refusals) {
+      const { code, stdout } = await run(args);
+      expect(code, stdout).toBe(2);
+      expectJson('error', stdout);
+      expect(JSON.parse(stdout)).toMatchObject({
+        error: { code: 'invalid_parameter', parameter, message: expect.stringMatching(message) },
+      });
+    }
+    const reversed = ['--from', '2026-01-02', '--to', '2026-01-01'];
+    for (const command of [['metrics', 'query', 'visibility'], ['explain', 'visibility'], ['opportunities']]) {
+      const { code, stderr } = await run([...command, '--brand', brand?.id ?? '', ...reversed]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--from 2026-01-02 is after --to 2026-01-01')]);
+    }
+    await failing('metrics', 'query', 'visibility', '--sql');
+    await failing('metrics', 'query', 'visibility', '--format', 'csv');
+    await writeFile(join(workspace.folder, 'a-file'), '');
+    const unwritable = await run(['report', '--output', 'a-file']);
+    expect([unwritable.code, unwritable.stderr]).toEqual([1, expect.stringContaining('--output')]);
   });
 
   test('for jobs, notifications and workers', async () => {

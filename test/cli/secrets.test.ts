@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
+import { startStillSandbox } from '../support/still-sandbox.ts';
 import { makeFolder, runCli, startCli } from './helpers.ts';
 
 // Contains characters with a special meaning in patterns, JSON and URLs.
@@ -12,15 +12,7 @@ const KEY = 'gsk_distinctive.Key+0123/456789$&^=end';
 const DISTINCTIVE = 'distinctive.Key';
 
 test.each(['authorization', 'x-api-key'])('the key sent as %s appears only in requests', async (header) => {
-  const now = Date.now();
-  const sandbox = await startSandboxWorkspace({
-    brands: 1,
-    prompts: 1,
-    days: 1,
-    key: KEY,
-    rateLimit: 10_000,
-    clock: () => now,
-  });
+  const sandbox = await startStillSandbox({ brands: 1, prompts: 1, days: 1, key: KEY });
   onTestFinished(() => sandbox.close());
   const seen: IncomingHttpHeaders[] = [];
   const meanwhile: string[] = [];

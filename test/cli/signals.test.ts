@@ -10,6 +10,8 @@ const SCRIPT = '/usr/bin/script';
 if (!existsSync(SCRIPT)) process.stderr.write(`NOT TRIED: a terminal that is closed. There is no ${SCRIPT}.\n`);
 
 const COUNT = 'select count(*) as n from responses where _deleted_at is null';
+const DAYS =
+  "select strftime(created_at, '%Y-%m-%d') as day, count(*) as n from responses where _deleted_at is null group by day";
 const STATUSES = 'select status from sync.runs order by started_at, rowid';
 
 interface Stuck extends CliWorkspace {
@@ -42,7 +44,7 @@ async function expectNextCompletes(workspace: CliWorkspace): Promise<void> {
   expect(code, stderr).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ status: 'complete', failures: [] });
   const pages = pagesAsked(workspace) - before;
-  const answers = await countUpstream(workspace);
+  const answers = (await readUpstream(workspace)).length;
   expect(await rows(COUNT)).toEqual([{ n: answers }]);
   expect(pages, 'pages read again').toBeLessThan(Math.ceil(answers / 100));
   expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'raw', 'warehouse.duckdb']);
@@ -58,18 +60,19 @@ async function countStored({ data }: CliWorkspace): Promise<number> {
   }
 }
 
-async function countUpstream({ sandbox }: CliWorkspace): Promise<number> {
-  let answers = 0;
+/** Returns the day of each of upstream's responses. */
+async function readUpstream({ sandbox }: CliWorkspace): Promise<string[]> {
+  const days: string[] = [];
   const [brand] = sandbox.world.brands;
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query = new URLSearchParams({ limit: '100', ...(cursor === '' ? {} : { cursor }) });
     const url = `${sandbox.baseUrl}/brands/${brand?.id}/responses?${query}`;
     const response = await fetch(url, { headers: { 'x-api-key': sandbox.key } });
-    const page = (await response.json()) as { data: unknown[]; nextCursor: string | null };
-    answers += page.data.length;
+    const page = (await response.json()) as { data: { createdAt: string }[]; nextCursor: string | null };
+    days.push(...page.data.map(({ createdAt }) => createdAt.slice(0, 10)));
     cursor = page.nextCursor;
   }
-  return answers;
+  return days;
 }
 
 describe('a stopped sync', () => {
@@ -89,8 +92,12 @@ describe('a stopped sync', () => {
       expect(stderr).not.toMatch(/\n\s+at /);
       const kept = summary.tables.responses.inserted;
       expect(kept).toBeGreaterThanOrEqual(100);
-      // Readers see no day of which only some pages are stored. The next sync resumes after the stored pages.
-      expect(await workspace.rows(COUNT)).toEqual([{ n: 0 }]);
+      // Readers see only complete days: soon after midnight (UTC) that is the current day, otherwise none.
+      const shown = (await workspace.rows(DAYS)) as { day: string; n: number }[];
+      workspace.sandbox.setFaults([]);
+      const upstream = await readUpstream(workspace);
+      expect(shown).toEqual(shown.map(({ day }) => ({ day, n: upstream.filter((each) => each === day).length })));
+      expect(shown.reduce((sum, { n }) => sum + n, 0)).toBeLessThan(kept);
       expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }]);
       expect(existsSync(join(workspace.data, 'owner.json'))).toBe(false);
       await expectNextCompletes(workspace);
@@ -101,7 +108,7 @@ describe('a stopped sync', () => {
   test.runIf(existsSync(SCRIPT))(
     'by a terminal that closes keeps its data, and is resumed by the next sync',
     async () => {
-      const workspace = await openCli({ brands: 1, prompts: 2, days: 3, responsesPerDay: 250 });
+      const workspace = await openCli({ brands: 1, prompts: 2, days: 3, responsesPerDay: 500 });
       const { sandbox, folder, env, data } = workspace;
       // Killing `script` closes the terminal of the sync.
       const command = `exec ${process.execPath} ${MAIN} sync`;

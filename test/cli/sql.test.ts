@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, rm, symlink } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -174,4 +174,59 @@ test('sql shows what an interrupted sync left in the warehouse, before and after
   expect(await counted()).toEqual([{ n: 2 }]);
   expect(await run('export')).toMatchObject({ code: 0 });
   expect(await counted()).toEqual([{ n: 2 }]);
+});
+
+describe('saved queries and the gallery', () => {
+  let workspace: CliWorkspace & { close: () => Promise<void> };
+
+  beforeAll(async () => {
+    workspace = await openCliFor({ prompts: 2, days: 2 });
+    expect(await workspace.run('sync')).toMatchObject({ code: 0 });
+    await mkdir(join(workspace.data, 'queries'));
+    await writeFile(
+      join(workspace.data, 'queries', 'weekly.sql'),
+      '-- Brands of the week\nSELECT 7 AS n FROM brands LIMIT 1',
+    );
+  });
+
+  afterAll(() => workspace.close());
+
+  test('--list-saved lists the files with their titles, and --saved runs one', async () => {
+    const list = await workspace.run('sql', '--list-saved', '--json');
+    expect(list.code, list.stderr).toBe(0);
+    expect(JSON.parse(list.stdout)).toEqual([
+      { name: 'weekly', title: 'Brands of the week', changed_at: expect.stringMatching(/Z$/) },
+    ]);
+    const table = await workspace.run('sql', '--list-saved');
+    expect(table.stdout).toContain('Brands of the week');
+    const saved = await workspace.run('sql', '--saved', 'weekly', '--json');
+    expect(JSON.parse(saved.stdout)).toEqual([{ n: 7 }]);
+  });
+
+  test('--gallery lists 25 questions and runs the SQL of one', async () => {
+    const list = await workspace.run('sql', '--gallery', '--json');
+    const questions = JSON.parse(list.stdout) as { number: number; question: string }[];
+    expect(questions.map(({ number }) => Number(number))).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
+    const answered = await workspace.run('sql', '--gallery', '8', '--format', 'csv');
+    expect(answered.code, answered.stderr).toBe(0);
+    expect(answered.stdout.split('\r\n')[0]).toBe(
+      'brand,week,responses,visibility,visibility_lower,visibility_upper,is_complete',
+    );
+    expect(answered.stdout.trim().split('\n').length).toBeGreaterThan(1);
+  });
+
+  test.each([
+    [['--saved', 'weekli'], 'there is no saved query weekli'],
+    [['--saved', '../keys'], 'the name of a saved query is "../keys"'],
+    [['--gallery', '26'], '--gallery is "26"; allowed: a whole number from 1 to 25'],
+    [['--gallery', '0'], '--gallery is "0"; allowed: a whole number from 1 to 25'],
+    [['SELECT 1', '--saved', 'weekly'], 'QUERY and --saved cannot be combined'],
+    [['--file', 'a.sql', '--gallery'], '--file and --gallery cannot be combined'],
+    [['--list-saved', '--format', 'parquet'], '--format is "parquet"; allowed for lists'],
+  ])('%j is rejected with the allowed values', async (given, says) => {
+    const { code, stderr, stdout } = await workspace.run('sql', ...given);
+    expect(code).toBe(2);
+    expect(stderr).toContain(says);
+    expect(stdout).toBe('');
+  });
 });

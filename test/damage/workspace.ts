@@ -2,13 +2,13 @@ import { cpSync, linkSync, mkdirSync, readdirSync, renameSync, writeFileSync } f
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
-import { readEnvironment } from '../../src/base/config/config.ts';
+import { readEnvironment } from '../../src/base/config/environment.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { parseArguments } from '../../src/cli/program/program.ts';
 import { runArguments } from '../../src/cli/run-arguments.ts';
 import { makeFolder } from '../cli/helpers.ts';
 import { readTables, type Tables } from '../hostile/attack.ts';
+import { startStillSandbox } from '../support/still-sandbox.ts';
 
 /** Result of a command. */
 export interface Ended {
@@ -43,14 +43,7 @@ const WRITTEN_IN_PLACE = /^warehouse\.duckdb|\.log$|owner\.json$/;
 
 /** Makes the template; `prepare` runs last. */
 export async function makeTemplate(prepare: (patient: DamagedCopy) => Promise<void>): Promise<Template> {
-  const now = Date.now();
-  const sandbox = await startSandboxWorkspace({
-    brands: 1,
-    prompts: 2,
-    days: 3,
-    rateLimit: 10_000,
-    clock: () => now,
-  });
+  const sandbox = await startStillSandbox({ brands: 1, prompts: 2, days: 3 });
   const at = (folder: string): DamagedCopy => ({
     folder,
     data: join(folder, 'data', 'default'),

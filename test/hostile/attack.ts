@@ -51,54 +51,56 @@ const catalogue = createCatalogue(declarations);
 export type Tables = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Runs every lie: the attacked sync must end within its bounds and with an expected exit code, and the next sync, with a
- * truthful upstream and without flags, must leave every table equal to that of a workspace that was never lied to.
+ * Runs every lie of each area: the attacked sync must end within its bounds and with an expected exit code, and the next sync,
+ * with a truthful upstream and without flags, must leave every table equal to that of a workspace that was never lied to.
  */
-export function describeLies(area: string, lies: readonly Lie[], world: WorkspaceOptions = {}): void {
-  describe(`an upstream that lies about ${area}`, () => {
-    const now = Date.now();
-    const open = (brands: number): Promise<WorkspaceSandbox> =>
-      startSandboxWorkspace({ prompts: 4, days: 6, rateLimit: 10_000, clock: () => now, ...world, brands });
-    const references = new Map<number, Promise<Reference>>();
-    const referenceOf = (brands: number): Promise<Reference> => {
-      const reference = references.get(brands) ?? makeReference(open(brands));
-      references.set(brands, reference);
-      return reference;
-    };
-    afterAll(async () => {
-      for (const { synced } of await Promise.all(references.values())) {
-        await rm(synced, { recursive: true, force: true });
-      }
-    });
+export function describeLies(areas: Readonly<Record<string, readonly Lie[]>>, world: WorkspaceOptions = {}): void {
+  const now = Date.now();
+  const open = (brands: number): Promise<WorkspaceSandbox> =>
+    startSandboxWorkspace({ prompts: 4, days: 6, rateLimit: 10_000, clock: () => now, ...world, brands });
+  const references = new Map<number, Promise<Reference>>();
+  const referenceOf = (brands: number): Promise<Reference> => {
+    const reference = references.get(brands) ?? makeReference(open(brands));
+    references.set(brands, reference);
+    return reference;
+  };
+  afterAll(async () => {
+    for (const { synced } of await Promise.all(references.values())) {
+      await rm(synced, { recursive: true, force: true });
+    }
+  });
 
+  describe.each(Object.entries(areas))('an upstream that lies about %s', (_area, lies) => {
     test.for(lies.map((lie) => [lie.title, lie] as const))('upstream %s', { timeout: 240_000 }, async ([, lie]) => {
       const brands = lie.brands ?? world.brands ?? 1;
-      const { synced, undisturbed } = await referenceOf(brands);
-      const sandbox = await open(brands);
-      onTestFinished(() => sandbox.close());
-      sandbox.advance(CHANGES);
-      const liar = await startLiar(sandbox.baseUrl);
-      const folder = await makeFolder();
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
-      if (lie.attacks !== 'first') await cp(synced, folder, { recursive: true });
-
-      const state = new Map<string, unknown>();
-      liar.tell((exchange) => lie.tell(exchange, state));
-      const attacked = await syncAt(folder, liar.baseUrl, lie.args, lie.timeoutMs ?? TIMEOUT_MS);
-      expect(liar.told(), 'responses changed by the lie').toBeGreaterThan(0);
-      expect(lie.exits, `${attacked.signal ?? ''} ${attacked.stderr}`).toContain(attacked.code);
-      expect(attacked.peakMb, 'peak memory in MB').toBeLessThan(PEAK_MB_MAX);
-      expect(attacked.stderr).not.toMatch(/\n\s+at |Please report it/);
-      const data = join(folder, 'data', 'default');
-      if (lie.says !== undefined) expect(attacked.stderr + (await readNotes(data))).toMatch(lie.says);
-      await lie.check?.({ folder, data, attacked });
-
-      liar.tell(null);
-      const healthy = await syncAt(folder, liar.baseUrl);
-      expectDone(healthy);
-      await expectSameTables(await readTables(folder), undisturbed, sandbox.baseUrl);
+      await expectRepaired(lie, await referenceOf(brands), await open(brands));
     });
   });
+}
+
+async function expectRepaired(lie: Lie, { synced, undisturbed }: Reference, sandbox: WorkspaceSandbox): Promise<void> {
+  onTestFinished(() => sandbox.close());
+  sandbox.advance(CHANGES);
+  const liar = await startLiar(sandbox.baseUrl);
+  const folder = await makeFolder();
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  if (lie.attacks !== 'first') await cp(synced, folder, { recursive: true });
+
+  const state = new Map<string, unknown>();
+  liar.tell((exchange) => lie.tell(exchange, state));
+  const attacked = await syncAt(folder, liar.baseUrl, lie.args, lie.timeoutMs ?? TIMEOUT_MS);
+  expect(liar.told(), 'responses changed by the lie').toBeGreaterThan(0);
+  expect(lie.exits, `${attacked.signal ?? ''} ${attacked.stderr}`).toContain(attacked.code);
+  expect(attacked.peakMb, 'peak memory in MB').toBeLessThan(PEAK_MB_MAX);
+  expect(attacked.stderr).not.toMatch(/\n\s+at |Please report it/);
+  const data = join(folder, 'data', 'default');
+  if (lie.says !== undefined) expect(attacked.stderr + (await readNotes(data))).toMatch(lie.says);
+  await lie.check?.({ folder, data, attacked });
+
+  liar.tell(null);
+  const healthy = await syncAt(folder, liar.baseUrl);
+  expectDone(healthy);
+  await expectSameTables(await readTables(folder), undisturbed, sandbox.baseUrl);
 }
 
 /** Workspaces that were never lied to, for all lies that use the same world. */

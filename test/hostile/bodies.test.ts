@@ -1,4 +1,4 @@
 import { describeLies } from './attack.ts';
 import { bodyLies } from './lies/bodies.ts';
 
-describeLies('bodies', bodyLies, { brands: 2 });
+describeLies({ bodies: bodyLies }, { brands: 2 });

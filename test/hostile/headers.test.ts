@@ -1,4 +1,4 @@
 import { describeLies } from './attack.ts';
 import { headerLies } from './lies/headers.ts';
 
-describeLies('headers and statuses', headerLies);
+describeLies({ 'headers and statuses': headerLies });

@@ -2,7 +2,5 @@ import { describeLies } from './attack.ts';
 import { furtherOmissionLies, omissionLies } from './lies/omissions.ts';
 
 const isLong = process.env['LIES'] !== undefined;
-describeLies('its lists and counts', isLong ? [...omissionLies, ...furtherOmissionLies] : omissionLies, {
-  brands: 2,
-  prompts: 12,
-});
+const lies = isLong ? [...omissionLies, ...furtherOmissionLies] : omissionLies;
+describeLies({ 'its lists and counts': lies }, { brands: 2, prompts: 12 });

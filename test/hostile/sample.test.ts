@@ -1,17 +1,17 @@
 import { rm } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
 import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { makeFolder } from '../cli/helpers.ts';
+import { startStillSandbox } from '../support/still-sandbox.ts';
 import { readTotals } from '../support/upstream-truth.ts';
 import { describeLies, expectSameTables, readTables, syncAt } from './attack.ts';
 import { sampleLies } from './lies/sample.ts';
 
-describeLies('nothing in particular', sampleLies);
+describeLies({ 'nothing in particular': sampleLies });
 
 test('the comparison of tables rejects totals that differ from those of upstream, of any range', async () => {
   const now = Date.now();
-  const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 4, days: 4, rateLimit: 10_000, clock: () => now });
+  const sandbox = await startStillSandbox({ brands: 1, prompts: 4, days: 4 }, now);
   onTestFinished(() => sandbox.close());
   const folder = await makeFolder();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

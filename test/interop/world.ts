@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
+import { startStillSandbox } from '../support/still-sandbox.ts';
 import { readTruth, type Truth } from './truth.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
@@ -53,14 +53,7 @@ export interface RunningWorld {
  */
 export async function openWorld(engineModules: string | null): Promise<RunningWorld> {
   const now = Date.now();
-  const sandbox = await startSandboxWorkspace({
-    brands: 2,
-    prompts: 8,
-    days: 20,
-    rateLimit: 10_000,
-    clock: () => now,
-    choices: { extraFields: true },
-  });
+  const sandbox = await startStillSandbox({ brands: 2, prompts: 8, days: 20, choices: { extraFields: true } }, now);
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'sightline-interop-world-')));
   const env = {
     PATH: process.env['PATH'] ?? '',

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { raiseFence } from '../../src/lake/fence.ts';
 import { createStorePublisher } from '../../src/lake/store-publisher.ts';
 import { openS3Store } from '../../src/storage/s3-store.ts';
 import { hashFile } from '../../src/warehouse/file/hash-file.ts';
@@ -117,4 +118,25 @@ test('a pointer of a later format is rejected as written by a later version', as
   const { publisher, store } = await publisherAt(() => Date.now());
   await store.create('latest.json', Buffer.from(JSON.stringify({ format: 2, createdAt: new Date().toISOString() })));
   await expect(publisher.latest()).rejects.toThrow(/written by a later version/);
+});
+
+test('a stale fencing token cannot move latest.json', async () => {
+  const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
+  onTestFinished(() => store.close());
+  const { signal } = new AbortController();
+  const publisher = (epoch: number) => createStorePublisher(store, { clock: systemClock, signal, epoch });
+  await raiseFence(store, 3, systemClock, signal);
+  const old = publisher(3);
+  const first = await old.put(await stage(await temporaryFolder(), 1, ['a']));
+  expect(await old.point(first)).toBe('moved');
+  const late = await old.put(await stage(await temporaryFolder(), 2, ['b']));
+  await raiseFence(store, 4, systemClock, signal);
+  await expect(old.point(late)).rejects.toMatchObject({
+    code: 'lease_lost',
+    message: expect.stringMatching(/epoch 4, here 3/),
+  });
+  expect(await old.latest()).toMatchObject({ id: first.id });
+  const next = await publisher(4).put(await stage(await temporaryFolder(), 3, ['c']));
+  expect(await publisher(4).point(next)).toBe('moved');
+  await expect(raiseFence(store, 3, systemClock, signal)).rejects.toMatchObject({ code: 'lease_lost' });
 });

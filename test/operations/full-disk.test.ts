@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
@@ -19,6 +19,7 @@ import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { startCli } from '../cli/helpers.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type SmallDisk, smallDisk } from '../support/small-disk.ts';
+import { startStillSandbox } from '../support/still-sandbox.ts';
 
 const MEGABYTE = 1_000_000;
 const ROOMY_BYTES = 400 * MEGABYTE;
@@ -26,16 +27,8 @@ const EVERYTHING = { only: null, range: null, brands: null };
 const ALL_ROWS = catalogue.tables.map(({ name }) => `SELECT '${name}', count(*) FROM "${name}"`).join(' UNION ALL ');
 const nothing = (): void => undefined;
 
-// Upstream's clock stands still, so that every sync of one sandbox receives the same data.
 async function openSandbox(): Promise<WorkspaceSandbox> {
-  const now = Date.now();
-  const sandbox = await startSandboxWorkspace({
-    brands: 1,
-    prompts: 3,
-    days: 4,
-    rateLimit: 10_000,
-    clock: () => now,
-  });
+  const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 4 });
   onTestFinished(() => sandbox.close());
   return sandbox;
 }

@@ -177,25 +177,44 @@ describe('replicas of a running sync', () => {
   test('are published at once when a part is complete', async () => {
     const { clock, published, midway } = midwayAt();
     midway.onProgress();
-    await clock.advanceTo(5_000);
+    await clock.advanceTo(12_000);
     midway.milestone();
-    await clock.advanceTo(6_000);
+    await clock.advanceTo(13_000);
     await midway.close();
-    expect(published).toEqual([5_000]);
+    expect(published).toEqual([12_000]);
+  });
+
+  test('are published 10 seconds after the start if a part is complete earlier, and never by a shorter sync', async () => {
+    const { clock, published, midway } = midwayAt();
+    const short = midwayAt();
+    for (const { milestone, onProgress } of [midway, short.midway]) {
+      onProgress();
+      milestone();
+    }
+    await short.clock.advanceTo(9_999);
+    await short.midway.close();
+    await short.clock.advanceTo(30_000);
+    expect(short.published).toEqual([]);
+    await clock.advanceTo(9_999);
+    expect(published).toEqual([]);
+    await clock.advanceTo(30_000);
+    await midway.close();
+    expect(published).toEqual([10_000]);
   });
 
   test('wait while days are read again', async () => {
     const { clock, published, state, midway } = midwayAt();
     state.isConsistent = false;
+    await clock.advanceTo(11_000);
     midway.onProgress();
     midway.milestone();
-    await clock.advanceTo(1_000);
+    await clock.advanceTo(12_000);
     expect(published).toEqual([]);
     state.isConsistent = true;
     midway.onProgress();
-    await clock.advanceTo(2_000);
+    await clock.advanceTo(13_000);
     await midway.close();
-    expect(published).toEqual([1_000]);
+    expect(published).toEqual([12_000]);
   });
 
   test('do not fail the sync if they cannot be written', async () => {
@@ -210,7 +229,7 @@ describe('replicas of a running sync', () => {
     });
     midway.onProgress();
     midway.milestone();
-    await clock.advanceTo(1_000);
+    await clock.advanceTo(10_000);
     await expect(midway.close()).resolves.toBeUndefined();
     expect(attempts).toBe(1);
   });

@@ -54,7 +54,7 @@ const variants: readonly Variant[] = [
     },
   },
   {
-    name: 'fractions with two decimals, null shares of empty values, another row-mode parameter',
+    name: 'fractions with two decimals, null shares of empty values, websites of competitors, another row-mode parameter',
     seed: 4,
     choices: {
       scale: 'fraction',
@@ -65,6 +65,7 @@ const variants: readonly Variant[] = [
       createdDaysBefore: 500,
       sentiment: { great: 10, good: 7, fair: 4, poor: 1 },
       credits: 'number',
+      websites: 'cited',
     },
   },
   { name: 'no responses', seed: 5, prompts: 0 },

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { calibrateConventions } from '../../src/analytics/calibration/calibrate.ts';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
+import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { errorTable, SightlineError } from '../../src/base/errors.ts';
 import type { Resource } from '../../src/contract/catalogue.ts';
 import { createService } from '../../src/query/create-service.ts';
 import type { Question, Service } from '../../src/query/service.ts';
 import { publishAnalytics, REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
+import { ensureViews } from '../../src/warehouse/views.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace, type TestWorkspaceOptions } from '../support/workspace.ts';
 
@@ -47,6 +49,7 @@ export async function openMirror(options: TestWorkspaceOptions = {}): Promise<Mi
   onTestFinished(() => service.close());
   const publishOnly = async (): Promise<void> => {
     await calibrateConventions(workspace.warehouse().database, { now: workspace.clock.now() });
+    await ensureViews(workspace.warehouse().database, MART_SCHEMA, marts());
     await publishAnalytics(workspace.warehouse().database, copy);
   };
   const publish = async (): Promise<void> => {

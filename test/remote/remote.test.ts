@@ -3,11 +3,7 @@ import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { raiseFence } from '../../src/lake/fence.ts';
-import { createStorePublisher } from '../../src/lake/store-publisher.ts';
 import type { CheckedOut } from '../../src/remote/remote.ts';
-import { openStore, stage, targetOf } from '../lake/publishing-places.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type Ceph, hasCeph, startCeph } from '../support/object-store.ts';
 import { type Fault, S3_KEY } from '../support/s3-server.ts';
@@ -116,9 +112,9 @@ describe.each(variants)('a warehouse kept in $name', ({ open }) => {
   });
 });
 
-async function begin(machine: Machine, out: CheckedOut) {
+async function begin(machine: Machine, out: CheckedOut, statements = [MADE, insert(0, 5)]) {
   const working = await work(machine, out);
-  await working.commit(MADE, insert(0, 5));
+  await working.commit(...statements);
   await out.journal?.durable();
   return working;
 }
@@ -155,7 +151,7 @@ describe('a lease', () => {
     await working.commit(insert(10, 5));
     await paused.journal?.durable();
     expect(place.keys('journal/').length).toBe(2);
-    const after = await begin2(two, out);
+    const after = await begin(two, out, [insert(100, 1)]);
     await after.close();
     await working.close();
     await expect(paused.checkIn()).rejects.toMatchObject({ code: 'lease_lost' });
@@ -196,13 +192,6 @@ describe('a lease', () => {
     await out.release();
   });
 });
-
-async function begin2(machine: Machine, out: CheckedOut) {
-  const working = await work(machine, out);
-  await working.commit(insert(100, 1));
-  await out.journal?.durable();
-  return working;
-}
 
 describe('the journal', () => {
   const faults: Fault[] = ['busy', 'cut before', 'cut after body', 'cut after'];
@@ -373,7 +362,7 @@ describe('the objects of a remote warehouse', () => {
     const two = await place.machine();
     out = await two.checkOut();
     expect(cuts).toBeLessThan(1);
-    working = await begin2(two, out);
+    working = await begin(two, out, [insert(100, 1)]);
     await working.close();
     await writeFile(join(two.folder, 'jobs.json'), 'two');
     await out.checkIn();
@@ -421,26 +410,4 @@ describe('the objects of a remote warehouse', () => {
       await expect(two.remote.state()).rejects.toMatchObject(failed);
     }
   });
-});
-
-test('a stale fencing token cannot move latest.json', async () => {
-  const place = await openStorePlace();
-  const store = await openStore(targetOf(place.server.endpoint, place.server.bucket), 'published');
-  const { signal } = new AbortController();
-  const publisher = (epoch: number) => createStorePublisher(store, { clock: systemClock, signal, epoch });
-  await raiseFence(store, 3, systemClock, signal);
-  const old = publisher(3);
-  const first = await old.put(await stage(await temporaryFolder(), 1, ['a']));
-  expect(await old.point(first)).toBe('moved');
-  const late = await old.put(await stage(await temporaryFolder(), 2, ['b']));
-  await raiseFence(store, 4, systemClock, signal);
-  await expect(old.point(late)).rejects.toMatchObject({
-    code: 'lease_lost',
-    message: expect.stringMatching(/epoch 4, here 3/),
-  });
-  expect(await old.latest()).toMatchObject({ id: first.id });
-  const next = await publisher(4).put(await stage(await temporaryFolder(), 3, ['c']));
-  expect(await publisher(4).point(next)).toBe('moved');
-  await expect(raiseFence(store, 3, systemClock, signal)).rejects.toMatchObject({ code: 'lease_lost' });
-  store.close();
 });

@@ -183,7 +183,7 @@ describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share'
       runner,
       async ({ workspace, job, attempt }) => {
         begun.push(`${workspace} ${job} ${attempt}`);
-        // The first one occupies the only slot until both tasks of the killed worker are waiting again, beside the rest of the backlog.
+        // The first one occupies the only slot until both tasks of the killed worker are back in the queue.
         while (begun.length === 1 && (await runner.state()).counts.waiting < BACKLOG + 1) await delay(50);
         return settled;
       },

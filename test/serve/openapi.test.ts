@@ -6,6 +6,8 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { isServedBare } from '../../src/contract/formats.ts';
+import { METRICS_PARAMETERS } from '../../src/query/metrics/run-metrics.ts';
+import { SCOPE_PARAMETERS } from '../../src/query/metrics/scope-request.ts';
 import { MEDIA_TYPES } from '../../src/serve/http/content/negotiation.ts';
 import { statusOf } from '../../src/serve/http/refusal.ts';
 import { createOpenApi, type OpenApiOptions } from '../../src/serve/openapi/openapi-document.ts';
@@ -20,6 +22,7 @@ const options: OpenApiOptions = {
   isBare: (resource) => isServedBare(resource, null),
   baseUrl: 'http://127.0.0.1:8080/v1',
   rateLimit: 120,
+  hasData: true,
 };
 const document: Json = createOpenApi(options);
 const all: [string, Json][] = Object.entries(document.paths).map(([path, item]) => [path, (item as Json).get]);
@@ -39,6 +42,7 @@ function validate(schema: Json, value: unknown): unknown {
 test.for([
   ['as it is served', options],
   ['without a limit', { ...options, rateLimit: null }],
+  ['without pages', { ...options, hasData: false }],
   ['under another name of a parameter', { ...options, namesOf: () => ({ breakdown: 'split' }) }],
   ['with bare lists', { ...options, isBare: (resource) => isServedBare(resource, 'bare') }],
   [
@@ -64,15 +68,33 @@ test('equal options give equal bytes, other parameter names give other bytes', (
   expect(namesOf(renamed)).not.toContain('breakdown');
 });
 
-test('the document has exactly the paths of the catalogue, the snapshots and the probes', () => {
+test('the document has exactly the paths of the catalogue, the data of the pages, the snapshots and the probes', () => {
+  const data = ['/data/metrics', '/data/metrics/model', '/data/queries', '/data/queries/{name}'];
   const server = ['/snapshots', ...all.map(([path]) => path).filter((path) => path.startsWith('/snapshots/'))];
-  expect(all.map(([path]) => path)).toEqual([...declarations.map(({ path }) => path), ...server, '/livez', '/readyz']);
-  for (const path of [...server, '/livez', '/readyz']) {
+  expect(all.map(([path]) => path)).toEqual([
+    ...declarations.map(({ path }) => path),
+    ...data,
+    ...server,
+    '/livez',
+    '/readyz',
+  ]);
+  for (const path of [...data, ...server, '/livez', '/readyz']) {
     expect(document.paths[path].servers[0].url).toBe('http://127.0.0.1:8080');
-    expect(document.paths[path].get.security).toEqual(path.startsWith('/snapshots') ? undefined : []);
+    expect(document.paths[path].get.security).toEqual(/^\/(snapshots|data)/.test(path) ? undefined : []);
   }
   const ids = all.map(([, { operationId }]) => operationId);
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('the parameters of /data are those that the metrics layer reads', () => {
+  const namesOf = (path: string): string[] =>
+    document.paths[path].get.parameters.flatMap(({ name, in: place }: Json) => (place === 'query' ? [name] : []));
+  expect(namesOf('/data/queries/{name}')).toEqual([...SCOPE_PARAMETERS]);
+  expect(namesOf('/data/metrics')).toEqual([...METRICS_PARAMETERS]);
+  for (const path of ['/data/metrics', '/data/queries/{name}']) {
+    const { 'application/json': json } = document.paths[path].get.responses[200].content;
+    expect(validate(json.schema, json.example)).toBe(null);
+  }
 });
 
 test('the operation id of a resource is its tool', () => {
@@ -132,6 +154,10 @@ describe.for(operations)('%s', ([path, operation]) => {
 test('the paths outside the catalogue document the statuses of their errors', () => {
   const common = [400, 403, 408, 414, 431, 500];
   const expected: Readonly<Record<string, readonly number[]>> = {
+    '/data/metrics': [200, 304, 401, 429, 503],
+    '/data/metrics/model': [200, 304, 401, 429, 503],
+    '/data/queries': [200, 304, 401, 429, 503],
+    '/data/queries/{name}': [200, 304, 401, 404, 429, 503],
     '/snapshots': [200, 401, 429, 503],
     '/snapshots/{id}/manifest.json': [200, 304, 401, 404, 429, 503],
     '/snapshots/{id}/{table}/{file}': [200, 206, 304, 401, 404, 416, 429, 503],
@@ -169,8 +195,11 @@ test('every error response has a valid example of each of its codes', () => {
     expect(others).toEqual([]);
     expect('Retry-After' in headers).toBe(status === 429 || status === 503);
   }
-  // Only upstream sends plan_required; the others are errors of methods with a body, which no path of the document has.
-  const undocumented = ['plan_required', 'method_not_allowed', 'body_too_large'];
+  // Only upstream sends plan_required. The next two are errors of methods with a body, which no path of the document has, and the others
+  // are errors of SQL and saved queries below /data, which the document does not describe.
+  const ofMethods = ['method_not_allowed', 'body_too_large'];
+  const ofSql = ['sql_invalid', 'sql_rejected', 'query_limit', 'query_crashed', 'query_canceled', 'changed_meanwhile'];
+  const undocumented = ['plan_required', ...ofMethods, ...ofSql];
   const sent = Object.entries(errorTable).filter(([, kind]) => 'status' in kind);
   expect([...found, ...undocumented].sort()).toEqual(sent.map(([code]) => code).sort());
   const { examples } = document.components.responses.RateLimited.content['application/json'];

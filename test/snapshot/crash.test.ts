@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -66,4 +67,39 @@ test('an export fails with a clear error while the snapshots folder cannot be wr
   await rm(snapshots);
   await mkdir(snapshots);
   expect(await workspace.run('export')).toMatchObject({ code: 0 });
+});
+
+test('an incremental export that is killed after it published its files is repeated by the next one', async () => {
+  const { data, folder, run, start, sandbox } = await openCli({ prompts: 2, days: 2 });
+  const output = join(folder, 'changes');
+  const args = ['export', '--since', 'last', '--output', output, '--json'];
+  const positionOf = (text: string) => JSON.parse(text).changes.until.position;
+  expect(await run('sync')).toMatchObject({ code: 0 });
+  expect(positionOf((await run(...args)).stdout)).toBe(1);
+  sandbox.advance({ days: 0, lateAnswers: 5 });
+  expect(await run('sync')).toMatchObject({ code: 0 });
+  const listing = join(output, 'export.json');
+  const before = await readFile(listing, 'utf8');
+  const [name = ''] = await readdir(join(data, 'positions'));
+  const positions = join(data, 'positions', name);
+  const victim = start(...args);
+  // The write of the new position blocks, because nothing reads from the pipe.
+  execFileSync('mkfifo', [join(positions, `position.json.${victim.process.pid}`)]);
+  await until('the files are published', async () => {
+    const left = (await readdir(folder)).filter((entry) => entry.startsWith('.changes'));
+    return left.length === 0 && (await readFile(listing, 'utf8')) !== before;
+  });
+  victim.process.kill('SIGKILL');
+  expect(await victim.finished).toMatchObject({ code: null, signal: 'SIGKILL' });
+  expect(JSON.parse(await readFile(join(positions, 'position.json'), 'utf8'))).toMatchObject({ number: 1 });
+  const published = hashes(output);
+
+  const repeated = await run(...args);
+  expect(repeated.code, repeated.stderr).toBe(0);
+  expect(JSON.parse(repeated.stdout).changes).toMatchObject({ since: { position: 1 }, until: { position: 2 } });
+  const tables = (all: Record<string, string>) => Object.entries(all).filter(([path]) => path.endsWith('.parquet'));
+  expect(tables(hashes(output))).toEqual(tables(published));
+  expect((await readdir(positions)).filter((entry) => !/^(position\.json|.*\.parquet)$/.test(entry))).toEqual([]);
+  const last = JSON.parse((await run(...args)).stdout);
+  expect(last.tables.every(({ rows }: { rows: number }) => rows === 0)).toBe(true);
 });

@@ -24,7 +24,7 @@ export interface OddWorkspace {
   close(): Promise<void>;
 }
 
-/** Syncs a small workspace twice, so that some rows are deleted, and adds rows with every unusual value of a column. */
+/** Syncs a small workspace twice, so that some rows are changed and some deleted, and adds rows with every unusual value of a column. */
 export async function openOddWorkspace(): Promise<OddWorkspace> {
   const sandbox = await startSandboxWorkspace({
     brands: 1,
@@ -44,7 +44,7 @@ export async function openOddWorkspace(): Promise<OddWorkspace> {
   const { signal } = new AbortController();
   const parts = { catalogue, warehouse, client, clock, connections: 8, signal };
   await runSync(parts, { only: null, range: null, brands: null });
-  sandbox.advance({ deletedResponses: 5, deletedCompetitors: 1 });
+  sandbox.advance({ deletedResponses: 5, editedResponses: 8, deletedCompetitors: 1 });
   await runSync(parts, { only: ['responses', 'competitors'], range: null, brands: null });
   await client.close();
   await sandbox.close();

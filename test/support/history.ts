@@ -11,13 +11,15 @@ export async function expectHistorySound(
   query: (sql: string) => Promise<readonly ResultRow[]>,
 ): Promise<void> {
   const wrong: string[] = [];
-  for (const { name, of, kept, rowKey } of histories) {
+  for (const { name, of, kept, rowKey, isSparse } of histories) {
     const check = async (what: string, sql: string): Promise<void> => {
       const rows = await query(sql);
       if (rows.length > 0) wrong.push(`${name}: ${rows.length} ${what}`);
     };
     const columns = kept.map((column) => `"${column.name}"`).join(', ');
-    const live = `SELECT ${columns} FROM "${of}" WHERE _deleted_at IS NULL`;
+    const same = rowKey.map((column) => `h."${column}" IS NOT DISTINCT FROM t."${column}"`).join(' AND ');
+    const versioned = isSparse ? `AND EXISTS (SELECT 1 FROM "${name}" h WHERE ${same})` : '';
+    const live = `SELECT ${columns} FROM "${of}" t WHERE _deleted_at IS NULL ${versioned}`;
     const open = `SELECT ${columns} FROM "${name}" WHERE valid_to IS NULL`;
     await check('rows without a version', `${live} EXCEPT ALL ${open}`);
     await check('versions without a row', `${open} EXCEPT ALL ${live}`);

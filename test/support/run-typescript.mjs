@@ -1,12 +1,7 @@
 // Runs a TypeScript file in its own process: `node run-typescript.mjs file.ts arguments`.
-import { fileURLToPath } from 'node:url';
-import { createViteServer } from 'vitest/node';
+import { register } from 'node:module';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
-const server = await createViteServer({
-  root: fileURLToPath(new URL('../..', import.meta.url)),
-  configFile: false,
-  logLevel: 'error',
-  server: { middlewareMode: true, watch: null, ws: false },
-  optimizeDeps: { noDiscovery: true },
-});
-await server.ssrLoadModule(process.argv[2]);
+register('./typescript-hooks.mjs', import.meta.url);
+await import(pathToFileURL(resolve(process.argv[2])));

@@ -5,6 +5,7 @@ import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import type { Random } from '../../src/sandbox/random.ts';
 import type { Query, ResultRow } from '../../src/warehouse/database.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from './folders.ts';
@@ -44,6 +45,8 @@ export function worldId(world: number): string {
 interface Worlds {
   all(sql: string): Promise<ResultRow[]>;
   readonly query: Query;
+  /** Publishes the replica to a file. */
+  publish(path: string): Promise<unknown>;
 }
 
 /**
@@ -87,5 +90,6 @@ export async function openWorlds(worlds: readonly (readonly Asked[])[]): Promise
   return {
     all: (sql) => database.exclusive((session) => session.all(sql)),
     query: (sql, values) => database.exclusive((session) => session.query(sql, values)),
+    publish: (path) => publishAnalytics(database, path),
   };
 }

@@ -7,109 +7,13 @@ import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
 import { coveredBy, type PlanContext } from '../../src/sync/plan/plan-context.ts';
 import { planBrand, planDetails, planOlder, planWorkspace, withDependencies } from '../../src/sync/plan/plan-slices.ts';
 import { type CountedDays, planWindows } from '../../src/sync/plan/plan-windows.ts';
-import { packWindows, pagesPerWindow } from '../../src/sync/plan/windows.ts';
 import type { DayRange, Slice } from '../../src/sync/slice.ts';
 import type { ClosedSlice, OpenSlice } from '../../src/warehouse/ledger/slice-state.ts';
+import { counts, dayBefore, daysOf, range, TODAY } from './day-ranges.ts';
 
-const TODAY = '2026-03-15';
 const NOW = Date.parse(`${TODAY}T15:00:00Z`);
 const BRAND = '00000000-0000-4000-8000-00000000000a';
 const catalogue = createCatalogue(declarations);
-
-const dayBefore = (days: number): string => addDays(TODAY, -days);
-const range = (maxDays: number): fc.Arbitrary<DayRange> =>
-  fc
-    .tuple(fc.nat(maxDays), fc.nat(maxDays))
-    .map(([a, b]) => ({ from: dayBefore(Math.max(a, b)), to: dayBefore(Math.min(a, b)) }));
-const counts = (maxDays: number): fc.Arbitrary<Map<string, number>> =>
-  fc
-    .array(fc.tuple(fc.nat(maxDays), fc.oneof(fc.nat(30), fc.nat(2_000))), { maxLength: 60 })
-    .map((entries) => new Map(entries.map(([days, count]) => [dayBefore(days), count])));
-
-function daysOf({ from, to }: DayRange): string[] {
-  return Array.from({ length: daysInRange(from, to) }, (_, index) => addDays(from, index));
-}
-
-describe('packed windows', () => {
-  test('cover the range without gaps or overlaps, none too long, and skip covered days', () => {
-    fc.assert(
-      fc.property(
-        fc.record({
-          range: range(1_200),
-          counts: counts(1_300),
-          skip: fc.array(range(1_300), { maxLength: 4 }),
-          pageItems: fc.constantFrom(1, 25, 100),
-          pagesMin: fc.integer({ min: 1, max: 20 }),
-        }),
-        (options) => {
-          const windows = packWindows(options);
-          const days = windows.flatMap(daysOf);
-          const wanted = daysOf(options.range).filter(
-            (day) => !options.skip.some(({ from, to }) => from <= day && day <= to),
-          );
-          expect(days).toEqual(wanted);
-          for (const window of windows) {
-            expect(daysInRange(window.from, window.to)).toBeGreaterThan(0);
-            expect(daysInRange(window.from, window.to)).toBeLessThanOrEqual(RANGE_DAYS_MAX);
-            const items = daysOf(window).reduce((sum, day) => sum + (options.counts.get(day) ?? 0), 0);
-            expect(window.items).toBe(items);
-          }
-        },
-      ),
-      { numRuns: 200 },
-    );
-  });
-
-  test('are full, except the last one before a gap', () => {
-    const many = new Map(daysOf({ from: dayBefore(99), to: TODAY }).map((day) => [day, 70]));
-    const windows = packWindows({
-      range: { from: dayBefore(99), to: TODAY },
-      counts: many,
-      skip: [],
-      pageItems: 100,
-      pagesMin: 3,
-    });
-    for (const { items } of windows.slice(0, -1)) {
-      expect(items).toBeGreaterThanOrEqual(270);
-      expect(items / (100 * Math.ceil(items / 100))).toBeGreaterThanOrEqual(0.98);
-    }
-  });
-
-  test('need hardly more requests than full pages, whatever the number of items per day', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 5, max: 2_000 }),
-        fc.integer({ min: 90, max: 366 }),
-        fc.nat(1_000),
-        (base, days, seed) => {
-          const counted = new Map(
-            daysOf({ from: dayBefore(days - 1), to: TODAY }).map((day, index) => [
-              day,
-              Math.round(base * (0.6 + (((index + seed) * 7919) % 97) / 120)),
-            ]),
-          );
-          const items = [...counted.values()].reduce((sum, count) => sum + count, 0);
-          const pagesMin = pagesPerWindow(items, 100, 8);
-          const range = { from: dayBefore(days - 1), to: TODAY };
-          const windows = packWindows({ range, counts: counted, skip: [], pageItems: 100, pagesMin });
-          const requests = windows.reduce((sum, window) => sum + Math.ceil(window.items / 100), 0);
-          expect(requests).toBeLessThanOrEqual(Math.ceil(1.05 * (items / 100)) + 2);
-        },
-      ),
-    );
-  });
-
-  test('have 1 to 20 pages and are numerous enough to keep every connection busy', () => {
-    fc.assert(
-      fc.property(fc.nat(10_000_000), fc.integer({ min: 1, max: 32 }), (items, connections) => {
-        const pages = pagesPerWindow(items, 100, connections);
-        expect(pages).toBeGreaterThanOrEqual(1);
-        expect(pages).toBeLessThanOrEqual(20);
-        if (pages > 1) expect(items / 100 / pages).toBeGreaterThan(connections * 4 - 1);
-      }),
-    );
-  });
-});
 
 function context(changes: Partial<PlanContext> = {}): PlanContext {
   return {

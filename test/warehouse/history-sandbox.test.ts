@@ -48,11 +48,14 @@ test('history records each change for the changed row and for no other row of it
   const begun = await query(`SELECT DISTINCT change, epoch_ms(valid_from) AS at, valid_to FROM prompts_history`);
   expect(begun).toEqual([{ change: 'inserted', at: BigInt(NOW_MS), valid_to: null }]);
 
+  expect(await query('SELECT 1 FROM responses_history')).toEqual([]);
+
   const expected: readonly [Advance, string, string][] = [
     [{ regroupedPrompts: 2 }, 'prompts', 'updated'],
     [{ pausedPrompts: 2 }, 'prompts', 'updated'],
     [{ forumStatusChanges: 2 }, 'forum_opportunities', 'updated'],
     [{ articleProgress: 2 }, 'articles', 'updated'],
+    [{ editedResponses: 3 }, 'responses', 'updated'],
     [{ deletedCompetitors: 2 }, 'competitors', 'deleted'],
   ];
   for (const [change, table, kind] of expected) {

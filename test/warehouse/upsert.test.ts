@@ -74,7 +74,7 @@ const provider = defineResource({
   paging: 'single',
   change: { kind: 'set' },
   query: {},
-  provides: { scope: 'brand', id: 'id', since: 'since' },
+  provides: { scope: 'brand', id: 'id', name: 'name', since: 'since' },
   tables: [
     {
       name: 'owners',

@@ -1,54 +1,109 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import type { WorkspaceConfig } from '../../src/base/config/config.ts';
-import { reportWorkspace } from '../../src/operations/write-report.ts';
 import { catalogue } from '../../src/session/workspace.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
-import { readBrandReport } from '../../src/web/report/brand-report.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { exactly, openWorlds, single } from '../support/worlds.ts';
+import { type ReportDocument, writeReports } from './report-document.ts';
 
 /** Time-ordered ids, as some databases generate them: ids created at the same time share their first digits. */
 const [FIRST, SECOND] = ['0199a0b0-1111-7000-8000-000000000001', '0199a0b0-2222-7000-8000-000000000002'] as const;
 
-/** Two brands with the same name and without a website; half of their responses have no engine. */
-async function openWarehouseOf(folder: string): Promise<Warehouse> {
+/** Two brands with the same name and without a website; half of the responses of one have no engine. */
+async function reportsOfOddBrands(name = '日本'): Promise<ReportDocument[]> {
+  const folder = await temporaryFolder();
   const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, {});
   onTestFinished(() => warehouse.close());
-  await ensureViews(warehouse.database, MART_SCHEMA, marts());
-  await warehouse.database.exclusive((session) =>
-    session.run(`INSERT INTO brands (id, name) VALUES ('${FIRST}', '日本'), ('${SECOND}', '日本');
+  const { database } = warehouse;
+  await ensureViews(database, MART_SCHEMA, marts());
+  const quoted = name.replaceAll("'", "''");
+  await database.exclusive((session) =>
+    session.run(`INSERT INTO brands (id, name) VALUES ('${FIRST}', '${quoted}'), ('${SECOND}', '${quoted}');
       INSERT INTO responses (id, brand_id, engine, created_at, brand_mentioned)
         SELECT uuid(), '${FIRST}', if(n % 2 = 0, 'one', NULL), TIMESTAMP '2026-10-05' + n * INTERVAL 3 HOUR, n % 3 = 0
         FROM range(300) t(n);
       INSERT INTO response_citations (response_id, brand_id, engine, created_at, ordinal, url, domain)
-        SELECT id, brand_id, engine, created_at, 0, 'https://own.example/', 'own.example' FROM responses`),
+        SELECT id, brand_id, engine, created_at, 0, 'https://own.example/', 'own.example' FROM responses;
+      INSERT INTO forum_opportunities (id, brand_id, title, url, status, created_at) VALUES
+        (uuid(), '${FIRST}', '${quoted}', 'javascript:alert(1)', 'new', now()),
+        (uuid(), '${FIRST}', '${quoted}', 'https://forum.example/?a="b"', 'new', now())`),
   );
-  return warehouse;
+  const published = join(folder, 'published');
+  await mkdir(published);
+  await publishAnalytics(database, join(published, 'analytics.duckdb'));
+  return writeReports({ name: 'odd', folder: published });
 }
 
 test('each brand has its own report, even with equal names and similar ids', async () => {
-  const folder = await temporaryFolder();
-  const { database } = await openWarehouseOf(folder);
-  await publishAnalytics(database, join(folder, 'analytics.duckdb'));
-  const config = { name: 'odd', folder, remote: { kind: 'local' } } as WorkspaceConfig;
-  const written = await reportWorkspace(config, systemClock, { brands: null, weeks: 8, output: null });
-  expect(written.map(({ brandId }) => brandId).sort()).toEqual([FIRST, SECOND]);
-  expect(new Set(written.map(({ page }) => page)).size).toBe(2);
-  for (const { page } of written) expect(await readFile(page, 'utf8')).toContain('日本');
+  const reports = await reportsOfOddBrands();
+  expect(reports.map(({ written }) => written.brandId).sort()).toEqual([FIRST, SECOND]);
+  expect(new Set(reports.map(({ written }) => written.page)).size).toBe(2);
+  for (const { text } of reports) expect(text).toContain('日本');
 });
 
 test('unknown values are not reported as zero', async () => {
-  const { database } = await openWarehouseOf(await temporaryFolder());
-  const report = await database.exclusive(({ query }) => readBrandReport(query, { id: FIRST, name: '日本' }, 8));
-  const figures = new Map(report.figures.map((figure) => [figure.measure, figure]));
-  expect(figures.get('visibility')?.recent.whole).toBeGreaterThan(100);
-  // Without a website, the brand's own pages are unknown. No response has a position or a sentiment.
-  expect([...figures.keys()].sort()).toEqual(['share_of_voice', 'visibility']);
-  expect(report.engines.map(({ name }) => name).sort()).toEqual(['one', 'unknown']);
-  for (const { values } of report.engines) expect(values.every((value) => value !== null)).toBe(true);
+  const [report] = await reportsOfOddBrands();
+  expect(report?.tile('Visibility')).toBeGreaterThan(0.3);
+  // No response has a position or a sentiment, and without a website the brand's own pages are unknown.
+  for (const title of ['Position', 'Sentiment', 'Own citations']) {
+    expect(report?.tile(title), title).toBeNull();
+    expect(report?.block(title), title).toContain('–');
+  }
+  expect(
+    report
+      ?.rows('Engines')
+      .map(([engine]) => engine)
+      .sort(),
+  ).toEqual(['one', 'unknown']);
+  expect(report?.block('Cited pages by owner')).toContain('owners of cited pages are not known');
+});
+
+test('names and titles of upstream are text, and only addresses of the web are links', async () => {
+  const name = '</style></title><script>alert(1)</script>"\'&';
+  const [report] = await reportsOfOddBrands(name);
+  expect(report?.text).not.toMatch(/<script/i);
+  expect(report?.text.match(/<\/style>/g)).toHaveLength(1);
+  expect(report?.block('Forum threads to answer')).toContain(name);
+  const links = [...(report?.text ?? '').matchAll(/href="([^"]*)"/g)].map(([, url]) => url);
+  expect(links).toEqual(['https://forum.example/?a=&quot;b&quot;']);
+});
+
+test('a brand without prompts or responses gets the next step instead of numbers', async () => {
+  const report = (await reportsOfOddBrands()).find(({ written }) => written.brandId === SECOND);
+  expect(report?.block('Next step')).toContain('The brand has no prompts. Add prompts in the app');
+  expect(report?.text).not.toContain('<svg');
+  expect(report?.block('Articles')).toContain('No articles.');
+});
+
+test('only significant changes of prompts are listed, with both shares and samples', async () => {
+  const folder = await temporaryFolder();
+  const { publish } = await openWorlds([
+    [
+      single(exactly(10, 50), exactly(40, 50).reverse(), 0),
+      single(exactly(30, 50), exactly(28, 50).reverse(), 1),
+      single(exactly(30, 50), exactly(0, 50), 2),
+    ],
+  ]);
+  await publish(join(folder, 'analytics.duckdb'));
+  // The worlds have two periods of 28 days from 5 January.
+  const range = { from: '2026-02-02', to: '2026-03-01' };
+  const [report] = await writeReports({ name: 'worlds', folder }, { range });
+  const moved = report?.rows('Prompts that moved') ?? [];
+  expect(moved.map(([prompt, change, before, now, n]) => [prompt, Number(change).toFixed(3), before, now, n])).toEqual(
+    expect.arrayContaining([
+      ['Prompt 0', '0.600', '0.2', '0.8', '50'],
+      ['Prompt 2', '-0.600', '0.6', '0', '50'],
+    ]),
+  );
+  expect(moved).toHaveLength(2);
+  expect(
+    report?.rows('Lost prompts').map(([prompt, earlier, , , before, since]) => [prompt, earlier, before, since]),
+  ).toEqual([['Prompt 2', '1', '30', '70']]);
+  expect(report?.tile('Visibility')).toBeCloseTo(68 / 150, 12);
+  expect(report?.block('Visibility')).toContain('within chance');
+  expect(report?.block('Visibility')).toContain('n = 150');
 });

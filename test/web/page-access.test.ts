@@ -2,11 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { parseArguments } from '../../src/cli/program/program.ts';
 import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
+import { createLink } from '../../src/serve/auth/sessions.ts';
 import { readRaw, requestText, sendRaw } from '../serve/http/support.ts';
+import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { expectUsable, openApp } from './app-browser.ts';
 import { eventsOf, type StatusServer, serveStatus, workspaceBefore } from './support.ts';
 
 const workspace = workspaceBefore(8);
-const DATA = ['/status/data', '/status/chart', '/status/events'] as const;
+const DATA = ['/status/data', '/data/queries', '/status/events'] as const;
 
 /** Sends a request from this machine with custom headers and returns the status. */
 async function rawStatus({ origin }: StatusServer, path: string, headers: Readonly<Record<string, string>>) {
@@ -14,57 +17,13 @@ async function rawStatus({ origin }: StatusServer, path: string, headers: Readon
   return status;
 }
 
-async function accessOf(server: StatusServer, headers: Readonly<Record<string, string>>): Promise<unknown> {
-  const response = await server.ask('/status/access', headers);
+async function accessOf(server: StatusServer, headers: Readonly<Record<string, string>>): Promise<string> {
+  const response = await server.ask('/data/me', headers);
   expect(response.status).toBe(200);
-  return response.json();
+  return ((await response.json()) as { access: string }).access;
 }
 
-describe('the files of the status page', () => {
-  it('need no key, are small, have a strict policy and contain no data', async () => {
-    const server = await serveStatus(workspace());
-    expect(server.statusUrl).toBe(`${server.origin}/`);
-    const shell = await server.ask('/', {});
-    const html = await shell.text();
-    expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|https?:/);
-    const names = [...html.matchAll(/(?:src|href)="(status\/[^"]+)"/g)].map(([, name]) => `/${name}`);
-    const modules = ['client', 'dom', 'overview', 'calendar', 'sync', 'lists', 'charts'].map(
-      (name) => `/status/${name}.js`,
-    );
-    let [plainBytes, wireBytes] = [html.length, 0];
-    for (const path of new Set(['/', ...names, ...modules])) {
-      const response = await server.ask(path, { 'accept-encoding': 'identity' });
-      expect(response.status, path).toBe(200);
-      const { headers } = response;
-      expect(headers.get('content-security-policy')).toBe(
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-      );
-      expect(headers.get('x-content-type-options')).toBe('nosniff');
-      expect(headers.get('referrer-policy')).toBe('no-referrer');
-      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
-      plainBytes += (await response.arrayBuffer()).byteLength;
-      const packed = readRaw(
-        await sendRaw(Number(new URL(server.origin).port), requestText('GET', path, { 'Accept-Encoding': 'br' })),
-      );
-      wireBytes += Number(packed.headers['content-length']);
-      const again = await server.ask(path, {
-        'if-none-match': headers.get('etag') ?? '',
-        'accept-encoding': 'identity',
-      });
-      expect(again.status).toBe(304);
-    }
-    expect(plainBytes).toBeLessThan(100_000);
-    expect(wireBytes).toBeLessThan(30_000);
-    expect((await fetch(`${server.origin}/`, { method: 'HEAD' })).status).toBe(200);
-    expect((await fetch(`${server.origin}/`, { method: 'POST' })).status).toBe(405);
-    // No other file of the folder is served.
-    for (const path of ['/status/tsconfig.json', '/status/', '/status', '/status/../package.json', '/status/page.ts']) {
-      expect((await server.ask(path)).status, path).toBe(404);
-    }
-  });
-});
-
-describe('the status page with --status-page key', () => {
+describe('the status page with --pages key', () => {
   it('is available with a key, without using up the rate limit of the API', async () => {
     const server = await serveStatus(workspace(), { rateLimit: 1 });
     for (const path of DATA) {
@@ -74,12 +33,9 @@ describe('the status page with --status-page key', () => {
       expect(response.headers.get('content-security-policy')).not.toBeNull();
       expect((await server.ask(path, { authorization: 'Bearer gsk_wrong' })).status).toBe(401);
     }
-    expect(await accessOf(server, {})).toEqual({ allowed: false, why: null });
-    expect(await accessOf(server, { 'x-api-key': 'gsk_wrong' })).toEqual({
-      allowed: false,
-      why: 'The API key is invalid.',
-    });
-    expect(await accessOf(server, { 'x-api-key': workspace().key })).toEqual({ allowed: true, why: null });
+    expect(await accessOf(server, {})).toBe('none');
+    expect(await accessOf(server, { 'x-api-key': 'gsk_wrong' })).toBe('none');
+    expect(await accessOf(server, { 'x-api-key': workspace().key })).toBe('key');
     for (let time = 0; time < 5; time++) expect((await server.ask('/status/data')).status).toBe(200);
     // The only request of the API's limit is still available.
     const get = () => fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': workspace().key } });
@@ -94,11 +50,11 @@ describe('the status page with --status-page key', () => {
     expect(streams.filter(({ status }) => status === 200)).toHaveLength(64);
     expect(streams.filter(({ status }) => status === 503)).toHaveLength(1);
     let statuses = new Set<number>();
-    for (let batch = 0; batch < 11; batch++) {
-      const asked = await Promise.all(Array.from({ length: 50 }, () => server.ask('/status/chart')));
+    for (let batch = 0; batch < 59; batch++) {
+      const asked = await Promise.all(Array.from({ length: 50 }, () => server.ask('/data/queries/Unknown')));
       statuses = new Set(asked.map(({ status }) => status));
     }
-    expect([...statuses].sort()).toEqual([400, 429]);
+    expect([...statuses].sort()).toEqual([404, 429]);
     expect((await server.ask('/status/data')).status).toBe(429);
     await server.close();
     for (const stream of streams) await stream.body?.cancel();
@@ -106,7 +62,7 @@ describe('the status page with --status-page key', () => {
 
   it('limits wrong keys', async () => {
     const server = await serveStatus(workspace());
-    const guess = () => server.ask('/status/access', { authorization: 'Bearer gsk_guess' });
+    const guess = () => server.ask('/data/me', { authorization: 'Bearer gsk_guess' });
     const statuses = [];
     for (let time = 0; time < 31; time++) statuses.push((await guess()).status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(30);
@@ -145,21 +101,25 @@ describe('the status page with --status-page key', () => {
     ]) {
       for (const path of DATA) expect(await rawStatus(server, path, { ...key, ...headers }), path).toBe(403);
     }
-    const response = await server.ask('/status/access', { ...key, origin: allowed });
+    const response = await server.ask('/data/me', { ...key, origin: allowed });
     expect(response.status).toBe(403);
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
     // A link from another site opens the page, which contains no data, and its own requests are accepted.
-    expect(await rawStatus(server, '/', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' })).toBe(200);
-    expect(await rawStatus(server, '/', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' })).toBe(403);
+    expect(
+      await rawStatus(server, '/operations', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }),
+    ).toBe(200);
+    expect(
+      await rawStatus(server, '/operations', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }),
+    ).toBe(403);
     const own = { ...key, Host: '127.0.0.1:1', Origin: 'http://127.0.0.1:1', 'Sec-Fetch-Site': 'same-origin' };
     expect(await rawStatus(server, '/status/data', own)).toBe(200);
   });
 });
 
-describe('the status page with --status-page loopback', () => {
+describe('the status page with --pages loopback', () => {
   it('needs no key on this machine, and a key from other machines', async () => {
-    const server = await serveStatus(workspace(), { statusPage: 'loopback', allowedHosts: ['status.example.com'] });
-    expect(await accessOf(server, {})).toEqual({ allowed: true, why: null });
+    const server = await serveStatus(workspace(), { pages: 'loopback', allowedHosts: ['status.example.com'] });
+    expect(await accessOf(server, {})).toBe('loopback');
     expect(await rawStatus(server, '/status/data', {})).toBe(200);
     expect(await rawStatus(server, '/status/data', { Host: 'localhost:80' })).toBe(200);
     expect(await rawStatus(server, '/snapshots', {})).toBe(200);
@@ -190,9 +150,9 @@ describe('the status page with --status-page loopback', () => {
 
   it('is rejected if other machines can reach the server, like an unknown mode', async () => {
     for (const [flags, allowed] of [
-      [['--host', '0.0.0.0', '--status-page', 'loopback'], 'key or off'],
-      [['--host', '::', '--status-page', 'loopback'], 'key or off'],
-      [['--status-page', 'open'], 'key, loopback, off'],
+      [['--host', '0.0.0.0', '--pages', 'loopback'], 'key or off'],
+      [['--host', '::', '--pages', 'loopback'], 'key or off'],
+      [['--pages', 'open'], 'key, loopback, off'],
     ] as const) {
       const run = async (): Promise<unknown> => {
         const invocation = await parseArguments(['serve', '--port', '0', ...flags]);
@@ -203,13 +163,45 @@ describe('the status page with --status-page loopback', () => {
   });
 });
 
-describe('the status page with --status-page off', () => {
+describe('the status page with --pages off', () => {
   it('returns 404', async () => {
-    const server = await serveStatus(workspace(), { statusPage: 'off' });
-    expect(server.statusUrl).toBeNull();
-    for (const path of ['/', '/status/page.js', '/status/access', ...DATA]) {
+    const server = await serveStatus(workspace(), { pages: 'off' });
+    expect(server).toMatchObject({ pageUrl: null, statusUrl: null });
+    for (const path of ['/', '/operations', '/prompts', '/assets/a.js', '/status/page.js', '/data/me', ...DATA]) {
       expect((await server.ask(path)).status, path).toBe(404);
     }
     expect(await rawStatus(server, '/snapshots', {})).toBe(401);
+  });
+});
+
+if (browserPath === undefined) sayWithoutBrowser('sign-in links');
+describe.skipIf(browserPath === undefined)('the page of a sign-in link', () => {
+  it('says that a link has expired or was used, keeps its token out of the address, and accepts a key instead', async () => {
+    const { config, key } = workspace();
+    const server = await serveStatus(workspace());
+    const browser = await launchBrowser();
+    const now = systemClock.now();
+    const expired = await createLink(config.folder, now - 11 * 60_000);
+    const used = await createLink(config.folder, now);
+    const headers = { origin: server.origin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
+    const body = JSON.stringify({ token: used });
+    expect((await fetch(`${server.origin}/data/session`, { method: 'POST', headers, body })).status).toBe(200);
+    for (const token of [expired, used]) {
+      const { page, trouble } = await openApp(browser, `${server.origin}/sign-in?to=%2Fprompts#${token}`);
+      const message = await page.getByRole('alert').textContent();
+      expect(message).toMatch(/expired|used/);
+      expect(message).toContain('sightline open');
+      expect(page.url()).toBe(`${server.origin}/sign-in?to=%2Fprompts`);
+      await expectUsable(page);
+      expect(await page.context().cookies()).toEqual([]);
+      await page.getByLabel('Or use an API key of this server').fill(key);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.waitForURL(/\/prompts/);
+      await page.getByRole('heading', { level: 1, name: 'Prompts' }).waitFor();
+      // The browser reports the rejected request itself.
+      expect(trouble.filter((line) => !/status of 401|status of 403/.test(line))).toEqual([]);
+      await page.close();
+    }
+    await browser.close();
   });
 });

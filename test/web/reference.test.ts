@@ -23,6 +23,9 @@ test('the reference and its files need no key, are compressed, and allow only fi
     const tag = answer.headers.get('etag') ?? '';
     expect((await fetch(`${server.baseUrl}/docs${path}`, { headers: { 'if-none-match': tag } })).status).toBe(304);
   }
+  const slash = await fetch(`${server.baseUrl}/docs/`, { redirect: 'manual' });
+  expect([slash.status, slash.headers.get('location')]).toEqual([308, '../docs']);
+  expect((await fetch(`${server.baseUrl}/docs/`)).url).toBe(`${server.baseUrl}/docs`);
   expect((await fetch(`${server.baseUrl}/docs/other.js`)).status).toBe(401);
   expect((await server.get('/docs/other.js')).status).toBe(404);
 });

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../src/base/config/config.ts';
 import { syncWorkspace } from '../../src/operations/sync.ts';
@@ -19,11 +19,11 @@ export interface StatusWorkspace {
 }
 
 /** Creates a small synced workspace with a key before the tests of a file; returns a function that returns it. */
-export function workspaceBefore(days = 15): () => StatusWorkspace {
+export function workspaceBefore(days = 15, options: WorkspaceOptions = {}): () => StatusWorkspace {
   const made: { workspace: StatusWorkspace | null } = { workspace: null };
   let clean = async (): Promise<void> => undefined;
   beforeAll(async () => {
-    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 3, days, rateLimit: 10_000 });
+    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 3, days, rateLimit: 10_000, ...options });
     const folder = await mkdtemp(join(tmpdir(), 'sightline-status-'));
     clean = async () => {
       await sandbox.close();
@@ -63,28 +63,12 @@ export interface StatusServer extends ServedWorkspace {
   data(): Promise<StatusReport>;
 }
 
-/** Serves a workspace. */
+/** Serves a workspace until the test ends. */
 export async function serveStatus(
   { config, key }: Pick<StatusWorkspace, 'config' | 'key'>,
   changes: Partial<ServeWorkspaceOptions> = {},
 ): Promise<StatusServer> {
-  const server = await serveWorkspace(
-    { config, clock: systemClock },
-    {
-      host: '127.0.0.1',
-      port: 0,
-      metricsPort: null,
-      rateLimit: 120,
-      corsOrigins: [],
-      allowedHosts: [],
-      logLevel: 'silent',
-      queryTimeoutMs: 30_000,
-      statusPage: 'key',
-      runsJobs: false,
-      log: () => undefined,
-      ...changes,
-    },
-  );
+  const server = await serveQuietly(config, changes);
   let isClosed = false;
   const close = async (): Promise<void> => {
     if (!isClosed) await server.close();
@@ -96,6 +80,30 @@ export async function serveStatus(
     fetch(`${origin}${path}`, { headers });
   const data = async (): Promise<StatusReport> => (await (await ask('/status/data')).json()) as StatusReport;
   return { ...server, close, origin, ask, data };
+}
+
+/** Serves a workspace at a free port of this machine, without jobs and without a log. */
+export function serveQuietly(
+  config: WorkspaceConfig,
+  changes: Partial<ServeWorkspaceOptions> = {},
+): Promise<ServedWorkspace> {
+  return serveWorkspace(
+    { config, clock: systemClock },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      metricsPort: null,
+      rateLimit: 120,
+      corsOrigins: [],
+      allowedHosts: [],
+      logLevel: 'silent',
+      queryTimeoutMs: 30_000,
+      pages: 'key',
+      runsJobs: false,
+      log: () => undefined,
+      ...changes,
+    },
+  );
 }
 
 /** Returns the next event of a stream; null once it has ended. */

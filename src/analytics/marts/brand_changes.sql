@@ -72,13 +72,10 @@ WITH spans AS MATERIALIZED (
   SELECT
     *,
     CAST(6.634896601021213 AS DOUBLE) AS z2,
-    CASE WHEN measure = 'visibility' THEN (value + z2 / (2 * n)) / (1 + z2 / n) ELSE value END AS middle,
-    CASE
-      WHEN measure = 'visibility' THEN sqrt(z2 / n * (value * (1 - value) + z2 / (4 * n))) / (1 + z2 / n)
-      WHEN n >= 30 THEN sqrt(z2 * n / (n - 1) * greatest(0, squares)) / whole
-    END AS reach,
-    middle - reach AS lower,
-    middle + reach AS upper
+    z2 / n AS w,
+    CASE WHEN n >= 30 THEN sqrt(z2 * n / (n - 1) * greatest(0, squares)) / whole END AS reach,
+    CASE WHEN measure = 'visibility' THEN wilson_lower(value, w) ELSE value - reach END AS lower,
+    CASE WHEN measure = 'visibility' THEN wilson_upper(value, w) ELSE value + reach END AS upper
   FROM sums
 ), sides AS (
   SELECT
@@ -102,8 +99,8 @@ WITH spans AS MATERIALIZED (
   SELECT
     *,
     recent_value - before_value AS change,
-    change - sqrt((recent_value - recent_lower) ** 2 + (before_upper - before_value) ** 2) AS change_lower,
-    change + sqrt((recent_upper - recent_value) ** 2 + (before_value - before_lower) ** 2) AS change_upper
+    newcombe_lower(recent_value, recent_lower, before_value, before_upper) AS change_lower,
+    newcombe_upper(recent_value, recent_upper, before_value, before_lower) AS change_upper
   FROM sides
 )
 SELECT *, coalesce(change_lower > 0 OR change_upper < 0, false) AS is_significant FROM changes

@@ -23,8 +23,6 @@ WITH fields AS (
 SELECT DISTINCT
   brand_id,
   competitor_id,
-  regexp_extract(
-    lower(trim(address)), '^(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@]*@)?(?:www\.)?([^/?#:@\s]+\.[^/?#:@\s.]+)', 1
-  ) AS host
+  host_of(address) AS host
 FROM texts
 WHERE host <> ''

@@ -9,8 +9,7 @@ SELECT
   id AS brand_id,
   name,
   website_url,
-  nullif(regexp_extract(lower(trim(website_url)), '^(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@]*@)?(?:www\.)?([^/?#:@\s]+\.[^/?#:@\s.]+)', 1), '')
-    AS host,
+  nullif(host_of(website_url), '') AS host,
   created_at
 FROM main.brands
 WHERE _deleted_at IS NULL

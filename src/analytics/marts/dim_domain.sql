@@ -6,20 +6,20 @@
 -- column owner VARCHAR: owned, competitor, third party, or unknown if upstream does not report all websites.
 -- column competitor_id UUID: The competitor that owns it, if any.
 WITH cited AS (
-  SELECT brand_id, domain, regexp_replace(lower(trim(domain)), '^www\.', '') AS host
+  SELECT brand_id, domain, host_of_domain(domain) AS host
   FROM (
-    SELECT brand_id, domain FROM main.response_citations WHERE _deleted_at IS NULL AND domain IS NOT NULL GROUP BY ALL
+    SELECT brand_id, domain FROM mart.fct_citation WHERE domain IS NOT NULL GROUP BY ALL
   )
 ), known AS (
   SELECT brand_id, bool_and(host IS NOT NULL) AS competitors_known FROM mart.dim_competitor GROUP BY brand_id
 ), rivals AS (
   SELECT c.brand_id, c.domain, min(h.competitor_id) AS competitor_id
   FROM cited c
-  JOIN mart.competitor_host h ON h.brand_id = c.brand_id AND (c.host = h.host OR ends_with(c.host, '.' || h.host))
+  JOIN mart.competitor_host h ON h.brand_id = c.brand_id AND is_at_host(c.host, h.host)
   GROUP BY c.brand_id, c.domain
 ), owners AS (
   SELECT c.brand_id, c.domain, r.competitor_id,
-    coalesce(c.host = b.host OR ends_with(c.host, '.' || b.host), false) AS is_owned,
+    coalesce(is_at_host(c.host, b.host), false) AS is_owned,
     b.host IS NOT NULL AND coalesce(k.competitors_known, true) AS is_known
   FROM cited c
   JOIN mart.dim_brand b USING (brand_id)

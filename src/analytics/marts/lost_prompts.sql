@@ -66,14 +66,14 @@ WITH counted AS (
     AND s.engine IS NOT DISTINCT FROM c.engine
   GROUP BY c.brand_id, c.prompt_id, c.scope, CASE WHEN c.scope = 'engine' THEN c.engine END
 ), tested AS (
-  SELECT s.*, p.text, p.active, p_value / cume_dist() OVER (PARTITION BY s.brand_id, s.scope ORDER BY s.p_value) AS scaled,
+  SELECT s.*, p.text, p.active, corrected_scale(s.p_value, s.brand_id, s.scope) AS scaled,
     count(*) OVER (PARTITION BY s.brand_id, s.scope) AS tested
   FROM scoped s
   JOIN main.prompts p ON p.brand_id = s.brand_id AND p.id = s.prompt_id AND p._deleted_at IS NULL
   WHERE s.mentions BETWEEN 1 AND s.responses - 1
 ), adjusted AS (
   SELECT *, responses - streak_responses AS earlier_responses, mentions / earlier_responses AS rate,
-    least(1, min(scaled) OVER (PARTITION BY brand_id, scope ORDER BY p_value DESC)) AS adjusted_p
+    corrected_p(p_value, scaled, brand_id, scope) AS adjusted_p
   FROM tested
 )
 SELECT
@@ -89,8 +89,8 @@ SELECT
   last_answered_at,
   earlier_responses,
   rate AS earlier_visibility,
-  greatest(0, (rate + w / 2 - sqrt(w * (rate * (1 - rate) + w / 4))) / (1 + w)) AS earlier_lower,
-  least(1, (rate + w / 2 + sqrt(w * (rate * (1 - rate) + w / 4))) / (1 + w)) AS earlier_upper,
+  greatest(0, wilson_lower(rate, w)) AS earlier_lower,
+  least(1, wilson_upper(rate, w)) AS earlier_upper,
   streak_responses,
   CAST(make_timestamp(epoch_us(last_answered_at)) AS DATE)
     - CAST(make_timestamp(epoch_us(last_mentioned_at)) AS DATE) AS streak_days,

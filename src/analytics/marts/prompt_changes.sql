@@ -67,29 +67,23 @@ WITH counted AS (
 ), weights AS (
   -- The hypergeometric distribution of recent_mentions if the mentions fall on the two periods by chance.
   SELECT n1, n2, m, k,
-    exp(lgamma(n2 + 1) - lgamma(k + 1) - lgamma(n2 - k + 1) + lgamma(n1 + 1) - lgamma(m - k + 1) - lgamma(n1 - m + k + 1)
-      + lgamma(m + 1) + lgamma(n1 + n2 - m + 1) - lgamma(n1 + n2 + 1)) AS weight
+    hypergeometric(k, m, n1, n2) AS weight
   FROM (SELECT *, unnest(range(greatest(0, m - n1), least(n2, m) + 1)) AS k FROM splits)
 ), tails AS (
   SELECT n1, n2, m, k, sum(weight) OVER (PARTITION BY n1, n2, m ORDER BY k) - weight / 2 AS below,
     sum(weight) OVER (PARTITION BY n1, n2, m ORDER BY k DESC) - weight / 2 AS above
   FROM weights
 ), tested AS (
-  SELECT p.*, least(1, 2 * least(t.below, t.above)) AS p_value
+  SELECT p.*, CASE WHEN t.k IS NOT NULL THEN least(1, 2 * least(t.below, t.above)) END AS p_value
   FROM panel p
   LEFT JOIN tails t ON t.n1 = p.before_responses AND t.n2 = p.recent_responses
     AND t.m = p.before_mentions + p.recent_mentions AND t.k = p.recent_mentions
 ), ranked AS (
-  SELECT *,
-    CASE WHEN p_value IS NOT NULL THEN p_value / cume_dist() OVER (PARTITION BY brand_id, scope, p_value IS NULL ORDER BY p_value) END
-      AS scaled,
+  SELECT *, corrected_scale(p_value, brand_id, scope) AS scaled,
     count(p_value) OVER (PARTITION BY brand_id, scope) AS tested
   FROM tested
 ), adjusted AS (
-  SELECT *, CASE WHEN p_value IS NOT NULL THEN least(1, min(scaled) OVER (
-    PARTITION BY brand_id, scope ORDER BY p_value DESC NULLS FIRST RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-  )) END AS adjusted_p
-  FROM ranked
+  SELECT *, corrected_p(p_value, scaled, brand_id, scope) AS adjusted_p FROM ranked
 ), levels AS (
   SELECT *, CASE WHEN adjusted_p <= 0.05
     THEN 1 - 0.05 * count(*) FILTER (adjusted_p <= 0.05) OVER (PARTITION BY brand_id, scope) / tested
@@ -112,12 +106,12 @@ WITH counted AS (
     recent_mentions / recent_responses AS p2,
     z * z / before_responses AS w1,
     z * z / recent_responses AS w2,
-    (p1 + w1 / 2) / (1 + w1) AS middle1,
-    (p2 + w2 / 2) / (1 + w2) AS middle2,
-    sqrt(w1 * (p1 * (1 - p1) + w1 / 4)) / (1 + w1) AS reach1,
-    sqrt(w2 * (p2 * (1 - p2) + w2 / 4)) / (1 + w2) AS reach2,
-    p2 - p1 - sqrt((p2 - middle2 + reach2) ** 2 + (middle1 + reach1 - p1) ** 2) AS change_lower,
-    p2 - p1 + sqrt((middle2 + reach2 - p2) ** 2 + (p1 - middle1 + reach1) ** 2) AS change_upper
+    wilson_lower(p1, w1) AS lower1,
+    wilson_upper(p1, w1) AS upper1,
+    wilson_lower(p2, w2) AS lower2,
+    wilson_upper(p2, w2) AS upper2,
+    newcombe_lower(p2, lower2, p1, upper1) AS change_lower,
+    newcombe_upper(p2, upper2, p1, lower1) AS change_upper
   FROM quantiles
 )
 SELECT

@@ -20,7 +20,8 @@ WITH weeks AS (
     grouping(engine) AS combined,
     CAST(sum(responses) AS BIGINT) AS n,
     CAST(sum(mentions) AS BIGINT) AS m,
-    m / n AS p
+    m / n AS p,
+    wilson_weight(n) AS w
   FROM mart.answers_daily GROUP BY GROUPING SETS ((brand_id, week, engine), (brand_id, week))
 )
 SELECT
@@ -32,8 +33,7 @@ SELECT
   n AS responses,
   m AS mentions,
   p AS visibility,
-  greatest(0, (p + z * z / (2 * n) - z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / (1 + z * z / n)) AS visibility_lower,
-  least(1, (p + z * z / (2 * n) + z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / (1 + z * z / n)) AS visibility_upper
+  greatest(0, wilson_lower(p, w)) AS visibility_lower,
+  least(1, wilson_upper(p, w)) AS visibility_upper
 FROM weeks
 LEFT JOIN mart.periods USING (brand_id)
-CROSS JOIN (SELECT CAST(1.959963984540054 AS DOUBLE) AS z)

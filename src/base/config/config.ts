@@ -1,6 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseEnv } from 'node:util';
 import type { z } from 'zod';
 import { chooseName, nearestName } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
@@ -109,40 +108,6 @@ export interface ConfigSources {
 }
 
 /**
- * Returns the variables of `.env` in `folder`, overridden by the environment of the process.
- * No other function reads the environment for settings.
- * @throws `config_invalid` if `.env` cannot be read
- */
-export function readEnvironment(folder: string): Record<string, string | undefined> {
-  return { ...parseEnv(readText(join(folder, '.env')) ?? ''), ...process.env };
-}
-
-/**
- * Copies the OTEL_ variables of `.env` into `process.env`, because the OpenTelemetry packages read them there, and returns
- * `process.env`. Variables that are already set are not overwritten.
- */
-export function readTraceSettings(folder: string): Record<string, string | undefined> {
-  let inFile: ReturnType<typeof parseEnv> = {};
-  try {
-    inFile = parseEnv(readText(join(folder, '.env')) ?? '');
-  } catch {
-    // readEnvironment reports an unreadable .env.
-  }
-  for (const [name, value] of Object.entries(inFile)) {
-    if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value;
-  }
-  return process.env;
-}
-
-/**
- * Suppresses the AWS SDK's warning that its future versions need a newer Node. The warning is for developers who update the
- * package, not for the operator. A variable that is already set is not overwritten.
- */
-export function quietStoreClient(): void {
-  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
-}
-
-/**
  * Reads and validates the settings of one workspace. The workspace is selected by its name or the beginning of its name.
  * @throws `config_invalid` with the setting's name and its allowed values, and `usage` for a workspace that is neither configured
  * nor has a folder
@@ -152,9 +117,7 @@ export function quietStoreClient(): void {
  */
 export function loadConfig({ flags, environment, folder, file: read, isNew }: ConfigSources): WorkspaceConfig {
   const file = read ?? readConfigFile(folder);
-  if (flags.dataDir === '') throw invalid('--data-dir', '', allowed.dataDir);
-  const dataDir = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']) ?? file.dataDir ?? 'data';
-  const workspacesFolder = resolve(folder, dataDir);
+  const workspacesFolder = dataFolderOf({ flags, environment, folder, file });
   const wanted = flags.workspace ?? nonEmpty(environment['SIGHTLINE_WORKSPACE']);
   if (wanted !== undefined && isNew === true) checkWorkspaceName(wanted);
   const name =
@@ -205,6 +168,16 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       };
     },
   };
+}
+
+/**
+ * Returns the absolute path of the data folder, which has a folder per workspace.
+ * @throws `config_invalid`
+ */
+export function dataFolderOf({ flags, environment, folder, file }: ConfigSources): string {
+  if (flags.dataDir === '') throw invalid('--data-dir', '', allowed.dataDir);
+  const configured = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']);
+  return resolve(folder, configured ?? (file ?? readConfigFile(folder)).dataDir ?? 'data');
 }
 
 /**

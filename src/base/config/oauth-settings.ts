@@ -146,7 +146,10 @@ export function readOAuth(
 // SIGHTLINE_ALLOW_HTTP does not apply: a key set that is changed in transit would accept forged tokens.
 function readUrl(name: string, text: string, allowed: string, mayHaveQuery = false): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !isPrivateWay(url, false)) throw refuse(name, 'is not an https URL', allowed);
+  // The text before an @ may contain a password.
+  if (url === null || !isPrivateWay(url, false)) {
+    throw refuse(name, `is ${JSON.stringify(text.replace(/^.*@/s, '…@'))}`, allowed);
+  }
   if (url.username !== '' || url.password !== '') throw refuse(name, 'contains a user name or password', allowed);
   if (url.hash !== '' || (url.search !== '' && !mayHaveQuery)) throw refuse(name, 'has a query or a fragment', allowed);
   return url;

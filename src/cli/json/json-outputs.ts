@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import * as explain from './explain-json.ts';
 import * as files from './files-json.ts';
 import { error } from './json-parts.ts';
 import * as operation from './operation-json.ts';
@@ -38,6 +39,12 @@ export const jsonOutputs = {
   connect: { shape: files.connect },
   describe: { shape: files.allTables },
   'describe table': { about: '`describe` with a table.', shape: files.table },
+  'metrics list': { shape: files.model },
+  'metrics describe': { shape: files.measure },
+  'metrics query': { about: '`metrics query`: an array with an object for each row.', shape: files.rows },
+  explain: { shape: explain.explanation },
+  changes: { shape: explain.history },
+  opportunities: { shape: explain.opportunities },
   report: { shape: files.report },
   serve: { about: '`serve`, once it listens.', shape: server.serve },
   'serve --role api': { about: '`serve --role api`, once it listens.', shape: server.serveApi },
@@ -55,6 +62,9 @@ export const jsonOutputs = {
   'keys create': { shape: server.newKey },
   'keys list': { shape: server.keys },
   'keys revoke': { shape: server.key },
+  open: { shape: server.open },
+  'sessions list': { shape: server.sessions },
+  'sessions revoke': { shape: server.endedSession },
   init: { shape: server.init },
   completion: { shape: server.completion },
   sandbox: { about: '`sandbox`, once it listens.', shape: server.sandbox },

@@ -14,13 +14,25 @@ export const init = z.object({
     .describe('estimate of the first sync'),
 });
 
+const signInUrl = z.string().nullable();
 const addresses = { baseUrl: z.string(), mcpUrl: z.string(), metricsUrl: z.string().nullable() };
 
 /** `serve`. */
-export const serve = z.object({ ...addresses, statusUrl: z.string().nullable() });
+export const serve = z.object({
+  ...addresses,
+  pageUrl: z.string().nullable(),
+  statusUrl: z.string().nullable(),
+  signInUrl: signInUrl.describe('a link that signs a browser in, once, within 10 minutes; null without pages'),
+});
 
 /** `serve --role api`. */
-export const serveApi = z.object({ ...addresses, workspaces: number, keys: number });
+export const serveApi = z.object({
+  ...addresses,
+  pageUrl: z.string().nullable(),
+  signInUrl,
+  workspaces: number,
+  keys: number,
+});
 
 /** `sandbox`. */
 export const sandbox = z.object({ baseUrl: z.string(), key: z.string() });
@@ -35,6 +47,12 @@ export const key = z.object({
   prefix: z.string(),
   createdAt: time,
   expiresAt: time.nullable(),
+  scopes: z.array(z.enum(['read', 'metrics', 'sql', 'snapshots'])),
+  brands: z.array(z.string()).nullable().describe('IDs or names of the brands that the key can read; null for all'),
+  workspaces: z
+    .union([z.literal('all'), z.array(z.string())])
+    .nullable()
+    .describe('workspaces that the key opens; null for a key of one workspace'),
 });
 
 /** `keys create`. */
@@ -42,6 +60,23 @@ export const newKey = z.object({ ...key.shape, key: z.string().describe('the key
 
 /** `keys list`. */
 export const keys = z.array(z.object({ ...key.shape, expired: z.boolean() }));
+
+/** `open`. */
+export const open = z.object({ url: z.string().describe('the sign-in link') });
+
+/** `sessions list`. */
+export const sessions = z.array(
+  z.object({
+    id: z.string(),
+    createdAt: time,
+    usedAt: time,
+    userAgent: z.string(),
+    key: z.string().nullable().describe('name of the key that signed in; null for a sign-in link'),
+  }),
+);
+
+/** `sessions revoke`. */
+export const endedSession = z.object({ id: z.string() });
 
 /** `worker`. */
 export const worker = z.object({

@@ -52,6 +52,22 @@ const use: CommandGroup['commands'] = {
     about: 'list the tables, or describe the columns of one',
     load: async () => (await import('../commands/use/describe-command.ts')).describe,
   },
+  metrics: {
+    about: 'list and compute measures, such as visibility by engine and week, with intervals and tested changes',
+    load: async () => (await import('../commands/use/metrics-command.ts')).metrics,
+  },
+  explain: {
+    about: 'explain the change of a metric: causes with evidence, and effects that add up to the change',
+    load: async () => (await import('../commands/use/explain-command.ts')).explain,
+  },
+  changes: {
+    about: 'list changes of prompts, sources, articles, forum threads, competitors and upstream',
+    load: async () => (await import('../commands/use/changes-command.ts')).changes,
+  },
+  opportunities: {
+    about: 'list source gaps, prompts that competitors win, cited forum threads, and pages that are cited once',
+    load: async () => (await import('../commands/use/opportunities-command.ts')).opportunities,
+  },
   report: {
     about: 'write a self-contained HTML report with charts for each brand',
     load: async () => (await import('../commands/use/report-command.ts')).report,
@@ -67,6 +83,14 @@ const use: CommandGroup['commands'] = {
   serve: {
     about: 'serve the data over REST and MCP, and run due jobs, until stopped',
     load: async () => (await import('../commands/use/serve-command.ts')).serve,
+  },
+  open: {
+    about: 'open the pages of the running server in the browser, signed in',
+    load: async () => (await import('../commands/use/open-command.ts')).open,
+  },
+  sessions: {
+    about: 'list the browsers that are signed in, and sign them out',
+    load: async () => (await import('../commands/use/sessions-command.ts')).sessions,
   },
   keys: {
     about: 'create, list and revoke the keys of `serve`',

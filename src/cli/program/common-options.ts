@@ -32,8 +32,7 @@ export const allowanceOptions = {
   until: option('<time>', 'stop at this local time of day, HH:MM', toMinuteOfDay),
 };
 
-/** Time limit of a served query, in milliseconds. */
-/** Default of `queryTimeout`. */
+/** Default of `queryTimeout` in milliseconds. */
 export const QUERY_TIMEOUT_MS = 30_000;
 
 export const queryTimeout = withDefault(
@@ -61,9 +60,10 @@ export const logOptions = {
 export function rangeOf(from: string | null, to: string | null): DayRange | null {
   if (from === null && to === null) return null;
   if (from === null) throw new SightlineError('usage', '--to requires --from');
-  const last = to ?? new Date().toISOString().slice(0, 10);
-  checkOrder(from, last);
-  return { from, to: last };
+  const today = new Date().toISOString().slice(0, 10);
+  if (to === null && from > today) throw refused('--from', from, `today (${today}) or an earlier day, without --to`);
+  checkOrder(from, to);
+  return { from, to: to ?? today };
 }
 
 /** Throws `usage` if the first day is after the last. */

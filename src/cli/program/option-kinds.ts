@@ -7,7 +7,7 @@ export type Given = string | readonly string[] | boolean | undefined;
 
 /** Declaration of an option or an argument: its help, and the validation of its value. */
 export interface Kind<Value> {
-  /** Placeholder of the value, such as `<number>` or `<ids...>`; empty for an option without a value. */
+  /** Placeholder of the value, such as `<number>` or `<tables...>`; empty for an option without a value. */
   readonly placeholder: string;
   readonly about: string;
   /** Name on the command line if it is not derived from the key. `no-jobs` declares an option that sets `jobs` to false. */
@@ -30,9 +30,9 @@ export function option<T>(
   return { placeholder, about, parse: (given, flag) => (given === undefined ? null : parse(String(given), flag)) };
 }
 
-/** An option with any text as its value. */
+/** An option with any text as its value, which is not empty. */
 export function text(placeholder: string, about: string): Kind<string | null> {
-  return option(placeholder, about, (given) => given);
+  return option(placeholder, about, toText);
 }
 
 /** An option without a value: false unless it is given. */
@@ -50,6 +50,20 @@ export function integer(placeholder: string, about: string, least: number, most:
   return option(placeholder, about, (given, name) => toInteger(name, given, least, most));
 }
 
+/** An option with an integer, or without a value: then `all`. */
+export function optionalInteger(
+  placeholder: `[${string}]`,
+  about: string,
+  least: number,
+  most: number,
+): Kind<number | 'all' | null> {
+  const parse = (given: Given, name: string): number | 'all' | null => {
+    if (given === undefined) return null;
+    return given === true ? 'all' : toInteger(name, String(given), least, most);
+  };
+  return { placeholder, about, parse };
+}
+
 /** An option with an existing day, YYYY-MM-DD. */
 export function day(about: string): Kind<string | null> {
   return option('<day>', about, (given, name) => toExistingDay(name, given));
@@ -61,11 +75,17 @@ export function list(placeholder: `<${string}...>`, about: string): Kind<readonl
 }
 
 /** An option with several values, each validated by `parse`; empty if it is not given. */
+export function texts(placeholder: `<${string}...>`, about: string): Kind<readonly string[]>;
 export function texts<T>(
   placeholder: `<${string}...>`,
   about: string,
   parse: (text: string, flag: string) => T,
-): Kind<readonly T[]> {
+): Kind<readonly T[]>;
+export function texts(
+  placeholder: `<${string}...>`,
+  about: string,
+  parse: (text: string, flag: string) => unknown = toText,
+): Kind<readonly unknown[]> {
   const all = (given: Given): readonly string[] => (Array.isArray(given) ? given : []);
   return { placeholder, about, parse: (given, name) => all(given).map((one) => parse(one, name)) };
 }
@@ -114,6 +134,12 @@ export function toExistingDay(name: string, given: string): string {
 /** The error of an option with a value that is not allowed. */
 export function refused(name: string, given: string, allowed: string): SightlineError {
   return new SightlineError('usage', `${name} is ${JSON.stringify(given)}; allowed: ${allowed}`);
+}
+
+function toText(given: string, name: string): string {
+  if (given.trim() !== '') return given;
+  // An unset variable of a shell script is an empty value.
+  throw new SightlineError('usage', `${name} is empty; allowed: a value, or leave the option out`);
 }
 
 function toNames(name: string, given: readonly string[]): string[] {

@@ -13,7 +13,7 @@ import { hashFile } from '../../warehouse/file/hash-file.ts';
 import { noteOrigin } from '../../warehouse/ledger/origin.ts';
 import { fileLiteral, quoted, SCHEMA_VERSION, sqlTypes } from '../../warehouse/schema.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { backfillSql } from '../../warehouse/write/history.ts';
+import { fillStatements } from '../../warehouse/write/history.ts';
 
 /** Counts of a restored snapshot. */
 export interface RestoredSnapshot {
@@ -76,7 +76,8 @@ export async function fillFromSnapshot(
       const source = sources.get(table.name);
       if (source !== undefined) rows += await fillTable(session, table, source, folder);
       // The snapshot is older than this history, so the history starts with the current rows.
-      else if ('of' in table && sources.has(table.of)) await session.run(backfillSql(table));
+      else if ('of' in table && sources.has(table.of))
+        for (const statement of fillStatements(table)) await session.run(statement);
     }
     await noteOrigin(session, `${manifest.id} ${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}`);
   });

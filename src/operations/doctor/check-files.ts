@@ -7,7 +7,9 @@ import { isRecord } from '../../base/json.ts';
 import { isAlive } from '../../base/process-alive.ts';
 import { DAY_MS } from '../../contract/time.ts';
 import { octal, ownerRecordPath, parseOwnerRecord, readOwnerRecord } from '../../session/owner-record.ts';
+import { serverRecordPath } from '../../session/server-record.ts';
 import { keyFilePath } from '../../session/stored-keys.ts';
+import { sessionFilePath } from '../../session/stored-sessions.ts';
 import { withWarehouse } from '../../session/workspace.ts';
 import { readWriter } from '../../session/writer-record.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
@@ -59,12 +61,13 @@ export async function checkPermissions({ context, folder, fix }: CheckContext): 
   if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not checked on Windows' }];
   const record = ownerRecordPath(context.config.folder);
   const socket = parseOwnerRecord(await readFile(record, 'utf8').catch(() => ''))?.socket ?? null;
-  const paths = [
-    join(folder, '.env'),
-    keyFilePath(context.config.folder),
-    record,
-    ...(socket === null ? [] : [socket]),
-  ];
+  // Keys, sessions and the server of all workspaces are recorded in the data folder.
+  const ofServers = [context.config.folder, dirname(context.config.folder)].flatMap((each) => [
+    keyFilePath(each),
+    sessionFilePath(each),
+    serverRecordPath(each),
+  ]);
+  const paths = [join(folder, '.env'), ...ofServers, record, ...(socket === null ? [] : [socket])];
   const findings: Finding[] = [];
   for (const path of paths) {
     const mode = statOf(path)?.mode ?? 0;

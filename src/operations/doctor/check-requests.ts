@@ -35,7 +35,7 @@ export async function checkUpstream({ context, isOffline }: CheckContext, hasNoB
   } catch (thrown) {
     if (!(thrown instanceof UpstreamError) || !PASSING.includes(thrown.code)) throw thrown;
     const advice = 'Check SIGHTLINE_BASE_URL and the network; upstream may be down.';
-    return [{ status: 'failure', message: `${thrown.message}; the base URL is ${baseUrl}`, advice }];
+    return [{ status: 'failure', message: `${thrown.message.replace(/\.$/, '')}; the base URL is ${baseUrl}`, advice }];
   }
 }
 

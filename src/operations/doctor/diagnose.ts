@@ -3,7 +3,7 @@ import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { toSightlineError } from '../../base/errors.ts';
 import type { Context } from '../../session/workspace.ts';
 import { type Configured, validConfigs } from '../cluster/workspace-list.ts';
-import { VERDICTS } from './check-context.ts';
+import { type Finding, VERDICTS } from './check-context.ts';
 import { type CheckResult, type ConfiguredWorkspace, examine, examineSurroundings } from './doctor.ts';
 
 /** Input of a diagnosis. */
@@ -16,6 +16,8 @@ export interface DiagnosisOptions {
   readonly signal: AbortSignal;
   /** Loads the settings of the job runner. Throws `config_invalid`. */
   runner(): RunnerSettings;
+  /** Checks the settings of access tokens; `workspaces` are the configured ones. Throws `config_invalid`. */
+  checkOAuth(workspaces: readonly string[]): Promise<Finding[]>;
   open(config: WorkspaceConfig): Context;
 }
 
@@ -67,10 +69,14 @@ function diagnosisOf(workspace: string | null, checks: readonly CheckResult[]): 
   return { workspace, status, checks: [...checks] };
 }
 
-function checkSurroundings(all: readonly Configured[], { runner, signal }: DiagnosisOptions): Promise<CheckResult[]> {
-  return examineSurroundings(all.map(toConfigured), async () => {
-    const { checkQueue } = await import('./check-queue.ts');
-    return checkQueue(runner(), validConfigs(all), signal);
+function checkSurroundings(all: readonly Configured[], options: DiagnosisOptions): Promise<CheckResult[]> {
+  const { runner, checkOAuth, signal } = options;
+  return examineSurroundings(all.map(toConfigured), {
+    checkQueue: async () => {
+      const { checkQueue } = await import('./check-queue.ts');
+      return checkQueue(runner(), validConfigs(all), signal);
+    },
+    checkOAuth: () => checkOAuth(all.map(({ name }) => name)),
   });
 }
 

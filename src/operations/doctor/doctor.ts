@@ -31,6 +31,12 @@ export interface ConfiguredWorkspace {
   readonly error: SightlineError | null;
 }
 
+/** Checks of settings that all workspaces share. */
+export interface SharedChecks {
+  readonly checkQueue: () => Promise<Finding[]>;
+  readonly checkOAuth: () => Promise<Finding[]>;
+}
+
 /** The oldest supported Node version. */
 const NODE_LEAST = [20, 19] as const;
 
@@ -61,16 +67,17 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'webhooks', run: checkWebhooks },
 ];
 
-/** Checks that need no workspace: the Node version, the settings of every workspace, and the queue. Does not throw. */
+/** Checks that need no workspace: the Node version, the settings of every workspace, the queue and OAuth. Does not throw. */
 export async function examineSurroundings(
   configured: readonly ConfiguredWorkspace[],
-  checkQueue: () => Promise<Finding[]> = async () => [],
+  { checkQueue, checkOAuth }: SharedChecks = { checkQueue: async () => [], checkOAuth: async () => [] },
   version: string = process.versions.node,
 ): Promise<CheckResult[]> {
   return [
     ...(await perform('node', () => Promise.resolve([checkNode(version)]))),
     ...(await perform('configuration', () => Promise.resolve(configured.map(checkSettings)))),
     ...(await perform('queue', checkQueue)),
+    ...(await perform('oauth', checkOAuth)),
   ];
 }
 

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { expandDates } from '../../base/date-template.ts';
 import { withDiskNeed } from '../../base/disk-need.ts';
 import { ensureWritableFolder } from '../../base/files.ts';
-import { encodeRows } from '../../query/formats/row-formats.ts';
+import { createRowEncoder } from '../../query/formats/row-formats.ts';
 import { type Context, catalogue } from '../../session/workspace.ts';
 import { countChanges } from '../../snapshot/changes.ts';
 import type { FileFormat } from '../../snapshot/file-formats.ts';
@@ -24,8 +24,6 @@ import { type ChangeRange, type ExportBase, openBase } from './export-base.ts';
 import { checkReplaceable, chooseDatedFolder, removeLeftovers, replaceFolder, writeListing } from './export-folder.ts';
 import { openSource, queryOf } from './export-source.ts';
 
-/** Length of the end marker of an Arrow IPC stream: a continuation marker and a length of 0, four bytes each. */
-const ARROW_END_BYTES = 8;
 /** File of an export to Excel. */
 const WORKBOOK = 'export.xlsx';
 
@@ -197,18 +195,16 @@ async function writeTables(
   return files;
 }
 
-// Each batch is encoded as a separate stream. Dropping their end markers and all schemas but the first joins them into one.
 const writeArrow: BatchWriter = async (path, columns, batches) => {
-  const schema = await encodeRows('arrow', { columns, rows: () => [] });
-  const schemaBytes = schema.length - ARROW_END_BYTES;
+  const encoder = await createRowEncoder('arrow');
   const handle = await open(path, 'w');
   try {
-    await handle.writeFile(schema.subarray(0, schemaBytes));
+    // A page without rows writes the schema, which a file without batches needs too.
+    await handle.writeFile(await encoder.encode({ items: [], rows: { columns, rows: () => [] } }));
     for await (const rows of batches) {
-      const bytes = await encodeRows('arrow', { columns, rows: () => rows });
-      await handle.writeFile(bytes.subarray(schemaBytes, bytes.length - ARROW_END_BYTES));
+      await handle.writeFile(await encoder.encode({ items: [], rows: { columns, rows: () => rows } }));
     }
-    await handle.writeFile(schema.subarray(schemaBytes));
+    await handle.writeFile(await encoder.end());
   } finally {
     await handle.close();
   }

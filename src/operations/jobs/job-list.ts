@@ -7,7 +7,7 @@ import { type JobRun, readJobRuns } from '../../scheduler/job-log.ts';
 import { toJobs } from '../../scheduler/job-settings.ts';
 import { lastRun } from '../../scheduler/next-run.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
-import type { JobLine } from '../../web/operations/page-parts.ts';
+import type { JobLine } from '../../web/page-data/status-lines.ts';
 
 /** Time in which a due job must start and finish before it counts as late. */
 const LATE_MS = 6 * 3_600_000;

@@ -13,9 +13,6 @@ import type { OnProgress } from '../sync.ts';
 import type { Verification } from '../verify.ts';
 import type { WrittenReport } from '../write-report.ts';
 
-/** Weeks of a report if the step does not set them. */
-const REPORT_WEEKS = 26;
-
 /** The result of the operation that a step ran. */
 export type StepResult =
   | { readonly of: 'sync'; readonly summary: SyncSummary; readonly elapsedMs: number }
@@ -118,7 +115,7 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
     case 'report': {
       const { reportWorkspace } = await import('../write-report.ts');
       const { config, clock } = open();
-      const request = { brands: null, weeks: step.weeks ?? REPORT_WEEKS, output: null };
+      const request = step.weeks === undefined ? {} : { weeks: step.weeks };
       await onResult({ of: 'report', reports: await reportWorkspace(config, clock, request) });
       return DONE;
     }

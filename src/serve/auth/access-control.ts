@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import type { StatusAccess } from '../../web/operations/page-parts.ts';
+import { DATA_PATH, REPORTS_PATH, STATUS_PATH } from '../http/page-paths.ts';
 import { BASE_PATH, type Endpoint, MCP_PATH, SNAPSHOTS_PATH, splitUrl } from '../http/paths.ts';
 import { nothingThere, Refusal, tooMany } from '../http/refusal.ts';
-import { isDirect, isForeign } from '../pages/page-access.ts';
-import { type Authenticate, keyOf } from './authentication.ts';
+import { isDirect, isForeign, type PageAccess } from '../pages/page-access.ts';
+import { type Access, CSRF_HEADER, checkCsrf, checkRights } from './access.ts';
+import { type Authentication, keyOf } from './authentication.ts';
 import type { HostRules } from './hosts.ts';
 import { type Admission, type Limiter, WINDOW_MS } from './limiter.ts';
 
@@ -16,22 +17,26 @@ export interface AccessControl {
    */
   arrive(request: FastifyRequest): void;
   /**
-   * Runs second: checks key, rate limit, URL length and route, in this order, so that clients without a key cannot find
+   * Runs second: checks key, rate limit, rights, URL length and route, in this order, so that clients without a key cannot find
    * out which routes exist, and every request with a key counts. `routed` is the matched endpoint, if any. Requests of
-   * the status page have their own rate limit, and are rejected with `forbidden` if they come from pages of other
-   * sites.
+   * pages may have a session instead of a key and have their own rate limit. They are rejected with `forbidden` if they come from
+   * pages of other sites, or change something without the CSRF token.
    *
    * @throws Refusal `unauthorized`, `rate_limited`, `uri_too_long`, `not_found`, `method_not_allowed` or `forbidden`
    */
   admit(request: FastifyRequest, routed: Endpoint | undefined): void;
-  /** Checks whether a request may read the status page's data; throws like `admit`, but counts nothing. */
-  checkPage(request: FastifyRequest): void;
+  /** Returns the rights of a request of a page. Throws like `admit`, but counts nothing. */
+  checkPage(request: FastifyRequest): Access;
+  /** Returns the rights of a request of a page; null if it has no credential. Throws for a wrong credential. */
+  accessOf(request: FastifyRequest): Access | null;
+  /** Returns the rights of a request of a page that changes something. Throws like `admit`. */
+  checkChange(request: FastifyRequest): Access;
 }
 
 /** Dependencies of a gate. */
 export interface AccessControlParts {
   readonly hosts: HostRules;
-  readonly authenticate: Authenticate;
+  readonly authentication: Authentication;
   /** Undefined if requests are not limited. */
   readonly limiter: Limiter | undefined;
   readonly urlCharactersMax: number;
@@ -40,26 +45,85 @@ export interface AccessControlParts {
   readonly page: PageRules;
   /** Called for each use of a key. */
   readonly onKey: (keyId: string) => void;
+  /** Checks that a request with a valid credential selects a workspace, if there are several; throws `forbidden`, `not_found`. */
+  readonly checkWorkspace?: (request: FastifyRequest, access: Access) => void;
 }
 
-/** Access rules of the status page. */
+/** Access rules of the pages. */
 export interface PageRules {
-  /** Undefined if there is no status page. */
-  readonly access: StatusAccess | undefined;
-  /** Limits the requests of status pages, by key. */
+  /** Undefined if there are no pages. */
+  readonly access: PageAccess | undefined;
+  /** Limits the requests of pages, by key. */
   readonly limiter: Limiter;
-  /** Headers added to every response of the status page. */
+  /** Headers added to every response of a page. */
   readonly headers: Readonly<Record<string, string>>;
 }
+
+/** Methods that change nothing. */
+const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** Limiter key of requests that are allowed without a key because they come from this machine. */
 const LOOPBACK = 'loopback';
 
 /** Creates a gate. */
 export function createAccessControl(parts: AccessControlParts): AccessControl {
-  const { hosts, authenticate, limiter, urlCharactersMax, find, isStopping, page } = parts;
+  const { limiter, urlCharactersMax, find, page } = parts;
+  const { byKey, accessOf, checkPage, checkChange } = createIdentification(parts);
 
-  const arrive = (request: FastifyRequest): void => {
+  const count = (request: FastifyRequest): void => {
+    const { id } = byKey(request);
+    if (limiter === undefined) return;
+    const admission = limiter.admit(id ?? LOOPBACK);
+    Object.assign(request.visit.headers, rateHeaders(limiter.limit, admission));
+    if (!admission.allowed) throw tooMany('Too many requests.', admission.retryAfterSeconds);
+  };
+
+  const admitPage = (request: FastifyRequest, endpoint: Endpoint): void => {
+    Object.assign(request.visit.headers, page.headers);
+    const changes = !SAFE_METHODS.includes(request.method);
+    if (isForeign(request.headers, endpoint.isOpen && !changes)) {
+      throw new Refusal('forbidden', 'The pages of this server cannot be used by pages of other sites.');
+    }
+    if (endpoint.isOpen) return;
+    const { id } = changes ? checkChange(request) : checkPage(request);
+    const { allowed, retryAfterSeconds } = page.limiter.admit(id ?? LOOPBACK);
+    if (!allowed) throw tooMany('Too many requests of pages.', retryAfterSeconds);
+  };
+
+  // The links of pages, such as those to snapshots, carry no key; they are allowed under the same rules as pages.
+  const isLinked = (request: FastifyRequest, path: string): boolean =>
+    page.access !== undefined &&
+    !isBelow(BASE_PATH, path) &&
+    keyOf(request.headers) === undefined &&
+    !isForeign(request.headers, false) &&
+    accessOf(request) !== null;
+
+  const admit = (request: FastifyRequest, routed: Endpoint | undefined): void => {
+    const [path] = splitUrl(request.raw.url ?? '');
+    const endpoint = routed ?? find(path);
+    request.visit.route = endpoint?.path ?? null;
+    const isOpen = endpoint === undefined ? !isBelowBase(path) : endpoint.isOpen;
+    if (endpoint?.isPage === true) admitPage(request, endpoint);
+    else if (!isOpen && !isLinked(request, path)) count(request);
+    const { access } = request.visit;
+    if (!isOpen && access !== null) {
+      parts.checkWorkspace?.(request, access);
+      if (endpoint !== undefined) checkRights(endpoint, access);
+    }
+    if (request.originalUrl.length > urlCharactersMax) {
+      throw new Refusal('uri_too_long', `The address is longer than ${urlCharactersMax} characters.`);
+    }
+    if (routed !== undefined) return;
+    if (endpoint === undefined) throw nothingThere();
+    const allow = endpoint.methods.join(', ');
+    throw new Refusal('method_not_allowed', `This address accepts ${allow}.`, { Allow: allow }, { allowed: allow });
+  };
+
+  return { arrive: createArrival(parts), admit, checkPage, accessOf, checkChange };
+}
+
+function createArrival({ hosts, isStopping }: AccessControlParts): AccessControl['arrive'] {
+  return (request) => {
     if (isStopping()) {
       request.visit.headers['connection'] = 'close';
       if (request.routeOptions.config.endpoint?.isOpen !== true) {
@@ -78,61 +142,35 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
       }
     }
   };
+}
 
-  const identify = (request: FastifyRequest): string => {
-    const key = authenticate(request.raw);
-    request.visit.keyId = key.id;
-    parts.onKey(key.id);
-    return key.id;
+// Finds the credential of a request and records its use.
+function createIdentification({ authentication, page, onKey }: AccessControlParts) {
+  const record = (request: FastifyRequest, access: Access): Access => {
+    request.visit.access = access;
+    request.visit.keyId = access.id;
+    if (access.key !== null) onKey(access.key.id);
+    return access;
   };
 
-  const count = (request: FastifyRequest): void => {
-    const keyId = identify(request);
-    if (limiter === undefined) return;
-    const admission = limiter.admit(keyId);
-    Object.assign(request.visit.headers, rateHeaders(limiter.limit, admission));
-    if (!admission.allowed) throw tooMany('Too many requests.', admission.retryAfterSeconds);
+  const byKey = (request: FastifyRequest): Access => record(request, authentication.byKey(request.raw));
+
+  // Check the key first, so that a program never acts with the session of a browser.
+  const accessOf: AccessControl['accessOf'] = (request) => {
+    if (keyOf(request.headers) !== undefined) return byKey(request);
+    const access = authentication.bySession(request.raw) ?? (isFree(page, request) ? authentication.loopback : null);
+    return access === null ? null : record(request, access);
   };
 
-  const checkPage = (request: FastifyRequest): void => {
-    if (!isFree(page, request)) identify(request);
+  const checkPage: AccessControl['checkPage'] = (request) => accessOf(request) ?? byKey(request);
+
+  const checkChange: AccessControl['checkChange'] = (request) => {
+    const access = checkPage(request);
+    checkCsrf(request.headers[CSRF_HEADER], access);
+    return access;
   };
 
-  const admitPage = (request: FastifyRequest, endpoint: Endpoint): void => {
-    Object.assign(request.visit.headers, page.headers);
-    if (isForeign(request.headers, endpoint.isOpen)) {
-      throw new Refusal('forbidden', 'The status page cannot be used by pages of other sites.');
-    }
-    if (endpoint.isOpen) return;
-    checkPage(request);
-    const { allowed, retryAfterSeconds } = page.limiter.admit(request.visit.keyId ?? LOOPBACK);
-    if (!allowed) throw tooMany('Too many requests of status pages.', retryAfterSeconds);
-  };
-
-  // The page's links to snapshots carry no key; they are allowed under the same rules as the page.
-  const isLinked = (request: FastifyRequest, path: string): boolean =>
-    isBelow(SNAPSHOTS_PATH, path) &&
-    keyOf(request.headers) === undefined &&
-    isFree(page, request) &&
-    !isForeign(request.headers, false);
-
-  const admit = (request: FastifyRequest, routed: Endpoint | undefined): void => {
-    const [path] = splitUrl(request.raw.url ?? '');
-    const endpoint = routed ?? find(path);
-    request.visit.route = endpoint?.path ?? null;
-    const isOpen = endpoint === undefined ? !isBelowBase(path) : endpoint.isOpen;
-    if (endpoint?.isPage === true) admitPage(request, endpoint);
-    else if (!isOpen && !isLinked(request, path)) count(request);
-    if (request.originalUrl.length > urlCharactersMax) {
-      throw new Refusal('uri_too_long', `The address is longer than ${urlCharactersMax} characters.`);
-    }
-    if (routed !== undefined) return;
-    if (endpoint === undefined) throw nothingThere();
-    const allow = endpoint.methods.join(', ');
-    throw new Refusal('method_not_allowed', `This address accepts ${allow}.`, { Allow: allow }, { allowed: allow });
-  };
-
-  return { arrive, admit, checkPage };
+  return { byKey, accessOf, checkPage, checkChange };
 }
 
 // The API's own headers, and those of draft-ietf-httpapi-ratelimit-headers-10. The window slides, so `t` is the time until more
@@ -146,7 +184,7 @@ function rateHeaders(limit: number, { remaining, resetSeconds }: Admission): Rec
   };
 }
 
-// Whether a request needs no key: it comes directly from this machine, and the status page is open to this machine.
+// Whether a request needs no key: it comes directly from this machine, and the pages are open to this machine.
 function isFree({ access }: PageRules, { headers, raw }: FastifyRequest): boolean {
   const { httpVersion, socket } = raw;
   return access === 'loopback' && isDirect({ headers, remoteAddress: socket.remoteAddress, httpVersion });
@@ -163,7 +201,7 @@ function countHosts(rawHeaders: readonly string[]): number {
 }
 
 function isBelowBase(path: string): boolean {
-  return [BASE_PATH, SNAPSHOTS_PATH].some((base) => isBelow(base, path));
+  return [BASE_PATH, SNAPSHOTS_PATH, DATA_PATH, REPORTS_PATH, STATUS_PATH].some((base) => isBelow(base, path));
 }
 
 function isBelow(base: string, path: string): boolean {

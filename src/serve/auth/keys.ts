@@ -1,10 +1,18 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { changeKeyFile, type KeyFile, keyFilePath, readKeyFile, type StoredKey } from '../../session/stored-keys.ts';
+import {
+  changeKeyFile,
+  DEFAULT_SCOPES,
+  type KeyFile,
+  keyFilePath,
+  readKeyFile,
+  type Scope,
+  type StoredKey,
+} from '../../session/stored-keys.ts';
+import { createFileWatch } from './file-watch.ts';
 
-/** Maximum number of keys of a workspace. */
+/** Maximum number of keys of a workspace, and of keys for several workspaces. */
 export const KEYS_MAX = 10;
 
 /** Maximum number of remembered revoked keys; the oldest are forgotten first. */
@@ -23,6 +31,20 @@ export interface Key {
   readonly createdAt: string;
   /** Null if the key does not expire. */
   readonly expiresAt: string | null;
+  readonly scopes: readonly Scope[];
+  /** Ids or exact names of the brands that the key can read; null for all. */
+  readonly brands: readonly string[] | null;
+  /** Names of the workspaces that a key for several workspaces opens; `all`, or null for a key of one workspace. */
+  readonly workspaces: readonly string[] | 'all' | null;
+}
+
+/** The rights of a new key. */
+export interface KeyRights {
+  /** Default: `DEFAULT_SCOPES`. */
+  readonly scopes?: readonly Scope[];
+  /** Default: all. */
+  readonly brands?: readonly string[] | null;
+  readonly workspaces?: Key['workspaces'];
 }
 
 /** Finds keys for a running server. Changes of the key file take effect immediately. */
@@ -33,6 +55,8 @@ export interface Keyring {
    * @throws SightlineError `config_invalid` if the key file is damaged
    */
   find(text: string): Key | null;
+  /** Returns the key with this id, even if expired; null if there is none. Throws like `find`. */
+  byId(id: string): Key | null;
   /** Whether a key with this text existed and was revoked. */
   isRevoked(text: string): boolean;
   /** Number of keys. */
@@ -40,7 +64,8 @@ export interface Keyring {
 }
 
 /**
- * Creates a key and returns its text, which is not stored.
+ * Creates a key and returns its text, which is not stored. `folder` is that of its workspace, or the data folder if `workspaces` is
+ * given. Without rights, the key has `DEFAULT_SCOPES` and all brands.
  *
  * @throws SightlineError `usage` if the name is taken or invalid, or if there are already 10 keys
  * @example
@@ -51,6 +76,7 @@ export async function createKey(
   name: string,
   expiresAtMs: number | null,
   nowMs: number,
+  { scopes = DEFAULT_SCOPES, brands = null, workspaces = null }: KeyRights = {},
 ): Promise<{ readonly key: Key; readonly text: string }> {
   checkName(name);
   const text = `gsk_${randomBytes(KEY_BYTES).toString('base64url')}`;
@@ -60,6 +86,9 @@ export async function createKey(
     prefix: text.slice(0, PREFIX_CHARACTERS),
     createdAt: new Date(nowMs).toISOString(),
     expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+    scopes,
+    brands,
+    workspaces,
   };
   return changeKeyFile(folder, (before) => {
     if (before.keys.some((other) => other.name === name)) {
@@ -69,16 +98,16 @@ export async function createKey(
       );
     }
     if (before.keys.length >= KEYS_MAX) {
-      const names = namesOf(before.keys);
+      const names = namesOf(before);
       throw new SightlineError('usage', `there are ${KEYS_MAX} keys; allowed: ${KEYS_MAX}. Revoke one of ${names}`);
     }
-    const stored = { ...key, hash: hashOf(text).toString('hex') };
+    const stored = storedPart(key, hashOf(text).toString('hex'));
     return { after: { ...before, keys: [...before.keys, stored] }, result: { key, text } };
   });
 }
 
 /**
- * Returns the keys of a workspace, oldest first.
+ * Returns the keys in the file of a workspace or of the data folder, oldest first.
  *
  * @throws SightlineError `config_invalid` if the key file is damaged
  */
@@ -87,15 +116,18 @@ export function listKeys(folder: string): Key[] {
 }
 
 /**
- * Revokes the key with this name, prefix, id or text, and returns it.
+ * Revokes the key with this name, prefix, id or text, and returns it. If the folder has no such key, that of `otherFolder` is
+ * revoked.
  *
  * @throws SightlineError `usage`, listing the existing keys, if there is no such key
  */
-export async function revokeKey(folder: string, which: string): Promise<Key> {
+export async function revokeKey(folder: string, which: string, otherFolder?: string): Promise<Key> {
+  const isIn = (each: string): boolean => pick(readKeyFile(each), which) !== undefined;
+  if (otherFolder !== undefined && !isIn(folder) && isIn(otherFolder)) return revokeKey(otherFolder, which);
   return changeKeyFile(folder, (before) => {
     const key = pick(before, which);
     if (key === undefined) {
-      const known = before.keys.length === 0 ? 'there are no keys' : `existing keys: ${namesOf(before.keys)}`;
+      const known = before.keys.length === 0 ? 'there are no keys' : `existing keys: ${namesOf(before)}`;
       const names = before.keys.map(({ name }) => name);
       const message = `there is no key ${JSON.stringify(which)}; ${known}${suggestion(which, names)}`;
       throw new SightlineError('usage', message);
@@ -114,38 +146,21 @@ export async function readCursorSecret(folder: string): Promise<Buffer> {
   return Buffer.from(text, 'base64url');
 }
 
-/** Opens the keys of a workspace for a running server. The key file may not exist yet. */
+/** Opens the keys of a folder for a running server. The key file may not exist yet. */
 export function openKeyring(folder: string): Keyring {
-  const path = keyFilePath(folder);
-  let seen = '';
-  let isFresh = false;
   let keys: readonly { readonly key: Key; readonly hash: Buffer }[] = [];
   let revoked: ReadonlySet<string> = new Set();
   // Caches keys that were found, so that the next request needs no hash. Unknown keys are never cached.
   const found = new Map<string, Key>();
-  // A stat costs microseconds, so stat the file on every request and read it only when it has changed. Requests handled
-  // in the same turn of the event loop share one stat.
-  const refresh = (): void => {
-    if (isFresh) return;
-    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-    const now = stats === undefined ? 'none' : `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
-    if (now !== seen) {
-      // Cache nothing until the file is read successfully: a damaged file accepts no key and is read again next time.
-      seen = '';
-      found.clear();
-      const file = readKeyFile(folder);
-      revoked = new Set(file?.revoked);
-      keys = (file?.keys ?? []).map((stored) => ({
-        key: publicPart(stored),
-        hash: Buffer.from(stored.hash, 'hex'),
-      }));
-      seen = now;
-    }
-    isFresh = true;
-    setImmediate(() => {
-      isFresh = false;
-    });
-  };
+  const refresh = createFileWatch(keyFilePath(folder), () => {
+    found.clear();
+    const file = readKeyFile(folder);
+    revoked = new Set(file?.revoked);
+    keys = (file?.keys ?? []).map((stored) => ({
+      key: publicPart(stored),
+      hash: Buffer.from(stored.hash, 'hex'),
+    }));
+  });
   const find = (text: string): Key | null => {
     refresh();
     const known = found.get(text);
@@ -157,6 +172,10 @@ export function openKeyring(folder: string): Keyring {
     if (match !== null) found.set(text, match);
     return match;
   };
+  const byId = (id: string): Key | null => {
+    refresh();
+    return keys.find(({ key }) => key.id === id)?.key ?? null;
+  };
   const isRevoked = (text: string): boolean => {
     refresh();
     return revoked.has(hashOf(text).toString('hex'));
@@ -165,19 +184,38 @@ export function openKeyring(folder: string): Keyring {
     refresh();
     return keys.length;
   };
-  return { find, isRevoked, count };
+  return { find, byId, isRevoked, count };
+}
+
+/** Joins the keys in a workspace's folder and those in the data folder that open it. */
+export function joinKeyrings(own: Keyring, fleet: Keyring, workspace: string): Keyring {
+  const opening = (key: Key | null): Key | null => (key !== null && opensWorkspace(key, workspace) ? key : null);
+  // Ignore keys of one workspace that were copied to the data folder.
+  const ofFleet = (key: Key | null): Key | null => (key?.workspaces == null ? null : opening(key));
+  return {
+    find: (text) => opening(own.find(text)) ?? ofFleet(fleet.find(text)),
+    byId: (id) => opening(own.byId(id)) ?? ofFleet(fleet.byId(id)),
+    isRevoked: (text) => own.isRevoked(text) || fleet.isRevoked(text),
+    count: () => own.count() + fleet.count(),
+  };
+}
+
+/** Returns whether a key of a file that this workspace uses opens the workspace. */
+export function opensWorkspace({ workspaces }: Key, workspace: string): boolean {
+  return workspaces === null || workspaces === 'all' || workspaces.includes(workspace);
 }
 
 function hashOf(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-function pick(file: KeyFile, which: string): StoredKey | undefined {
+function pick(file: KeyFile | null, which: string): StoredKey | undefined {
   const hash = hashOf(which).toString('hex');
+  const keys = file?.keys ?? [];
   return (
-    file.keys.find(({ id }) => id === which.toLowerCase()) ??
-    file.keys.find(({ name }) => name === which) ??
-    file.keys.find((key) => key.prefix === which || key.hash === hash)
+    keys.find(({ id }) => id === which.toLowerCase()) ??
+    keys.find(({ name }) => name === which) ??
+    keys.find((key) => key.prefix === which || key.hash === hash)
   );
 }
 
@@ -192,10 +230,20 @@ function checkName(name: string): void {
   if (/gsk_/i.test(name)) refuse('a text that does not look like a key');
 }
 
-function namesOf(keys: readonly Key[]): string {
+function namesOf({ keys }: KeyFile): string {
   return keys.map(({ name }) => JSON.stringify(name)).join(', ');
 }
 
-function publicPart({ id, name, prefix, createdAt, expiresAt }: StoredKey): Key {
-  return { id, name, prefix, createdAt, expiresAt };
+function publicPart({ hash: _, scopes, brands, workspaces, ...stored }: StoredKey): Key {
+  return { ...stored, scopes: scopes ?? DEFAULT_SCOPES, brands: brands ?? null, workspaces: workspaces ?? null };
+}
+
+function storedPart({ scopes, brands, workspaces, ...key }: Key, hash: string): StoredKey {
+  return {
+    ...key,
+    hash,
+    scopes: [...scopes],
+    ...(brands === null ? {} : { brands: [...brands] }),
+    ...(workspaces === null ? {} : { workspaces: workspaces === 'all' ? 'all' : [...workspaces] }),
+  };
 }

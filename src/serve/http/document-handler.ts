@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Service } from '../../query/service.ts';
 import { compress } from './content/compression.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
-import { type Encoding, encodingOf, joinVary } from './content/negotiation.ts';
+import { type Encoding, encodingOf, varyOf } from './content/negotiation.ts';
 
 /** Input of the document handler. */
 export interface DocumentParts {
@@ -11,6 +11,8 @@ export interface DocumentParts {
   /** Base URL of the API: absolute, or only the path if the host is not known. */
   readonly baseUrl: () => string;
   readonly rateLimit: number | 'off';
+  /** Whether the site has the data of pages. */
+  readonly hasData: boolean;
 }
 
 interface Document {
@@ -24,14 +26,14 @@ interface Document {
  * only when the data reveal a new parameter name or envelope.
  */
 export function createDocumentHandler(parts: DocumentParts) {
-  const { service, baseUrl, rateLimit } = parts;
+  const { service, baseUrl, rateLimit, hasData } = parts;
   const { catalogue } = service;
   let document: Document | null = null;
   const write = async (learned: string): Promise<Document> => {
     const { createOpenApi } = await import('../openapi/openapi-document.ts');
     const limit = rateLimit === 'off' ? null : rateLimit;
     const { namesOf, isBare } = service;
-    const value = createOpenApi({ catalogue, namesOf, isBare, baseUrl: baseUrl(), rateLimit: limit });
+    const value = createOpenApi({ catalogue, namesOf, isBare, baseUrl: baseUrl(), rateLimit: limit, hasData });
     const plain = Buffer.from(JSON.stringify(value));
     const version = createHash('sha256').update(plain).digest('hex').slice(0, 32);
     return { learned, version, bytes: new Map([['identity', plain]]) };
@@ -48,7 +50,7 @@ export function createDocumentHandler(parts: DocumentParts) {
     const { version, bytes } = await current();
     const encoding = encodingOf(request.headers['accept-encoding']);
     const tag = entityTag(version, 'json', encoding);
-    const vary = joinVary('Accept-Encoding', reply.getHeader('vary'));
+    const vary = varyOf(reply);
     reply.headers({ etag: tag, 'cache-control': 'no-cache', vary });
     const condition = request.headers['if-none-match'];
     if (isNotModified(condition, tag) || matchesAnything(condition)) return reply.code(304).send();

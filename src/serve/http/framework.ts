@@ -4,11 +4,14 @@ import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fasti
 import type { Log } from '../telemetry/server-log.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { createParserErrorHandler } from './parser-errors.ts';
-import { toReadableUrl } from './paths.ts';
+import { splitWorkspace, toReadableUrl } from './paths.ts';
 import { toErrorReply } from './refusal.ts';
 
-/** Creates Fastify without routes: limits, log, and the error envelope for its own errors. */
-export function createFramework(limits: HttpLimits, { logger }: Log): FastifyInstance {
+/**
+ * Creates Fastify without routes: limits, log, and the error envelope for its own errors. With `isFleet`, routes are found without the
+ * prefix that names a workspace.
+ */
+export function createFramework(limits: HttpLimits, { logger }: Log, isFleet: boolean): FastifyInstance {
   const options: FastifyHttpOptions<Server> = {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -33,7 +36,7 @@ export function createFramework(limits: HttpLimits, { logger }: Log): FastifyIns
       // The gate rejects a missing Host header, with the usual envelope.
       requireHostHeader: false,
     },
-    rewriteUrl: (request) => toReadableUrl(request.url ?? ''),
+    rewriteUrl: ({ url = '' }) => (isFleet ? splitWorkspace(toReadableUrl(url)).rest : toReadableUrl(url)),
     clientErrorHandler: createParserErrorHandler(limits.urlCharactersMax, ({ requestId, status, bytes }) =>
       app.log.info({ id: requestId, method: null, path: null, status, ms: 0, key: null, bytes, cache: null }),
     ),

@@ -5,7 +5,8 @@ import type { AccessControl } from '../auth/access-control.ts';
 import type { SiteOAuth } from '../auth/oauth/oauth.ts';
 import type { LogRequest } from '../telemetry/server-log.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { isPagePath, splitUrl } from './paths.ts';
+import { isPagePath } from './page-paths.ts';
+import { splitUrl } from './paths.ts';
 import { ClientLeft } from './read-handler.ts';
 import { toErrorReply } from './refusal.ts';
 import { newVisit } from './visit.ts';
@@ -79,7 +80,7 @@ export async function addHooks(
       // Only browsers send Origin, so skip the rest for other clients.
       const isPage = request.headers.origin !== undefined;
       const isPreflight = request.headers['access-control-request-method'] !== undefined;
-      // The status page is never available to other origins, even to those that may use the API.
+      // Pages and their data are never available to other origins, even to those that may use the API.
       const isOurs = isPagePath(splitUrl(request.raw.url ?? '')[0]);
       const asked = isPage && !isOurs && (request.method !== 'OPTIONS' || isPreflight);
       const { methods, exposedHeaders, maxAge } = corsOptions;

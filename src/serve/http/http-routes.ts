@@ -2,14 +2,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SightlineError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Service } from '../../query/service.ts';
+import type { Scope } from '../../session/stored-keys.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import type { SiteOAuth } from '../auth/oauth/oauth.ts';
+import { SECRET_BYTES_MAX } from '../auth/session-handlers.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
 import { createReferenceHandler } from '../pages/asset-handler.ts';
-import type { StatusPage } from '../pages/status-page.ts';
+import type { Pages } from '../pages/site-pages.ts';
 import { createDocumentHandler } from './document-handler.ts';
 import { attempt } from './hooks.ts';
 import type { ListStreams } from './list-streams.ts';
+import { DATA_PATHS } from './page-paths.ts';
 import {
   BASE_PATH,
   type Endpoint,
@@ -23,7 +26,7 @@ import {
   SNAPSHOTS_PATH,
   toFastifyPath,
 } from './paths.ts';
-import { createReadHandler } from './read-handler.ts';
+import { createReadHandler, serviceFor } from './read-handler.ts';
 import { nothingThere, Refusal } from './refusal.ts';
 import { createResponseWriter } from './response-writer.ts';
 import type { Answers } from './responses.ts';
@@ -41,7 +44,8 @@ export interface RouteParts {
   /** Returns the base URL of the API, once the server listens. */
   readonly baseUrl: () => string;
   readonly rateLimit: number | 'off';
-  readonly mcp: McpHandler;
+  /** Returns the handler of MCP requests for a reader with these scopes. */
+  readonly mcp: (service: Service, scopes: readonly Scope[]) => McpHandler;
   readonly accessControl: AccessControl;
   readonly bodyBytesMax: number;
   /** Maximum number of concurrent MCP requests. */
@@ -52,8 +56,10 @@ export interface RouteParts {
   readonly snapshots: string | null;
   /** Null if no access tokens are accepted. */
   readonly oauth: SiteOAuth | null;
-  /** Null if there is no status page. */
-  readonly page: StatusPage | null;
+  /** Null if no pages are served. */
+  readonly pages: Pages | null;
+  /** Handlers of signing in and out, by path. */
+  readonly sessionHandlers: ReadonlyMap<string, Handler>;
   readonly isStopping: () => boolean;
 }
 
@@ -61,7 +67,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /** Adds every endpoint to Fastify. */
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
-  const { service, answers, endpoints, mcp, accessControl, hasPages } = parts;
+  const { service, answers, endpoints, accessControl, hasPages } = parts;
   const admit = (request: FastifyRequest, endpoint: Endpoint): void => {
     try {
       accessControl.admit(request, endpoint);
@@ -92,15 +98,19 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   add(SNAPSHOTS_PATH, snapshots.list);
   add(SNAPSHOT_MANIFEST_PATH, snapshots.manifest);
   for (const path of SNAPSHOT_FILE_PATHS) add(path, snapshots.file);
-  for (const [path, handler] of parts.page?.handlers(accessControl, snapshots) ?? []) add(path, handler);
+  for (const [path, handler] of parts.pages?.handlers(accessControl, snapshots) ?? []) add(path, handler);
+  for (const [path, handler] of parts.sessionHandlers) add(path, handler, SECRET_BYTES_MAX);
   const { paths = [], metadata } = parts.oauth?.resource ?? {};
   for (const path of paths) add(path, (request, reply) => sendJson(request, reply, metadata));
   add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
-  add(OPENAPI_PATH, createDocumentHandler(parts));
+  add(
+    OPENAPI_PATH,
+    createDocumentHandler({ ...parts, hasData: endpoints.some(({ path }) => path === DATA_PATHS.metrics) }),
+  );
   const reference = createReferenceHandler();
   for (const path of REFERENCE_PATHS) add(path, reference);
-  add(MCP_PATH, createMcpRoute(mcp, parts.mcpRunningMax), parts.bodyBytesMax);
+  add(MCP_PATH, createMcpRoute(parts), parts.bodyBytesMax);
 }
 
 /** Sends a value as JSON that must not be cached. */
@@ -123,7 +133,7 @@ function createReadyHandler(service: Service, isStopping: () => boolean): Handle
   };
 }
 
-function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
+function createMcpRoute({ service, mcp, mcpRunningMax: runningMax }: RouteParts): Handler {
   let running = 0;
   return async (request, reply) => {
     checkDepth(request.body);
@@ -148,7 +158,8 @@ function createMcpRoute(mcp: McpHandler, runningMax: number): Handler {
         if (value !== undefined) reply.raw.setHeader(name, value);
       }
       reply.hijack();
-      await mcp(request.raw, reply.raw, body, refusal);
+      const handle = mcp(serviceFor(service, request), request.visit.access?.scopes ?? []);
+      await handle(request.raw, reply.raw, body, refusal);
     } catch (thrown) {
       request.log.error({ id: request.id, err: thrown });
       reply.raw.destroy();

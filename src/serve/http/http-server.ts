@@ -10,7 +10,8 @@ import { type LogLevel, type LogTarget, openLog } from '../telemetry/server-log.
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { createListStreams } from './list-streams.ts';
-import { BASE_PATH, MCP_PATH, PAGE_PATH } from './paths.ts';
+import { APP_PATHS, OPERATIONS_PATH } from './page-paths.ts';
+import { BASE_PATH, MCP_PATH } from './paths.ts';
 import { createAnswers } from './responses.ts';
 import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
 
@@ -44,7 +45,8 @@ export interface RunningServer {
   readonly baseUrl: string;
   readonly mcpUrl: string;
   readonly metricsUrl: string | null;
-  /** URL of the status page; null if there is none. */
+  /** URLs of the overview and of the status page; null if no pages are served. */
+  readonly pageUrl: string | null;
   readonly statusUrl: string | null;
   /** Rejects new requests, waits up to a limit for those in progress, and resolves when everything is closed. */
   close(): Promise<void>;
@@ -71,6 +73,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     telemetry,
     limiter: rateLimit === 'off' ? undefined : limiterOf(rateLimit, clock, parts.oauth !== undefined),
     address,
+    isFleet: false,
     isStopping: () => state.isStopping,
   };
   const site = await createSite(parts, options, surroundings);
@@ -88,7 +91,7 @@ function limiterOf(limit: number, { monotonic }: Clock, hasSubjects: boolean): L
 
 /** Listens for a site; sets `address.baseUrl`, and calls `stop` when the server begins to close. */
 export async function listenFor(
-  { app, page }: Site,
+  { app, pages }: Site,
   options: Pick<ServerOptions, 'host' | 'port' | 'metricsPort' | 'allowedHosts' | 'corsOrigins'>,
   surroundings: Pick<SiteSurroundings, 'limits' | 'log'> & {
     readonly address: { baseUrl: string };
@@ -103,15 +106,17 @@ export async function listenFor(
     const metricsOrigin = metrics === null ? null : await listen(metrics, options.host, options.metricsPort ?? 0);
     const close = async (): Promise<void> => {
       stop();
-      page?.close();
+      pages?.close();
       await Promise.all([stopServer(app.server, limits.drainMs), metrics && stopServer(metrics, 0)]);
       await app.close();
       log.stream.flush();
     };
+    const urlOf = (path: string): string | null => (pages === null ? null : new URL(path, address.baseUrl).href);
     return {
       baseUrl: address.baseUrl,
       mcpUrl: `${new URL(address.baseUrl).origin}${MCP_PATH}`,
-      statusUrl: page === null ? null : new URL(PAGE_PATH, address.baseUrl).href,
+      pageUrl: urlOf(APP_PATHS[0]),
+      statusUrl: urlOf(OPERATIONS_PATH),
       metricsUrl: metricsOrigin === null ? null : `${metricsOrigin}${METRICS_PATH}`,
       close,
     };

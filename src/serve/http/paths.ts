@@ -1,4 +1,5 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
+import type { Scope } from '../../session/stored-keys.ts';
 
 /** Base path of the API. */
 export const BASE_PATH = '/v1';
@@ -7,11 +8,12 @@ export const BASE_PATH = '/v1';
 export const OPENAPI_PATH = `${BASE_PATH}/openapi.json`;
 export const MCP_PATH = `${BASE_PATH}/mcp`;
 
-/** Paths of the reference for people: the page, the list of errors, and all of its files. */
+/** Paths of the reference for people: the page, with and without a slash, the list of errors, and all of its files. */
 const REFERENCE_PATH = `${BASE_PATH}/docs`;
 export const ERRORS_PATH = `${REFERENCE_PATH}/errors`;
 export const REFERENCE_PATHS = [
   REFERENCE_PATH,
+  `${REFERENCE_PATH}/`,
   ERRORS_PATH,
   ...['page.css', 'page.js', 'renderer.js'].map((name) => `${REFERENCE_PATH}/${name}`),
 ] as const;
@@ -27,38 +29,25 @@ export const SNAPSHOT_FILE_PATHS = [
   `${SNAPSHOTS_PATH}/{id}/{table}/{month}/{file}`,
 ] as const;
 
-/** Paths of the status page: the page, its files, and its data. */
-export const PAGE_PATH = '/';
-export const STATUS_PATH = '/status';
-export const STATUS_PATHS = {
-  access: `${STATUS_PATH}/access`,
-  data: `${STATUS_PATH}/data`,
-  chart: `${STATUS_PATH}/chart`,
-  events: `${STATUS_PATH}/events`,
-} as const;
-
 const READ = ['GET', 'HEAD'] as const;
 
+/** Rights that an endpoint requires. */
+export interface RequiredRights {
+  /** The request needs at least one of these scopes; default: none. */
+  readonly scopes?: readonly Scope[];
+  /** Whether keys that are limited to brands are rejected, because the data of all brands are sent. */
+  readonly forAllBrands?: true;
+  /** Whether keys and their sessions are rejected: only a session of a sign-in link, or loopback, is the owner of the folder. */
+  readonly forOwner?: true;
+}
+
 /** A served path, with parameters in braces, its methods, and whether it is open without a key. */
-export interface Endpoint {
+export interface Endpoint extends RequiredRights {
   readonly path: string;
   readonly methods: readonly string[];
   readonly isOpen: boolean;
-  /** Set for the status page: not available to other sites' pages, and not counted against the key's rate limit. */
+  /** Set for pages and their data: not available to other sites' pages, and not counted against the key's rate limit. */
   readonly isPage?: true;
-}
-
-/** Returns the endpoints of the status page; `assets` are the paths of its files. */
-export function pageEndpoints(assets: readonly string[]): Endpoint[] {
-  const { access, data, chart, events } = STATUS_PATHS;
-  const open = [...assets, access].map((path) => ({ path, methods: READ, isOpen: true, isPage: true }) as const);
-  const closed = [data, chart].map((path) => ({ path, methods: READ, isOpen: false, isPage: true }) as const);
-  return [...open, ...closed, { path: events, methods: ['GET'], isOpen: false, isPage: true }];
-}
-
-/** Returns whether a path belongs to the status page or is below it. */
-export function isPagePath(path: string): boolean {
-  return path === PAGE_PATH || path === STATUS_PATH || path.startsWith(`${STATUS_PATH}/`);
 }
 
 /** Returns endpoints that are open without a key. */
@@ -66,15 +55,18 @@ export function openEndpoints(paths: readonly string[]): Endpoint[] {
   return paths.map((path) => ({ path, methods: READ, isOpen: true }));
 }
 
-/** Returns all endpoints except those of the status page and of OAuth. */
+/** Returns all endpoints except the endpoints of the pages and of OAuth. */
 export function endpointsOf(catalogue: Catalogue): Endpoint[] {
   return [
-    ...catalogue.resources.map(({ path }) => ({ path: `${BASE_PATH}${path}`, methods: READ, isOpen: false })),
+    ...catalogue.resources.map(({ path }) => {
+      return { path: `${BASE_PATH}${path}`, methods: READ, isOpen: false, scopes: ['read'] } as const;
+    }),
     { path: OPENAPI_PATH, methods: READ, isOpen: true },
     ...REFERENCE_PATHS.map((path) => ({ path, methods: READ, isOpen: true })),
-    { path: MCP_PATH, methods: ['POST', 'GET', 'DELETE'], isOpen: false },
+    // Each tool checks its own scope.
+    { path: MCP_PATH, methods: ['POST', 'GET', 'DELETE'], isOpen: false, scopes: ['read', 'metrics', 'sql'] },
     ...[SNAPSHOTS_PATH, SNAPSHOT_MANIFEST_PATH, ...SNAPSHOT_FILE_PATHS].map((path) => {
-      return { path, methods: READ, isOpen: false };
+      return { path, methods: READ, isOpen: false, scopes: ['snapshots'], forAllBrands: true } as const;
     }),
     { path: LIVE_PATH, methods: READ, isOpen: true },
     { path: READY_PATH, methods: READ, isOpen: true },
@@ -88,6 +80,23 @@ export function createFinder(endpoints: readonly Endpoint[]): (path: string) => 
     return { endpoint, pattern: new RegExp(`^${text}$`) };
   });
   return (path) => patterns.find(({ pattern }) => pattern.test(path))?.endpoint;
+}
+
+/** Prefix of the addresses of a workspace, if a server has several. */
+const WORKSPACE_PREFIX = /^\/w\/([a-z0-9][a-z0-9_-]{0,63})(?=[/?]|$)/;
+
+/** Splits the prefix that names a workspace from a URL; `workspace` is null without one, and `rest` begins with a slash. */
+export function splitWorkspace(url: string): { readonly workspace: string | null; readonly rest: string } {
+  const [prefix = '', workspace] = WORKSPACE_PREFIX.exec(url) ?? [];
+  if (workspace === undefined) return { workspace: null, rest: url };
+  const rest = url.slice(prefix.length);
+  return { workspace, rest: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+/** Returns the prefix with which a client named the workspace, such as `/w/acme`; empty without one. */
+export function basePathOf({ originalUrl }: { readonly originalUrl: string }): string {
+  const { workspace } = splitWorkspace(toReadableUrl(originalUrl));
+  return workspace === null ? '' : `/w/${workspace}`;
 }
 
 /** Converts path parameters from braces to Fastify's notation. */

@@ -12,10 +12,10 @@ import {
   type Format,
   fileOf,
   formatOf,
-  joinVary,
+  varyOf,
 } from './content/negotiation.ts';
 import type { ListStreams } from './list-streams.ts';
-import { splitUrl } from './paths.ts';
+import { basePathOf, splitUrl } from './paths.ts';
 import type { ResponseWriter } from './response-writer.ts';
 import type { Answers } from './responses.ts';
 
@@ -49,8 +49,9 @@ const PROBE_MS_MAX = 1_000;
 
 /** Creates the handler of a resource: 304 if the client is up to date, otherwise a cached or computed response, or a stream. */
 export function createReadHandler(parts: ReadParts, resource: Resource): ReadHandler {
-  const { service, hasPages } = parts;
+  const { hasPages } = parts;
   return async (request, reply) => {
+    const service = serviceFor(parts.service, request);
     const [, query] = splitUrl(request.raw.url ?? '');
     const path = request.params as Record<string, string>;
     const question = await service.ask(resource, path, new URLSearchParams(query));
@@ -61,7 +62,7 @@ export function createReadHandler(parts: ReadParts, resource: Resource): ReadHan
     const tag = entityTag((list ?? question).version, format, encoding);
     const running = await service.running();
     const headers = Object.assign(headersOf(question, tag, running), request.visit.headers);
-    if (hasPages) Object.assign(headers, reply.getHeaders(), { vary: joinVary(VARY, reply.getHeader('vary')) });
+    if (hasPages) Object.assign(headers, reply.getHeaders(), { vary: varyOf(reply, VARY) });
     const exchange = { request, reply, headers, parts };
     const condition = request.headers['if-none-match'];
     if (isNotModified(condition, tag)) return notModified(exchange);
@@ -77,6 +78,12 @@ export function createReadHandler(parts: ReadParts, resource: Resource): ReadHan
     }
     return send(exchange, content);
   };
+}
+
+/** Returns the service with the brands that a request may read. */
+export function serviceFor(service: Service, { visit }: Pick<FastifyRequest, 'visit'>): Service {
+  const brands = visit.access?.brands ?? null;
+  return brands === null ? service : service.limitedTo(brands);
 }
 
 function headersOf({ asOf, partial }: Question, tag: string, running: Running | null): Headers {
@@ -104,8 +111,8 @@ async function contentOf(
   return answers.compute(question, format, encoding, leavingOf(request, reply));
 }
 
-// Returns a signal that is aborted if the client disconnects before the response.
-function leavingOf(request: FastifyRequest, { raw }: FastifyReply): AbortSignal {
+/** Returns a signal that is aborted if the client disconnects before the response. */
+export function leavingOf(request: FastifyRequest, { raw }: FastifyReply): AbortSignal {
   const leaving = new AbortController();
   request.visit.leaving = leaving;
   // The client may have disconnected during validation.
@@ -183,7 +190,7 @@ function send(exchange: Exchange, { body, mediaType, encoding, nextCursor }: Con
   if (encoding !== null) headers['content-encoding'] = encoding;
   if (nextCursor !== null) {
     headers['x-next-cursor'] = nextCursor;
-    headers['link'] = `<${withCursor(request.raw.url ?? '', nextCursor)}>; rel="next"`;
+    headers['link'] = `<${basePathOf(request)}${withCursor(request.raw.url ?? '', nextCursor)}>; rel="next"`;
   }
   return write(exchange, 200, body);
 }

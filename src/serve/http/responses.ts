@@ -7,16 +7,19 @@ import { contentTypeOf, type Encoding, type Format } from './content/negotiation
 import type { HttpLimits } from './http-limits.ts';
 import { createSingleFlight } from './single-flight.ts';
 
+/** A response that can be computed; responses with equal versions are equal. */
+export type Computable = Pick<Question, 'version' | 'answer'>;
+
 /** Encoded responses: cached, computed once for identical requests, and compressed once per encoding. */
 export interface Answers {
   /** Returns a cached response, or undefined. */
-  kept(question: Question, format: Format, encoding: Encoding): Content | undefined;
+  kept(question: Computable, format: Format, encoding: Encoding): Content | undefined;
   /**
    * Computes a response, or waits for the identical one being computed.
    *
    * @throws SightlineError `overloaded`; also whatever `Question.answer` throws
    */
-  compute(question: Question, format: Format, encoding: Encoding, client: AbortSignal): Promise<Content>;
+  compute(question: Computable, format: Format, encoding: Encoding, client: AbortSignal): Promise<Content>;
   readonly running: number;
   readonly waiting: number;
   readonly cachedBytes: number;
@@ -29,7 +32,7 @@ export function createAnswers(limits: Pick<HttpLimits, 'cacheBytesMax' | 'comput
   // Not limited separately: each compression waits for a limited computation or already has its bytes.
   const packed = createSingleFlight<Content>(Number.POSITIVE_INFINITY);
 
-  const computePlain = async (question: Question, format: Format, client: AbortSignal): Promise<Content> => {
+  const computePlain = async (question: Computable, format: Format, client: AbortSignal): Promise<Content> => {
     const key = keyOf(question, format, 'identity');
     return (
       cache.get(key) ??
@@ -41,7 +44,7 @@ export function createAnswers(limits: Pick<HttpLimits, 'cacheBytesMax' | 'comput
     );
   };
   const compute = async (
-    question: Question,
+    question: Computable,
     format: Format,
     encoding: Encoding,
     client: AbortSignal,
@@ -69,7 +72,7 @@ export function createAnswers(limits: Pick<HttpLimits, 'cacheBytesMax' | 'comput
   };
 }
 
-function keyOf({ version }: Question, format: Format, encoding: Encoding): string {
+function keyOf({ version }: Computable, format: Format, encoding: Encoding): string {
   return `${version} ${format} ${encoding}`;
 }
 

@@ -1,26 +1,36 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { isServedBare } from '../../contract/formats.ts';
 import type { Service } from '../../query/service.ts';
+import type { Access } from '../auth/access.ts';
 import { keyOf } from '../auth/authentication.ts';
 import type { KeyDirectory } from '../auth/key-directory.ts';
+import type { Key } from '../auth/keys.ts';
 import { createLimiter } from '../auth/limiter.ts';
 import type { OAuth } from '../auth/oauth/oauth.ts';
+import { readSessionCookie } from '../auth/session-cookie.ts';
 import type { Log } from '../telemetry/server-log.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { listenFor, type RunningServer, type ServerOptions } from './http-server.ts';
 import { createListStreams } from './list-streams.ts';
-import { type ErrorReply, toErrorReply } from './refusal.ts';
+import { splitWorkspace, toReadableUrl } from './paths.ts';
+import { type ErrorReply, Refusal, toErrorReply } from './refusal.ts';
 import { type Answers, createAnswers } from './responses.ts';
 import { createSite, type Site, type SiteParts, type SiteSurroundings } from './site.ts';
 
 /** Maximum number of keys tracked by the rate limiter. */
 const KEYS_MAX = 100_000;
+
+/** Header that names the workspace of a request, if its credential opens several. */
+const WORKSPACE_HEADER = 'x-sightline-workspace';
+/** Maximum number of workspaces in an error message. */
+const NAMED_MAX = 20;
 
 /** Dependencies for serving several workspaces at one address. */
 export interface RoutedParts {
@@ -30,11 +40,19 @@ export interface RoutedParts {
   readonly directory: KeyDirectory;
   /** Access tokens that are accepted beside keys. */
   readonly oauth?: OAuth;
+  /** Without them there are no pages. */
+  readonly pages?: RoutedPages;
   /** Opens a workspace; `close` is called when it is no longer in use. */
   open(workspace: string): Promise<OpenedWorkspace>;
   /** Returns a text that changes when the workspace must be reopened, for example after a change of settings. */
   replica(workspace: string): string;
 }
+
+/**
+ * Parts that the pages of all workspaces share: the list of workspaces, browser sessions, which open the workspaces of their keys, and the
+ * folder of the built data pages.
+ */
+export type RoutedPages = Pick<SiteParts, 'fleet' | 'sessions' | 'app'>;
 
 /** An open workspace. */
 export interface OpenedWorkspace {
@@ -69,8 +87,9 @@ export interface RoutedServer extends RunningServer {
 }
 
 /**
- * Starts a server that serves each request from the workspace of its key, and resolves when it listens. Requests
- * without a key get the same responses as from a server of one workspace.
+ * Starts a server that serves each request from the workspace of its key, and resolves when it listens. If its key opens
+ * several workspaces, the prefix `/w/{workspace}` or a header selects one. Requests without a key get the same responses as from a
+ * server of one workspace.
  *
  * @throws Node's own error if it cannot listen
  */
@@ -107,18 +126,21 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
     limiter: rateLimit === 'off' ? undefined : createLimiter({ limit: rateLimit, monotonic, keysMax: KEYS_MAX }),
     lists: createListStreams(limits, monotonic),
     address,
+    isFleet: true,
     isStopping: () => state.isStopping,
   };
   const hosts = createHosts({ parts, options, limits, common, hosted, present });
   const { directory } = parts;
-  const keyring = { find: () => null, isRevoked: directory.isRevoked, count: directory.count };
-  const shared = { service, keyring, clock, ...(oauth === undefined ? {} : { oauth: oauth.siteOf(null) }) };
+  const tokens = oauth === undefined ? {} : { oauth: oauth.siteOf(null) };
+  const shared = { ...frontOf(parts), ...tokens, service, keyring: directory, clock, checkWorkspace };
   const front = await createSite(shared, options, { ...common, answers });
+  const workspacesOf = createWorkspacesOf(parts);
   dispatch(front, async (request) => {
-    const text = keyOf(request.headers);
-    if (text === undefined || state.isStopping) return null;
-    const workspace = parts.directory.find(text) ?? (await oauth?.workspaceOf(request)) ?? null;
-    return workspace === null ? null : hosts.enter(workspace);
+    if (state.isStopping) return null;
+    const opened = await workspacesOf(request);
+    const named = workspaceNamed(request.url ?? '', request.headers);
+    const workspace = named ?? (opened.length === 1 ? (opened[0] as string) : null);
+    return workspace === null || !opened.includes(workspace) ? null : hosts.enter(workspace);
   });
   const server = await listenFor(front, options, common, () => {
     state.isStopping = true;
@@ -128,6 +150,44 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
     await hosts.close();
   };
   return { ...server, open: () => [...hosted.keys()], close };
+}
+
+// Parts that the sites of the workspaces and the shared address have in common.
+function frontOf({ directory, pages = {} }: RoutedParts): Pick<SiteParts, 'workspacesOf'> & RoutedPages {
+  return { workspacesOf: directory.workspacesOf, ...pages };
+}
+
+// Returns the function that finds the workspaces of a request's key, access token or session. Their rights are checked by the sites.
+function createWorkspacesOf({ directory, pages: { sessions } = {}, oauth }: RoutedParts) {
+  return async (request: IncomingMessage): Promise<readonly string[]> => {
+    const text = keyOf(request.headers);
+    if (text !== undefined) {
+      const key = directory.find(text);
+      return key === null ? ((await oauth?.workspacesOf(request)) ?? []) : directory.workspacesOf(key);
+    }
+    const cookie = readSessionCookie(request.headers);
+    const session = cookie === null ? null : (sessions?.find(cookie) ?? null);
+    if (session === null) return [];
+    const key = session.keyId === null ? null : directory.byId(session.keyId);
+    return session.keyId !== null && key === null ? [] : directory.workspacesOf(key);
+  };
+}
+
+// The workspace that a request names by the prefix of its address, or by a header.
+function workspaceNamed(url: string, headers: IncomingHttpHeaders): string | null {
+  const header = headers[WORKSPACE_HEADER];
+  return splitWorkspace(toReadableUrl(url)).workspace ?? (typeof header === 'string' ? header : null);
+}
+
+// The shared address responds if the credential does not open the named workspace, or opens several and none is named.
+function checkWorkspace({ originalUrl, headers, routeOptions }: FastifyRequest, { workspaces }: Access): void {
+  if (routeOptions.config.endpoint?.isPage === true) return;
+  if (workspaceNamed(originalUrl, headers) !== null) {
+    throw new Refusal('not_found', 'The workspace does not exist, or the key does not open it.');
+  }
+  const shown = workspaces.slice(0, NAMED_MAX).join(', ') + (workspaces.length > NAMED_MAX ? ', …' : '');
+  const message = `The key opens ${workspaces.length} workspaces; name one with /w/WORKSPACE before the path, or with X-Sightline-Workspace.`;
+  throw new Refusal('forbidden', message, {}, { allowed: shown });
 }
 
 interface HostsParts {
@@ -153,7 +213,10 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
     const opened = await parts.open(workspace);
     const answers = createAnswers(bounds);
     const tokens = parts.oauth === undefined ? {} : { oauth: parts.oauth.siteOf(workspace) };
-    const own = { ...opened.parts, clock: parts.clock, workspace, ...tokens };
+    // The keyring of a workspace has its own keys, which name no workspace.
+    const workspacesOf = (key: Key | null): readonly string[] =>
+      key?.workspaces === null ? [workspace] : parts.directory.workspacesOf(key);
+    const own = { ...opened.parts, ...frontOf(parts), workspacesOf, clock: parts.clock, workspace, ...tokens };
     const site = await createSite(own, options, { ...common, answers });
     const host: Hosted = { opened, site, answers, activeRequests: 0, isEvicted: false };
     present.set(workspace, host);
@@ -274,6 +337,7 @@ function createFrontService(catalogue: Catalogue, present: () => readonly Hosted
     isBare: (resource) => isServedBare(resource, null),
     conventions: () => null,
     running: async () => null,
+    limitedTo: () => createFrontService(catalogue, present),
     load: () =>
       present()
         .map(({ opened }) => opened.parts.service.load())

@@ -1,16 +1,22 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
+import type { FirstRun } from '../../operations/first-run.ts';
 import type { Service } from '../../query/service.ts';
-import { PAGE_HEADERS } from '../../web/operations/assets.ts';
-import type { StatusParts } from '../../web/operations/page-parts.ts';
-import { createAccessControl } from '../auth/access-control.ts';
-import { createAuthenticate } from '../auth/authentication.ts';
+import type { Scope } from '../../session/stored-keys.ts';
+import { type AccessControlParts, createAccessControl } from '../auth/access-control.ts';
+import { createAuthentication } from '../auth/authentication.ts';
 import { createHostRules, isLoopback } from '../auth/hosts.ts';
-import type { Keyring } from '../auth/keys.ts';
+import type { Key, Keyring } from '../auth/keys.ts';
 import { createLimiter, type Limiter } from '../auth/limiter.ts';
 import type { SiteOAuth } from '../auth/oauth/oauth.ts';
+import { createSessionHandlers, sessionEndpoints } from '../auth/session-handlers.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import type { Fleet } from '../data/fleet.ts';
+import type { Tables } from '../data/page-tables.ts';
+import type { SqlParts } from '../data/sql-handlers.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
-import { createStatusPage, type StatusPage } from '../pages/status-page.ts';
+import { createFrontPages, createPages, PAGE_HEADERS, type Pages, withFleet } from '../pages/site-pages.ts';
+import type { StatusParts } from '../pages/status-report.ts';
 import { createLogRequest, type Log } from '../telemetry/server-log.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createFramework } from './framework.ts';
@@ -18,11 +24,11 @@ import { addHooks } from './hooks.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { addBodyParser, addRoutes } from './http-routes.ts';
 import type { ListStreams } from './list-streams.ts';
-import { BASE_PATH, createFinder, endpointsOf, openEndpoints, pageEndpoints } from './paths.ts';
+import { BASE_PATH, createFinder, endpointsOf, openEndpoints } from './paths.ts';
 import type { Answers } from './responses.ts';
 
-/** Requests per key and minute of status pages; many open pages need less. */
-const PAGE_REQUESTS_MAX = 600;
+/** Requests per key and minute of pages. A page sends about 12 for each change of a filter. */
+const PAGE_REQUESTS_MAX = 3_000;
 
 /** Dependencies of one workspace's site. */
 export interface SiteParts {
@@ -33,8 +39,24 @@ export interface SiteParts {
   readonly snapshots?: string;
   /** Access tokens that are accepted beside keys. */
   readonly oauth?: SiteOAuth;
-  /** Dependencies of the status page; without them there is none. */
+  /** Dependencies of the pages of a workspace; without them there are none. */
   readonly status?: StatusParts;
+  /** The list of workspaces, if one address serves several with pages. */
+  readonly fleet?: Fleet;
+  /** Folder of the built data pages; default: the pages of this package. */
+  readonly app?: URL;
+  /** Measures and declared queries of the data pages; default: the metrics layer. */
+  readonly tables?: Tables;
+  /** Browser sessions; without them, pages need a key. */
+  readonly sessions?: Sessions;
+  /** Returns the names of the workspaces that a key opens on this server, all for null; default: none. */
+  readonly workspacesOf?: (key: Key | null) => readonly string[];
+  /** For the address that several workspaces share: checks that a request with a valid credential selects one. */
+  readonly checkWorkspace?: AccessControlParts['checkWorkspace'];
+  /** The setup through the pages; without it, a workspace is set up with `sightline init`. */
+  readonly setup?: FirstRun;
+  /** Guarded SQL for the pages. */
+  readonly sql?: Omit<SqlParts, 'callerOf'>;
   /** Name for log lines, if one server has several workspaces. */
   readonly workspace?: string;
 }
@@ -60,46 +82,63 @@ export interface SiteSurroundings {
   readonly limiter: Limiter | undefined;
   /** The server's base URL, once it listens. */
   readonly address: { readonly baseUrl: string };
+  /** Whether the server has several workspaces. */
+  readonly isFleet: boolean;
   readonly isStopping: () => boolean;
 }
 
 /** A workspace's routes behind their gate, without a listener. */
 export interface Site {
   readonly app: FastifyInstance;
-  /** Null if there is no status page. */
-  readonly page: StatusPage | null;
+  /** Null if no pages are served. */
+  readonly pages: Pages | null;
 }
 
 /** Creates the site of a workspace. */
 export async function createSite(
   parts: SiteParts,
   options: SiteOptions,
-  { limits, log, answers, lists, telemetry, limiter, address, isStopping }: SiteSurroundings,
+  surroundings: SiteSurroundings,
 ): Promise<Site> {
+  const { limits, log, answers, lists, telemetry, limiter, address, isFleet, isStopping } = surroundings;
   const usedAt = new Map<string, number>();
-  const { status, clock, service, oauth = null } = parts;
-  const page = status === undefined ? null : createStatusPage({ ...parts, status, usedAt });
+  const { status, clock, service, keyring, sessions = null, oauth = null, workspacesOf = () => [] } = parts;
+  const own = status === undefined ? null : createPages({ ...parts, status, usedAt, answers });
+  const pages = parts.fleet === undefined ? own : withFleet(own ?? createFrontPages(parts), parts.fleet);
   const endpoints = [
     ...endpointsOf(service.catalogue),
     ...openEndpoints(oauth?.resource.paths ?? []),
-    ...(page === null ? [] : pageEndpoints(page.assets)),
+    ...(pages?.endpoints ?? []),
+    ...(sessions === null ? [] : sessionEndpoints),
   ];
   const { monotonic } = clock;
+  const authentication = createAuthentication({ keyring, sessions, workspacesOf, clock, limits, oauth });
   const accessControl = createAccessControl({
     hosts: createHostRules(options),
-    authenticate: createAuthenticate(parts.keyring, clock, limits, oauth),
+    authentication,
     limiter,
     urlCharactersMax: limits.urlCharactersMax,
     find: createFinder(endpoints),
     isStopping,
     page: {
-      access: status?.access,
+      access: status?.access ?? (sessions === null ? undefined : 'key'),
       limiter: createLimiter({ limit: PAGE_REQUESTS_MAX, monotonic }),
       headers: PAGE_HEADERS,
     },
     onKey: (keyId) => usedAt.set(keyId, clock.now()),
+    ...(parts.checkWorkspace === undefined ? {} : { checkWorkspace: parts.checkWorkspace }),
   });
-  const app = createFramework(limits, log);
+  const workspace = parts.workspace ?? status?.workspace ?? null;
+  const signingIn = {
+    authentication,
+    accessControl,
+    keyring,
+    workspace,
+    isFleet,
+    hasSetup: parts.setup !== undefined,
+    hasData: async () => (status === undefined ? null : hasRows(service)),
+  };
+  const app = createFramework(limits, log, isFleet);
   await addHooks(
     app,
     accessControl,
@@ -117,25 +156,47 @@ export async function createSite(
     endpoints,
     baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
     rateLimit: options.rateLimit,
-    mcp: createLazyMcp(service, (error) => app.log.warn({ err: error })),
+    mcp: createMcpHandlers((error) => app.log.warn({ err: error })),
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,
     accessControl,
     hasPages: options.corsOrigins.length > 0,
     snapshots: parts.snapshots ?? null,
     oauth,
-    page,
+    pages,
+    sessionHandlers: sessions === null ? new Map() : createSessionHandlers({ ...signingIn, sessions }),
     isStopping,
   });
   await app.ready();
-  return { app, page };
+  return { app, pages };
 }
 
-// Loads MCP with the first request to it: many servers never get one.
-function createLazyMcp(service: Service, onError: (error: Error) => void): McpHandler {
-  let handler: Promise<McpHandler> | null = null;
-  return async (...given) => {
-    handler ??= import('../mcp/mcp-http.ts').then(({ createMcpHandler }) => createMcpHandler(service, { onError }));
-    await (await handler)(...given);
+// An estimate publishes a replica that has lists only. The pages need days, or the end of a sync that found none.
+async function hasRows({ catalogue, freshness }: Service): Promise<boolean> {
+  const { ready, status, resources } = await freshness();
+  const counted = new Set(
+    catalogue.resources
+      .filter(({ change }) => change.kind === 'window' && change.census !== undefined)
+      .map(({ name }) => name),
+  );
+  return ready && (status !== null || resources.some(({ name, asOf }) => asOf !== null && counted.has(name)));
+}
+
+// Loads MCP with the first request to it: many servers never get one. Readers with the same brands and scopes share a handler.
+function createMcpHandlers(
+  onError: (error: Error) => void,
+): (service: Service, scopes: readonly Scope[]) => McpHandler {
+  const handlers = new WeakMap<Service, Map<string, Promise<McpHandler>>>();
+  return (service, scopes) => {
+    const own = handlers.get(service) ?? new Map<string, Promise<McpHandler>>();
+    handlers.set(service, own);
+    const key = scopes.toSorted().join(' ');
+    return async (...given) => {
+      const handler =
+        own.get(key) ??
+        import('../mcp/mcp-http.ts').then(({ createMcpHandler }) => createMcpHandler(service, { onError, scopes }));
+      own.set(key, handler);
+      await (await handler)(...given);
+    };
   };
 }

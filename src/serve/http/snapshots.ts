@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isSnapshotId, MANIFEST, type Manifest, readManifest, type SnapshotFile } from '../../snapshot/manifest.ts';
 import { COMPRESSED_BYTES_MIN, compress } from './content/compression.ts';
 import { isNotModified, matchesAnything } from './content/etag.ts';
-import { attachment, encodingOf, joinVary } from './content/negotiation.ts';
+import { attachment, encodingOf, varyOf } from './content/negotiation.ts';
 import { SNAPSHOTS_PATH } from './paths.ts';
 import { nothingThere, Refusal } from './refusal.ts';
 
@@ -92,7 +92,7 @@ export function createSnapshotHandlers(folder: string | null): SnapshotHandlers 
       const isLatest = (request.params as Record<string, string>)['id'] === LATEST;
       const encoding = body.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
       const tag = encoding === 'identity' ? `"${id}"` : `"${id}-${encoding}"`;
-      const vary = joinVary('Accept-Encoding', reply.getHeader('vary'));
+      const vary = varyOf(reply);
       reply.headers({ etag: tag, 'cache-control': isLatest ? 'private, no-cache' : IMMUTABLE, vary });
       reply.header('content-location', `${SNAPSHOTS_PATH}/${id}/${MANIFEST}`);
       if (isKnown(request, tag)) return unchanged(request, reply);

@@ -1,4 +1,5 @@
 import type { OpenSpan } from '../../base/trace/trace.ts';
+import type { Access } from '../auth/access.ts';
 import type { Endpoint } from './paths.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -10,8 +11,10 @@ export interface Visit {
   route: string | null;
   /** Headers added to every response: request id, `nosniff` and rate limit. */
   readonly headers: Record<string, string | number>;
-  /** Id of the request's key. */
+  /** Id of the request's key, or of its session if that has no key. */
   keyId: string | null;
+  /** The rights of the request; null for endpoints that need no key. */
+  access: Access | null;
   /** Whether the response was computed, cached (`kept`), or already current at the client (`unchanged`). */
   cache: 'computed' | 'kept' | 'unchanged' | null;
   /** Bytes of the body; null if another component writes it. */
@@ -41,6 +44,7 @@ export function newVisit(startedAtMs: number, requestId: string): Visit {
     route: null,
     headers,
     keyId: null,
+    access: null,
     cache: null,
     bytes: null,
     leaving: null,

@@ -4,6 +4,7 @@ import {
   ResourceNotFoundError,
   type ResourceTemplateType,
 } from '@modelcontextprotocol/server';
+import { nearestName } from '../../base/choose-name.ts';
 import type { Freshness, Service } from '../../query/service.ts';
 import { describeIndex, type Entry, TABLE_URI, TOOL_URI } from './data-dictionary.ts';
 import type { Served } from './served.ts';
@@ -79,11 +80,20 @@ export async function readResource(
     const known = `${DICTIONARY_URI}, ${FRESHNESS_URI}${served.workspaces === null ? '' : '/{workspace}'}`;
     throw new ResourceNotFoundError(
       uri,
-      `Unknown resource: ${uri}; known: ${known}, ${TOOL_URI}{name}, ${TABLE_URI}{name}`,
+      `Unknown resource: ${uri}; known: ${known}, ${TOOL_URI}{name}, ${TABLE_URI}{name}${suggestionFor(uri, dictionary)}`,
     );
   }
   const shown = await served.use(workspace, async (service) => toReadable(service, await service.freshness()));
   return text(JSON.stringify(shown, null, 2), 'application/json');
+}
+
+// Compares the names without the common beginning of the URIs, which would make all of them similar.
+function suggestionFor(uri: string, dictionary: ReadonlyMap<string, Entry>): string {
+  const start = [TOOL_URI, TABLE_URI].find((one) => uri.startsWith(one));
+  if (start === undefined) return '';
+  const names = [...dictionary.keys()].flatMap((one) => (one.startsWith(start) ? [one.slice(start.length)] : []));
+  const near = nearestName(uri.slice(start.length), names);
+  return near === null ? '' : `; did you mean ${start}${near}?`;
 }
 
 // Uses ISO dates and tool names, which models understand better than milliseconds and resource names.

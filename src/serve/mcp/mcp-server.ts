@@ -12,6 +12,7 @@ import { providerOf, type Resource } from '../../contract/catalogue.ts';
 import type { ServedNames } from '../../contract/query-parameters.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
 import type { Service } from '../../query/service.ts';
+import { SCOPES, type Scope } from '../../session/stored-keys.ts';
 import { callTool } from './call-tool.ts';
 import { dictionaryOf, type Entry, TOOL_URI } from './data-dictionary.ts';
 import { DICTIONARY_URI, FRESHNESS_URI, readResource, resourceEntries, resourceTemplates } from './mcp-resources.ts';
@@ -30,6 +31,8 @@ const WORKSPACES_NAMED_MAX = 10;
 export interface McpOptions {
   /** Called with errors whose message is not sent to clients. */
   readonly onError?: (error: Error) => void;
+  /** Scopes of the caller; default: all. Tools that need another scope are not listed, and fail. */
+  readonly scopes?: readonly Scope[];
   /** Estimated tokens of a result if a call does not ask for more or less; default `RESULT_TOKENS.standard`. */
   readonly tokensMax?: number;
 }
@@ -38,12 +41,13 @@ export interface McpOptions {
 export function createServerFactory(served: Served, options: McpOptions = {}): () => Server {
   const derive = createDerived(served);
   const instructions = instructionsOf(served);
+  const canRead = maySee(options);
   return () => {
     const info = { name: 'sightline', title: 'sightline', version: VERSION };
     const server = new Server(info, { capabilities: { tools: {}, resources: {} }, instructions });
     server.onerror = (error) => options.onError?.(error);
     server.setRequestHandler('tools/list', async () => {
-      const definitions = [...(await derive()).tools.values()].map((tool) => tool.definition);
+      const definitions = canRead ? [...(await derive()).tools.values()].map((tool) => tool.definition) : [];
       return { tools: served.workspaces === null ? definitions : [listWorkspaces as ToolDefinition, ...definitions] };
     });
     server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
@@ -70,6 +74,10 @@ export function createRefusing(refusal: SightlineError): () => Server {
   };
 }
 
+function maySee({ scopes = SCOPES }: McpOptions): boolean {
+  return scopes.includes('read');
+}
+
 interface Calling {
   readonly served: Served;
   readonly derive: Derive;
@@ -93,6 +101,7 @@ async function call(
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   }
   try {
+    if (!maySee(options)) throw new SightlineError('forbidden', 'the key lacks the scope read');
     const workspace = chosenWorkspace(served, readInput(tool, params.arguments ?? {}).workspace);
     return await served.use(workspace, async (service) => {
       // One of several workspaces may have other parameter names and other numbers than the definitions say.

@@ -62,80 +62,57 @@ function references(rateLimit: number | null, names: readonly string[]): Headers
 
 function rateHeaders(rateLimit: number): Headers {
   const count = { type: 'integer', minimum: 0 };
+  const left = Math.max(0, rateLimit - 1);
   return {
-    'X-RateLimit-Limit': {
-      description: 'Requests that the key may make in any minute.',
-      schema: count,
-      example: rateLimit,
-    },
-    'X-RateLimit-Remaining': {
-      description: 'Requests that the key has left in the current minute.',
-      schema: count,
-      example: Math.max(0, rateLimit - 1),
-    },
-    RateLimit: {
-      description: 'Requests left and seconds until there are more (draft-ietf-httpapi-ratelimit-headers-10).',
-      schema: { type: 'string' },
-      example: `"key";r=${Math.max(0, rateLimit - 1)};t=60`,
-    },
-    'RateLimit-Policy': {
-      description: 'Requests that the key may make, and the window in seconds.',
-      schema: { type: 'string' },
-      example: `"key";q=${rateLimit};w=60`,
-    },
+    'X-RateLimit-Limit': header('Requests that the key may make in any minute.', rateLimit, count),
+    'X-RateLimit-Remaining': header('Requests that the key has left in the current minute.', left, count),
+    RateLimit: header(
+      'Requests left and seconds until there are more (draft-ietf-httpapi-ratelimit-headers-10).',
+      `"key";r=${left};t=60`,
+    ),
+    'RateLimit-Policy': header(
+      'Requests that the key may make, and the window in seconds.',
+      `"key";q=${rateLimit};w=60`,
+    ),
   };
 }
 
+function header(description: string, example: unknown, schema: Json = {}): Json {
+  return { description, schema: { type: 'string', ...schema }, example };
+}
+
 const common: Headers = {
-  ETag: {
-    description:
-      'Identifies this version of the response; send it as If-None-Match to check whether it is still current.',
-    schema: { type: 'string' },
-    example: '"6f1c1c5e0f6e4f0e-json"',
-  },
-  'X-Data-As-Of': {
-    description: 'When upstream last confirmed the data of the response; absent if never.',
-    schema: { type: 'string', format: 'date-time' },
-    example: '2026-03-15T02:15:00.000Z',
-  },
-  'X-Data-Coverage': {
-    description: '`partial` if part of the range or list was never read completely from upstream.',
-    schema: { type: 'string', enum: ['complete', 'partial'] },
-    example: 'complete',
-  },
-  'X-Sync-Progress': {
-    description: 'Requests done and expected by the running sync, `done/expected`; absent if none is running.',
-    schema: { type: 'string', pattern: '^[0-9]+/[0-9]+$' },
-    example: '118/195',
-  },
-  'X-Next-Cursor': {
-    description: 'Cursor of the next page, as in the body; absent on the last page.',
-    schema: { type: 'string' },
-    example: 'the-cursor-of-the-next-page',
-  },
-  Link: {
-    description: 'URL of the next page, with `rel="next"`; absent on the last page.',
-    schema: { type: 'string' },
-    example: '</v1/path?cursor=the-cursor-of-the-next-page>; rel="next"',
-  },
-  'X-Content-Type-Options': {
-    description: 'Forbids clients to guess the media type.',
-    schema: { type: 'string', const: 'nosniff' },
-    example: 'nosniff',
-  },
-  'X-Request-Id': {
-    description: 'Id of the request, as in the body of an error.',
-    schema: { type: 'string', format: 'uuid' },
-    example: '0f8b6c1a-5d0e-4c0b-9a51-6e6f3f0f8d21',
-  },
-  'Retry-After': {
-    description: 'Seconds to wait before the next request.',
-    schema: { type: 'integer', minimum: 0 },
-    example: 12,
-  },
-  'WWW-Authenticate': {
-    description: 'How to send a key.',
-    schema: { type: 'string' },
-    example: 'Bearer',
-  },
+  ETag: header(
+    'Identifies this version of the response; send it as If-None-Match to check whether it is still current.',
+    '"6f1c1c5e0f6e4f0e-json"',
+  ),
+  'X-Data-As-Of': header(
+    'When upstream last confirmed the data of the response; absent if never.',
+    '2026-03-15T02:15:00.000Z',
+    { format: 'date-time' },
+  ),
+  'X-Data-Coverage': header(
+    '`partial` if part of the range or list was never read completely from upstream.',
+    'complete',
+    { enum: ['complete', 'partial'] },
+  ),
+  'X-Sync-Progress': header(
+    'Requests done and expected by the running sync, `done/expected`; absent if none is running.',
+    '118/195',
+    { pattern: '^[0-9]+/[0-9]+$' },
+  ),
+  'X-Next-Cursor': header(
+    'Cursor of the next page, as in the body; absent on the last page.',
+    'the-cursor-of-the-next-page',
+  ),
+  Link: header(
+    'URL of the next page, with `rel="next"`; absent on the last page.',
+    '</v1/path?cursor=the-cursor-of-the-next-page>; rel="next"',
+  ),
+  'X-Content-Type-Options': header('Forbids clients to guess the media type.', 'nosniff', { const: 'nosniff' }),
+  'X-Request-Id': header('Id of the request, as in the body of an error.', '0f8b6c1a-5d0e-4c0b-9a51-6e6f3f0f8d21', {
+    format: 'uuid',
+  }),
+  'Retry-After': header('Seconds to wait before the next request.', 12, { type: 'integer', minimum: 0 }),
+  'WWW-Authenticate': header('How to send a key.', 'Bearer'),
 };

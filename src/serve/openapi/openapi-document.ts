@@ -3,10 +3,12 @@ import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import type { JsonSchema, Refer } from '../../contract/json-schema.ts';
 import type { ServedNames } from '../../contract/query-parameters.ts';
 import { BASE_PATH, ERRORS_PATH } from '../http/paths.ts';
+import { DATA_TAG, dataOperations } from './data-paths.ts';
 import { createErrorResponses, errorSchemas } from './error-responses.ts';
 import { headerComponents, type Json } from './header-objects.ts';
 import { parameterComponents, resourceOperation, tagOf } from './resource-operation.ts';
-import { SERVER_TAG, serverPaths } from './server-paths.ts';
+import { serverPathItems } from './server-operation.ts';
+import { SERVER_TAG, serverOperations } from './server-paths.ts';
 
 /** Input of the OpenAPI document. */
 export interface OpenApiOptions {
@@ -19,15 +21,18 @@ export interface OpenApiOptions {
   readonly baseUrl: string;
   /** Requests per minute for each key; null if not limited. */
   readonly rateLimit: number | null;
+  /** Whether the server has the data pages and so the paths of their data. */
+  readonly hasData: boolean;
 }
 
-/** Returns the OpenAPI 3.1 description of every resource, the snapshots and the probes; equal options give equal bytes. */
+/** Returns the OpenAPI 3.1 description of every resource, the data of the pages, the snapshots and the probes; equal options give equal bytes. */
 export function createOpenApi({
   catalogue,
   namesOf,
   isBare,
   baseUrl,
   rateLimit,
+  hasData,
 }: OpenApiOptions): Record<string, unknown> {
   const schemas: Record<string, JsonSchema> = { ...errorSchemas };
   const refer: Refer = (name, schema) => {
@@ -43,7 +48,8 @@ export function createOpenApi({
   const origin = baseUrl.slice(0, -BASE_PATH.length) || '/';
   const paths = {
     ...Object.fromEntries(resourcePaths),
-    ...serverPaths({ catalogue, rateLimit, refer, errors, origin }),
+    ...(hasData ? serverPathItems(dataOperations(refer), DATA_TAG.name, { errors, origin }) : {}),
+    ...serverPathItems(serverOperations({ catalogue, rateLimit, refer }), SERVER_TAG.name, { errors, origin }),
   };
   return {
     openapi: '3.1.0',
@@ -56,7 +62,7 @@ export function createOpenApi({
     },
     servers: [{ url: baseUrl, description: 'This server.' }],
     security: [{ bearer: [] }, { apiKey: [] }],
-    tags: tagsOf(catalogue),
+    tags: [...tagsOf(catalogue), ...(hasData ? [DATA_TAG] : []), SERVER_TAG],
     paths,
     components: {
       securitySchemes,
@@ -99,5 +105,5 @@ function tagsOf({ resources }: Catalogue): Json[] {
     const tag = tagOf(resource);
     if (!tags.has(tag)) tags.set(tag, resource.about);
   }
-  return [...[...tags].map(([name, about]) => ({ name, description: about })), SERVER_TAG];
+  return [...tags].map(([name, about]) => ({ name, description: about }));
 }

@@ -2,9 +2,9 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import type { JsonSchema, Refer } from '../../contract/json-schema.ts';
 import { MEDIA_TYPES } from '../http/content/negotiation.ts';
 import { LIVE_PATH, READY_PATH, SNAPSHOT_FILE_PATHS, SNAPSHOT_MANIFEST_PATH, SNAPSHOTS_PATH } from '../http/paths.ts';
-import type { ErrorResponses, OperationKind } from './error-responses.ts';
 import { fileHeaders, type Json, probeHeaders, serverHeaders } from './header-objects.ts';
 import { ifNoneMatch } from './resource-operation.ts';
+import { json, object, pathParameter, type ServerOperation, text } from './server-operation.ts';
 
 /** The tag of these operations. */
 export const SERVER_TAG = { name: 'server', description: 'Published snapshots, and probes of the server.' };
@@ -13,45 +13,22 @@ interface ServerPathsParts {
   readonly catalogue: Catalogue;
   readonly rateLimit: number | null;
   readonly refer: Refer;
-  readonly errors: ErrorResponses;
-  /** URL of the server without a path. */
-  readonly origin: string;
 }
 
-interface Described {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly parameters?: readonly Json[];
-  /** Successful responses by status. */
-  readonly responses: Json;
-  readonly kind: OperationKind;
-}
-
-/** Returns the paths outside the versioned API. */
-export function serverPaths({ catalogue, rateLimit, refer, errors, origin }: ServerPathsParts): Json {
-  const servers = [{ url: origin, description: 'This server, outside the versioned API.' }];
-  const pathItem = ({ kind, responses, ...described }: Described): Json => ({
-    servers,
-    get: {
-      ...described,
-      tags: [SERVER_TAG.name],
-      ...(kind.isOpen === true ? { security: [] } : {}),
-      responses: { ...responses, ...errors.responsesOf(kind) },
-    },
-  });
+/** Returns the operations of snapshots and probes by path. */
+export function serverOperations({ catalogue, rateLimit, refer }: ServerPathsParts): Record<string, ServerOperation> {
   const [plainFile, monthlyFile] = SNAPSHOT_FILE_PATHS;
   return {
-    [SNAPSHOTS_PATH]: pathItem(snapshotList(refer, rateLimit)),
-    [SNAPSHOT_MANIFEST_PATH]: pathItem(snapshotManifest(refer, rateLimit)),
-    [plainFile]: pathItem(snapshotFile(catalogue, rateLimit, false)),
-    [monthlyFile]: pathItem(snapshotFile(catalogue, rateLimit, true)),
-    [LIVE_PATH]: pathItem(liveness(refer)),
-    [READY_PATH]: pathItem(readiness(refer)),
+    [SNAPSHOTS_PATH]: snapshotList(refer, rateLimit),
+    [SNAPSHOT_MANIFEST_PATH]: snapshotManifest(refer, rateLimit),
+    [plainFile]: snapshotFile(catalogue, rateLimit, false),
+    [monthlyFile]: snapshotFile(catalogue, rateLimit, true),
+    [LIVE_PATH]: liveness(refer),
+    [READY_PATH]: readiness(refer),
   };
 }
 
-function snapshotList(refer: Refer, rateLimit: number | null): Described {
+function snapshotList(refer: Refer, rateLimit: number | null): ServerOperation {
   const snapshot = object(
     {
       id: snapshotId,
@@ -80,7 +57,7 @@ function snapshotList(refer: Refer, rateLimit: number | null): Described {
   };
 }
 
-function snapshotManifest(refer: Refer, rateLimit: number | null): Described {
+function snapshotManifest(refer: Refer, rateLimit: number | null): ServerOperation {
   const schema = refer('SnapshotManifest', manifestSchema(refer));
   const headers = fileHeaders(rateLimit);
   return {
@@ -96,7 +73,7 @@ function snapshotManifest(refer: Refer, rateLimit: number | null): Described {
   };
 }
 
-function snapshotFile({ tables }: Catalogue, rateLimit: number | null, isMonthly: boolean): Described {
+function snapshotFile({ tables }: Catalogue, rateLimit: number | null, isMonthly: boolean): ServerOperation {
   const table = tables.find(({ time: column }) => (column !== undefined) === isMonthly)?.name ?? 'table';
   const headers = fileHeaders(rateLimit);
   const content = { [MEDIA_TYPES.parquet]: { schema: { type: 'string', format: 'binary' } } };
@@ -121,7 +98,7 @@ function snapshotFile({ tables }: Catalogue, rateLimit: number | null, isMonthly
   };
 }
 
-function liveness(refer: Refer): Described {
+function liveness(refer: Refer): ServerOperation {
   const schema = refer('Liveness', object({ status: { ...text, description: '`ok`' } }, 'The process responds.'));
   return {
     operationId: 'get_liveness',
@@ -132,7 +109,7 @@ function liveness(refer: Refer): Described {
   };
 }
 
-function readiness(refer: Refer): Described {
+function readiness(refer: Refer): ServerOperation {
   const properties = {
     status: { ...text, description: '`ready`' },
     syncedAt: { ...nullableTime, description: 'End of the newest sync; null if that is not known.' },
@@ -199,7 +176,6 @@ function manifestSchema(refer: Refer): JsonSchema {
   );
 }
 
-const text = { type: 'string' } as const;
 const time = { type: 'string', format: 'date-time' } as const;
 const nullableTime = { type: ['string', 'null'], format: 'date-time' } as const;
 const count = { type: 'integer', format: 'int64', minimum: 0 } as const;
@@ -224,19 +200,3 @@ const rangeParameter: Json = {
   schema: text,
   example: 'bytes=0-1023',
 };
-
-function pathParameter(name: string, description: string, example: string): Json {
-  return { name, in: 'path', required: true, description, schema: text, example };
-}
-
-function object(
-  properties: Record<string, JsonSchema>,
-  description: string,
-  required = Object.keys(properties),
-): JsonSchema {
-  return { type: 'object', description, properties, required, additionalProperties: true };
-}
-
-function json(description: string, headers: Json, schema: JsonSchema, example: unknown): Json {
-  return { description, headers, content: { [MEDIA_TYPES.json]: { schema, example } } };
-}

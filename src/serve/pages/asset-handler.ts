@@ -1,23 +1,24 @@
+import { basename } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Asset } from '../../web/operations/assets.ts';
+import type { Asset } from '../../web/plain/asset.ts';
 import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
 import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
-import { type Encoding, encodingOf, joinVary } from '../http/content/negotiation.ts';
+import { type Encoding, encodingOf, varyOf } from '../http/content/negotiation.ts';
 import { REFERENCE_PATHS } from '../http/paths.ts';
 
 /** Handles a request for a file of a page. */
 export type AssetHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** Creates the handler of a file, which is compressed once per encoding. */
-export function createAssetHandler({ bytes, mediaType, version }: Asset): AssetHandler {
+/** Creates the handler of a file, which is compressed once per encoding. By default browsers ask for changes on each use. */
+export function createAssetHandler({ bytes, mediaType, version }: Asset, cacheControl = 'no-cache'): AssetHandler {
   const packed = new Map<Encoding, Buffer>([['identity', bytes]]);
   return async (request, reply) => {
     const encoding = bytes.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
     const tag = entityTag(version, 'page', encoding);
     reply.headers({
       etag: tag,
-      'cache-control': 'no-cache',
-      vary: joinVary('Accept-Encoding', reply.getHeader('vary')),
+      'cache-control': cacheControl,
+      vary: varyOf(reply),
     });
     const condition = request.headers['if-none-match'];
     if (isNotModified(condition, tag) || matchesAnything(condition)) {
@@ -37,8 +38,11 @@ export function createReferenceHandler(): AssetHandler {
   return async (request, reply) => {
     reading ??= readReference();
     const { headers, handlers } = await reading;
-    const handle = handlers.get(request.routeOptions.url ?? '');
-    if (handle === undefined) throw new TypeError(`no file for ${request.routeOptions.url}`);
+    const { url = '' } = request.routeOptions;
+    // Redirect, because the links of the page are relative. The target is relative too, because a proxy may add a path.
+    if (url.endsWith('/')) return reply.redirect(`../${basename(url)}`, 308);
+    const handle = handlers.get(url);
+    if (handle === undefined) throw new TypeError(`no file for ${url}`);
     return handle(request, reply.headers(headers));
   };
 }

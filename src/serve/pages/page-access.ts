@@ -1,5 +1,10 @@
 import { isLoopback, nameOf } from '../auth/hosts.ts';
 
+/**
+ * Access to the data of the pages: `key` requires a key or a session, `loopback` also allows direct requests from this machine.
+ */
+export type PageAccess = 'key' | 'loopback';
+
 /** Headers of a request, their names in lower case. */
 interface Headers {
   readonly host?: string | undefined;

@@ -3,18 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Service } from '../../query/service.ts';
-import { type Asset, readAssets } from '../../web/operations/assets.ts';
-import type { DrawCharts } from '../../web/operations/drawn-charts.ts';
-import type { StatusParts } from '../../web/operations/page-parts.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
-import { encodingOf, joinVary } from '../http/content/negotiation.ts';
-import { PAGE_PATH, STATUS_PATH, STATUS_PATHS, splitUrl } from '../http/paths.ts';
-import { Refusal } from '../http/refusal.ts';
+import { encodingOf, varyOf } from '../http/content/negotiation.ts';
+import { STATUS_PATHS } from '../http/page-paths.ts';
 import type { SnapshotHandlers } from '../http/snapshots.ts';
-import { createAssetHandler, sendBytes } from './asset-handler.ts';
+import { sendBytes } from './asset-handler.ts';
 import { createFeed, type Feed, type FeedEvent, type Listener } from './feed.ts';
-import { createReporter } from './status-report.ts';
+import { createReporter, type StatusParts } from './status-report.ts';
 
 /** Maximum number of listening pages. */
 const LISTENERS_MAX = 64;
@@ -23,8 +19,8 @@ const UNREAD_BYTES_MAX = 256 * 1024;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
-/** Dependencies of the status page. */
-export interface PageParts {
+/** Dependencies of the data of the operations page. */
+export interface StatusPageParts {
   readonly status: StatusParts;
   readonly service: Service;
   readonly clock: Clock;
@@ -32,63 +28,28 @@ export interface PageParts {
   readonly usedAt: ReadonlyMap<string, number>;
 }
 
-/** The status page. */
+/** The data of the operations page. */
 export interface StatusPage {
-  /** Paths of its files, including the page itself. */
-  readonly assets: readonly string[];
   /** Returns the handler of each of its paths. */
   handlers(accessControl: AccessControl, snapshots: SnapshotHandlers): ReadonlyMap<string, Handler>;
   /** Ends the event streams of listening pages. */
   close(): void;
 }
 
-/** Creates the status page. Its files are read now, everything else on request. */
-export function createStatusPage({ status, service, clock, usedAt }: PageParts): StatusPage {
-  const assets = new Map(readAssets().map((asset) => [pathOf(asset), asset]));
-  const open: { feed: Feed | null; charts: DrawCharts | null } = { feed: null, charts: null };
+/** Creates the handlers of the status and of its changes. */
+export function createStatusPage({ status, service, clock, usedAt }: StatusPageParts): StatusPage {
+  const open: { feed: Feed | null } = { feed: null };
   const handlers: StatusPage['handlers'] = (accessControl, snapshots) => {
     const reporter = createReporter({ ...status, service, clock, usedAt, snapshotList: () => snapshots.read() });
     const feed = createFeed(reporter, clock, LISTENERS_MAX);
     open.feed = feed;
-    const access: Handler = (request, reply) => sendJson(request, reply, readAccess(accessControl, request));
     const data: Handler = async (request, reply) => sendJson(request, reply, await reporter.read());
-    const chart: Handler = async (request, reply) => {
-      const given = new URLSearchParams(splitUrl(request.raw.url ?? '')[1]);
-      const brandId = given.get('brand');
-      if (brandId === null) {
-        const facts = { parameter: 'brand', allowed: 'the id of a brand' };
-        throw new SightlineError('invalid_parameter', `brand is missing; allowed: ${facts.allowed}`, facts);
-      }
-      const days = { from: given.get('from'), to: given.get('to') };
-      const { createCharts, toWidth } = await import('../../web/operations/drawn-charts.ts');
-      open.charts ??= createCharts(service);
-      return sendJson(request, reply, await open.charts({ brandId, ...days, width: toWidth(given.get('width')) }));
-    };
     return new Map<string, Handler>([
-      ...[...assets].map(([path, asset]): [string, Handler] => [path, createAssetHandler(asset)]),
-      [STATUS_PATHS.access, access],
       [STATUS_PATHS.data, data],
-      [STATUS_PATHS.chart, chart],
       [STATUS_PATHS.events, createEventsHandler(feed, accessControl)],
     ]);
   };
-  return { assets: [...assets.keys()], handlers, close: () => open.feed?.close() };
-}
-
-function pathOf({ name }: Asset): string {
-  return name === '' ? PAGE_PATH : `${STATUS_PATH}/${name}`;
-}
-
-// Always responds 200: browsers log every error response to the console, and a missing key is not an error here.
-function readAccess(accessControl: AccessControl, request: FastifyRequest): { allowed: boolean; why: string | null } {
-  try {
-    accessControl.checkPage(request);
-    return { allowed: true, why: null };
-  } catch (thrown) {
-    if (!(thrown instanceof Refusal) || thrown.code !== 'unauthorized') throw thrown;
-    const { authorization, 'x-api-key': key } = request.headers;
-    return { allowed: false, why: authorization === undefined && key === undefined ? null : thrown.message };
-  }
+  return { handlers, close: () => open.feed?.close() };
 }
 
 async function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): Promise<FastifyReply> {
@@ -101,10 +62,6 @@ async function sendJson(request: FastifyRequest, reply: FastifyReply, value: unk
   });
   if (encoding === 'identity') return sendBytes(request, reply, plain);
   return sendBytes(request, reply.header('content-encoding', encoding), await compress(plain, encoding));
-}
-
-function varyOf(reply: FastifyReply): string {
-  return joinVary('Accept-Encoding', reply.getHeader('vary'));
 }
 
 function createEventsHandler(feed: Feed, accessControl: AccessControl): Handler {

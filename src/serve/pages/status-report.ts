@@ -4,7 +4,7 @@ import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import { dayOf } from '../../contract/time.ts';
 import { readLiveWriter } from '../../operations/status.ts';
-import { type Finding, type ReplicaState, verdictOf } from '../../operations/verdict.ts';
+import { type ReplicaState, verdictOf } from '../../operations/verdict.ts';
 import type { ServedReplica } from '../../query/open-replica.ts';
 import { type ReplicaReport, readCopy } from '../../query/replica-report.ts';
 import type { Service } from '../../query/service.ts';
@@ -12,24 +12,15 @@ import { toShownTexts } from '../../query/shown-text.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
 import { withDerivedEnd } from '../../warehouse/ledger/runs.ts';
-import { type BudgetHour, createBudgetWatch } from '../../web/operations/budget-watch.ts';
-import type { JobLine, StatusParts } from '../../web/operations/page-parts.ts';
+import type { BudgetHour, Finding, JobLine, SnapshotLine } from '../../web/page-data/status-lines.ts';
 import { type Key, listKeys } from '../auth/keys.ts';
+import { createBudgetWatch } from './budget-watch.ts';
+import type { PageAccess } from './page-access.ts';
 
 /** Maximum number of snapshots reported individually. */
 const SNAPSHOTS_MAX = 50;
 
-/** A published snapshot, as /snapshots lists it. */
-export interface SnapshotLine {
-  readonly id: string;
-  readonly createdAt: string;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly files: number;
-  readonly manifest: string;
-}
-
-/** Data of the status page; times are ISO 8601, UTC, unless stated otherwise. */
+/** Data of the operations page; times are ISO 8601, UTC, unless stated otherwise. */
 export interface StatusReport {
   readonly now: string;
   readonly version: string;
@@ -53,6 +44,20 @@ export interface StatusReport {
     readonly newest: readonly SnapshotLine[];
   };
   readonly bytes: { readonly warehouse: number; readonly copy: number };
+}
+
+/** Input of the operations page. The rest is read from the workspace's folder and the replica. */
+export interface StatusParts {
+  readonly access: PageAccess;
+  readonly workspace: string;
+  /** Path of the workspace's folder. */
+  readonly folder: string;
+  /** Whether this process runs jobs when they are due. */
+  readonly runsJobs: boolean;
+  /** Returns the requests per minute that upstream reported last on this machine; null if not known. */
+  reportedLimit(): Promise<number | null>;
+  /** Returns the jobs, with their results from the job log. */
+  jobs(nowMs: number): Promise<readonly JobLine[]>;
 }
 
 /** Dependencies of a reporter. */
@@ -98,6 +103,7 @@ export function createReporter(parts: ReporterParts): Reporter {
     const nowMs = clock.now();
     const { state, replica, why = null } = await newest();
     const report = replica === null ? null : await reportOf(replica, nowMs);
+    const reportedLimit = await parts.reportedLimit();
     const [running, jobs, list] = await Promise.all([progress(), parts.jobs(nowMs), snapshots()]);
     const isOwned = (await readLiveWriter(layout.owner)) !== null;
     const isActive = running !== null || isOwned;
@@ -126,7 +132,7 @@ export function createReporter(parts: ReporterParts): Reporter {
       dataVersion: replica?.version ?? null,
       copy,
       progress: running,
-      budget: watch.hour(copy?.requests ?? [], nowMs),
+      budget: watch.hour(copy?.requests ?? [], nowMs, reportedLimit),
       jobs,
       keys,
       snapshots: {
@@ -134,10 +140,7 @@ export function createReporter(parts: ReporterParts): Reporter {
         all: list.snapshots.length,
         newest: list.snapshots.slice(0, SNAPSHOTS_MAX),
       },
-      bytes: {
-        warehouse: sizeOf(layout.warehouse) + sizeOf(`${layout.warehouse}.wal`),
-        copy: sizeOf(layout.analytics),
-      },
+      bytes: bytesOf(layout),
     };
   };
 
@@ -206,6 +209,10 @@ function createNewest(service: Service, path: string): () => Promise<NewestRepli
 function identityOf(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`;
+}
+
+function bytesOf({ warehouse, analytics }: ReturnType<typeof layoutOf>): StatusReport['bytes'] {
+  return { warehouse: sizeOf(warehouse) + sizeOf(`${warehouse}.wal`), copy: sizeOf(analytics) };
 }
 
 function sizeOf(path: string): number {

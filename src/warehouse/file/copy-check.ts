@@ -116,11 +116,14 @@ export async function readWhole(path: string): Promise<void> {
   });
 }
 
-// A missing table would be created empty and never filled, because its coverage says that it was read.
+// A missing table would be created empty and never filled, because its coverage says that it was read. A sparse history starts
+// empty, and files of earlier versions have none.
 function tablesOf(catalogue: Catalogue, covered: ReadonlySet<string>, schemaVersion: number): string[] {
   const read = catalogue.resources.filter(({ name }) => covered.has(name)).flatMap(({ derived }) => derived);
   const own = new Set(read.map(({ name }) => name));
-  const histories = catalogue.histories.filter(({ of }) => schemaVersion === SCHEMA_VERSION && own.has(of));
+  const histories = catalogue.histories.filter(
+    ({ of, isSparse }) => schemaVersion === SCHEMA_VERSION && own.has(of) && !isSparse,
+  );
   const all = [...read, ...read.flatMap(({ children }) => children), ...histories];
   return [...new Set(all.map(({ name }) => name))];
 }

@@ -67,9 +67,13 @@ async function convertTimes(session: Session, forReaders: boolean): Promise<void
   });
   if (changes.length === 0) return;
   await session.run(changes.join(';\n'));
-  // A view keeps the column types of its last use.
+  // A view keeps the column types of its last use. Types that name no time are the same before and after.
   const views = await session.all(
-    `SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = '${TARGET}' AND NOT internal ORDER BY view_oid`,
+    `SELECT schema_name, view_name FROM duckdb_views() v
+     WHERE database_name = '${TARGET}' AND NOT internal AND EXISTS (
+       FROM duckdb_columns() c
+       WHERE c.database_name = v.database_name AND c.table_oid = v.view_oid AND c.table_name = v.view_name AND c.data_type LIKE '%TIME%')
+     ORDER BY view_oid`,
   );
   const uses = views.map((row) => `DESCRIBE ${name(row, 'schema_name', 'view_name')}`);
   if (uses.length > 0) await session.run(uses.join(';\n'));

@@ -1,21 +1,18 @@
 // Runs user SQL in a separate process without keys, environment or files open for writing. If a query takes too much
 // memory or DuckDB aborts, only this process ends. Its parent, guarded-sql.ts, sends one task at a time.
-import {
-  type DuckDBConnection,
-  type DuckDBMaterializedResult,
-  type DuckDBPreparedStatement,
-  StatementType,
-} from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
-import { isRecord } from '../../base/json.ts';
 import { toReadError } from '../errors.ts';
 import { openReadOnly } from '../file/read-only.ts';
 import { toPlain } from '../reader.ts';
 import { INSTANT, literal, quoted } from '../schema.ts';
-import { type AllowedStatement, type Audience, allowStatements, type Parse } from './allow-statements.ts';
-import type { QueryLimits, Reply, Request } from './guarded-protocol.ts';
+import { type Audience, allowStatements } from './allow-statements.ts';
+import { parserOf, prepareChecked, run } from './checked-statements.ts';
+import { INTERRUPT_EVERY_MS, sendHead } from './guarded-head.ts';
+import type { Done, HeadSize, QueryLimits, Reply, Request } from './guarded-protocol.ts';
+import { complete, send, sent } from './guarded-replies.ts';
+import { plainError } from './plain-error.ts';
 
-const INTERRUPT_EVERY_MS = 20;
 const MEMORY_EVERY_MS = 100;
 /**
  * Memory of Node itself, and the share of the rest that DuckDB may use. DuckDB's accounting does not include single
@@ -26,6 +23,9 @@ const DUCKDB_SHARE = 0.7;
 
 interface Opened {
   readonly path: string;
+  readonly instance: DuckDBInstance;
+  /** The connection of the running task, for interrupts. */
+  running: DuckDBConnection;
   readonly connection: DuckDBConnection;
   /** A separate connection for parsing, unaffected by the state that queries leave behind. */
   readonly parser: DuckDBConnection;
@@ -45,19 +45,21 @@ function answerParent(): void {
   // after the end of the task is dropped.
   const interrupt = (): void => {
     if (!isBusy) return;
-    opened?.connection.interrupt();
-    interrupts ??= setInterval(() => opened?.connection.interrupt(), INTERRUPT_EVERY_MS);
+    opened?.running.interrupt();
+    interrupts ??= setInterval(() => opened?.running.interrupt(), INTERRUPT_EVERY_MS);
   };
-  const perform = async (request: Exclude<Request, { kind: 'interrupt' }>): Promise<number> => {
+  const perform = async (request: Exclude<Request, { kind: 'interrupt' }>): Promise<Done> => {
     isBusy = true;
     try {
       if (request.kind === 'open') {
         opened = await open(request);
-        return 0;
+        return complete(0);
       }
       if (opened === null) throw new SightlineError('internal', 'no database is open');
-      if (request.kind === 'parquet') return await writeParquet(opened, request.sql);
-      return await query(opened, request.sql, request.resultsMax, () => interrupts !== undefined);
+      const isInterrupted = (): boolean => interrupts !== undefined;
+      if (request.kind === 'parquet') return complete(await writeParquet(opened, request.sql));
+      if (request.kind === 'head') return await head(opened, request.sql, request.size, isInterrupted);
+      return complete(await query(opened, request.sql, request.resultsMax, isInterrupted));
     } finally {
       isBusy = false;
       clearInterval(interrupts);
@@ -68,7 +70,7 @@ function answerParent(): void {
   process.on('message', (request: Request) => {
     if (request.kind === 'interrupt') return interrupt();
     void perform(request).then(
-      (rows) => send({ kind: 'done', rows }),
+      (done) => send({ kind: 'done', ...done }),
       (thrown: unknown) => send(failure(thrown, opened)),
     );
   });
@@ -86,8 +88,18 @@ async function open({ path, audience, limits, output }: Request & { kind: 'open'
   const memoryLimitMb = Math.floor((limits.memoryMb - NODE_MEMORY_MB) * DUCKDB_SHARE);
   const instance = await openReadOnly(path, { memoryLimitMb, writable: output === null ? 'none' : { file: output } });
   const connection = await instance.connect();
-  await connection.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
-  return { path, connection, parser: await instance.connect(), audience, limits, output };
+  // Later connections have the time zone too.
+  await connection.run("SET GLOBAL TimeZone = 'UTC'; SET TimeZone = 'UTC'; SET lock_configuration = true");
+  return {
+    path,
+    instance,
+    connection,
+    running: connection,
+    parser: await instance.connect(),
+    audience,
+    limits,
+    output,
+  };
 }
 
 async function query(
@@ -111,45 +123,28 @@ async function query(
   return counted.rows;
 }
 
-// Materializes the complete result, because an interrupted stream looks like a finished one.
-async function run(connection: DuckDBConnection, statement: AllowedStatement): Promise<DuckDBMaterializedResult> {
-  const prepared = await prepareChecked(connection, statement);
+// Each call has its own connection, because variables are visible to later statements of a connection.
+async function head(opened: Opened, sql: string, size: HeadSize, isInterrupted: () => boolean): Promise<Done> {
+  const { limits } = opened;
+  const rowsMax = Math.min(size.rowsMax, limits.rowsMax);
+  const bytesMax = Math.min(size.bytesMax, limits.bytesMax);
+  const statements = await allowStatements(sql, opened.audience, parserOf(opened.parser));
+  if (statements.length === 0) throw new SightlineError('sql_invalid', 'the query contains no statement');
+  const connection = await opened.instance.connect();
+  opened.running = connection;
   try {
-    return await prepared.run();
+    const last = statements.findLastIndex(({ type }) => type !== 'SET');
+    let done = complete(0);
+    for (const [index, statement] of statements.entries()) {
+      if (statement.type === 'SET') await run(connection, statement);
+      else if (index !== last) (await prepareChecked(connection, statement)).destroySync();
+      else done = await sendHead(connection, statement, { rowsMax, bytesMax }, isInterrupted);
+    }
+    return done;
   } finally {
-    prepared.destroySync();
+    opened.running = opened.connection;
+    connection.closeSync();
   }
-}
-
-async function prepareChecked(
-  connection: DuckDBConnection,
-  { sql, type }: AllowedStatement,
-): Promise<DuckDBPreparedStatement> {
-  const extracted = await connection.extractStatements(sql);
-  if (extracted.count !== 1) {
-    throw new SightlineError('sql_rejected', `DuckDB found ${extracted.count} statements in one checked statement`);
-  }
-  const prepared = await extracted.prepare(0);
-  const found = StatementType[prepared.statementType];
-  if (found === type && prepared.parameterCount === 0) return prepared;
-  const parameter = prepared.parameterCount > 0 ? prepared.parameterName(1) : null;
-  prepared.destroySync();
-  if (parameter !== null) {
-    const allowed = "values in the text, or SET VARIABLE and getvariable('name')";
-    throw new SightlineError('sql_invalid', `the parameter $${parameter} has no value; allowed: ${allowed}`);
-  }
-  throw new SightlineError('sql_rejected', `${found} is not allowed`);
-}
-
-function parserOf(parser: DuckDBConnection): Parse {
-  return async (sql) => {
-    const reader = await parser.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
-    const parsed: unknown = JSON.parse(String(reader.getRows()[0]?.[0]));
-    // Throws DuckDB's own message with the position of the error, which the serialized form lacks. Called second
-    // because it does more than parse: it reads the files of IMPORT DATABASE.
-    if (isRecord(parsed) && parsed['error_type'] === 'parser') await parser.extractStatements(sql);
-    return parsed;
-  };
 }
 
 async function sendResult(
@@ -246,16 +241,5 @@ function failure(thrown: unknown, opened: Opened | null): Reply {
   const shown = said
     .replace(/\s*(Stack Trace:|See also https?:|Possible solutions:)[\s\S]*$/, '')
     .replace(/ Use "SET [^"]*"[^.]*\./, '');
-  return fail('sql_invalid', shown);
-}
-
-function send(reply: Reply): void {
-  process.send?.(reply);
-}
-
-// Resolves when the parent has received the reply, so that a large result does not accumulate here.
-function sent(reply: Reply): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.send?.(reply, undefined, undefined, (error) => (error === null ? resolve() : reject(error)));
-  });
+  return fail('sql_invalid', plainError(shown));
 }

@@ -24,8 +24,23 @@ export type Request =
       readonly output: string | null;
     }
   | { readonly kind: 'query'; readonly sql: string; readonly resultsMax: number }
+  /** Runs the statements on a connection of their own and returns the first rows of the last result. */
+  | { readonly kind: 'head'; readonly sql: string; readonly size: HeadSize }
   | { readonly kind: 'parquet'; readonly sql: string }
   | { readonly kind: 'interrupt' };
+
+/** Size of the beginning of a result. */
+export type HeadSize = Pick<QueryLimits, 'rowsMax' | 'bytesMax'>;
+
+/** End of a task. */
+export interface Done {
+  /** Number of rows sent, or written to the file. */
+  readonly rows: number;
+  /** Whether the result of a `head` has more rows than were sent. */
+  readonly isTruncated: boolean;
+  /** Number of rows of the complete result of a `head`; null if counting them would take long. */
+  readonly rowsTotal: number | null;
+}
 
 /**
  * Replies of the child. For a query, each result as one `result` and any number of `rows`; finally `done` or `failed`.
@@ -36,8 +51,7 @@ export type Reply =
   | { readonly kind: 'rows'; readonly json: string }
   /** Memory of the child, on systems where the parent cannot read it. */
   | { readonly kind: 'memory'; readonly bytes: number }
-  /** `rows`: number of rows written to the file. */
-  | { readonly kind: 'done'; readonly rows: number }
+  | ({ readonly kind: 'done' } & Done)
   | {
       readonly kind: 'failed';
       readonly code: string;

@@ -7,7 +7,7 @@ import { type ErrorCode, errorTable, SightlineError } from '../../base/errors.ts
 import { DamagedFile } from '../errors.ts';
 import type { QueryResult } from '../reader.ts';
 import type { Audience } from './allow-statements.ts';
-import type { QueryLimits, Reply, Request } from './guarded-protocol.ts';
+import type { Done, HeadSize, QueryLimits, Reply, Request } from './guarded-protocol.ts';
 
 // Tests import this file from src, but the child is always the built file, because plain Node cannot run TypeScript.
 const CHILD = fileURLToPath(
@@ -35,6 +35,13 @@ export interface GuardedOptions {
   readonly output?: string;
 }
 
+/** The first rows of a result. */
+export interface QueryHead extends QueryResult {
+  readonly isTruncated: boolean;
+  /** Number of rows of the complete result; null if it is truncated and counting would take long. */
+  readonly rowsTotal: number | null;
+}
+
 /**
  * Runs untrusted SQL on one database file. Only read statements are allowed, see allow-statements.ts. They run in a child
  * process without keys, in which DuckDB can open no other file. One query runs at a time. A failed query does not
@@ -49,6 +56,12 @@ export interface GuardedSql {
    * @example const [result] = await sql.query('SELECT count(*) FROM brands', 1);
    */
   query(sql: string, resultsMax?: number): Promise<QueryResult[]>;
+  /**
+   * Runs statements on a connection of their own, so that variables do not outlive the call, and returns the first rows
+   * of the last result. Other statements than SET VARIABLE before it are only checked. The result ends early, at whole
+   * rows, if it has more than `rowsMax` rows or is larger than `bytesMax`, both at most the limits of the service.
+   */
+  head(sql: string, size: HeadSize): Promise<QueryHead>;
   /** Writes the rows of one query to `output` as Parquet with flat columns; returns their number. */
   writeParquet(sql: string): Promise<number>;
   /** Interrupts the running query, which then throws. */
@@ -80,6 +93,11 @@ export async function openGuardedSql(path: string, options: GuardedOptions): Pro
         const { results } = await current.ask({ kind: 'query', sql, resultsMax });
         return results;
       }),
+    head: (sql, size) =>
+      perform(async (current) => {
+        const { results, isTruncated, rowsTotal } = await current.ask({ kind: 'head', sql, size });
+        return { ...(results[0] ?? { columns: [], rows: [] }), isTruncated, rowsTotal };
+      }),
     writeParquet: (sql) => perform(async (current) => (await current.ask({ kind: 'parquet', sql })).rows),
     interrupt: () => worker?.interrupt(),
     close: () => {
@@ -100,9 +118,8 @@ interface Worker {
 
 type Task = Exclude<Request, { kind: 'interrupt' }>;
 
-interface Answer {
+interface Answer extends Done {
   readonly results: QueryResult[];
-  readonly rows: number;
 }
 
 /** The running task. */
@@ -176,7 +193,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
         watch(reply.bytes);
         break;
       case 'done':
-        settle({ answer: { results: pending?.results ?? [], rows: reply.rows } });
+        settle({ answer: { ...reply, results: pending?.results ?? [] } });
         break;
       case 'failed': {
         const error = failureOf(reply, audience, path);

@@ -1,30 +1,47 @@
 import { CHANGE, CHILDREN, type HistoryTable, VALID_FROM, VALID_TO } from '../../contract/histories.ts';
 import type { Values } from '../../contract/rows.ts';
 import type { ChildTable } from '../../contract/tables.ts';
-import type { Session } from '../database.ts';
-import { literal, quoted } from '../schema.ts';
+import type { Parameter, Session } from '../database.ts';
+import { literal, quoted, sqlTypes } from '../schema.ts';
 import { stage, staged } from './staging.ts';
 
+/** Rows of a page. */
+export interface PageRows {
+  readonly keys: readonly Values[];
+  /**
+   * Earliest and latest value of the history's `rowTime` in these rows, before and after the page; null if no row has one.
+   * Statements read only this range of tables with many rows: DuckDB skips row groups outside it.
+   */
+  readonly times: readonly [from: string | null, to: string | null];
+}
+
 /**
- * Writes the versions of a table's rows. Exactly one version is valid at any moment of a row's life. Call it after the
- * rows were written, in the same transaction: it reads their current values from the table.
+ * Writes the versions of a table's rows. Exactly one version is valid at any moment of a row's life, except that rows of
+ * a sparse history have versions only after their first change. Call it after the rows were written, in the same
+ * transaction: it reads their current values from the table.
  */
 export interface HistoryWriter {
+  /** Column with the time of a row; undefined if `times` of rows are not used. */
+  readonly rowTime: string | undefined;
+  /** Adds the stored versions of rows that have none. Call it before the rows are overwritten. */
+  keep(session: Session, rows: PageRows): Promise<void>;
   /**
    * Adds a version, valid from upstream's time `at`, for each row that differs from its latest version. If only columns
    * outside `telling` changed, updates the latest version in place.
    */
-  record(session: Session, keys: readonly Values[], at: string): Promise<void>;
-  /** Adds the first version of rows that have none. */
-  begin(session: Session, keys: readonly Values[], at: string): Promise<void>;
+  record(session: Session, rows: PageRows, at: string): Promise<void>;
+  /** Adds the first version of new rows; a sparse history needs none. */
+  begin(session: Session, rows: PageRows, at: string): Promise<void>;
   /** Updates the latest versions with columns that a detail has added. */
-  complete(session: Session, keys: readonly Values[]): Promise<void>;
+  complete(session: Session, rows: PageRows): Promise<void>;
   /** Ends the open versions of deleted rows and adds a `deleted` version at `at`. */
   end(session: Session, keys: readonly Values[], at: string): Promise<void>;
 }
 
 /** A writer for tables without a history; does nothing. */
 export const noHistory: HistoryWriter = {
+  rowTime: undefined,
+  keep: () => Promise.resolve(),
   record: () => Promise.resolve(),
   begin: () => Promise.resolve(),
   complete: () => Promise.resolve(),
@@ -33,12 +50,10 @@ export const noHistory: HistoryWriter = {
 
 /** Smallest distance between two versions. Keeps them in order even if upstream's clock goes back. */
 const STEP = 'INTERVAL 1 MICROSECOND';
-const at = 'CAST($2 AS TIMESTAMP)';
-const ending = `greatest(${at}, h.${VALID_FROM} + ${STEP})`;
 
 /** Creates the writer of a history and builds its SQL once. */
 export function createHistoryWriter(history: HistoryTable): HistoryWriter {
-  const { rowKey, kept, children } = history;
+  const { rowKey, rowTime, kept, children } = history;
   const name = quoted(history.name);
   const same = (left: string, right: string): string => sameRow(history, left, right);
   const keys = kept.filter((column) => rowKey.includes(column.name));
@@ -50,53 +65,75 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
   const insert = `INSERT INTO ${name} (${columns.map(quoted).join(', ')})`;
   const currentValues = content.map((column) => `n.${quoted(column)}`).join(', ');
   const telling = [...history.telling.map((column) => column.name), ...(children.length === 0 ? [] : [CHILDREN])];
-  const differs = telling.map((column) => `h.${quoted(column)} IS DISTINCT FROM n.${quoted(column)}`).join(' OR ');
-  const closeSql = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${now} n
-    WHERE ${same('h', 'n')} AND ${open} AND (${differs || 'false'})`;
-  const latestSql = `(SELECT ${keys.map((column) => `h.${quoted(column.name)}`).join(', ')},
-      max(h.${VALID_TO}) AS _ended, max(h.${VALID_FROM}) AS _began, arg_max(h.${CHANGE}, h.${VALID_FROM}) AS _event,
-      bool_or(${open}) AS _open
-    FROM ${name} h JOIN ${rows} s ON ${same('h', 's')} GROUP BY ALL)`;
-  const nextSql = `${insert} SELECT greatest(${at}, l._ended, l._began + ${STEP}), NULL,
-      CASE l._event WHEN 'deleted' THEN 'restored' ELSE if(l._event IS NULL, 'inserted', 'updated') END, ${currentValues}
-    FROM ${now} n LEFT JOIN ${latestSql} l ON ${same('n', 'l')} WHERE l._open IS NOT true`;
+  const differs = telling.map((column) => `l.${quoted(column)} IS DISTINCT FROM n.${quoted(column)}`).join(' OR ');
+  const keyList = keys.map((column) => `h.${quoted(column.name)}`).join(', ');
+  const versions = rowsInRange(history, history.name, rowTime);
+  const stored = `FROM ${versions} h JOIN ${rows} s ON ${same('h', 's')}`;
+  const latest = `(SELECT h.* ${stored} QUALIFY row_number() OVER (PARTITION BY ${keyList} ORDER BY h.${VALID_FROM} DESC) = 1)`;
+  // The parameters are the keys, the times and `at`.
+  const at = `CAST($${rowTime === undefined ? 2 : 4} AS TIMESTAMP)`;
+  const nextSql = `${insert} SELECT greatest(${at}, l.${VALID_TO}, l.${VALID_FROM} + ${STEP}), NULL,
+      CASE l.${CHANGE} WHEN 'deleted' THEN 'restored' ELSE if(l.${CHANGE} IS NULL, 'inserted', 'updated') END, ${currentValues}
+    FROM ${now} n LEFT JOIN ${latest} l ON ${same('n', 'l')}
+    WHERE l.${VALID_FROM} IS NULL OR l.${VALID_TO} IS NOT NULL OR (${differs || 'false'})`;
+  // Ends the versions that now have a later open version.
+  const closeSql = `UPDATE ${name} AS h SET ${VALID_TO} = n._began
+    FROM (SELECT ${keyList}, max(h.${VALID_FROM}) AS _began ${stored} WHERE ${open} GROUP BY ALL) n
+    WHERE ${same('h', 'n')} AND ${open} AND h.${VALID_FROM} < n._began`;
   // New rows have this `_synced_at`, which saves a search of a large table.
   const firstSql = `${insert} SELECT ${at}, NULL, 'inserted', ${currentValues} FROM (${currentRows(history, rows)} AND t._synced_at = ${at}) n`;
+  const keepSql = backfillSql(history, rows);
   const assigned = content.filter((column) => !rowKey.includes(column));
   const complete = `UPDATE ${name} AS h SET ${assigned.map((column) => `${quoted(column)} = n.${quoted(column)}`).join(', ')}
     FROM ${now} n WHERE ${same('h', 'n')} AND ${open}`;
-  const deletedSql = `${insert} SELECT ${ending}, ${ending}, 'deleted', ${content.map((column) => `h.${quoted(column)}`).join(', ')}
+  const endsAt = `greatest(CAST($2 AS TIMESTAMP), h.${VALID_FROM} + ${STEP})`;
+  const deletedSql = `${insert} SELECT ${endsAt}, ${endsAt}, 'deleted', ${content.map((column) => `h.${quoted(column)}`).join(', ')}
     FROM ${name} h JOIN ${rows} s ON ${same('h', 's')} WHERE ${open}`;
-  const end = `UPDATE ${name} AS h SET ${VALID_TO} = ${ending} FROM ${rows} s WHERE ${same('h', 's')} AND ${open}`;
+  const endSql = `UPDATE ${name} AS h SET ${VALID_TO} = ${endsAt} FROM ${rows} s WHERE ${same('h', 's')} AND ${open}`;
+  const parameters = ({ keys: list, times }: PageRows): Parameter[] => [
+    stage(list),
+    ...(rowTime === undefined ? [] : times),
+  ];
   return {
+    rowTime,
+    keep: async (session, overwritten) => {
+      if (history.isSparse && overwritten.keys.length > 0) await session.run(keepSql, parameters(overwritten));
+    },
     record: async (session, changed, time) => {
-      if (changed.length === 0) return;
-      const list = stage(changed);
-      await session.run(closeSql, [list, time]);
-      const begun = await session.run(nextSql, [list, time]);
-      if (begun < changed.length) await session.run(complete, [list]);
+      if (changed.keys.length === 0) return;
+      const given = parameters(changed);
+      const begun = await session.run(nextSql, [...given, time]);
+      if (begun > 0) await session.run(closeSql, given);
+      if (begun < changed.keys.length) await session.run(complete, given);
     },
     begin: async (session, fresh, time) => {
-      if (fresh.length > 0) await session.run(firstSql, [stage(fresh), time]);
+      if (!history.isSparse && fresh.keys.length > 0) await session.run(firstSql, [...parameters(fresh), time]);
     },
     complete: async (session, completed) => {
-      if (completed.length > 0) await session.run(complete, [stage(completed)]);
+      if (completed.keys.length > 0) await session.run(complete, parameters(completed));
     },
     end: async (session, ended, time) => {
       if (ended.length === 0) return;
       const list = stage(ended);
       await session.run(deletedSql, [list, time]);
-      await session.run(end, [list, time]);
+      await session.run(endSql, [list, time]);
     },
   };
 }
 
-/** Returns SQL that fills a new history from the rows of its table, deleted rows included. */
-export function backfillSql(history: HistoryTable): string {
+/** Returns statements that fill a new history from the rows of its table, deleted rows included. A sparse history starts empty. */
+export function fillStatements(history: HistoryTable): string[] {
+  return history.isSparse ? [] : [backfillSql(history, null)];
+}
+
+// SQL that adds the stored versions of all rows, or of the staged ones among `rows` that have none.
+function backfillSql(history: HistoryTable, rows: string | null): string {
   const content = contentOf(history).map(quoted);
   const columns = [VALID_FROM, VALID_TO, CHANGE].map(quoted);
-  const version = `SELECT t._synced_at, if(t._deleted_at IS NULL, NULL, greatest(t._deleted_at, t._synced_at + ${STEP})) AS _ended, r.*
-    FROM ${quoted(history.of)} t JOIN (${allRows(history)}) r ON t.rowid = r._place`;
+  const times = `t._synced_at, if(t._deleted_at IS NULL, NULL, greatest(t._deleted_at, t._synced_at + ${STEP})) AS _ended`;
+  const versions = rowsInRange(history, history.name, history.rowTime);
+  const isNew = `ANTI JOIN ${versions} h ON ${sameRow(history, 't', 'h')}`;
+  const version = `SELECT ${times}, ${storedRows(history, rows)} ${rows === null ? '' : isNew}`;
   return `INSERT INTO ${quoted(history.name)} (${[...columns, ...content].join(', ')})
     SELECT unnest(if(_ended IS NULL, [_synced_at], [_synced_at, _ended])), _ended,
       unnest(if(_ended IS NULL, ['inserted'], ['inserted', 'deleted'])), ${content.join(', ')} FROM (${version})`;
@@ -108,24 +145,26 @@ function contentOf({ kept, children }: HistoryTable): string[] {
 
 // SQL of the live rows with the staged keys, nested arrays included.
 function currentRows(history: HistoryTable, rows: string): string {
-  const { rowKey, of } = history;
-  const nested = history.children.map((child) => ({ child, links: linksOf(child, rowKey) }));
-  const joins = nested.map(({ child, links }, index) => {
-    const parents = links.map(({ own, parent }) => sameValue(history, `c.${quoted(own)}`, 's', parent));
-    const items = itemsOf(child, links, `JOIN ${rows} s ON ${parents.join(' AND ')}`);
-    return joinOf(items, links, index);
-  });
-  return `SELECT ${selectOf(history)} FROM ${quoted(of)} t JOIN ${rows} s ON ${sameRow(history, 't', 's')} ${joins.join(' ')}
-    WHERE t._deleted_at IS NULL`;
+  return `SELECT ${storedRows(history, rows)} WHERE t._deleted_at IS NULL`;
 }
 
-// SQL of all rows with their rowid as `_place`.
-function allRows(history: HistoryTable): string {
+// Columns and FROM clause of all rows, or of those with the staged keys, nested arrays included.
+function storedRows(history: HistoryTable, rows: string | null): string {
+  const { rowKey, rowTime, of } = history;
   const joins = history.children.map((child, index) => {
-    const links = linksOf(child, history.rowKey);
-    return joinOf(itemsOf(child, links, ''), links, index);
+    const links = linksOf(child, rowKey);
+    const parents = links.map(({ own, parent }) => sameValue(history, `c.${quoted(own)}`, 's', parent));
+    const time = child.columns.find(
+      ({ source }) => source.from === 'parent' && source.column === history.rowTime,
+    )?.name;
+    const all = `${quoted(child.name)} c`;
+    const only = `${rowsInRange(history, child.name, time)} c JOIN ${rows} s ON ${parents.join(' AND ')}`;
+    const items = itemsOf(child, links, rows === null ? all : only);
+    return joinOf(items, links, index);
   });
-  return `SELECT ${selectOf(history)}, t.rowid AS _place FROM ${quoted(history.of)} t ${joins.join(' ')}`;
+  const all = `${quoted(of)} t`;
+  const only = `${rowsInRange(history, of, rowTime)} t JOIN ${rows} s ON ${sameRow(history, 't', 's')}`;
+  return `${selectOf(history)} FROM ${rows === null ? all : only} ${joins.join(' ')}`;
 }
 
 function selectOf({ kept, children }: HistoryTable): string {
@@ -143,6 +182,15 @@ function sameValue({ present }: HistoryTable, left: string, right: string, colum
 function sameRow(history: HistoryTable, left: string, right: string): string {
   const conditions = history.rowKey.map((name) => sameValue(history, `${left}.${quoted(name)}`, right, name));
   return conditions.join(' AND ') || 'true';
+}
+
+// SQL of the rows whose `time` is null or within the page's range, parameters $2 and $3. It is null in rows that are older than the
+// column. With OR instead of UNION ALL, DuckDB would not skip row groups outside the range.
+function rowsInRange({ kept, rowTime }: HistoryTable, table: string, time: string | undefined): string {
+  if (time === undefined) return quoted(table);
+  const type = sqlTypes[kept.find(({ name }) => name === rowTime)?.kind ?? 'timestamp'];
+  const range = `BETWEEN CAST($2 AS ${type}) AND CAST($3 AS ${type})`;
+  return `(FROM ${quoted(table)} WHERE ${quoted(time)} ${range} UNION ALL FROM ${quoted(table)} WHERE ${quoted(time)} IS NULL)`;
 }
 
 interface Link {
@@ -163,10 +211,10 @@ function joinOf(items: string, links: readonly Link[], index: number): string {
   return `LEFT JOIN (${items}) c${index} ON ${same.join(' AND ')}`;
 }
 
-function itemsOf(child: ChildTable, links: readonly Link[], only: string): string {
+function itemsOf(child: ChildTable, links: readonly Link[], from: string): string {
   const own = child.columns.filter(({ source }) => source.from === 'item').map(({ name }) => name);
   const fields = [...own, '_extra'].map((name) => `${quoted(name)} := c.${quoted(name)}`);
   const keys = links.map((link) => `c.${quoted(link.own)}`).join(', ');
   return `SELECT ${keys}, to_json(list(struct_pack(${fields.join(', ')}) ORDER BY c.ordinal)) AS items
-    FROM ${quoted(child.name)} c ${only} GROUP BY ${keys}`;
+    FROM ${from} GROUP BY ${keys}`;
 }

@@ -4,7 +4,7 @@ import type { TableLoss } from '../../plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import { quoted, sqlTypes } from '../schema.ts';
 import { createChildWriter } from './child-rows.ts';
-import type { HistoryWriter } from './history.ts';
+import type { HistoryWriter, PageRows } from './history.ts';
 import { createKeyFilter, type KeyFilter } from './key-filter.ts';
 import { stage, staged } from './staging.ts';
 import { insertSql, pickColumns, type Statements, statementsOf } from './statements.ts';
@@ -70,7 +70,7 @@ function rowsWriter(table: ResourceTable, hasDetails: boolean, history: HistoryW
   const shared = [...table.fixed, ...PROVENANCE];
   const statements = statementsOf(columns, table.key, shared);
   const insert = insertSql(table.name, columns, statements);
-  const lookup = lookupOf(table, '_row_hash');
+  const lookup = lookupOf(table, '_row_hash', history.rowTime);
   const assigned = columns.filter((column) => !table.key.includes(column.name));
   const update = updateSql(
     table,
@@ -96,18 +96,20 @@ function rowsWriter(table: ResourceTable, hasDetails: boolean, history: HistoryW
         const old = found.get(place);
         return old !== undefined && (old.deleted || old.hash !== row.hash);
       });
+      const replaced = pageRows(changed, rows, found, history.rowTime);
       if (fresh.length > 0) await session.run(insert, statements.parameters(staging(fresh), values));
       if (changed.length > 0) {
         if (checkLoss !== undefined) {
           const stored = rows.filter((_row, place) => found.get(place)?.deleted === false);
           for (const loss of await children.countLosses(session, stored, values)) checkLoss(loss);
         }
+        await history.keep(session, replaced);
         await session.run(update, statements.parameters(staging(changed), values));
         await children.remove(session, changed, values);
       }
       await children.insert(session, [...fresh, ...changed], values);
-      await history.begin(session, keysOf(fresh), provenance.syncedAt);
-      await history.record(session, keysOf(changed), provenance.syncedAt);
+      await history.begin(session, pageRows(fresh, rows, found, history.rowTime), provenance.syncedAt);
+      await history.record(session, replaced, provenance.syncedAt);
       return { ...nothing(), inserted: fresh.length, updated: changed.length };
     },
   };
@@ -145,7 +147,7 @@ function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter
   const columns = [...table.columns, ...detailColumns];
   const shared = [...table.fixed, '_detail_synced_at'];
   const statements = statementsOf(columns, table.key, shared);
-  const lookup = lookupOf(table, '_detail_hash');
+  const lookup = lookupOf(table, '_detail_hash', history.rowTime);
   const assigned = columns.filter((column) => !table.key.includes(column.name));
   const update = updateSql(
     table,
@@ -163,12 +165,19 @@ function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter
       const staging = changed.map((row) =>
         pickColumns({ ...row.values, _detail_hash: row.hash, _detail_extra: row.extra }, statements.staged),
       );
+      const replaced = pageRows(known, rows, found, history.rowTime);
+      // A first detail also overwrites the last values of a deleted row.
+      const overwritten = changed.filter(
+        (row) => known.includes(row) || found.get(rows.indexOf(row))?.deleted === true,
+      );
+      await history.keep(session, pageRows(overwritten, rows, found, history.rowTime));
       await session.run(update, statements.parameters(stage(staging), values));
       await children.remove(session, changed, values);
       await children.insert(session, changed, values);
       // The first detail completes a row that a list wrote; it does not start a new version.
-      await history.complete(session, keysOf(changed.filter((row) => !known.includes(row))));
-      await history.record(session, keysOf(known), provenance.syncedAt);
+      const completed = changed.filter((row) => !known.includes(row));
+      await history.complete(session, pageRows(completed, rows, found, history.rowTime));
+      await history.record(session, replaced, provenance.syncedAt);
       return { ...nothing(), updated: known.length, completed: changed.length - known.length };
     },
   };
@@ -177,14 +186,16 @@ function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter
 interface Found {
   readonly hash: string | null;
   readonly deleted: boolean;
+  readonly time: string | null;
 }
 
-// Looks up the stored hash of each given row that exists, keyed by the row's index in `rows`.
-function lookupOf(table: ResourceTable, hash: string) {
+// Looks up the stored hash and time of each given row that exists, keyed by the row's index in `rows`.
+function lookupOf(table: ResourceTable, hash: string, rowTime: string | undefined) {
   const keys = table.columns.filter((column) => table.key.includes(column.name));
   const statements = statementsOf(keys, table.key, table.fixed);
   const place = { name: '_place', kind: 'integer' } as const;
-  const sql = `SELECT s._place AS place, t.${quoted(hash)} AS hash, t."_deleted_at" IS NOT NULL AS deleted
+  const sql = `SELECT s._place AS place, t.${quoted(hash)} AS hash, t."_deleted_at" IS NOT NULL AS deleted,
+      ${rowTime === undefined ? 'NULL' : `CAST(t.${quoted(rowTime)} AS VARCHAR)`} AS time
     FROM ${quoted(table.name)} t JOIN ${staged([...statements.staged, place], '$1')} s ON ${statements.matches}`;
   return async (session: Session, rows: readonly Row[], values: Values): Promise<Map<number, Found>> => {
     if (rows.length === 0) return new Map();
@@ -193,7 +204,7 @@ function lookupOf(table: ResourceTable, hash: string) {
     return new Map(
       result.map((row) => [
         Number(row['place']),
-        { hash: row['hash'] as string | null, deleted: row['deleted'] === true },
+        { hash: row['hash'] as string | null, deleted: row['deleted'] === true, time: row['time'] as string | null },
       ]),
     );
   };
@@ -230,8 +241,21 @@ function sharedValues(fixed: Values, { runId, syncedAt }: Provenance): Values {
   return { ...fixed, _synced_at: syncedAt, _run_id: runId };
 }
 
-function keysOf(rows: readonly Row[]): Values[] {
-  return rows.map((row) => row.key);
+// Some rows of a page, with the range of their stored and new times. Times of one form are ordered as text.
+function pageRows(
+  some: readonly Row[],
+  page: readonly Row[],
+  found: ReadonlyMap<number, Found>,
+  rowTime: string | undefined,
+): PageRows {
+  const keys = some.map((row) => row.key);
+  if (rowTime === undefined) return { keys, times: [null, null] };
+  const chosen = new Set(some);
+  const times = page
+    .flatMap((row, place) => (chosen.has(row) ? [found.get(place)?.time, row.values[rowTime]] : []))
+    .filter((time) => typeof time === 'string')
+    .sort();
+  return { keys, times: [times[0] ?? null, times.at(-1) ?? null] };
 }
 
 function nothing(): Changes {

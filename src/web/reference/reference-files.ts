@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type ErrorCode, errorTable } from '../../base/errors.ts';
-import type { Asset } from '../operations/assets.ts';
-import { escaped } from '../report/svg.ts';
-import { themeRules } from '../report/theme.ts';
+import type { Asset } from '../plain/asset.ts';
+import { escaped } from '../plain/escaped.ts';
+import { PAGE_RULES } from '../plain/page-rules.ts';
 
 /** The renderer: a custom element in one file, without imports. The build copies it to the folder `page`. */
 const RENDERER = 'openapi-explorer/dist/browser/openapi-explorer.min.js';
@@ -38,7 +38,7 @@ export function readReferenceFiles(): readonly Asset[] {
   return [
     fileOf('', 'text/html', read('index.html')),
     fileOf('errors', 'text/html', errorsPage()),
-    fileOf('page.css', 'text/css', `${themeRules()}\n${read('page.css')}`),
+    fileOf('page.css', 'text/css', `${PAGE_RULES}\n${read('page.css')}`),
     fileOf('page.js', 'text/javascript', read('page.js')),
     fileOf('renderer.js', 'text/javascript', readFileSync(rendererIn(folder), 'utf8')),
   ];

@@ -46,7 +46,7 @@ export const omissionLies: readonly Lie[] = [
     attacks: 'first',
     tell: edit(isList, half),
     exits: [3],
-    says: /days differ from upstream's day counts/,
+    says: /days? differs? from upstream's day counts/,
   },
   {
     title: 'sends an empty list of responses once',
@@ -105,7 +105,7 @@ export const omissionLies: readonly Lie[] = [
       data: body.data.map((row: { responses: number }) => ({ ...row, responses: row.responses + 1 })),
     })),
     exits: [3],
-    says: /days differ/,
+    says: /days? differs?/,
   },
   {
     title: 'returns 500 for the day counts',

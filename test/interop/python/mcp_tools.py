@@ -19,6 +19,18 @@ def arguments_of(schema):
     return {name: ARGUMENTS[name] for name in (schema or {}).get('required', [])}
 
 
+async def tools_of(session, is_error, content, schema):
+    """Returns the tools of a session of the Python SDK, and a function that calls one. The fields are named by the SDK's version."""
+
+    async def call(name, arguments):
+        result = await session.call_tool(name, arguments)
+        assert not getattr(result, is_error), result.content
+        return getattr(result, content)
+
+    tools = (await session.list_tools()).tools
+    return [(tool.name, getattr(tool, schema)) for tool in tools], call
+
+
 # Each of these yields, for a transport, the tools as (name, input schema) and a function that calls one and returns its
 # structured content, or the text that the framework gives a model.
 
@@ -32,14 +44,7 @@ async def sdk_2(transport):
     http = httpx2.AsyncClient(headers=HEADERS, timeout=60)
     server = StdioServerParameters(**STDIO) if transport == 'stdio' else streamable_http_client(world['mcpUrl'], http_client=http)
     async with http, Client(server) as client:
-
-        async def call(name, arguments):
-            result = await client.call_tool(name, arguments)
-            assert not result.is_error, result.content
-            return result.structured_content
-
-        tools = (await client.list_tools()).tools
-        yield [(tool.name, tool.input_schema) for tool in tools], call
+        yield await tools_of(client, 'is_error', 'structured_content', 'input_schema')
 
 
 @asynccontextmanager
@@ -53,14 +58,7 @@ async def sdk_1(transport):
     opened = stdio_client(StdioServerParameters(**STDIO)) if transport == 'stdio' else streamable_http_client(world['mcpUrl'], http_client=http)
     async with http, opened as streams, ClientSession(streams[0], streams[1]) as session:
         await session.initialize()
-
-        async def call(name, arguments):
-            result = await session.call_tool(name, arguments)
-            assert not result.isError, result.content
-            return result.structuredContent
-
-        tools = (await session.list_tools()).tools
-        yield [(tool.name, tool.inputSchema) for tool in tools], call
+        yield await tools_of(session, 'isError', 'structuredContent', 'inputSchema')
 
 
 @asynccontextmanager

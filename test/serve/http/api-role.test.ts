@@ -115,7 +115,7 @@ describe('serve --role api', () => {
     expect((await fetch(`${server.baseUrl}/brands`)).status).toBe(401);
     expect((await fetch(new URL('/readyz', server.baseUrl))).status).toBe(200);
     expect((await fetch(`${server.baseUrl}/openapi.json`)).status).toBe(200);
-    expect((await fetch(new URL('/', server.baseUrl))).status).toBe(404);
+    expect((await fetch(new URL('/', server.baseUrl))).status).toBe(200);
 
     await configure('north', 'south', 'west');
     const west = await makeKey('west', 'w');
@@ -199,7 +199,7 @@ describe('serve --role api', () => {
     expectRefusal(await run('--workspace', 'north'), 'usage', false);
     expectRefusal(await run('--open-workspaces', '0'), 'usage', false);
     expectRefusal(await run('--refresh', 'soon'), 'usage', false);
-    expectRefusal(await run('--status-page', 'loopback'), 'usage', false);
+    expectRefusal(await run('--pages', 'loopback'), 'usage', false);
     const path = join(folder, 'data', 'north', 'keys.json');
     const before = await readFile(path);
     await writeFile(path, 'not json');

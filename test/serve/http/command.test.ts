@@ -1,10 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
 import { parseArguments } from '../../../src/cli/program/program.ts';
-import { type CliWorkspace, expectRefusal, openCli, type Running } from '../../cli/helpers.ts';
+import { type CliWorkspace, expectRefusal, openCli, type Running, startedLine } from '../../cli/helpers.ts';
 
 /** A server started from the command line, and its addresses. */
 interface Serving extends Running {
@@ -15,12 +14,7 @@ interface Serving extends Running {
 
 async function serve({ start }: CliWorkspace, ...flags: readonly string[]): Promise<Serving> {
   const running = start('serve', '--json', '--port', '0', '--no-jobs', ...flags);
-  const lines = createInterface({ input: running.process.stdout as NodeJS.ReadableStream });
-  const line = await new Promise<string>((resolve, reject) => {
-    lines.once('line', resolve);
-    void running.finished.then(({ stderr }) => reject(new Error(stderr)));
-  });
-  return { ...running, ...(JSON.parse(line) as Pick<Serving, 'baseUrl' | 'mcpUrl' | 'metricsUrl'>) };
+  return { ...running, ...(await startedLine<Pick<Serving, 'baseUrl' | 'mcpUrl' | 'metricsUrl'>>(running)) };
 }
 
 async function stop(serving: Running, signal: NodeJS.Signals = 'SIGTERM') {

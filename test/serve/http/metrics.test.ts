@@ -35,7 +35,7 @@ beforeAll(async () => {
       allowedHosts: [],
       logLevel: 'silent',
       queryTimeoutMs: 30_000,
-      statusPage: 'off',
+      pages: 'off',
       runsJobs: true,
       log: () => undefined,
     },

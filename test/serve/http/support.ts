@@ -15,10 +15,12 @@ import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
 import type { SiteOAuth } from '../../../src/serve/auth/oauth/oauth.ts';
 import type { HttpLimits } from '../../../src/serve/http/http-limits.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../../src/serve/http/http-server.ts';
+import type { SiteParts } from '../../../src/serve/http/site.ts';
 import { catalogue } from '../../../src/session/workspace.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { OPEN_OPTIONS } from '../fleet-server.ts';
 
 /** A workspace synced and published once for all tests of a file. */
 export interface Published {
@@ -28,12 +30,12 @@ export interface Published {
   readonly brandId: string;
 }
 
-/** Publishes a small workspace before the tests of a file; returns a function that returns it. */
-export function publishBefore(): () => Published {
+/** Publishes a small workspace with this number of brands before the tests of a file; returns a function that returns it. */
+export function publishBefore(brands = 1): () => Published {
   let published: Published | null = null;
   let clean = async (): Promise<void> => undefined;
   beforeAll(async () => {
-    const sandbox = await startSandboxWorkspace({ brands: 1, prompts: 6, days: 5, rateLimit: 10_000 });
+    const sandbox = await startSandboxWorkspace({ brands, prompts: 6, days: 5, rateLimit: 10_000 });
     const folder = await mkdtemp(join(tmpdir(), 'sightline-serve-'));
     clean = async () => {
       await sandbox.close();
@@ -80,13 +82,15 @@ export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>
   /** Folder of published snapshots. */
   readonly snapshots?: string;
   readonly oauth?: SiteOAuth;
+  /** Dependencies of the pages; default: no pages. */
+  readonly pages?: Pick<SiteParts, 'status' | 'tables' | 'app'>;
   /** Wraps the query layer, for example to delay responses. */
   readonly around?: (service: Service) => Service;
 }
 
 /** Starts a server over the replica, or without data, with a key; closed after the test. */
 export async function openServer(copy: string, options: TestServerOptions = {}): Promise<TestServer> {
-  const { clock = systemClock, around = (service: Service) => service, snapshots, oauth, ...others } = options;
+  const { clock = systemClock, around = (service: Service) => service, snapshots, oauth, pages, ...others } = options;
   const { folder = await temporaryFolder(), conventions = () => defaultConventions, ...given } = others;
   const { key, text } = await createKey(folder, 'test', null, clock.now());
   const service = around(
@@ -102,15 +106,10 @@ export async function openServer(copy: string, options: TestServerOptions = {}):
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
   const served = { ...(snapshots === undefined ? {} : { snapshots }), ...(oauth === undefined ? {} : { oauth }) };
-  const parts = { service, keyring: openKeyring(folder), clock, log: write, ...served };
+  const parts = { service, keyring: openKeyring(folder), clock, log: write, ...served, ...pages };
   const server = await startServer(parts, {
-    host: '127.0.0.1',
-    port: 0,
-    metricsPort: null,
+    ...OPEN_OPTIONS,
     rateLimit: 1_000_000,
-    corsOrigins: [],
-    allowedHosts: [],
-    logLevel: 'info',
     ...given,
   });
   onTestFinished(async () => {

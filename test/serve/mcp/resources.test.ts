@@ -47,6 +47,18 @@ describe('MCP resources', () => {
     expect(estimateTokens(index)).toBeLessThan(PIECE_TOKENS_MAX);
   });
 
+  it('are rejected with the nearest name if they are unknown', async () => {
+    const { client } = await open();
+    const read = (uri: string) => client.readResource({ uri });
+    await expect(read('sightline://table/respones')).rejects.toThrow(
+      /; did you mean sightline:\/\/table\/responses\?$/,
+    );
+    await expect(read('sightline://tool/list_promts')).rejects.toThrow(
+      /; did you mean sightline:\/\/tool\/list_prompts\?$/,
+    );
+    await expect(read('sightline://table/x')).rejects.toThrow(/sightline:\/\/table\/\{name\}$/);
+  });
+
   it('report the freshness of each resource with ISO 8601 times', async () => {
     const { mirror, client } = await open();
     const told = JSON.parse(await read('sightline://freshness', client));

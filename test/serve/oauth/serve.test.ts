@@ -1,14 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
-import { loadConfig, type WorkspaceConfig } from '../../../src/base/config/config.ts';
+import type { WorkspaceConfig } from '../../../src/base/config/config.ts';
 import { createKey } from '../../../src/serve/auth/keys.ts';
-import { serveApi } from '../../../src/serve/serve-api.ts';
-import { openLog } from '../../../src/serve/telemetry/server-log.ts';
-import { expectRefusal, runCli, startCli } from '../../cli/helpers.ts';
+import { expectRefusal, runCli, startCli, startedLine } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { openFleetServer, workspaceIn } from '../fleet-server.ts';
 import { RESOURCE, readAnswer, settingsOf, startIssuer } from './support.ts';
 
 const NAMES = ['north', 'south'];
@@ -19,31 +16,21 @@ async function serveBoth(oauth: Record<string, unknown>) {
   const configs = new Map<string, WorkspaceConfig>();
   for (const name of NAMES) {
     await mkdir(join(folder, name));
-    const config = loadConfig({ flags: {}, environment: {}, folder });
-    configs.set(name, { ...config, name, folder: join(folder, name) });
+    configs.set(name, workspaceIn(folder, name));
   }
   const { text: key } = await createKey(join(folder, 'south'), 'test', null, Date.now());
   const lines: string[] = [];
-  const server = await serveApi(
-    { clock: systemClock, signal: new AbortController().signal },
+  const server = await openFleetServer(
     {
-      host: '127.0.0.1',
-      port: 0,
-      metricsPort: null,
-      rateLimit: 'off',
-      corsOrigins: [],
-      allowedHosts: [],
-      logLevel: 'info',
       openMax: 2,
       queryTimeoutMs: 5_000,
-      refreshMs: 60_000,
-      log: openLog((text) => void lines.push(text), 'info', systemClock),
+      fleetFolder: folder,
+      pages: 'off',
       workspaces: () => configs,
-      refresh: async () => undefined,
       oauth: settingsOf({ resource: RESOURCE, ...oauth }),
     },
+    { lines },
   );
-  onTestFinished(() => server.close());
   const ask = async (token: string, path = '/brands') =>
     readAnswer(await fetch(`${server.baseUrl}${path}`, { headers: { authorization: `Bearer ${token}` } }));
   return { ...server, key, lines, ask };
@@ -65,14 +52,20 @@ describe('at an address of several workspaces', () => {
     const both = await server.ask(await issuer.token({ workspace: NAMES }));
     expect(both).toMatchObject({
       status: 403,
-      message: 'The access token opens several workspaces at this address.',
+      message: 'The key opens 2 workspaces; name one with /w/WORKSPACE before the path, or with X-Sightline-Workspace.',
     });
+    const token = await issuer.token({ workspace: NAMES });
+    const named = (path: string, headers: Record<string, string> = {}) =>
+      fetch(new URL(path, server.baseUrl), { headers: { authorization: `Bearer ${token}`, ...headers } });
+    expect((await named('/w/north/v1/brands')).status).toBe(503);
+    expect((await named('/v1/brands', { 'x-sightline-workspace': 'south' })).status).toBe(503);
+    expect((await named('/w/west/v1/brands')).status).toBe(404);
     await server.close();
     const served = server.lines
       .join('')
       .split('\n')
       .flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { workspace?: string }).workspace]));
-    expect(served.filter((name) => name !== undefined)).toEqual(['north', 'south', 'south']);
+    expect(served.filter((name) => name !== undefined)).toEqual(['north', 'south', 'south', 'north', 'south']);
   });
 
   it('a token opens the workspace of its grant', async () => {
@@ -121,12 +114,7 @@ describe('sightline serve', () => {
       running.process.kill('SIGTERM');
       await running.finished;
     });
-    const lines = createInterface({ input: running.process.stdout as NodeJS.ReadableStream });
-    const line = await new Promise<string>((resolve, reject) => {
-      lines.once('line', resolve);
-      void running.finished.then(({ stderr }) => reject(new Error(stderr)));
-    });
-    const { baseUrl } = JSON.parse(line) as { baseUrl: string };
+    const { baseUrl } = await startedLine<{ baseUrl: string }>(running);
     const token = await issuer.token();
     const answer = await fetch(`${baseUrl}/brands`, { headers: { authorization: `Bearer ${token}` } });
     expect(await readAnswer(answer)).toMatchObject({ status: 503, code: 'no_data' });

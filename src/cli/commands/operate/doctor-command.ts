@@ -14,7 +14,7 @@ export const doctor = defineCommand({
   options: {
     ...workspaceOptions,
     fix: flag('make the repairs that are safe: leftovers, permissions, the replica'),
-    offline: flag('send no requests to upstream or remote storage'),
+    offline: flag('send no requests to upstream, remote storage or the OAuth issuer'),
     all: flag('check every configured workspace; without --json only problems are printed'),
   },
   examples: [
@@ -47,13 +47,19 @@ async function toOptions(
   { signal }: Call,
   chosen: Pick<DiagnosisOptions, 'fix' | 'isOffline'>,
 ): Promise<DiagnosisOptions> {
-  const { loadRunnerSettings } = await import('../../../base/config/config.ts');
+  const { loadOAuthSettings, loadRunnerSettings } = await import('../../../base/config/config.ts');
   const { contextOf, readSurroundings } = await import('../../context.ts');
   return {
     ...chosen,
     folder: readSurroundings().folder,
     signal,
     runner: () => loadRunnerSettings(readSurroundings()),
+    checkOAuth: async (workspaces) => {
+      const settings = loadOAuthSettings(readSurroundings());
+      if (settings === null) return [];
+      const { checkOAuth } = await import('../../../serve/auth/oauth/check-oauth.ts');
+      return checkOAuth({ settings, isOffline: chosen.isOffline, workspaces });
+    },
     open: (config) => contextOf('doctor', config, signal),
   };
 }

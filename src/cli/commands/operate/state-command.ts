@@ -12,7 +12,7 @@ import { argument, flag, list } from '../../program/option-kinds.ts';
 const scopeOptions = {
   ...workspaceOptions,
   resource: list('<resources...>', 'only these resources'),
-  brand: list('<ids...>', 'only these brands'),
+  brand: list('<brands...>', 'only these brands, by name or ID'),
 };
 const yes = flag('do not ask for confirmation');
 

@@ -16,7 +16,7 @@ const SHOWN_MAX = 10;
 export const verify = defineCommand({
   options: {
     ...workspaceOptions,
-    brand: list('<ids...>', 'only these brands'),
+    brand: list('<brands...>', 'only these brands, by name or ID'),
     from: day('first day, YYYY-MM-DD (default: all reported days)'),
     to: day('last day, YYYY-MM-DD (default: today)'),
     fresh: flag("fetch the API's reports again first"),

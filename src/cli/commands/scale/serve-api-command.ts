@@ -3,8 +3,8 @@ import { EXIT } from '../../../base/errors.ts';
 import { watchConfigs } from '../../../operations/cluster/workspace-list.ts';
 import { type ApiOptions, serveApi } from '../../../serve/serve-api.ts';
 import { refreshReplica } from '../../../session/remote-replica.ts';
-import { readAllConfigs, readSurroundings } from '../../context.ts';
-import { describeOAuth, listening, warnOfReach } from '../../listening.ts';
+import { readAllConfigs, readDataFolder, readSurroundings } from '../../context.ts';
+import { describeOAuth, describeSignIn, listening, warnOfReach } from '../../listening.ts';
 import { plural, printJson, say } from '../../output/output.ts';
 import { openTerminalLog } from '../../output/terminal-log.ts';
 import type { Call } from '../../program/define-command.ts';
@@ -13,11 +13,15 @@ import { refused } from '../../program/option-kinds.ts';
 /** Runs `sightline serve --role api` until the signal is aborted, and returns exit code 0. */
 export async function serveAll(
   { flags, json, signal }: Call,
-  given: Omit<ApiOptions, 'log' | 'workspaces' | 'refresh' | 'statusPage'> & { readonly statusPage: string },
+  {
+    pages,
+    ...given
+  }: Omit<ApiOptions, 'log' | 'workspaces' | 'refresh' | 'pages' | 'fleetFolder'> & {
+    readonly pages: ApiOptions['pages'] | 'loopback';
+  },
 ): Promise<number> {
-  if (given.statusPage === 'loopback') {
-    throw refused('--status-page', given.statusPage, 'key or off; --role api has no status page');
-  }
+  if (pages === 'loopback') throw refused('--pages', pages, 'key or off with --role api');
+  const fleetFolder = readDataFolder(flags);
   const log = await openTerminalLog(given.logLevel, systemClock);
   const workspaces = watchConfigs(
     readSurroundings().folder,
@@ -25,16 +29,27 @@ export async function serveAll(
     systemClock,
     (level, entry) => log.logger[level](entry),
   );
-  const options = { ...given, log, workspaces, refresh: refreshReplica };
+  const options = { ...given, pages, fleetFolder, log, workspaces, refresh: refreshReplica };
   const server = await listening(given, () => serveApi({ clock: systemClock, signal }, options));
-  const { baseUrl, mcpUrl, metricsUrl, keys } = server;
+  const { baseUrl, mcpUrl, metricsUrl, pageUrl, keys } = server;
   const count = workspaces().size;
-  if (json) printJson('serve --role api', { baseUrl, mcpUrl, metricsUrl, workspaces: count, keys });
+  if (json)
+    printJson('serve --role api', {
+      baseUrl,
+      mcpUrl,
+      metricsUrl,
+      pageUrl,
+      signInUrl: await server.signInUrl(),
+      workspaces: count,
+      keys,
+    });
   else {
     const served = `${plural(count, 'workspace')} with ${plural(keys, 'key')}`;
-    say(`Serving ${served} at ${baseUrl}, and to AI assistants at ${mcpUrl}. A key opens its own workspace only.`);
+    say(`Serving ${served} at ${baseUrl}, and to AI assistants at ${mcpUrl}. A key opens its own workspaces only.`);
+    if (pageUrl !== null) say(`Data pages: ${pageUrl}`);
     if (metricsUrl !== null) say(`Metrics: ${metricsUrl}`);
     if (given.oauth) say(describeOAuth(given.oauth));
+    if (pages !== 'off') say(await describeSignIn(server));
   }
   warnOfReach(given.host);
   if (keys === 0) say('No keys yet: create one with `sightline keys create NAME --workspace WORKSPACE`.');

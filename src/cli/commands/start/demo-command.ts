@@ -1,7 +1,8 @@
 import { relative } from 'node:path';
 import { systemClock } from '../../../base/clock.ts';
-import { EXIT } from '../../../base/errors.ts';
+import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { Demo, DemoStage } from '../../../operations/demo.ts';
+import type { Context } from '../../../session/workspace.ts';
 import { layoutOf } from '../../../snapshot/layout.ts';
 import { invokedAs } from '../../output/invoked-as.ts';
 import { count, duration, plural, printData, printJson, say, size } from '../../output/output.ts';
@@ -9,22 +10,52 @@ import { createSyncProgress } from '../../output/progress-line.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { dataOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
-import { flag } from '../../program/option-kinds.ts';
+import { flag, integer, withDefault } from '../../program/option-kinds.ts';
 
-/** Size of the sandbox. The rate limit lets the demo end within a minute; the real one is 120 requests per minute. */
-const SANDBOX = { brands: 2, prompts: 20, days: 60, rateLimit: 10_000, latencyMs: 15 };
+/**
+ * The sandbox. The rate limit lets the demo end within a minute; the real one is 120 requests per minute. With websites of
+ * competitors, the owners of cited domains are known.
+ */
+const SANDBOX = {
+  brands: 2,
+  prompts: 20,
+  days: 60,
+  rateLimit: 10_000,
+  latencyMs: 15,
+  choices: { websites: 'cited' },
+} as const;
+
+/** Settings of the server of the demo. Its jobs do not run, because the sandbox ends with it. */
+const SERVED = {
+  host: '127.0.0.1',
+  metricsPort: null,
+  rateLimit: 120,
+  corsOrigins: [],
+  allowedHosts: [],
+  logLevel: 'warn',
+  queryTimeoutMs: 30_000,
+  pages: 'key',
+  runsJobs: false,
+} as const;
 
 export const demo = defineCommand({
-  options: { dataDir: dataOptions.dataDir, json: flag('print the paths and query results as JSON') },
+  options: {
+    dataDir: dataOptions.dataDir,
+    serve: flag('serve the data pages with the generated data until Ctrl-C'),
+    port: withDefault(integer('<port>', 'port of the data pages, or 0 for any', 0, 65_535), '4000'),
+    json: flag('print the paths and query results as JSON'),
+  },
   examples: [
     ['sightline demo', 'run the demonstration in ./data/demo'],
-    ['sightline demo --data-dir /tmp/trial', 'write its data to another folder'],
+    ['sightline demo --serve', 'show the generated data in a browser'],
   ],
-  run: async (unread, begin) => {
+  run: async ({ serve, port, ...unread }, begin) => {
     const { flags, json, signal } = begin(unread);
+    if (serve && json) throw new SightlineError('usage', '--serve cannot be combined with --json');
+    if (serve) await checkPort(port);
     const startedAt = performance.now();
     const { startSandboxWorkspace } = await import('../../../../schemas/fixtures/start.ts');
-    const { readEnvironment } = await import('../../../base/config/config.ts');
+    const { readEnvironment } = await import('../../../base/config/environment.ts');
     const { runDemo } = await import('../../../operations/demo.ts');
     const folder = process.cwd();
     const { dataDir = null } = flags;
@@ -35,24 +66,51 @@ export const demo = defineCommand({
       clock: systemClock,
       signal,
       startSandbox: () => startSandboxWorkspace(SANDBOX),
+      ...(serve ? { use: (ran, context) => serveDemo(ran, context, port, dataDir) } : {}),
       onProgress: progress.update,
       onStage: (stage) => {
         if (stage.of === 'synced') progress.done();
         sayStage(stage);
       },
     }).finally(progress.done);
+    if (serve) return EXIT.done;
     if (json) {
       const { workspace, snapshot } = ran;
       const answers = ran.answers.map(({ title, result }) => ({ title, rows: JSON.parse(formatRows(result, 'json')) }));
       printJson('demo', { workspace, folder: ran.folder, snapshotId: snapshot.id, answers });
-    } else {
-      for (const { title, result } of ran.answers) printData(`\n${title}\n${formatRows(result, 'table')}`);
-      printData(whatIsWhere(ran, dataDir));
-    }
+    } else printDemo(ran, dataDir);
     say(`\nDone in ${duration(performance.now() - startedAt)}.`);
     return EXIT.done;
   },
 });
+
+// Called first, because the demo takes long.
+async function checkPort(port: number): Promise<void> {
+  const { listening } = await import('../../listening.ts');
+  const { listenBriefly } = await import('../../../serve/serve-workspace.ts');
+  await listening({ port }, () => listenBriefly(SERVED.host, port));
+}
+
+function printDemo(ran: Demo, dataDir: string | null): void {
+  for (const { title, result } of ran.answers) printData(`\n${title}\n${formatRows(result, 'table')}`);
+  printData(whatIsWhere(ran, dataDir));
+}
+
+// Serves the workspace of the demo with a sign-in link until the signal is aborted. The link is printed even without a terminal,
+// because the data are generated.
+async function serveDemo(ran: Demo, context: Context, port: number, dataDir: string | null): Promise<void> {
+  const { listening } = await import('../../listening.ts');
+  const { openTerminalLog } = await import('../../output/terminal-log.ts');
+  const { serveWorkspace } = await import('../../../serve/serve-workspace.ts');
+  const { signal, clock } = context;
+  const log = await openTerminalLog('warn', clock);
+  const server = await listening({ port }, () => serveWorkspace(context, { ...SERVED, port, log }));
+  printDemo(ran, dataDir);
+  say(`\nServing the demo until Ctrl-C. Sign in once, within 10 minutes:\n  ${await server.signInUrl()}`);
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await server.close();
+  log.stream.flush();
+}
 
 function sayStage(stage: DemoStage): void {
   switch (stage.of) {

@@ -12,7 +12,7 @@ export const plan = defineCommand({
   options: {
     ...workspaceOptions,
     only: list('<resources...>', 'only these resources and their dependencies'),
-    brand: list('<ids...>', 'only these brands'),
+    brand: list('<brands...>', 'only these brands, by name or ID'),
     ...syncRangeOptions,
     full: flag('plan a sync that fetches everything again'),
     offline: flag("send no requests: plan from the stored data and upstream's last counts"),

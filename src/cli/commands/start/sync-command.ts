@@ -16,7 +16,7 @@ export const sync = defineCommand({
   options: {
     ...workspaceOptions,
     only: list('<resources...>', 'only these resources and their dependencies'),
-    brand: list('<ids...>', 'only these brands'),
+    brand: list('<brands...>', 'only these brands, by name or ID'),
     ...syncRangeOptions,
     full: flag('fetch everything again'),
     acceptDeletions: flag('delete stored rows that upstream no longer lists, regardless of their number'),

@@ -21,7 +21,7 @@ export const exportCommand = defineCommand({
     tables: list('<tables...>', 'only these tables or views, such as those of mart.* (default: every table)'),
     from: day('only rows from this day on, YYYY-MM-DD; tables without days are exported completely'),
     to: day('only rows up to and including this day'),
-    brand: list('<ids...>', 'only rows of these brands'),
+    brand: list('<brands...>', 'only rows of these brands, by name or ID'),
     since: option(
       '<time|snapshot|last>',
       'only rows inserted, updated or deleted since then, with a column _change',

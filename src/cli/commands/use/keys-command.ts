@@ -1,15 +1,26 @@
+import { dirname } from 'node:path';
 import { systemClock } from '../../../base/clock.ts';
+import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { addDays, DAY_MS, dayOf, shownTime } from '../../../contract/time.ts';
 import type { Key } from '../../../serve/auth/keys.ts';
+import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../../session/stored-keys.ts';
+import type { WorkspaceFlags } from '../../context.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
-import { argument, option, refused, toExistingDay } from '../../program/option-kinds.ts';
+import { argument, flag, type Kind, list, option, refused, texts, toExistingDay } from '../../program/option-kinds.ts';
 
 const DAYS_MAX = 3_650;
 const forwardable = () => ({ needsWarehouse: false });
+
+const scopeNames = list('<scopes...>', `scopes of the key (default: ${DEFAULT_SCOPES.join(', ')})`);
+const scopes: Kind<readonly Scope[] | null> = {
+  ...scopeNames,
+  choices: SCOPES,
+  parse: (given, flag) => scopeNames.parse(given, flag)?.map((name) => toScope(flag, name)) ?? null,
+};
 
 const create = defineCommand({
   arguments: { name: argument('<name>', 'name of the key, such as its user') },
@@ -20,30 +31,47 @@ const create = defineCommand({
       'number of days, such as 30d, or the last valid day, YYYY-MM-DD (default: never)',
       toExpiry,
     ),
+    scope: scopes,
+    brand: texts('<brands...>', 'limit the key to these brands, by ID or exact name', toBrand),
+    workspaces: list('<names...>', 'the key opens these workspaces'),
+    allWorkspaces: flag('the key opens all workspaces, including new ones'),
   },
-  forwardable,
+  // Keys for several workspaces are in the data folder, which belongs to no workspace.
+  forwardable: ({ workspaces, allWorkspaces }) =>
+    workspaces === null && !allWorkspaces ? { needsWarehouse: false } : null,
   examples: [
     ['sightline keys create anna', 'create a key that does not expire'],
-    ['sightline keys create report-tool --expires 30d', 'create a key for 30 days'],
+    [
+      'sightline keys create report-tool --scope read --brand Acme --expires 30d',
+      'limit a key to reading a brand, for 30 days',
+    ],
   ],
-  run: async ({ name, expires, ...unread }, begin) => {
-    const { config: load, json } = begin(unread);
+  run: async ({ name, expires, scope, brand, workspaces, allWorkspaces, ...unread }, begin) => {
+    const { config, flags, json } = begin(unread);
     const { createKey } = await import('../../../serve/auth/keys.ts');
-    const config = await load();
-    const { key, text } = await createKey(config.folder, name, expires, systemClock.now());
+    const isFleet = allWorkspaces || workspaces !== null;
+    const { folder, opens } = isFleet ? await fleetOf(flags, workspaces, allWorkspaces) : await ownOf(await config());
+    const { key, text } = await createKey(folder, name, expires, systemClock.now(), {
+      scopes: scope ?? DEFAULT_SCOPES,
+      brands: brand.length === 0 ? null : brand,
+      workspaces: opens,
+    });
     if (json) {
       printJson('keys create', { ...key, key: text });
       return EXIT.done;
     }
     printData(text);
     const until = key.expiresAt === null ? '' : `, until ${shownTime(key.expiresAt)}`;
-    say(`Key ${JSON.stringify(key.name)} opens \`sightline serve\` of workspace ${config.name}${until}. Store it now:`);
+    const where = key.workspaces === null ? `workspace ${(await config()).name}` : shownWorkspaces(key);
+    say(
+      `Key ${JSON.stringify(key.name)} opens \`sightline serve\` of ${where}${until}, with ${shownRights(key)}. Store it now:`,
+    );
     say('it is not saved here and will not be shown again.');
     return EXIT.done;
   },
 });
 
-const list = defineCommand({
+const listing = defineCommand({
   options: workspaceOptions,
   forwardable,
   examples: [
@@ -52,8 +80,10 @@ const list = defineCommand({
   ],
   run: async (unread, begin) => {
     const { config, json } = begin(unread);
-    const { listKeys } = await import('../../../serve/auth/keys.ts');
-    const keys = listKeys((await config()).folder);
+    const { listKeys, opensWorkspace } = await import('../../../serve/auth/keys.ts');
+    const { folder, name } = await config();
+    const fleet = listKeys(dirname(folder)).filter((key) => key.workspaces !== null && opensWorkspace(key, name));
+    const keys = [...listKeys(folder), ...fleet];
     const now = systemClock.now();
     if (json) {
       printJson(
@@ -62,8 +92,18 @@ const list = defineCommand({
       );
       return EXIT.done;
     }
-    const columns = ['name', 'prefix', 'created', 'expires', 'id'].map((name) => ({ name, type: 'VARCHAR' }));
-    const rows = keys.map((key) => [key.name, key.prefix, shownTime(key.createdAt), describeExpiry(key, now), key.id]);
+    const names = ['name', 'prefix', 'created', 'expires', 'scopes', 'brand', 'workspaces', 'id'];
+    const columns = names.map((column) => ({ name: column, type: 'VARCHAR' }));
+    const rows = keys.map((key) => [
+      key.name,
+      key.prefix,
+      shownTime(key.createdAt),
+      describeExpiry(key, now),
+      key.scopes.join(', '),
+      key.brands?.join(', ') ?? 'all',
+      key.workspaces === null ? name : shownWorkspaces(key),
+      key.id,
+    ]);
     printData(formatRows({ columns, rows }, 'table'));
     if (keys.length === 0) say('No keys. Create one with `sightline keys create NAME`.');
     return EXIT.done;
@@ -81,7 +121,8 @@ const revoke = defineCommand({
   run: async ({ which, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { revokeKey } = await import('../../../serve/auth/keys.ts');
-    const key = await revokeKey((await config()).folder, which);
+    const { folder } = await config();
+    const key = await revokeKey(folder, which, dirname(folder));
     if (json) printJson('keys revoke', key);
     else say(`Key ${JSON.stringify(key.name)} (${key.prefix}…) is revoked; running servers reject it from now on.`);
     return EXIT.done;
@@ -90,9 +131,46 @@ const revoke = defineCommand({
 
 export const keys = defineGroup({
   create: { about: 'create a key and print it once', add: create },
-  list: { about: 'list the keys', add: list },
+  list: { about: 'list the keys', add: listing },
   revoke: { about: 'revoke a key at once', add: revoke },
 });
+
+async function ownOf({ folder }: WorkspaceConfig) {
+  return { folder, opens: null };
+}
+
+async function fleetOf(flags: WorkspaceFlags, names: readonly string[] | null, isAll: boolean) {
+  if (flags.workspace !== undefined) {
+    throw new SightlineError('usage', '--workspace cannot be combined with --workspaces or --all-workspaces');
+  }
+  if (isAll && names !== null)
+    throw new SightlineError('usage', '--all-workspaces cannot be combined with --workspaces');
+  const { readConfig, readDataFolder } = await import('../../context.ts');
+  const opens = names?.map((name) => readConfig({ ...flags, workspace: name }).name) ?? ('all' as const);
+  return { folder: readDataFolder(flags), opens };
+}
+
+function toScope(name: string, given: string): Scope {
+  const known = SCOPES.find((scope) => scope === given);
+  if (known !== undefined) return known;
+  throw refused(name, given, SCOPES.join(', '));
+}
+
+function toBrand(given: string, name: string): string {
+  if (given.trim() !== '') return given;
+  throw refused(name, given, 'the ID or the exact name of a brand');
+}
+
+function shownWorkspaces({ workspaces }: Key): string {
+  if (workspaces === null || workspaces === 'all') return 'all workspaces';
+  return workspaces.join(', ');
+}
+
+function shownRights({ scopes: allowed, brands }: Key): string {
+  const limit =
+    brands === null ? 'all brands' : `the brands ${brands.map((brand) => JSON.stringify(brand)).join(', ')}`;
+  return `the scopes ${allowed.join(', ')} and ${limit}`;
+}
 
 // A day is the last day (UTC) on which the key is valid. Returns epoch milliseconds.
 function toExpiry(given: string, name: string): number {

@@ -1,9 +1,12 @@
 import { type ErrorCode, EXIT, SightlineError } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
+import type { FirstRun } from '../../../operations/first-run.ts';
 import { isLoopback } from '../../../serve/auth/hosts.ts';
 import type { ServedWorkspace, ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
+import type { LogTarget } from '../../../serve/telemetry/server-log.ts';
 import type { Context } from '../../../session/workspace.ts';
-import { describeOAuth, listening, warnOfReach } from '../../listening.ts';
+import type { WorkspaceFlags } from '../../context.ts';
+import { describeOAuth, describeSignIn, listening, warnOfReach } from '../../listening.ts';
 import { printJson, say } from '../../output/output.ts';
 import { logOptions, queryTimeout, workspaceOptions } from '../../program/common-options.ts';
 import { type Call, defineCommand } from '../../program/define-command.ts';
@@ -23,10 +26,10 @@ export const serve = defineCommand({
     rateLimit: withDefault(option('<number>', 'requests per minute for each key, or off', toRateLimit), '120'),
     queryTimeout,
     corsOrigin: texts('<origins...>', 'allow browser requests from these origins', toOrigin),
-    allowHost: texts('<names...>', 'accept these host names, beyond loopback only these', toHostName),
+    allowHost: texts('<names...>', 'accept only these host names, and loopback', toHostName),
     ...logOptions,
-    statusPage: withDefault(
-      oneOf('<who>', 'access to the status page: with a key, from this machine without a key, or not at all', [
+    pages: withDefault(
+      oneOf('<who>', 'access to the pages: with a key or a sign-in link, also without them from this machine, or off', [
         'key',
         'loopback',
         'off',
@@ -52,21 +55,21 @@ export const serve = defineCommand({
   },
   examples: [
     ['sightline serve', 'serve the workspace and run its jobs'],
-    ['sightline serve --host 0.0.0.0 --port 8080 --status-page off', 'serve other machines, without the status page'],
+    ['sightline serve --host 0.0.0.0 --port 8080 --pages off', 'serve other machines, without the pages'],
   ],
   run: async (values, begin) => {
-    const { host, port, metricsPort, rateLimit, corsOrigin, allowHost, logLevel, statusPage, jobs, ...more } = values;
+    const { host, port, metricsPort, rateLimit, corsOrigin, allowHost, logLevel, pages, jobs, ...more } = values;
     const { queryTimeout: queryTimeoutMs, role, refresh, openWorkspaces, ...unread } = more;
     const call = begin(unread);
-    if (statusPage === 'loopback' && !isLoopback(host)) {
+    if (pages === 'loopback' && !isLoopback(host)) {
       const others = 'key or off if --host is reachable from other machines; loopback with --host 127.0.0.1';
-      throw refused('--status-page', statusPage, others);
+      throw refused('--pages', pages, others);
     }
     const site = { host, port, metricsPort, rateLimit, corsOrigins: corsOrigin, allowedHosts: allowHost };
     const { loadOAuthSettings } = await import('../../../base/config/config.ts');
     const { readSurroundings } = await import('../../context.ts');
     const oauth = loadOAuthSettings(readSurroundings());
-    const given = { ...site, queryTimeoutMs, logLevel, statusPage, oauth };
+    const given = { ...site, queryTimeoutMs, logLevel, pages, oauth };
     if (role === 'all') return serveOne(call, { ...given, runsJobs: jobs });
     const { serveAll } = await import('../scale/serve-api-command.ts');
     return serveAll(call, { ...given, refreshMs: refresh * 1_000, openMax: openWorkspaces });
@@ -83,7 +86,8 @@ async function serveOne(
   const { serveWorkspace } = await import('../../../serve/serve-workspace.ts');
   const { ownWorkspace } = await import('../../serve-owner.ts');
   const log = await openTerminalLog(given.logLevel, context.clock);
-  const server = await listening(given, () => serveWorkspace(context, { ...given, log }));
+  const setup = given.pages === 'off' ? {} : { setup: await openFirstRun(context, flags, given.logLevel, log) };
+  const server = await listening(given, () => serveWorkspace(context, { ...given, log, ...setup }));
   const { runsJobs, logLevel } = given;
   const ownership = await ownWorkspace(context, flags, { runsJobs, parse, logLevel, log }).catch(sayNotOwned);
   if (ownership !== null && ownership.owner !== null) {
@@ -91,13 +95,14 @@ async function serveOne(
     say(`Jobs run in \`sightline ${command}\` (process ${pid}), which owns the workspace, until it ends.`);
   }
   if (json) {
-    const { baseUrl, mcpUrl, metricsUrl, statusUrl } = server;
-    printJson('serve', { baseUrl, mcpUrl, metricsUrl, statusUrl });
+    const { baseUrl, mcpUrl, metricsUrl, pageUrl, statusUrl } = server;
+    printJson('serve', { baseUrl, mcpUrl, metricsUrl, pageUrl, statusUrl, signInUrl: await server.signInUrl() });
   } else {
     describe(server, context.config.name);
     if (given.oauth) say(describeOAuth(given.oauth));
     if (ownership?.owner === null && runsJobs) say(await describeJobs(context));
   }
+  if (!json && given.pages !== 'off') say(await describeSignIn(server));
   warnOfReach(given.host);
   if (server.keys === 0) say('No keys yet: create one with `sightline keys create NAME`; no restart is needed.');
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -105,6 +110,29 @@ async function serveOne(
   // Flush after all parts have ended, because each may write a last line.
   log.stream.flush();
   return EXIT.done;
+}
+
+// The settings are loaded for each step, because the setup writes them.
+async function openFirstRun(
+  { config, clock, signal }: Context,
+  flags: WorkspaceFlags,
+  level: ServeWorkspaceOptions['logLevel'],
+  target: LogTarget,
+): Promise<FirstRun> {
+  const { createFirstRun } = await import('../../../operations/first-run.ts');
+  const { openLog } = await import('../../../serve/telemetry/server-log.ts');
+  const { commandContext, readSurroundings } = await import('../../context.ts');
+  const { loggedSteps } = await import('../../job-steps.ts');
+  const { logger } = openLog(target, level, clock);
+  const perform = loggedSteps(flags, (severity, entry) => logger[severity](entry));
+  return createFirstRun({
+    workspace: config.name,
+    surroundings: readSurroundings,
+    clock,
+    signal,
+    open: () => commandContext('serve', { ...flags, workspace: config.name }, signal),
+    sync: (opened) => perform(opened, 'setup', { do: 'sync' }),
+  });
 }
 
 function sayNotOwned(thrown: unknown): null {
@@ -121,9 +149,9 @@ async function describeJobs({ config, clock }: Context): Promise<string> {
   return `The next job is ${next.job.name}, at ${shownTime(next.atMs)}.`;
 }
 
-function describe({ baseUrl, mcpUrl, metricsUrl, statusUrl }: ServedWorkspace, workspace: string): void {
+function describe({ baseUrl, mcpUrl, metricsUrl, pageUrl, statusUrl }: ServedWorkspace, workspace: string): void {
   say(`Serving workspace ${workspace} at ${baseUrl}, and to AI assistants at ${mcpUrl}.`);
-  if (statusUrl !== null) say(`Status page: ${statusUrl}`);
+  if (pageUrl !== null) say(`Data pages: ${pageUrl}, operations page: ${statusUrl}`);
   if (metricsUrl !== null) say(`Metrics: ${metricsUrl}`);
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
+import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { MidwayState } from '../../../operations/query.ts';
@@ -10,10 +11,12 @@ import { FORMATS, formatRows } from '../../output/row-format.ts';
 import { runningText } from '../../output/running-text.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
-import { argument, integer, oneOf, text } from '../../program/option-kinds.ts';
+import { argument, flag, integer, oneOf, optionalInteger, text } from '../../program/option-kinds.ts';
 
 /** Longest timeout: a day, in seconds. A timer of more than 24 days would fire at once. */
 const TIMEOUT_S_MAX = 86_400;
+/** Number of questions of the gallery, which is not loaded for help. */
+const GALLERY_SIZE = 25;
 /** 1 TB. */
 const MEMORY_MB_MAX = 1_048_576;
 
@@ -40,6 +43,9 @@ export const sql = defineCommand({
   options: {
     ...workspaceOptions,
     file: text('<file>', 'read the query from a file'),
+    saved: text('<name>', 'run a saved query: queries/<name>.sql in the folder of the workspace'),
+    listSaved: flag('list the saved queries'),
+    gallery: optionalInteger('[number]', 'list example questions, or run the SQL of one', 1, GALLERY_SIZE),
     format: oneOf('<format>', 'format of the rows (default: from the extension of --output, or table)', WRITTEN),
     output: text('<file>', 'write the rows to a file'),
     timeout: integer('<seconds>', 'time limit of the query (default: 3600)', 1, TIMEOUT_S_MAX),
@@ -51,21 +57,40 @@ export const sql = defineCommand({
     ),
   },
   examples: [
-    ['sightline sql "from mart.visibility_weekly limit 10"', 'run a query'],
+    ['sightline sql --gallery 5', 'answer a question of the gallery'],
     ['sightline sql --file query.sql --output rows.parquet', 'run the query of a file and write the rows to another'],
   ],
-  run: async ({ query, file, format: asked, output: named, timeout, maxMemory, ...unread }, begin) => {
+  run: async (given, begin) => {
+    const {
+      query,
+      file,
+      saved,
+      listSaved,
+      gallery,
+      format: asked,
+      output: named,
+      timeout,
+      maxMemory,
+      ...unread
+    } = given;
     const { config: load, json, signal } = begin(unread);
+    checkOneSource({ query, file, saved, listSaved, gallery });
     const byName = named === null ? undefined : ENDINGS[extname(named).toLowerCase()];
     const format = asked ?? (json ? 'json' : (byName ?? 'table'));
-    if (query !== null && file !== null) throw new SightlineError('usage', 'a query cannot be combined with --file');
     const operation = await import('../../../operations/query.ts');
     const limits = operation.ownerLimits({
       ...(timeout === null ? {} : { timeoutMs: timeout * 1_000 }),
       ...(maxMemory === null ? {} : { memoryMb: maxMemory }),
     });
     const config = await load();
-    if (query === null && file === null && process.stdin.isTTY === true) {
+    if (listSaved || gallery === 'all') {
+      const { galleryList, savedList } = await import('../../../operations/sql/query-lists.ts');
+      const list = listSaved ? await savedList(config) : galleryList();
+      printData(formatRows(list, asTextFormat(format)), { isExact: format === 'csv' });
+      return EXIT.done;
+    }
+    const known = await knownStatement(config, saved, gallery);
+    if (query === null && file === null && known === null && process.stdin.isTTY === true) {
       if (named !== null || format === 'parquet') {
         throw new SightlineError('usage', '--output and --format parquet require a query or --file');
       }
@@ -75,7 +100,7 @@ export const sql = defineCommand({
       await runShell({ open, format, historyFile, input: process.stdin, output: process.stdout, signal });
       return EXIT.done;
     }
-    const statement = query ?? (await readStatement(file ?? '-'));
+    const statement = query ?? known ?? (await readStatement(file ?? '-'));
     if (statement.trim() === '') throw new SightlineError('usage', 'the query is empty');
     const midway = await operation.readMidway(config);
     const output = named === '-' ? null : named;
@@ -111,6 +136,38 @@ export const sql = defineCommand({
     return EXIT.done;
   },
 });
+
+/** Where a query comes from, by the names of options and arguments. */
+const SOURCES = {
+  query: 'QUERY',
+  file: '--file',
+  saved: '--saved',
+  listSaved: '--list-saved',
+  gallery: '--gallery',
+} as const;
+
+function checkOneSource(sources: Readonly<Record<keyof typeof SOURCES, unknown>>): void {
+  const isGiven = (key: keyof typeof SOURCES): boolean => sources[key] !== null && sources[key] !== false;
+  const given = (Object.keys(SOURCES) as (keyof typeof SOURCES)[]).filter(isGiven).map((key) => SOURCES[key]);
+  if (given.length > 1)
+    throw new SightlineError('usage', `${given.join(' and ')} cannot be combined; allowed: one of them`);
+}
+
+function asTextFormat(format: Written): Exclude<Written, 'parquet'> {
+  if (format !== 'parquet') return format;
+  throw new SightlineError('usage', `--format is "parquet"; allowed for lists: ${FORMATS.join(', ')}`);
+}
+
+// Returns null if neither a saved query nor a question of the gallery is given.
+async function knownStatement(
+  config: WorkspaceConfig,
+  saved: string | null,
+  number: number | 'all' | null,
+): Promise<string | null> {
+  if (saved === null && number === null) return null;
+  const { savedQuery, galleryQuery } = await import('../../../operations/sql/query-lists.ts');
+  return saved === null ? galleryQuery(Number(number)) : savedQuery(config, saved);
+}
 
 // Without a running sync the data are as current as the last one.
 function sayRunning(midway: MidwayState | null): void {

@@ -11,7 +11,7 @@ import { createVerifyToken, TokenError, type VerifiedToken } from './verify-toke
 
 /** The result of a check: a key with the rights of the access token, or the error. */
 export type TokenResult =
-  | { readonly key: Key }
+  | { readonly key: Key; readonly workspaces: readonly string[] }
   /** `isWrong` is true if the token was never valid. */
   | { readonly refusal: Refusal; readonly isWrong: boolean };
 
@@ -26,8 +26,8 @@ export interface SiteOAuth {
 
 /** Access tokens of an authorization server. A request is checked once, however many sites ask. */
 export interface OAuth {
-  /** Returns the workspace that the request's token opens; null if there is no valid token, or none or several workspaces. */
-  workspaceOf(request: IncomingMessage): Promise<string | null>;
+  /** Returns the workspaces that the request's token opens; an empty list without a valid token. */
+  workspacesOf(request: IncomingMessage): Promise<readonly string[]>;
   /** Returns the access to a workspace; null is the address that all workspaces share. */
   siteOf(workspace: string | null): SiteOAuth;
 }
@@ -43,21 +43,15 @@ export interface OAuthParts {
   readonly onState: (problem: unknown) => void;
 }
 
-/** A checked token and the workspaces that it opens. */
-interface Opened {
-  readonly key: Key;
-  readonly workspaces: readonly string[];
-}
-
 /** Creates the check of access tokens. Keys of the issuer are fetched with the first token. */
 export function createOAuth({ settings, clock, onState, ...parts }: OAuthParts): OAuth {
   const resource = createProtectedResource(settings);
   const findKey = createIssuerKeys({ fetchKeySet: () => fetchKeySet(settings), monotonic: clock.monotonic, onState });
   const verify = createVerifyToken(settings, clock, findKey);
   const checks = new WeakMap<IncomingMessage, Promise<unknown>>();
-  const results = new WeakMap<IncomingMessage, Opened | Exclude<TokenResult, { key: Key }>>();
+  const results = new WeakMap<IncomingMessage, TokenResult>();
 
-  const open = async (text: string): Promise<Opened> => {
+  const open = async (text: string): Promise<TokenResult> => {
     const token = await verify(text);
     const missing = settings.scopes.filter((scope) => !token.scopes.has(scope));
     if (missing.length > 0) {
@@ -84,18 +78,16 @@ export function createOAuth({ settings, clock, onState, ...parts }: OAuthParts):
     }
     const result = results.get(request);
     if (result === undefined || 'refusal' in result) return result ?? null;
-    const { key, workspaces } = result;
-    if (workspace !== null && workspaces.includes(workspace)) return { key };
-    const count = workspaces.length > 1 ? 'several workspaces' : 'no workspace';
-    const message = `The access token opens ${workspace === null ? count : 'no workspace'} at this address.`;
+    const { workspaces } = result;
+    if (workspace === null ? workspaces.length > 0 : workspaces.includes(workspace)) return result;
+    const message = 'The access token opens no workspace at this address.';
     return { refusal: new Refusal('forbidden', message), isWrong: false };
   };
   return {
-    workspaceOf: async (request) => {
+    workspacesOf: async (request) => {
       await check(request);
       const result = results.get(request);
-      if (result === undefined || 'refusal' in result || result.workspaces.length !== 1) return null;
-      return result.workspaces[0] ?? null;
+      return result === undefined || 'refusal' in result ? [] : result.workspaces;
     },
     siteOf: (workspace) => ({ resource, check, find: (request) => find(request, workspace) }),
   };
@@ -113,7 +105,7 @@ function hasTokenInQuery({ url = '' }: IncomingMessage): boolean {
   return query !== '' && new URLSearchParams(query).has('access_token');
 }
 
-function toRefused(thrown: unknown, resource: ProtectedResource): Exclude<TokenResult, { key: Key }> {
+function toRefused(thrown: unknown, resource: ProtectedResource): TokenResult {
   if (thrown instanceof Refusal) return { refusal: thrown, isWrong: false };
   const { message, isExpired } = thrown instanceof TokenError ? thrown : new TokenError('cannot be checked');
   const refusal = new Refusal('unauthorized', message, resource.challenge('invalid_token', message));

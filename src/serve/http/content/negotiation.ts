@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import Negotiator from 'negotiator';
 import type { RowFormat } from '../../../query/formats/row-formats.ts';
 
@@ -61,10 +62,10 @@ export function attachment(name: string): string {
   return `attachment; filename="${name}"`;
 }
 
-/** Returns a Vary header with the request headers `names` and those in `before`, the header that is already set. */
-export function joinVary(names: string, before: unknown): string {
+/** Returns the Vary header of a response: the request headers `names`, and those that the header already has. */
+export function varyOf(reply: FastifyReply, names = 'Accept-Encoding'): string {
   const known = names.split(', ');
-  const others = String(before ?? '').split(/\s*,\s*/);
+  const others = String(reply.getHeader('vary') ?? '').split(/\s*,\s*/);
   const isNew = (name: string): boolean =>
     name !== '' && !known.some((one) => one.toLowerCase() === name.toLowerCase());
   return [...known, ...others.filter(isNew)].join(', ');

@@ -1,0 +1,29 @@
+// Builds the data pages from src/web/app. `npx vite --config .ci/vite.config.mjs` serves them while they are changed, with the data
+// of a running `sightline serve`.
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const server = 'http://127.0.0.1:4000';
+
+export default {
+  root: join(root, 'src/web/app'),
+  base: '/',
+  build: {
+    outDir: join(root, 'dist/src/web/app'),
+    emptyOutDir: true,
+    // The content security policy permits no data URLs.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // The test of the size of the first page reads the imports of each chunk from it.
+    manifest: 'manifest.json',
+    target: 'es2022',
+    reportCompressedSize: false,
+    rolldownOptions: {
+      // Packages mark modules for a framework that is not used here.
+      onLog: (level, log, report) => log.code !== 'MODULE_LEVEL_DIRECTIVE' && report(level, log),
+    },
+  },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  server: { proxy: Object.fromEntries(['/data', '/status', '/v1', '/reports'].map((path) => [path, server])) },
+};

@@ -1,0 +1,217 @@
+import { literal } from '../../warehouse/schema.ts';
+import { alignedDay, answerCtes, type CellRequest, labelColumns, PARTS, sameDomain } from './answers-sql.ts';
+import { dimensions } from './dimensions.ts';
+import type { Measure } from './measures.ts';
+import { inBrands, onlyBrand } from './scope-sql.ts';
+
+/** Returns the group columns of `sums`: the keys of the dimensions and `period`. */
+export function keysOf({ groupBy, grain }: Pick<CellRequest, 'groupBy' | 'grain'>): string[] {
+  const keys = dimensions.filter(({ name }) => groupBy.includes(name)).map(({ key }) => key);
+  // Entities belong to a brand.
+  const ofBrand = groupBy.includes('entity') && !groupBy.includes('brand') ? ['brand_id'] : [];
+  return [...(grain === null ? [] : ['period']), ...ofBrand, ...keys];
+}
+
+/**
+ * Returns the CTEs that end with `sums`: one row per group, period and measure with `n` sample units, the sums `part` of y and
+ * `whole` of x, and of their products `yy`, `xy` and `xx`.
+ */
+export function cellCtes(request: CellRequest): string[] {
+  const { groupBy, measures } = request;
+  const ofTraffic = measures.filter(({ sums }) => sums.traffic !== undefined);
+  const others = measures.filter(({ sums }) => sums.traffic === undefined);
+  const ctes: string[] = [];
+  const parts: string[] = [];
+  if (others.length > 0) {
+    ctes.push(...answerCtes(request));
+    if (groupBy.includes('entity')) ctes.push(...entityCtes(request));
+    else if (groupBy.includes('domain') || groupBy.includes('owner')) ctes.push(...domainCtes(request));
+    else ctes.push(responseCells(request));
+    parts.push(sumsOf('cells', others, request));
+  }
+  if (ofTraffic.length > 0) {
+    ctes.push(trafficCells(request, ofTraffic));
+    parts.push(sumsOf('traffic_cells', ofTraffic, request));
+  }
+  return [...ctes, `sums AS (\n  ${parts.join('\n  UNION ALL\n  ')}\n)`];
+}
+
+// One row of the cells has six columns per measure, numbered by measure.
+function sumsOf(cells: string, measures: readonly Measure[], request: CellRequest): string {
+  const keys = keysOf(request)
+    .map((key) => `${key}, `)
+    .join('');
+  const each = measures.map(
+    ({ name, kind }) =>
+      `{measure: ${literal(name)}, kind: ${literal(kind)}, n: ${name}_n, part: ${name}_part, whole: ${name}_whole, yy: ${name}_yy, xy: ${name}_xy, xx: ${name}_xx}`,
+  );
+  return `SELECT ${keys}is_before, unnest([\n    ${each.join(',\n    ')}\n  ], recursive := true) FROM ${cells}`;
+}
+
+interface Sums {
+  readonly n: string;
+  readonly part: string;
+  readonly whole?: string;
+  readonly yy?: string;
+  readonly xy?: string;
+  readonly xx?: string;
+}
+
+function columnsOf(measure: Measure, sums: Sums): string {
+  const { name, kind } = measure;
+  const column = (sql: string | undefined, as: string): string => `CAST(${sql ?? 'NULL'} AS DOUBLE) AS ${name}_${as}`;
+  const isRatio = kind === 'ratio';
+  return [
+    `CAST(${sums.n} AS BIGINT) AS ${name}_n`,
+    column(sums.part, 'part'),
+    column(kind === 'count' ? undefined : sums.whole, 'whole'),
+    column(isRatio ? sums.yy : undefined, 'yy'),
+    column(isRatio ? sums.xy : undefined, 'xy'),
+    column(isRatio ? sums.xx : undefined, 'xx'),
+  ].join(', ');
+}
+
+// Sums over rows, each a sample unit unless y is null.
+function overRows(measure: Measure, y: string, x: string | undefined): Sums {
+  if (measure.kind !== 'ratio') return { n: `count(${y})`, part: `coalesce(sum(${y}), 0)`, whole: `count(${y})` };
+  const part = `coalesce(sum(${y}), 0)`;
+  const yy = `sum((${y}) * (${y}))`;
+  if (x === undefined) return { n: `count(${y})`, part, whole: `count(${y})`, yy, xy: part, xx: `count(${y})` };
+  return { n: `count(${y})`, part, whole: `sum(${x})`, yy, xy: `sum((${x}) * (${y}))`, xx: `sum((${x}) * (${x}))` };
+}
+
+function responseCells(request: CellRequest): string {
+  const keys = keysOf(request)
+    .map((key) => `${key}, `)
+    .join('');
+  const columns = request.measures.flatMap((measure) => {
+    const { response } = measure.sums;
+    return response === undefined ? [] : [columnsOf(measure, overRows(measure, response.y, response.x))];
+  });
+  return `cells AS (\n  SELECT ${keys}is_before,\n    ${columns.join(',\n    ')}\n  FROM answers GROUP BY ALL\n)`;
+}
+
+function entityCtes(request: CellRequest): string[] {
+  const { measures, scope } = request;
+  const unit = keysOf(request).filter((key) => key !== 'competitor_id');
+  const keys = unit.map((key) => `${key}, `).join('');
+  const needsVoices = measures.some(({ sums }) => sums.entity?.units === 'voiced');
+  const columns = measures.map((measure) => {
+    const { y, units } = measure.sums.entity ?? { y: 'NULL', units: 'mention' };
+    const rows = overRows(measure, y, units === 'voiced' ? 'voices' : undefined);
+    return columnsOf(measure, rows);
+  });
+  const whole = measures.map((measure) => {
+    const { units } = measure.sums.entity ?? { units: 'mention' };
+    const { name } = measure;
+    const own = (suffix: string): string => `coalesce(m.${name}_${suffix}, 0)`;
+    const part = { part: own('part'), yy: own('yy'), xy: own('xy') };
+    if (units === 'response') return columnsOf(measure, { ...part, n: 'a.responses', whole: 'a.responses' });
+    if (units === 'voiced') return columnsOf(measure, { ...part, n: 'a.voiced', whole: 'a.voices', xx: 'a.voices2' });
+    return columnsOf(measure, { ...part, n: own('n'), whole: own('whole'), xx: own('xx') });
+  });
+  const hasPosition = measures.some(({ sums }) => /\bposition\b/.test(JSON.stringify(sums)));
+  const replaced = [
+    'true AS mentioned',
+    ...(hasPosition ? ['n.position AS position'] : []),
+    ...labelColumns(request, 'n.sentiment'),
+  ].join(', ');
+  const joined = [...unit, 'is_before'].map((key) => `m.${key} IS NOT DISTINCT FROM a.${key}`).join(' AND ');
+  return [
+    `groups AS (
+  SELECT ${keys}is_before, count(*) AS responses${
+    needsVoices ? ', count(nullif(voices, 0)) AS voiced, sum(voices) AS voices, sum(voices * voices) AS voices2' : ''
+  }
+  FROM answers GROUP BY ALL
+)`,
+    `entities AS (
+  SELECT brand_id, 'brand' AS entity_type, CAST(NULL AS UUID) AS competitor_id, name AS entity FROM mart.dim_brand WHERE ${inBrands(scope.brands)}
+  UNION ALL SELECT brand_id, 'competitor', competitor_id, name FROM mart.dim_competitor WHERE ${inBrands(scope.brands)}
+)`,
+    `mentioned AS (
+  SELECT *, CAST(NULL AS UUID) AS competitor_id FROM answers WHERE mentioned
+  UNION ALL SELECT a.* REPLACE (${replaced}), n.competitor_id FROM answers a JOIN named n USING (response_id)
+)`,
+    `mention_sums AS (\n  SELECT ${keys}is_before, competitor_id,\n    ${columns.join(',\n    ')}\n  FROM mentioned GROUP BY ALL\n)`,
+    `cells AS (
+  SELECT ${unit.map((key) => `a.${key}, `).join('')}a.is_before, e.competitor_id,
+    ${whole.join(',\n    ')}
+  FROM groups a
+  JOIN entities e ON e.brand_id = a.brand_id
+  LEFT JOIN mention_sums m ON m.competitor_id IS NOT DISTINCT FROM e.competitor_id AND ${joined}
+)`,
+  ];
+}
+
+function domainCtes(request: CellRequest): string[] {
+  const { measures, groupBy, scope } = request;
+  const parts = dimensions.filter(({ name }) => groupBy.includes(name) && PARTS.includes(name)).map(({ key }) => key);
+  const unit = keysOf(request).filter((key) => !parts.includes(key));
+  const keys = unit.map((key) => `${key}, `).join('');
+  // A domain has one owner in a brand, which is then joined with the sums of the domain.
+  const isLate = parts.includes('domain') && parts.includes('owner') && onlyBrand(scope) !== null;
+  const counted = parts.filter((part) => !isLate || part !== 'owner');
+  const columns = measures.map((measure) => {
+    const { y, units } = measure.sums.domain ?? { y: 'NULL', units: 'pair' };
+    return columnsOf(measure, overRows(measure, y, units === 'citing' ? 'named_citations' : undefined));
+  });
+  const whole = measures.map((measure) => {
+    const { name } = measure;
+    const part = { part: `m.${name}_part`, yy: `m.${name}_yy`, xy: `m.${name}_xy` };
+    if (measure.sums.domain?.units === 'citing')
+      return columnsOf(measure, { ...part, n: 'a.citing', whole: 'a.citations', xx: 'a.citations2' });
+    return columnsOf(measure, { ...part, n: `m.${name}_n` });
+  });
+  const joined = [...unit, 'is_before'].map((key) => `m.${key} IS NOT DISTINCT FROM a.${key}`).join(' AND ');
+  return [
+    `groups AS (
+  SELECT ${keys}is_before, count(nullif(named_citations, 0)) AS citing, sum(named_citations) AS citations, sum(named_citations * named_citations) AS citations2
+  FROM answers GROUP BY ALL
+)`,
+    `pairs AS (
+  SELECT c.response_id, ${counted.map((part) => `${part === 'domain' ? 'c' : 'o'}.${part}, `).join('')}count(*) AS cited
+  FROM cited c${counted.includes('owner') ? ` JOIN owners o ON ${sameDomain(scope, 'o', 'c')}` : ''}
+  WHERE c.domain IS NOT NULL GROUP BY ALL
+)`,
+    `citation_sums AS (
+  SELECT ${keys}is_before, ${counted.map((part) => `${part}, `).join('')}
+    ${columns.join(',\n    ')}
+  FROM answers JOIN pairs USING (response_id) GROUP BY ALL
+)`,
+    `cells AS (
+  SELECT ${unit.map((key) => `a.${key}, `).join('')}a.is_before, ${parts.map((part) => `${counted.includes(part) ? 'm' : 'o'}.${part}, `).join('')}
+    ${whole.join(',\n    ')}
+  FROM groups a JOIN citation_sums m ON ${joined}${isLate ? ' JOIN owners o ON o.domain = m.domain' : ''}
+)`,
+  ];
+}
+
+function trafficCells(request: CellRequest, measures: readonly Measure[]): string {
+  const { scope, grain } = request;
+  const keys = keysOf(request)
+    .map((key) => `${key}, `)
+    .join('');
+  const columns = measures.map((measure) =>
+    columnsOf(measure, {
+      ...overRows(measure, measure.sums.traffic?.y ?? 'NULL', undefined),
+      n: `count(DISTINCT (brand_id, day))`,
+    }),
+  );
+  const within = (from: string, to: string): string =>
+    `${inBrands(scope.brands)} AND day BETWEEN DATE '${from}' AND DATE '${to}'`;
+  const period = grain === null ? '' : `, CAST(date_trunc(${literal(grain)}, ${alignedDay(scope)}) AS DATE) AS period`;
+  const { before } = scope;
+  return `traffic_cells AS (
+  SELECT ${keys}is_before,
+    ${columns.join(',\n    ')}
+  FROM (
+    SELECT *${period} FROM (
+      SELECT *, false AS is_before FROM mart.fct_traffic_daily WHERE ${within(scope.from, scope.to)}${
+        before === null
+          ? ''
+          : `\n      UNION ALL SELECT *, true FROM mart.fct_traffic_daily WHERE ${within(before.from, before.to)}`
+      }
+    ) s
+  ) GROUP BY ALL
+)`;
+}

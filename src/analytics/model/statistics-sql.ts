@@ -1,0 +1,102 @@
+import { formulas, Z2 } from '../marts/formulas.ts';
+
+/** Largest number of sample units of both periods for which the exact test is computed. */
+const EXACT_UNITS_MAX = 1_000;
+/** Minimum number of sample units for the interval of a ratio. */
+const RATIO_UNITS_MIN = 30;
+
+/**
+ * Returns the CTE `estimates`: the value of each measure and its interval, for rows of `sums` with the columns `kind`, `n`, `part`,
+ * `whole`, `yy`, `xy` and `xx`. The formulas are the same as in mart.brand_changes.
+ */
+export function estimates(): string {
+  return `estimates AS (
+  -- Wilson's bounds for shares, and Cochran's for ratios with at least ${RATIO_UNITS_MIN} sample units.
+  SELECT *,
+    CASE WHEN kind = 'count' THEN part ELSE part / nullif(whole, 0) END AS value,
+    ${formulas.wilson_weight('n')} AS w,
+    CASE WHEN kind = 'ratio' AND n >= ${RATIO_UNITS_MIN}
+      THEN sqrt(${Z2} * n / (n - 1) * greatest(0, yy - 2 * value * xy + value * value * xx)) / whole END AS reach,
+    CASE kind WHEN 'share' THEN ${formulas.wilson_lower('value', 'w')} WHEN 'ratio' THEN value - reach END AS lower,
+    CASE kind WHEN 'share' THEN ${formulas.wilson_upper('value', 'w')} WHEN 'ratio' THEN value + reach END AS upper
+  FROM sums
+)`;
+}
+
+/**
+ * Returns the CTEs from `estimates` to `tested`: the change of each measure between the periods, its interval, its p value, the p
+ * value corrected for the rows of the result, and whether the change is significant. `keys` are the group columns. The formulas
+ * are those of mart.brand_changes and mart.prompt_changes. `hasShares` is whether `sums` has rows of the kind share.
+ */
+export function changes(keys: readonly string[], hasShares: boolean): string {
+  const key = keys.map((name) => `${name}, `).join('');
+  const side = (prefix: string, filter: string): string =>
+    ['n', 'part', 'whole', 'value', 'lower', 'upper', 'reach']
+      // A group without rows in a period has a count of 0.
+      .map((name) => {
+        const found = `any_value(${name}) FILTER (${filter})`;
+        return `${name === 'value' ? `coalesce(${found}, if(kind = 'count', 0, NULL))` : found} AS ${prefix}${name}`;
+      })
+      .join(', ');
+  return `sides AS (
+  SELECT ${key}measure, kind,
+    ${side('', 'NOT is_before')},
+    ${side('before_', 'is_before')}
+  FROM estimates GROUP BY ${key}measure, kind
+), compared AS (
+  SELECT *,${hasShares ? `\n    ${TABLE_COLUMNS},` : ''}
+    value - before_value AS change,
+    ${formulas.newcombe_lower('value', 'lower', 'before_value', 'before_upper')} AS change_lower,
+    ${formulas.newcombe_upper('value', 'upper', 'before_value', 'before_lower')} AS change_upper
+  FROM sides
+${hasShares ? `), ${TAILS}` : ''}
+), scored AS (
+  SELECT c.* EXCLUDE (pooled), ${hasShares ? 'least(1, 2 * least(t.below, t.above))' : 'CAST(NULL AS DOUBLE)'} AS exact_p,
+    CASE kind
+      WHEN 'share' THEN abs(change) / nullif(sqrt(greatest(0, pooled * (1 - pooled)) * (1 / n + 1 / before_n)), 0)
+      WHEN 'ratio' THEN sqrt(${Z2}) * abs(change) / nullif(sqrt(reach ** 2 + before_reach ** 2), 0)
+    END AS z
+  FROM (SELECT *, (part + before_part) / (n + before_n) AS pooled FROM compared) c${
+    hasShares ? '\n  LEFT JOIN tails t ON t.n1 = c.n1 AND t.n2 = c.n2 AND t.m = c.m AND t.k = c.k' : ''
+  }
+), ranked AS (
+  -- Benjamini and Hochberg's correction for the rows of the result.
+  SELECT *, ${formulas.corrected_scale('p', 'measure')} AS scaled
+  FROM (
+    -- The two normal tails beyond z: erfcc of Press et al., Numerical Recipes, with a relative error below 1.2e-7.
+    SELECT * EXCLUDE (u, exact_p, z), CASE
+      WHEN kind = 'share' AND n + before_n <= ${EXACT_UNITS_MAX} THEN exact_p
+      ELSE u * exp(-z * z / 2 - 1.26551223 + u * (1.00002368 + u * (0.37409196 + u * (0.09678418 + u * (-0.18628806
+        + u * (0.27886807 + u * (-1.13520398 + u * (1.48851587 + u * (-0.82215223 + u * 0.17087277)))))))))
+      END AS p
+    FROM (SELECT *, 1 / (1 + z / sqrt(8)) AS u FROM scored)
+  )
+), adjusted AS (
+  SELECT *, ${formulas.corrected_p('p', 'scaled', 'measure')} AS p_adjusted FROM ranked
+), tested AS (
+  SELECT *, coalesce(p_adjusted <= 0.05 AND (change_lower > 0 OR change_upper < 0), false) AS significant FROM adjusted
+)`;
+}
+
+// The two by two table of a share, null for others: sample units of both periods, all with the property, and the recent ones with it. They
+// are join keys: with a condition on the kind in the join, DuckDB compares all rows with all tables.
+const TABLE_COLUMNS = [
+  ['before_n', 'n1'],
+  ['n', 'n2'],
+  ['before_part + part', 'm'],
+  ['part', 'k'],
+]
+  .map(([value, name]) => `CASE WHEN kind = 'share' THEN CAST(${value} AS BIGINT) END AS ${name}`)
+  .join(', ');
+
+const TAILS = `splits AS (
+  SELECT DISTINCT n1, n2, m, k FROM compared WHERE n1 + n2 <= ${EXACT_UNITS_MAX} AND m BETWEEN 1 AND n1 + n2 - 1
+), weights AS (
+  -- The hypergeometric distribution of the recent part if the parts fall on the two periods by chance.
+  SELECT n1, n2, m, k, i, ${formulas.hypergeometric('i', 'm', 'n1', 'n2')} AS weight
+  FROM (SELECT *, unnest(range(greatest(0, m - n1), least(n2, m) + 1)) AS i FROM splits)
+), tails AS (
+  SELECT n1, n2, m, k,
+    coalesce(sum(weight) FILTER (i < k), 0) + sum(weight) FILTER (i = k) / 2 AS below,
+    coalesce(sum(weight) FILTER (i > k), 0) + sum(weight) FILTER (i = k) / 2 AS above
+  FROM weights GROUP BY n1, n2, m, k`;

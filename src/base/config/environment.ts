@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { readText } from './config-file.ts';
+
+/**
+ * Returns the variables of `.env` in `folder`, overridden by the environment of the process.
+ * No other function reads the environment for settings.
+ * @throws `config_invalid` if `.env` cannot be read
+ */
+export function readEnvironment(folder: string): Record<string, string | undefined> {
+  return { ...parseEnv(readText(join(folder, '.env')) ?? ''), ...process.env };
+}
+
+/**
+ * Copies the OTEL_ variables of `.env` into `process.env`, because the OpenTelemetry packages read them there, and returns
+ * `process.env`. Variables that are already set are not overwritten.
+ */
+export function readTraceSettings(folder: string): Record<string, string | undefined> {
+  let inFile: ReturnType<typeof parseEnv> = {};
+  try {
+    inFile = parseEnv(readText(join(folder, '.env')) ?? '');
+  } catch {
+    // readEnvironment reports an unreadable .env.
+  }
+  for (const [name, value] of Object.entries(inFile)) {
+    if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value;
+  }
+  return process.env;
+}
+
+/**
+ * Suppresses the AWS SDK's warning that its future versions need a newer Node. The warning is for developers who update the
+ * package, not for the operator. A variable that is already set is not overwritten.
+ */
+export function quietStoreClient(): void {
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+}

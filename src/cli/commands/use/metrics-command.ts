@@ -1,0 +1,140 @@
+import { describeModel, GRAINS, METRICS } from '../../../analytics/model/measures.ts';
+import { chooseName } from '../../../base/choose-name.ts';
+import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { ROWS_MAX } from '../../../query/metrics/run-metrics.ts';
+import { COMPARISONS } from '../../../query/metrics/scope-request.ts';
+import { sendWithOptions } from '../../metrics-options.ts';
+import { printData, printJson, say } from '../../output/output.ts';
+import { FORMATS, formatRows } from '../../output/row-format.ts';
+import { workspaceOptions } from '../../program/common-options.ts';
+import { defineCommand, defineGroup } from '../../program/define-command.ts';
+import { argument, day, flag, integer, oneOf, texts } from '../../program/option-kinds.ts';
+
+const list = defineCommand({
+  options: workspaceOptions,
+  examples: [
+    ['sightline metrics list', 'list the measures and dimensions'],
+    ['sightline metrics list --json', 'list them with formulas, units and tests as JSON'],
+  ],
+  run: async (unread, begin) => {
+    const { json } = begin(unread);
+    const model = describeModel();
+    if (json) {
+      printJson('metrics list', model);
+      return EXIT.done;
+    }
+    const rows = [
+      ...model.measures.map(({ name, unit, about }) => ['measure', name, unit, about]),
+      ...model.dimensions.map(({ name, about }) => ['dimension', name, '', about]),
+    ];
+    printData(formatRows({ columns: columnsOf('kind', 'name', 'unit', 'about'), rows }, 'table'));
+    return EXIT.done;
+  },
+});
+
+const describe = defineCommand({
+  arguments: { measure: argument('<measure>', 'name of a measure') },
+  options: workspaceOptions,
+  examples: [
+    ['sightline metrics describe visibility', 'show formula, sample unit, dimensions and test of a measure'],
+    ['sightline metrics describe share_of_voice --json', 'show them as JSON'],
+  ],
+  run: async ({ measure: given, ...unread }, begin) => {
+    const { json } = begin(unread);
+    const { measures } = describeModel();
+    const name = chooseName(
+      'measure',
+      given,
+      measures.map((measure) => measure.name),
+    );
+    const found = measures.find((measure) => measure.name === name);
+    if (found === undefined) throw new SightlineError('internal', `no measure ${name}`);
+    if (json) printJson('metrics describe', found);
+    else {
+      const { test, columns: _, ...facts } = { columns: null, ...found };
+      const rows = Object.entries({
+        ...facts,
+        interval_and_test: test?.about ?? null,
+        source: test?.source ?? null,
+      }).map(([key, value]) => [key, Array.isArray(value) ? value.join(', ') : (value ?? 'none')]);
+      for (const [key, value] of rows) printData(`${String(key).padEnd(18)} ${String(value)}`);
+    }
+    return EXIT.done;
+  },
+});
+
+const query = defineCommand({
+  arguments: { measures: argument('<measures>', 'names of measures, separated by commas') },
+  options: {
+    ...workspaceOptions,
+    by: texts('<dimensions...>', 'group by dimensions, such as engine or entity'),
+    grain: oneOf('<grain>', 'one row per day, week or month', GRAINS),
+    brand: texts('<brands...>', 'only these brands: id, name or its beginning'),
+    from: day('first day (default: the 28 days up to the last complete day)'),
+    to: day('last day (default: the last complete day)'),
+    engine: texts('<engines...>', 'only responses of these engines'),
+    topic: texts('<topics...>', 'only prompts of these topics: id or name'),
+    tag: texts('<tags...>', 'only prompts with these tags: id or name'),
+    branded: oneOf('<which>', 'only prompts that name the brand, or only prompts that do not', [
+      'branded',
+      'non-branded',
+    ]),
+    prompt: texts('<prompts...>', 'only these prompts: id, text or its beginning'),
+    competitor: texts('<competitors...>', 'only responses that mention one of these competitors: id or name'),
+    compareTo: oneOf('<period>', 'comparison period (default: previous)', COMPARISONS),
+    order: texts('<columns...>', 'order by columns; a leading - is descending, as in --order=-visibility'),
+    limit: integer('<rows>', 'maximum number of rows', 1, ROWS_MAX),
+    format: oneOf('<format>', 'format of the rows (default: table)', FORMATS),
+    sql: flag('print the SQL instead of the rows'),
+  },
+  examples: [
+    ['sightline metrics query visibility,position --by engine --grain week', 'two measures by engine and week'],
+    ['sightline metrics query share_of_voice --brand acme --by entity --format csv', 'share of voice as CSV'],
+  ],
+  run: async ({ measures, format, sql, by, compareTo, limit, ...rest }, begin) => {
+    const { grain, brand, from, to, engine, topic, tag, branded, prompt, competitor, order, ...unread } = rest;
+    const { context: load, json } = begin(unread);
+    if (sql && (json || format !== null)) {
+      throw new SightlineError('usage', '--sql cannot be combined with --json or --format; it prints text');
+    }
+    if (json && format !== null && format !== 'json') {
+      throw new SightlineError('usage', `--json cannot be combined with --format ${format}; allowed: --json, --format`);
+    }
+    const { queryMetrics } = await import('../../../operations/metrics.ts');
+    const context = await load();
+    const values = {
+      [METRICS]: measures,
+      group_by: by,
+      grain,
+      brand,
+      from,
+      to,
+      engine,
+      topic,
+      tag,
+      branded,
+      prompt,
+      competitor,
+      compare_to: compareTo,
+      order,
+      limit,
+    };
+    const result = await sendWithOptions(values, (given) => queryMetrics(context, given));
+    const shown = format ?? (json ? 'json' : 'table');
+    printData(sql ? result.sql : formatRows(result, shown), { isExact: shown === 'csv' && !sql });
+    const state = result.partial ? 'some days are incomplete' : 'complete';
+    say(`${result.about} Data as of ${result.asOf ?? 'unknown'}: ${state}.`);
+    if (result.truncated) say('More rows exist; raise --limit or narrow the request.');
+    return EXIT.done;
+  },
+});
+
+export const metrics = defineGroup({
+  list: { about: 'list measures and dimensions', add: list },
+  describe: { about: 'describe a measure', add: describe },
+  query: { about: 'compute measures with intervals and tested changes', add: query },
+});
+
+function columnsOf(...names: readonly string[]): { name: string; type: string }[] {
+  return names.map((name) => ({ name, type: 'VARCHAR' }));
+}

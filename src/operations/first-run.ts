@@ -1,0 +1,166 @@
+import type { Clock } from '../base/clock.ts';
+import type { WorkspaceConfig } from '../base/config/config.ts';
+import type { Ending } from '../base/ending.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import type { Context } from '../session/workspace.ts';
+import type { SetupProblem, SetupState, SetupTest } from '../web/page-data/setup-state.ts';
+import { adviceOn, isAboutAnswers, wantsOtherKey } from './init-advice.ts';
+import { initializeWorkspace } from './initialize.ts';
+import { priceWorkspace } from './plan.ts';
+
+/** Dependencies of a first run. */
+export interface FirstRunParts {
+  readonly workspace: string;
+  /** Returns the user's current directory and the present environment, with the settings that were written. */
+  surroundings(): Pick<Parameters<typeof initializeWorkspace>[0], 'folder' | 'environment'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Loads the workspace with the settings that were written. */
+  open(): Context;
+  /** Runs a sync of everything and logs it. Does not throw. */
+  sync(context: Context): Promise<Ending>;
+}
+
+/** The setup of a workspace through a running server: as `init`, `plan` and `sync`, one after the other. */
+export interface FirstRun {
+  state(): SetupState;
+  /** Returns the settings with those that the setup wrote; null if it wrote none. */
+  written(): WorkspaceConfig | null;
+  /**
+   * Tests base URL and key with a request, and writes them if it succeeds.
+   *
+   * @throws `overloaded` during another test, and `invalid_parameter` if the workspace is configured already
+   */
+  test(given: { readonly baseUrl: string; readonly key: string }): Promise<SetupTest>;
+  /** Begins to estimate the requests of the first sync, unless that is running. */
+  estimate(): SetupState;
+  /** Begins the first sync, unless one is running. */
+  start(): SetupState;
+  /** Stops what is running and resolves once it has ended. */
+  close(): Promise<void>;
+}
+
+const IDLE = { state: 'none', problem: null } as const;
+
+/** Creates the setup of a workspace. It remembers how its own steps ended until the process ends. */
+export function createFirstRun(parts: FirstRunParts): FirstRun {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([parts.signal, stop.signal]);
+  const work = new Set<Promise<void>>();
+  let estimate: SetupState['estimate'] = { ...IDLE, cost: null };
+  let sync: SetupState['sync'] = IDLE;
+  let isTesting = false;
+  let written: WorkspaceConfig | null = null;
+
+  const track = (task: Promise<void>): void => {
+    work.add(task);
+    void task.finally(() => work.delete(task));
+  };
+  const state: FirstRun['state'] = () => ({
+    workspace: parts.workspace,
+    ...configured(parts),
+    estimate,
+    sync,
+  });
+  const price = async (): Promise<void> => {
+    try {
+      const context = { ...parts.open(), signal };
+      const options = { only: null, range: null, brands: null, full: false };
+      const { requests, least, most, minutes, error } = await priceWorkspace(context, options, false);
+      if (error !== null) throw error;
+      estimate = { state: 'done', cost: { requests, least, most, minutes }, problem: null };
+    } catch (thrown) {
+      estimate = { state: 'failed', cost: null, problem: problemOf(thrown) };
+    }
+  };
+  const run = async (): Promise<void> => {
+    try {
+      const { status, code, error } = await parts.sync({ ...parts.open(), signal });
+      const isDone = status === 'done' || status === 'partial';
+      const message = error ?? `the sync ended ${status}`;
+      sync = isDone
+        ? { state: 'done', problem: null }
+        : { state: 'failed', problem: problemOf(new SightlineError(code ?? 'internal', message)) };
+    } catch (thrown) {
+      sync = { state: 'failed', problem: problemOf(thrown) };
+    }
+  };
+  return {
+    state,
+    written: () => written,
+    test: async (given) => {
+      if (isTesting) throw new SightlineError('overloaded', 'a test of base URL and key is running; wait for its end');
+      checkNotConfigured(parts);
+      isTesting = true;
+      try {
+        const result = await testSettings(parts, given, signal);
+        if (result.ok) written = parts.open().config;
+        return result;
+      } finally {
+        isTesting = false;
+      }
+    },
+    estimate: () => {
+      if (estimate.state !== 'running') {
+        estimate = { state: 'running', cost: null, problem: null };
+        track(price());
+      }
+      return state();
+    },
+    start: () => {
+      if (sync.state !== 'running') {
+        sync = { state: 'running', problem: null };
+        track(run());
+      }
+      return state();
+    },
+    close: async () => {
+      stop.abort(new SightlineError('interrupted', 'stopped'));
+      await Promise.all(work);
+    },
+  };
+}
+
+async function testSettings(
+  parts: FirstRunParts,
+  { baseUrl, key }: { readonly baseUrl: string; readonly key: string },
+  signal: AbortSignal,
+): Promise<SetupTest> {
+  const { workspace, clock, open } = parts;
+  const given = { workspace, baseUrl, key, dataDir: null, budgetShare: null, force: false, plan: false };
+  const ignore = (): void => undefined;
+  try {
+    const result = await initializeWorkspace(
+      { ...given, ...parts.surroundings() },
+      { clock, signal, questions: null, onRetry: ignore, onTested: ignore, onWritten: ignore, open: () => open() },
+    );
+    const { brands, rateLimit, written } = result;
+    return { ok: true, baseUrl: result.baseUrl, brands, rateLimit, written };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return { ok: false, problem: problemOf(thrown, key) };
+  }
+}
+
+function checkNotConfigured(parts: FirstRunParts): void {
+  if (!configured(parts).isConfigured) return;
+  throw new SightlineError('invalid_parameter', 'the workspace is configured already; change it with `sightline init`');
+}
+
+function configured({ open }: FirstRunParts): Pick<SetupState, 'isConfigured' | 'baseUrl'> {
+  try {
+    return { isConfigured: true, baseUrl: open().config.upstream().baseUrl };
+  } catch {
+    return { isConfigured: false, baseUrl: null };
+  }
+}
+
+// An error may quote the value of a setting, so the key is removed from it.
+function problemOf(thrown: unknown, key = ''): SetupProblem {
+  const error = toSightlineError(thrown);
+  const { code, message } = error;
+  const advice = isAboutAnswers(error) ? adviceOn(error) : error.hint;
+  const field = !isAboutAnswers(error) ? null : wantsOtherKey(error) ? 'key' : 'baseUrl';
+  const shown = key === '' ? message : message.replaceAll(key, '…');
+  return { code, message: shown.endsWith(advice) ? shown.slice(0, -advice.length).trim() : shown, advice, field };
+}

@@ -1,0 +1,38 @@
+import type { GuardedSql } from '../../warehouse/sql/guarded-sql.ts';
+
+/** A table or view that SQL can read, with its comments. */
+export interface DescribedTable {
+  readonly schema: string;
+  readonly name: string;
+  readonly kind: 'table' | 'view';
+  readonly about: string | null;
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string | null }[];
+}
+
+const COLUMNS = `
+  SELECT c.schema_name, c.table_name, v.view_name IS NOT NULL AS is_view, coalesce(v.comment, t.comment), c.column_name,
+    c.data_type, c.comment
+  FROM duckdb_columns() c
+  LEFT JOIN duckdb_tables() t USING (database_name, schema_name, table_name)
+  LEFT JOIN duckdb_views() v ON v.database_name = c.database_name AND v.schema_name = c.schema_name AND v.view_name = c.table_name
+  WHERE c.database_name = current_database() AND NOT c.internal
+  ORDER BY c.schema_name = 'sync', c.schema_name = 'main', c.table_name, c.column_index`;
+
+/** Reads all tables and views of a replica: marts first, then tables, then schema `sync`. */
+export async function readSqlSchema(sql: GuardedSql): Promise<DescribedTable[]> {
+  const [result] = await sql.query(COLUMNS, 1);
+  const tables = new Map<string, DescribedTable & { columns: DescribedTable['columns'][number][] }>();
+  for (const [schema, name, isView, about, column, type, comment] of result?.rows ?? []) {
+    const key = `${schema}.${name}`;
+    const table = tables.get(key) ?? {
+      schema: String(schema),
+      name: String(name),
+      kind: isView === true ? 'view' : 'table',
+      about: about as string | null,
+      columns: [],
+    };
+    tables.set(key, table);
+    table.columns.push({ name: String(column), type: String(type), about: comment as string | null });
+  }
+  return [...tables.values()];
+}

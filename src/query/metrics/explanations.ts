@@ -1,0 +1,116 @@
+import { type ExplainedChange, explainChange } from '../../analytics/explain/explain-change.ts';
+import { explainedMetrics, isExplained } from '../../analytics/explain/explained-metrics.ts';
+import { findOpportunities, type Opportunity } from '../../analytics/explain/opportunities.ts';
+import { type History, whatChanged } from '../../analytics/explain/what-changed.ts';
+import type { DayRange, Scope } from '../../analytics/model/scope-sql.ts';
+import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
+import { DAY_MS, toDay, toTimestamp } from '../../contract/time.ts';
+import { freshnessOf } from './scope-freshness.ts';
+import { invalidParameter, onceOf, oneBrand, readScope, refuseUnknown, SCOPE_PARAMETERS } from './scope-request.ts';
+import type { MetricsSource, TableResult } from './table-result.ts';
+
+/** When the data were read, and whether they are complete. */
+type Freshness = Pick<TableResult, 'asOf' | 'completeTo' | 'partial'>;
+
+/** The explanation of a change, with the freshness of its data. */
+export type ChangeExplanation = ExplainedChange & Freshness;
+
+/** The opportunities of a brand in a range of days, with the freshness of their data. */
+export interface BrandOpportunities extends Freshness {
+  readonly brandId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly opportunities: readonly Opportunity[];
+}
+
+/**
+ * Explains the change of a metric of one brand. Parameters: `metric`, the filters of a scope, and `before_from` with `before_to`, which
+ * replace the period of `compare_to`.
+ *
+ * @throws SightlineError `invalid_parameter` with the parameter, its value and what is allowed
+ * @example
+ * await explainMetric(source, new URLSearchParams('metric=visibility&brand=Acme&from=2026-11-01&to=2026-11-14'));
+ */
+export async function explainMetric(source: MetricsSource, given: URLSearchParams): Promise<ChangeExplanation> {
+  refuseUnknown(given, ['metric', ...SCOPE_PARAMETERS, 'before_from', 'before_to']);
+  const metric = onceOf(given, 'metric') ?? '';
+  const known = Object.keys(explainedMetrics);
+  if (!isExplained(metric)) throw invalidParameter('metric', metric, known.join(', '), known);
+  const { replica, signal } = source;
+  return replica.replica.work(async (query) => {
+    const scope = await readScope(source, query, given);
+    const brandId = await oneBrand(query, scope, given);
+    const before = readBefore(given) ?? scope.before;
+    if (before === null) throw invalidParameter('compare_to', 'none', 'previous, year');
+    const compared = { ...scope, before, brandId };
+    const explained = await explainChange(query, {
+      metric,
+      scope: compared,
+      labels: replica.conventions.labels,
+      mayRepeat: replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null,
+    });
+    return { ...explained, ...freshness(source, compared) };
+  }, signal);
+}
+
+/**
+ * Lists the changes since a time. Parameters: `since` (a day, a time in ISO 8601, or a number of days such as `7d`) and `brand`.
+ *
+ * @throws SightlineError `invalid_parameter`
+ */
+export async function listChanges(source: MetricsSource, given: URLSearchParams): Promise<History> {
+  refuseUnknown(given, ['since', 'brand']);
+  const sinceMs = readSince(onceOf(given, 'since') ?? '', source.nowMs);
+  const filters = new URLSearchParams(given);
+  filters.delete('since');
+  return source.replica.replica.work(async (query) => {
+    const { brands } = await readScope(source, query, filters);
+    return whatChanged(query, brands, sinceMs);
+  }, source.signal);
+}
+
+/**
+ * Lists the opportunities of one brand. Parameters: `brand`, `from` and `to`.
+ *
+ * @throws SightlineError `invalid_parameter`
+ */
+export async function listOpportunities(source: MetricsSource, given: URLSearchParams): Promise<BrandOpportunities> {
+  refuseUnknown(given, ['brand', 'from', 'to']);
+  return source.replica.replica.work(async (query) => {
+    const scope = { ...(await readScope(source, query, given)), before: null };
+    const brandId = await oneBrand(query, scope, given);
+    const { from, to } = scope;
+    const opportunities = await findOpportunities(query, brandId, { from, to });
+    return { brandId, from, to, opportunities, ...freshness(source, scope) };
+  }, source.signal);
+}
+
+function freshness(source: MetricsSource, scope: Scope): Freshness {
+  const { asOf, completeTo, partial } = freshnessOf(source, scope);
+  return { asOf, completeTo, partial };
+}
+
+function readBefore(given: URLSearchParams): DayRange | null {
+  const [from, to] = (['before_from', 'before_to'] as const).map((name) => {
+    const text = onceOf(given, name);
+    if (text === null || (/^\d{4}-\d{2}-\d{2}$/.test(text) && toDay(text) !== null)) return text;
+    throw invalidParameter(name, text, 'a calendar day, YYYY-MM-DD');
+  }) as [string | null, string | null];
+  if (from === null && to === null) return null;
+  if (from === null) throw invalidParameter('before_from', '', 'a calendar day, if before_to is given');
+  if (to === null) throw invalidParameter('before_to', '', 'a calendar day, if before_from is given');
+  if (from > to) throw invalidParameter('before_from', from, `${to}, the last day of that period, or an earlier one`);
+  return { from, to };
+}
+
+function readSince(text: string, nowMs: number): number {
+  const days = /^(\d{1,4})d$/.exec(text);
+  if (days !== null) return nowMs - Number(days[1]) * DAY_MS;
+  const moment = toTimestamp(text);
+  if (moment !== null) {
+    const sinceMs = Date.parse(`${moment.slice(0, 23).replace(' ', 'T')}Z`);
+    if (sinceMs <= nowMs) return sinceMs;
+    throw invalidParameter('since', text, `a time up to now (${new Date(nowMs).toISOString()})`);
+  }
+  throw invalidParameter('since', text, 'a day, a time such as 2026-11-20T02:15:00Z, or a number of days such as 7d');
+}

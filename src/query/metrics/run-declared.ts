@@ -1,0 +1,79 @@
+import {
+  type DeclaredQuery,
+  declaredQueries,
+  declaredSql,
+  type QueryParameter,
+} from '../../analytics/queries/declared-queries.ts';
+import { suggestion } from '../../base/choose-name.ts';
+import { SightlineError } from '../../base/errors.ts';
+import { isUuid } from '../../contract/query-parameters.ts';
+import { toDay } from '../../contract/time.ts';
+import { ROWS_MAX } from './run-metrics.ts';
+import { freshnessOf } from './scope-freshness.ts';
+import { invalidParameter, onceOf, oneBrand, readScope, refuseUnknown, SCOPE_PARAMETERS } from './scope-request.ts';
+import { type MetricsSource, plainRows, type TableResult } from './table-result.ts';
+
+/**
+ * Runs a declared query with the filters of a scope and its own parameters.
+ *
+ * @throws SightlineError `not_found` for an unknown query; `invalid_parameter` with the parameter, its value, what is allowed and the
+ * nearest name
+ * @example
+ * await runDeclaredQuery(source, 'filters', new URLSearchParams('brand=Acme'));
+ */
+export async function runDeclaredQuery(
+  source: MetricsSource,
+  name: string,
+  given: URLSearchParams,
+): Promise<TableResult> {
+  const declared = findQuery(name);
+  refuseUnknown(given, [...SCOPE_PARAMETERS, ...declared.parameters.map((parameter) => parameter.name)]);
+  const values = Object.fromEntries(
+    declared.parameters.map((parameter) => [parameter.name, readValue(parameter, given)]),
+  );
+  return source.replica.replica.work(async (query, read) => {
+    const scope = await readScope(source, query, given);
+    if (declared.isOfBrand) await oneBrand(query, scope, given);
+    const sql = declaredSql(declared, scope, values);
+    const { rows } = await read(`SELECT * FROM (\n${sql}\n) LIMIT ${ROWS_MAX + 1}`);
+    return {
+      name,
+      about: declared.about,
+      columns: declared.columns,
+      rows: plainRows(declared.columns, rows.slice(0, ROWS_MAX)),
+      sql,
+      ...freshnessOf(source, scope),
+      truncated: rows.length > ROWS_MAX,
+    };
+  }, source.signal);
+}
+
+function findQuery(name: string): DeclaredQuery {
+  const all = declaredQueries();
+  const found = all.find((query) => query.name === name);
+  if (found !== undefined) return found;
+  const names = all.map((query) => query.name);
+  const message = `unknown query ${JSON.stringify(name)}; allowed: ${names.join(', ')}${suggestion(name, names)}`;
+  throw new SightlineError('not_found', message);
+}
+
+const FORMS: Readonly<Record<QueryParameter['type'], readonly [string, (text: string) => boolean]>> = {
+  VARCHAR: ['a text', () => true],
+  UUID: ['a UUID', isUuid],
+  DATE: ['a calendar day, YYYY-MM-DD', (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && toDay(text) !== null],
+  BIGINT: ['a whole number', (text) => /^-?\d{1,15}$/.test(text)],
+  DOUBLE: ['a number', (text) => text.trim() !== '' && Number.isFinite(Number(text))],
+  BOOLEAN: ['true or false', (text) => text === 'true' || text === 'false'],
+};
+
+function readValue({ name, type, standard, oneOf }: QueryParameter, given: URLSearchParams): string | null {
+  const text = onceOf(given, name);
+  const [form, isValid] = FORMS[type];
+  if (text === null) {
+    if (standard === undefined) throw invalidParameter(name, '', form);
+    return standard;
+  }
+  if (oneOf !== null && !oneOf.includes(text)) throw invalidParameter(name, text, oneOf.join(', '), oneOf);
+  if (!isValid(text)) throw invalidParameter(name, text, form);
+  return text;
+}

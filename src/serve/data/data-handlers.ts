@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
+import { VERSION } from '../../base/version.ts';
+import { dayOf } from '../../contract/time.ts';
+import type { MetricsSource, TableResult } from '../../query/metrics/table-result.ts';
+import type { ServedReplica } from '../../query/open-replica.ts';
+import type { Service } from '../../query/service.ts';
+import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
+import { toBytes } from '../http/content/content-cache.ts';
+import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
+import { contentTypeOf, encodingOf, fileOf, formatOf, varyOf } from '../http/content/negotiation.ts';
+import { DATA_PATHS } from '../http/page-paths.ts';
+import { splitUrl } from '../http/paths.ts';
+import { leavingOf, serviceFor } from '../http/read-handler.ts';
+import type { Answers, Computable } from '../http/responses.ts';
+import { sendBytes } from '../pages/asset-handler.ts';
+import { loadTables, type Tables, toListPage } from './page-tables.ts';
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** Dependencies of the handlers. */
+export interface DataParts {
+  readonly service: Service;
+  readonly clock: Clock;
+  readonly answers: Answers;
+  /** Measures and declared queries; default: the metrics layer, which is loaded on first use. */
+  readonly tables?: Tables;
+}
+
+/** Creates the handlers of the tables that pages show, by path. */
+export function createDataHandlers({ service, clock, answers, ...parts }: DataParts): ReadonlyMap<string, Handler> {
+  let loading: Promise<Tables> | null = null;
+  const open = (): Promise<Tables> => {
+    loading ??= parts.tables === undefined ? loadTables() : Promise.resolve(parts.tables);
+    return loading;
+  };
+  const { catalogue } = service;
+  const table = (run: RunTable): Handler => {
+    return async (request, reply) => {
+      const name = nameOf(request);
+      const given = new URLSearchParams(splitUrl(request.raw.url ?? '')[1]);
+      const replica = await serviceFor(service, request).newest();
+      const nowMs = clock.now();
+      const computable: Computable = {
+        version: versionOf(replica, nowMs, request.routeOptions.url ?? '', name, given),
+        answer: async (signal = new AbortController().signal) => {
+          const result = await run(await open(), { replica, catalogue, nowMs, signal }, name, given);
+          return { body: result, nextCursor: null, list: toListPage(result) };
+        },
+      };
+      return sendTable(request, reply, computable, name, answers);
+    };
+  };
+  return new Map<string, Handler>([
+    [DATA_PATHS.queries, async (request, reply) => sendValue(request, reply, (await open()).queries())],
+    [DATA_PATHS.model, async (request, reply) => sendValue(request, reply, (await open()).model())],
+    [DATA_PATHS.query, table((tables, source, name, given) => tables.runQuery(source, name, given))],
+    [DATA_PATHS.metrics, table((tables, source, _name, given) => tables.runMetrics(source, given))],
+  ]);
+}
+
+type RunTable = (tables: Tables, source: MetricsSource, name: string, given: URLSearchParams) => Promise<TableResult>;
+
+// The last segment of the path.
+function nameOf({ params, routeOptions: { url = '' } }: FastifyRequest): string {
+  return (params as Record<string, string>)['name'] ?? url.slice(url.lastIndexOf('/') + 1);
+}
+
+// The day determines the default range. A sync may confirm the data without changing them, so its end is included.
+function versionOf(
+  { version, lastRun, allowedBrands }: ServedReplica,
+  nowMs: number,
+  path: string,
+  name: string,
+  given: URLSearchParams,
+): string {
+  const sorted = new URLSearchParams(given);
+  sorted.sort();
+  const limit = allowedBrands === null ? null : [...allowedBrands].toSorted();
+  const parts = [VERSION, version, limit, lastRun?.endedAt ?? null, dayOf(nowMs), path, name, sorted.toString()];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}
+
+async function sendTable(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  computable: Computable,
+  name: string,
+  answers: Answers,
+): Promise<FastifyReply> {
+  const format = formatOf(request.headers.accept);
+  // Parquet is already compressed internally.
+  const encoding = format === 'parquet' ? 'identity' : encodingOf(request.headers['accept-encoding']);
+  const tag = entityTag(computable.version, format, encoding);
+  reply.headers({
+    etag: tag,
+    'cache-control': 'private, no-cache',
+    vary: varyOf(reply, 'Accept, Accept-Encoding'),
+  });
+  const condition = request.headers['if-none-match'];
+  if (isNotModified(condition, tag)) return notModified(request, reply);
+  const kept = answers.kept(computable, format, encoding);
+  const content = kept ?? (await answers.compute(computable, format, encoding, leavingOf(request, reply)));
+  if (matchesAnything(condition)) return notModified(request, reply);
+  request.visit.cache = kept === undefined ? 'computed' : 'kept';
+  if (format !== 'json') reply.header('content-disposition', fileOf(name, format));
+  if (content.encoding !== null) reply.header('content-encoding', content.encoding);
+  return sendBytes(request, reply.header('content-type', content.mediaType), toBytes(content.body));
+}
+
+/** Sends a small value as JSON, or 304 if the browser already has it. */
+export async function sendValue(request: FastifyRequest, reply: FastifyReply, value: unknown): Promise<FastifyReply> {
+  const plain = Buffer.from(JSON.stringify(value));
+  const encoding = plain.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
+  const tag = entityTag(createHash('sha256').update(plain).digest('hex').slice(0, 32), 'json', encoding);
+  reply.headers({
+    etag: tag,
+    'cache-control': 'private, no-cache',
+    vary: varyOf(reply),
+  });
+  const condition = request.headers['if-none-match'];
+  if (isNotModified(condition, tag) || matchesAnything(condition)) return notModified(request, reply);
+  reply.header('content-type', contentTypeOf('json'));
+  if (encoding === 'identity') return sendBytes(request, reply, plain);
+  return sendBytes(request, reply.header('content-encoding', encoding), await compress(plain, encoding));
+}
+
+function notModified(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  request.visit.cache = 'unchanged';
+  request.visit.bytes = 0;
+  return reply.code(304).send();
+}

@@ -1,0 +1,118 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { gallery } from '../../analytics/gallery/gallery.ts';
+import { SightlineError } from '../../base/errors.ts';
+import type { SavedQueries } from '../../operations/sql/saved-queries.ts';
+import type { SqlCaller, SqlResult, SqlService } from '../../operations/sql/sql-service.ts';
+import { contentTypeOf } from '../http/content/negotiation.ts';
+import { SQL_PATHS } from '../http/page-paths.ts';
+import { leavingOf } from '../http/read-handler.ts';
+import { Refusal } from '../http/refusal.ts';
+import { sendBytes } from '../pages/asset-handler.ts';
+import { sendValue } from './data-handlers.ts';
+import { encodeFile, sqlFormatOf } from './sql-files.ts';
+import { ifMatchOf, questionOf, textOf } from './sql-request.ts';
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** Dependencies of the handlers. */
+export interface SqlParts {
+  readonly sql: SqlService;
+  readonly saved: SavedQueries;
+  /** Returns the session and the brands of an admitted request. */
+  readonly callerOf: (request: FastifyRequest) => Promise<SqlCaller>;
+}
+
+/** Creates the handlers of the SQL page, by path. */
+export function createSqlHandlers({ sql, saved, callerOf }: SqlParts): ReadonlyMap<string, Handler> {
+  const run: Handler = async (request, reply) => {
+    const question = questionOf(request);
+    const format = sqlFormatOf(request.headers.accept);
+    const rowsMax = format === 'json' ? question.rowsMax : null;
+    const caller = await callerOf(request);
+    const result = await sql.run(caller, { ...question, rowsMax }, leavingOf(request, reply));
+    reply.header('cache-control', 'no-store');
+    if (format === 'json') return sendJson(request, reply, toTable(question.sql, result));
+    const { headers, bytes } = await encodeFile(result, format);
+    return sendBytes(request, reply.headers(headers), bytes);
+  };
+  const cancel: Handler = async (request, reply) => {
+    const { session } = await callerOf(request);
+    const { id } = request.params as { id: string };
+    if (!sql.cancel(session, id))
+      throw new SightlineError('not_found', 'This session has no running query with this id.');
+    return reply.code(204).send();
+  };
+  const schema: Handler = async (request, reply) => {
+    const { tables } = await sql.schema(await callerOf(request), leavingOf(request, reply));
+    return sendValue(request, reply, { tables });
+  };
+  return new Map<string, Handler>([
+    [SQL_PATHS.run, run],
+    [SQL_PATHS.query, cancel],
+    [SQL_PATHS.schema, schema],
+    [SQL_PATHS.gallery, async (request, reply) => sendValue(request, reply, { queries: gallery() })],
+    [SQL_PATHS.saved, async (request, reply) => sendValue(request, reply, { queries: await saved.list() })],
+    [SQL_PATHS.savedQuery, createSavedHandler(saved)],
+  ]);
+}
+
+// A new query is written with If-None-Match: *, all other changes with If-Match and the ETag that was read.
+function createSavedHandler(saved: SavedQueries): Handler {
+  return async (request, reply) => {
+    const { name } = request.params as { name: string };
+    reply.header('cache-control', 'private, no-cache');
+    const sent = (query: { readonly etag: string }): FastifyReply =>
+      sendJson(request, reply.header('etag', `"${query.etag}"`), query);
+    switch (request.method) {
+      case 'PUT': {
+        const sql = textOf(request, 'sql');
+        const isNew = request.headers['if-none-match']?.trim() === '*';
+        return sent(await saved.write(name, sql, isNew ? 'new' : required(request)));
+      }
+      case 'PATCH':
+        return sent(await saved.rename(name, textOf(request, 'name'), required(request)));
+      case 'DELETE':
+        await saved.remove(name, required(request));
+        return reply.code(204).send();
+      default:
+        return sent(await saved.read(name));
+    }
+  };
+}
+
+function required(request: FastifyRequest): string {
+  const given = ifMatchOf(request);
+  if (given !== undefined) return given;
+  const allowed = 'If-Match with the ETag of the saved query, or If-None-Match: * for a new one';
+  throw new Refusal('invalid_parameter', `the header If-Match is missing; allowed: ${allowed}`, {}, { allowed });
+}
+
+/** Returns the result in the form of all tables of pages. */
+function toTable(sql: string, { columns, rows, isTruncated, rowsTotal, elapsedMs, asOf, completeTo }: SqlResult) {
+  const isJson = columns.map(({ type }) => type === 'JSON');
+  return {
+    name: 'query',
+    about: 'The result of a query.',
+    columns: columns.map((column) => ({ ...column, about: '' })),
+    rows: isJson.includes(true)
+      ? rows.map((row) => row.map((value, at) => (isJson[at] ? parsed(value) : value)))
+      : rows,
+    sql,
+    asOf,
+    completeTo,
+    partial: false,
+    from: null,
+    to: null,
+    truncated: isTruncated,
+    rowsTotal,
+    elapsedMs,
+  };
+}
+
+function parsed(value: unknown): unknown {
+  return typeof value === 'string' ? (JSON.parse(value) as unknown) : value;
+}
+
+function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): FastifyReply {
+  return sendBytes(request, reply.header('content-type', contentTypeOf('json')), Buffer.from(JSON.stringify(value)));
+}

@@ -1,0 +1,57 @@
+import type { FunctionComponent, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { PAGES, type PageEntry } from '../pages/registry.ts';
+import { Link, matchPath, type PageProps, useRoute } from '../state/router.tsx';
+import { useScope } from '../state/scope.tsx';
+import { EmptyState } from './parts.tsx';
+
+interface Loaded {
+  readonly entry: PageEntry;
+  readonly Page: FunctionComponent<PageProps>;
+}
+
+/** The page of the address, or the given one. While the next page loads, the last one stays. */
+export function CurrentPage({ entry: given }: { readonly entry?: PageEntry }): JSX.Element {
+  const { path } = useRoute();
+  const { linkTo, brand } = useScope();
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
+  const [failed, setFailed] = useState<PageEntry | null>(null);
+  const shown = useRef<PageProps['params']>({});
+  const entry = given ?? PAGES.find(({ pattern }) => matchPath(pattern, path) !== null) ?? null;
+  const title = entry?.title ?? 'Page not found';
+  useEffect(() => {
+    document.title = [title, brand?.name, 'sightline'].filter((part) => part !== undefined).join(' · ');
+  }, [title, brand?.name]);
+  useEffect(() => {
+    let isWanted = true;
+    entry?.load().then(
+      (module) => isWanted && setLoaded({ entry, Page: module.default }),
+      () => isWanted && setFailed(entry),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [entry]);
+  if (entry === null) {
+    return (
+      <EmptyState>
+        <h1>Page not found</h1>
+        <p>There is no page at this address.</p>
+        <Link to={linkTo('/')}>Go to the overview</Link>
+      </EmptyState>
+    );
+  }
+  if (failed === entry) {
+    return (
+      <EmptyState>
+        <p>This page could not be loaded, perhaps because sightline was updated.</p>
+        <button type="button" onClick={() => window.location.reload()}>
+          Reload
+        </button>
+      </EmptyState>
+    );
+  }
+  if (loaded === null) return <div class="skeleton" role="status" aria-label="Loading" />;
+  if (loaded.entry === entry) shown.current = matchPath(entry.pattern, path) ?? {};
+  return <loaded.Page params={shown.current} />;
+}

@@ -1,0 +1,67 @@
+import type { JSX } from 'preact';
+import { plural, span } from '../state/amounts.ts';
+import type { RunningSync as Sync } from '../state/live.tsx';
+import { Age, Marked, PlainTable } from './marks.tsx';
+
+/** Progress of a sync in whole percent; at most 99 until it has ended. */
+function percentOf({ done, expected }: Pick<Sync, 'done' | 'expected'>): number {
+  return expected === 0 ? 0 : Math.min(99, Math.floor((100 * done) / expected));
+}
+
+/** The running sync with its progress and the estimated time to its end. */
+export function RunningSync({ sync }: { readonly sync: Sync }): JSX.Element {
+  const { command, pid, startedAt, requests, rows, done, expected, secondsToGo, waitedMs, budget, resources } = sync;
+  const percent = percentOf(sync);
+  const open = resources.filter((one) => one.done < one.expected || one.failed > 0);
+  const facts: readonly (readonly [string, string])[] = [
+    ['Done', `${percent} %: ${done.toLocaleString()} of ${plural(expected, 'request')}`],
+    ['Remaining', secondsToGo === null ? 'not known yet' : `about ${span(secondsToGo * 1000)}`],
+    ['Rows read', rows.toLocaleString()],
+    ['Sent, including retries', requests.toLocaleString()],
+    ['Waited for the budget', span(waitedMs)],
+    ['Left this minute', `${budget.left.toLocaleString()} of ${budget.capacity.toLocaleString()}`],
+  ];
+  return (
+    <div class="running">
+      <p>
+        <code>{command.startsWith('sightline') ? command : `sightline ${command}`}</code> (process {pid}), started{' '}
+        <Age time={startedAt} />
+      </p>
+      <progress max={100} value={percent} aria-label="Progress of the sync" />
+      <Facts facts={facts} />
+      {open.length > 0 && (
+        <details>
+          <summary>{plural(open.length, 'resource')} being read</summary>
+          <PlainTable
+            caption="Resources being read"
+            columns={['Resource', '#Requests', '#Rows', '#Failed']}
+            rows={open.map((one) => [
+              one.name,
+              `${one.done.toLocaleString()} of ${one.expected.toLocaleString()}`,
+              one.rows.toLocaleString(),
+              one.failed === 0 ? '0' : <Marked level="problem">{one.failed.toLocaleString()}</Marked>,
+            ])}
+          />
+        </details>
+      )}
+    </div>
+  );
+}
+
+export interface FactsProps {
+  readonly facts: readonly (readonly [name: string, value: JSX.Element | string])[];
+}
+
+/** Names with their values. */
+export function Facts({ facts }: FactsProps): JSX.Element {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,97 @@
+import type { JSX } from 'preact';
+import { useScope } from '../state/scope.tsx';
+import { type Row, textOf, type Value } from '../state/table.ts';
+import type { ColumnSpec } from './data-table.tsx';
+import { Timestamp } from './parts.tsx';
+
+/** A period of an item in a state, as sightline recorded it. */
+export interface StatePeriod {
+  readonly status: string;
+  readonly since: string;
+  /** Null while the state lasts. */
+  readonly until: string | null;
+}
+
+/** Reads the column `states` of a declared query. */
+export function statesOf(value: Value | undefined): readonly StatePeriod[] {
+  const list = Array.isArray(value) ? (value as readonly Readonly<Record<string, unknown>>[]) : [];
+  return list.map((each) => ({
+    status: textOf(each['status']) || 'unknown',
+    since: textOf(each['since']),
+    until: textOf(each['until']) || null,
+  }));
+}
+
+/** The states of an item in a line, such as `new Nov 3 → saved Nov 9`. */
+export function StateLine({
+  states,
+  goneAt,
+}: {
+  readonly states: readonly StatePeriod[];
+  readonly goneAt: string | null;
+}) {
+  const { format } = useScope();
+  if (states.length === 0) return <span class="quiet">not recorded</span>;
+  return (
+    <span>
+      {states.map(({ status, since }, index) => (
+        <span key={`${since}${status}`}>
+          {index > 0 && ' → '}
+          <bdi>{status}</bdi> <time dateTime={since}>{format.shortDay(since)}</time>
+        </span>
+      ))}
+      {goneAt !== null && (
+        <span>
+          {' → '}no longer listed <time dateTime={goneAt}>{format.shortDay(goneAt)}</time>
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** Columns of the present state and of the recorded ones. Rows have `status`, `states`, `since` and `gone_at`. */
+export const stateColumns: readonly ColumnSpec<Row>[] = [
+  {
+    id: 'status',
+    label: 'State',
+    value: ({ status, gone_at: gone }) => (gone === null ? textOf(status) : `${textOf(status)}, no longer listed`),
+  },
+  {
+    id: 'states',
+    label: 'History',
+    about: 'States that syncs recorded, with the day on which a sync first saw each.',
+    isWide: true,
+    value: ({ since }) => textOf(since),
+    cell: ({ states, gone_at: gone }) => <StateLine states={statesOf(states)} goneAt={textOf(gone) || null} />,
+  },
+];
+
+/** The states of an item as a list with times. */
+export function StateList({
+  states,
+  goneAt,
+}: {
+  readonly states: readonly StatePeriod[];
+  readonly goneAt: string | null;
+}): JSX.Element {
+  return (
+    <ol class="states">
+      {states.map(({ status, since, until }, index) => (
+        <li key={`${since}${status}`}>
+          <b dir="auto">{status}</b> {index === 0 ? 'recorded since' : 'since'} <Timestamp time={since} />
+          {until !== null && (
+            <>
+              {' '}
+              until <Timestamp time={until} />
+            </>
+          )}
+        </li>
+      ))}
+      {goneAt !== null && (
+        <li>
+          Not listed by the API since <Timestamp time={goneAt} />. This is the last recorded version.
+        </li>
+      )}
+    </ol>
+  );
+}

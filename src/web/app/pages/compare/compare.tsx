@@ -1,0 +1,50 @@
+import type { JSX } from 'preact';
+import { FilterBar, type FilterName } from '../../components/filter-bar.tsx';
+import { ErrorState, PageHead } from '../../components/parts.tsx';
+import { useQuery } from '../../state/data.tsx';
+import { useRoute, useSearchParam } from '../../state/router.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { ComparedMeasures } from './compared-measures.tsx';
+import { ComparedOverTime } from './compared-over-time.tsx';
+import { SidePicker } from './side-picker.tsx';
+import { type Kind, kindsOf, sidesOf } from './sides.ts';
+
+/** Two brands, engines, topics, tags or periods side by side, with the tests of their differences. */
+export default function Compare(): JSX.Element {
+  const scope = useScope();
+  const { search } = useRoute();
+  // Shared with the filters: without it the choices are not known yet.
+  const filters = useQuery('filters', scope.brand && { brand: scope.brand.id });
+  const kinds = kindsOf(scope);
+  const [chosen] = useSearchParam(
+    'of',
+    kinds.map(({ id }) => id),
+  );
+  const kind = chosen as Kind;
+  const sides = sidesOf(scope, kind, search);
+  const without: readonly FilterName[] = [
+    'comparison',
+    ...(kind === 'period' ? (['range'] as const) : kind === 'brand' ? (['topic', 'tag'] as const) : [kind]),
+  ];
+  return (
+    <>
+      <PageHead title="Compare">{kind === 'brand' ? 'Brands of the workspace' : (scope.brand?.name ?? '')}</PageHead>
+      <FilterBar without={without} />
+      {filters.error !== null && <ErrorState error={filters.error} retry={filters.retry} />}
+      {filters.error === null && filters.table === null && <div class="skeleton" role="status" aria-label="Loading" />}
+      {filters.table !== null && sides !== null && (
+        <>
+          <SidePicker kinds={kinds} kind={kind} sides={sides} />
+          <div class="grid">
+            <div class="full">
+              <ComparedMeasures kind={kind} sides={sides} />
+            </div>
+            <div class="full">
+              <ComparedOverTime sides={sides} />
+            </div>
+          </div>
+        </>
+      )}
+    </>
+  );
+}

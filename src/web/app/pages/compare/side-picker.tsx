@@ -1,0 +1,98 @@
+import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import { Choice } from '../../components/filter-bar.tsx';
+import { EntityDot } from '../../components/parts.tsx';
+import { isDay } from '../../state/calendar-days.ts';
+import { useRoute } from '../../state/router.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { type Kind, optionsOf, type Side } from './sides.ts';
+
+export interface SidePickerProps {
+  readonly kinds: readonly { readonly id: Kind; readonly label: string }[];
+  readonly kind: Kind;
+  readonly sides: readonly [Side, Side];
+}
+
+/** The choice of what is compared. It is part of the address. */
+export function SidePicker({ kinds, kind, sides }: SidePickerProps): JSX.Element {
+  const { path, search, navigate } = useRoute();
+  const scope = useScope();
+  const set = (changes: Readonly<Record<string, string | null>>): void => {
+    const next = new URLSearchParams(search);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+    }
+    navigate(`${path}?${next}`);
+  };
+  const [a, b] = sides;
+  const pick = (name: 'a' | 'b', side: Side): JSX.Element => {
+    const label = name === 'a' ? 'First' : 'Second';
+    if (kind === 'period') return <PeriodFields label={label} side={side} onChoose={(id) => set({ [name]: id })} />;
+    return (
+      <span class="side-choice">
+        <EntityDot colour={side.colour} />
+        <Choice
+          label={label}
+          value={side.id}
+          options={optionsOf(scope, kind)}
+          onChoose={(id) => set(name === 'a' ? { a: id, b: b.id } : { a: a.id, b: id })}
+        />
+      </span>
+    );
+  };
+  return (
+    <form class="filters sides" role="search" aria-label="Compared sides" onSubmit={(event) => event.preventDefault()}>
+      <Choice
+        label="Compare"
+        value={kind}
+        options={kinds}
+        onChoose={(of) => set({ of: of === kinds[0]?.id ? null : of, a: null, b: null })}
+      />
+      {pick('a', a)}
+      {pick('b', b)}
+      <button type="button" onClick={() => set({ a: b.id, b: a.id })}>
+        Swap
+      </button>
+    </form>
+  );
+}
+
+interface PeriodFieldsProps {
+  readonly label: string;
+  readonly side: Side;
+  readonly onChoose: (id: string) => void;
+}
+
+function PeriodFields({ label, side, onChoose }: PeriodFieldsProps): JSX.Element {
+  const id = useId();
+  const { from = '', to = '' } = side.days ?? {};
+  const change = (next: { from: string; to: string }): void => {
+    if (isDay(next.from) && isDay(next.to) && next.from <= next.to) onChoose(`${next.from}..${next.to}`);
+  };
+  return (
+    <span class="side-choice">
+      <EntityDot colour={side.colour} />
+      <div class="field">
+        <label for={`${id}-from`}>{label} from</label>
+        <input
+          id={`${id}-from`}
+          type="date"
+          value={from}
+          max={to}
+          onChange={(event) => change({ from: event.currentTarget.value, to })}
+        />
+      </div>
+      <div class="field">
+        <label for={`${id}-to`}>{label} to</label>
+        <input
+          id={`${id}-to`}
+          type="date"
+          value={to}
+          min={from}
+          onChange={(event) => change({ from, to: event.currentTarget.value })}
+        />
+      </div>
+    </span>
+  );
+}

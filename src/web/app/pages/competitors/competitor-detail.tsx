@@ -1,0 +1,106 @@
+import type { JSX } from 'preact';
+import { useCallback, useMemo } from 'preact/hooks';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { MeasureOverTime } from '../../components/measure-over-time.tsx';
+import { EntityDot } from '../../components/parts.tsx';
+import { Tile } from '../../components/tile.tsx';
+import { useMetrics, useQuery } from '../../state/data.tsx';
+import { Link } from '../../state/router.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { changeOf, measurementOf } from '../../state/series.ts';
+import { ENTITY_MEASURES } from '../../state/shown-measures.ts';
+import { textOf, toRecords } from '../../state/table.ts';
+import { CompetitorPrompts } from './competitor-prompts.tsx';
+import { CompetitorSources } from './competitor-sources.tsx';
+import { TrackedHistory } from './tracked-history.tsx';
+
+/** One competitor: its measures, the prompts where it wins, the domains cited with it, and its history. */
+export function CompetitorDetail({ id }: { readonly id: string }): JSX.Element {
+  const { params, linkTo, competitors, entityColour } = useScope();
+  const tracked = competitors.find((competitor) => competitor.id === id);
+  const history = useQuery('tracked_competitors', params);
+  const row = toRecords(history.table).findLast((each) => each['competitor_id'] === id);
+  const name = tracked?.label ?? (textOf(row?.['competitor']) || 'Competitor');
+  const isRemoved = tracked === undefined && row !== undefined;
+  return (
+    <>
+      <div class="page-head">
+        <h1>
+          {tracked !== undefined && <EntityDot colour={entityColour(id)} />}
+          <span dir="auto">{name}</span>
+        </h1>
+        <p class="links">
+          <Link to={linkTo('/competitors', { competitor: null })}>All competitors</Link>
+          <Link to={linkTo('/responses', { competitor: id })}>Responses that mention it</Link>
+        </p>
+      </div>
+      <FilterBar />
+      {isRemoved && (
+        <p class="state">
+          This competitor is not tracked now, so it has no share of voice or visibility. Its mentions in stored
+          responses are below.
+        </p>
+      )}
+      {!isRemoved && <CompetitorTiles id={id} />}
+      <div class="grid">
+        {!isRemoved && <AgainstBrand id={id} />}
+        <div class="full">
+          <CompetitorPrompts id={id} name={name} />
+        </div>
+        <CompetitorSources id={id} />
+        <div class="full">
+          <TrackedHistory only={id} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function CompetitorTiles({ id }: { readonly id: string }): JSX.Element {
+  const { params } = useScope();
+  const metrics = ENTITY_MEASURES.map(({ name }) => name).join();
+  // The same request as the table of all competitors.
+  const data = useMetrics(params === null ? null : { ...params, metrics, group_by: 'entity' });
+  const row = useMemo(
+    () => toRecords(data.table).find((each) => each['competitor_id'] === id) ?? null,
+    [data.table, id],
+  );
+  return (
+    <div class="tiles">
+      {ENTITY_MEASURES.map(({ name, title, about, unit }) => (
+        <Tile
+          key={name}
+          title={title}
+          about={about.replaceAll('the brand', 'it').replaceAll('The brand’s', 'Its')}
+          unit={unit}
+          {...measurementOf(row, name)}
+          delta={{ ...changeOf(row, name), isHigherBetter: null }}
+          sql={data.table?.sql ?? null}
+          isLoading={data.isLoading || (data.table === null && data.error === null)}
+        />
+      ))}
+    </div>
+  );
+}
+
+function AgainstBrand({ id }: { readonly id: string }): JSX.Element {
+  const { entityColour } = useScope();
+  const colourOf = useCallback(
+    (entity: string | null) => (entity === null || entity === id ? entityColour(entity) : null),
+    [id, entityColour],
+  );
+  return (
+    <div class="full">
+      <MeasureOverTime
+        title="Visibility against the brand"
+        about="Share of responses that mention the brand, and share that mention the competitor."
+        measure="visibility"
+        unit="ratio"
+        groupBy="entity"
+        idColumn="competitor_id"
+        labelColumn="entity"
+        colourOf={colourOf}
+      />
+    </div>
+  );
+}

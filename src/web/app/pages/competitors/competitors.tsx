@@ -1,0 +1,73 @@
+import type { JSX } from 'preact';
+import { useCallback } from 'preact/hooks';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { MeasureOverTime } from '../../components/measure-over-time.tsx';
+import { PageHead } from '../../components/parts.tsx';
+import { ScopeWith, useScope } from '../../state/scope.tsx';
+import { CoMentions } from './co-mentions.tsx';
+import { CompetitorDetail } from './competitor-detail.tsx';
+import { EngineMatrix } from './engine-matrix.tsx';
+import { EntityTable } from './entity-table.tsx';
+import { LostPrompts } from './lost-prompts.tsx';
+import { TrackedHistory } from './tracked-history.tsx';
+
+/** The brand against its tracked competitors, or one competitor in detail. */
+export default function Competitors(): JSX.Element {
+  const { filters, brand } = useScope();
+  // `competitor` selects the view of this page, and does not filter responses.
+  return (
+    <ScopeWith changes={{ competitor: null }}>
+      {filters.competitor !== null ? (
+        <CompetitorDetail id={filters.competitor} />
+      ) : (
+        <>
+          <PageHead title="Competitors">{brand?.name ?? ''}</PageHead>
+          <FilterBar />
+          <div class="grid">
+            <div class="full">
+              <EntityTable />
+            </div>
+            <OverTime measure="share_of_voice" />
+            <OverTime measure="visibility" />
+            <div class="full">
+              <EngineMatrix />
+            </div>
+            <div class="full">
+              <CoMentions />
+            </div>
+            <div class="full">
+              <LostPrompts />
+            </div>
+            <div class="full">
+              <TrackedHistory />
+            </div>
+          </div>
+        </>
+      )}
+    </ScopeWith>
+  );
+}
+
+function OverTime({ measure }: { readonly measure: 'share_of_voice' | 'visibility' }): JSX.Element {
+  const { linkTo, entityColour } = useScope();
+  const linkOf = useCallback((competitor: string | null) => linkTo('/competitors', { competitor }), [linkTo]);
+  const isShare = measure === 'share_of_voice';
+  return (
+    <MeasureOverTime
+      title={isShare ? 'Share of voice over time' : 'Visibility over time'}
+      about={
+        isShare
+          ? 'Mentions of each as a share of all mentions of the brand and its tracked competitors.'
+          : 'Share of responses that mention the brand, and the same for each competitor.'
+      }
+      measure={measure}
+      unit="ratio"
+      groupBy="entity"
+      idColumn="competitor_id"
+      labelColumn="entity"
+      colourOf={entityColour}
+      linkOf={linkOf}
+      isStacked={isShare}
+    />
+  );
+}

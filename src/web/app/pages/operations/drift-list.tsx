@@ -1,0 +1,64 @@
+import type { JSX } from 'preact';
+import { Age, Marked, PlainTable } from '../../components/marks.tsx';
+import { plural } from '../../state/amounts.ts';
+import type { Replica } from './operations-report.ts';
+
+const KINDS: Readonly<Record<string, string>> = {
+  unknown_field: 'undeclared field',
+  vanished_field: 'field no longer sent',
+  changed_type: 'changed type',
+  new_value: 'new label',
+};
+
+/** How upstream differs from the declarations, and the items that could not be stored. */
+export function DriftList({ copy }: { readonly copy: Replica }): JSX.Element {
+  const { quarantined, drift } = copy.status;
+  const fresh = drift.filter(({ isNew }) => isNew).length;
+  return (
+    <>
+      <p>
+        {drift.length === 0 ? (
+          <Marked level="good">Upstream responds as declared.</Marked>
+        ) : (
+          <Marked level={fresh > 0 ? 'attention' : 'good'}>
+            Upstream differs from the declarations in {plural(drift.length, 'way')}, {fresh} of them new.
+          </Marked>
+        )}
+      </p>
+      {copy.drift.length > 0 && (
+        <PlainTable
+          caption="Drift, newest first"
+          columns={['Field', 'Change', '#Times', 'Last seen', 'Example']}
+          rows={copy.drift.map((one) => [
+            `${one.resource} ${one.path}`,
+            `${KINDS[one.kind] ?? one.kind}${one.detail === null ? '' : `: ${one.detail}`}`,
+            one.count.toLocaleString(),
+            <Age key="seen" time={one.lastSeenAt} />,
+            one.example === null ? '' : <code class="example">{one.example}</code>,
+          ])}
+        />
+      )}
+      <p>
+        {quarantined === 0 ? (
+          <Marked level="good">The quarantine is empty.</Marked>
+        ) : (
+          <Marked level="attention">{plural(quarantined, 'item')} in quarantine.</Marked>
+        )}
+      </p>
+      {copy.quarantine.length > 0 && (
+        <PlainTable
+          caption="Items in quarantine, newest first"
+          columns={['Resource', 'Reason', 'Last seen', 'Item']}
+          rows={copy.quarantine.map((one) => [
+            one.resource,
+            one.reason,
+            <Age key="seen" time={one.lastSeenAt} />,
+            <code key="item" class="example">
+              {one.item}
+            </code>,
+          ])}
+        />
+      )}
+    </>
+  );
+}

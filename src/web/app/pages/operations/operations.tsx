@@ -1,0 +1,139 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { ErrorState, Timestamp } from '../../components/parts.tsx';
+import { RunningSync } from '../../components/running-sync.tsx';
+import { SessionList } from '../../components/session-list.tsx';
+import { size } from '../../state/amounts.ts';
+import { useResource } from '../../state/data.tsx';
+import { useLive } from '../../state/live.tsx';
+import { DayCalendar } from './day-calendar.tsx';
+import { DriftList } from './drift-list.tsx';
+import { Freshness, freshnessLine } from './freshness-table.tsx';
+import { JobTable, KeyTable, RunTable } from './job-tables.tsx';
+import type { OperationsReport } from './operations-report.ts';
+import { HourOfRequests } from './request-hour.tsx';
+import { SnapshotList } from './snapshot-list.tsx';
+import { VerdictBlock } from './verdict-block.tsx';
+import '../../styles/operations.css';
+
+/** The state of the copy and of this server: the verdict, what to do, the running sync, and everything else folded. */
+export default function Operations(): JSX.Element {
+  const { data, error, retry } = useResource<OperationsReport>('/status/data');
+  const { connection, progress } = useLive();
+  if (data === null) {
+    return (
+      <>
+        <h1>Operations</h1>
+        {error === null ? (
+          <div class="skeleton" role="status" aria-label="Loading" />
+        ) : (
+          <ErrorState error={error} retry={retry} />
+        )}
+      </>
+    );
+  }
+  // The stream is newer than the report.
+  const report = progress === undefined ? data : { ...data, progress };
+  return (
+    <div class="operations">
+      <div class="page-head">
+        <h1>Operations</h1>
+        <p class="live" data-state={connection} role="status">
+          {connection === 'live' ? 'live' : connection === 'lost' ? 'not connected' : 'connecting'}
+        </p>
+      </div>
+      {connection === 'lost' && (
+        <p class="banner" role="status">
+          The server cannot be reached. Retrying automatically. Shown data: <Timestamp time={report.now} />.
+        </p>
+      )}
+      <VerdictBlock report={report} />
+      {report.progress !== null && (
+        <section class="panel" aria-label="Running sync">
+          <h2>Running sync</h2>
+          <RunningSync sync={report.progress} />
+        </section>
+      )}
+      <Details report={report} />
+      <p class="quiet">
+        sightline {report.version}, as of <Timestamp time={report.now} />
+      </p>
+    </div>
+  );
+}
+
+function Details({ report }: { readonly report: OperationsReport }): JSX.Element {
+  const { copy, jobs, keys, snapshots, bytes, budget } = report;
+  const empty = <p class="quiet">{emptyText(report)}</p>;
+  const quarantined = copy?.status.quarantined ?? 0;
+  const drift = copy?.status.drift.filter(({ isNew }) => isNew).length ?? 0;
+  const sum = budget.minutes.reduce((total, one) => total + one, 0);
+  const [lastRun] = copy?.runs ?? [];
+  return (
+    <>
+      <Folded id="freshness" title="Freshness" line={copy === null ? 'no data' : freshnessLine(copy)}>
+        {copy === null ? empty : <Freshness copy={copy} />}
+      </Folded>
+      <Folded id="days" title="Days" line={daysLine(report)}>
+        {copy === null || copy.status.brands.length === 0 ? empty : <DayCalendar copy={copy} />}
+      </Folded>
+      <Folded id="requests" title="Requests" line={`${sum.toLocaleString()} in the last hour`}>
+        <HourOfRequests budget={budget} />
+      </Folded>
+      <Folded id="runs" title="Runs" line={lastRun === undefined ? 'none' : `the last is ${lastRun.status}`}>
+        {copy === null ? empty : <RunTable runs={copy.runs} />}
+      </Folded>
+      <Folded id="changes" title="Drift and quarantine" line={`${drift} new, ${quarantined} in quarantine`}>
+        {copy === null ? empty : <DriftList copy={copy} />}
+      </Folded>
+      <Folded
+        id="snapshots"
+        title="Snapshots and sizes"
+        line={`${snapshots.all} published; warehouse ${size(bytes.warehouse)}, replica ${size(bytes.copy)}`}
+      >
+        <SnapshotList snapshots={snapshots} />
+      </Folded>
+      <Folded id="jobs" title="Jobs" line={`${jobs.filter(({ enabled }) => enabled).length} turned on`}>
+        <JobTable jobs={jobs} runsJobs={report.runsJobs} />
+      </Folded>
+      <Folded id="keys" title="Keys" line={keys === null ? 'the key file is damaged' : `${keys.length}`}>
+        <KeyTable keys={keys} now={report.now} />
+      </Folded>
+      <Folded id="sessions" title="Browser sessions" line="sign out other browsers">
+        <SessionList />
+      </Folded>
+    </>
+  );
+}
+
+interface FoldedProps {
+  readonly id: string;
+  readonly title: string;
+  /** The contents in a few words. */
+  readonly line: string;
+  readonly children: ComponentChildren;
+}
+
+function Folded({ id, title, line, children }: FoldedProps): JSX.Element {
+  return (
+    <details id={id} class="panel folded">
+      <summary>
+        <h2>{title}</h2> <span class="quiet">{line}</span>
+      </summary>
+      <div class="folded-body">{children}</div>
+    </details>
+  );
+}
+
+function daysLine({ copy }: OperationsReport): string {
+  const counts = copy?.calendars.map((one) => one.counts) ?? [];
+  const sum = (name: string): number => counts.reduce((total, one) => total + (one[name] ?? 0), 0);
+  const open = (['partial', 'differs', 'missing'] as const).filter((name) => sum(name) > 0);
+  if (counts.length === 0) return 'no data';
+  if (open.length === 0) return `all ${(sum('verified') + sum('whole')).toLocaleString()} complete`;
+  return open.map((name) => `${sum(name).toLocaleString()} ${name}`).join(', ');
+}
+
+function emptyText({ copyState, progress }: OperationsReport): string {
+  if (copyState === 'unreadable') return 'The replica is damaged and cannot be shown.';
+  return progress === null ? 'No data yet.' : 'No data yet. Data appear when the first sync has read all lists.';
+}

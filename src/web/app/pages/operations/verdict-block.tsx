@@ -1,0 +1,82 @@
+import type { JSX } from 'preact';
+import type { Finding } from '../../../page-data/status-lines.ts';
+import { Age, Marked } from '../../components/marks.tsx';
+import { Facts } from '../../components/running-sync.tsx';
+import type { OperationsReport } from './operations-report.ts';
+
+const WORDS = { good: 'All well', busy: 'Working', attention: 'Attention', problem: 'Problem' } as const;
+
+/** The verdict, what to do about each finding, and the most important facts. */
+export function VerdictBlock({ report }: { readonly report: OperationsReport }): JSX.Element {
+  const [first, ...others] = report.findings;
+  return (
+    <section class="panel verdict" aria-label="Verdict">
+      {first !== undefined && (
+        <div class={`headline ${first.level}`}>
+          <Marked level={first.level} />
+          <div>
+            <p class="word">{WORDS[first.level]}</p>
+            <p class="sentence" role="status">
+              {first.sentence}
+            </p>
+            <Remedy finding={first} />
+          </div>
+        </div>
+      )}
+      {others.length > 0 && (
+        <ul class="findings">
+          {others.map((finding) => (
+            <li key={finding.sentence}>
+              <Marked level={finding.level} />
+              <div>
+                <span class="hidden-text">{WORDS[finding.level]}: </span>
+                {finding.sentence} <Remedy finding={finding} />
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Facts facts={factsOf(report)} />
+    </section>
+  );
+}
+
+function Remedy({ finding: { command, consequences } }: { readonly finding: Finding }): JSX.Element {
+  return (
+    <>
+      {command !== null && <code class="command">{command}</code>}
+      {consequences.length > 0 && (
+        <ul class="consequences">
+          {consequences.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function factsOf({ copy, budget, jobs, runsJobs }: OperationsReport): (readonly [string, JSX.Element | string])[] {
+  const brands = copy?.status.brands ?? [];
+  const days = brands.flatMap(({ verifiedThrough }) => verifiedThrough ?? []);
+  const through = days.length < brands.length ? null : (days.sort()[0] ?? null);
+  const [next] = jobs.filter((job) => job.next !== null).sort((a, b) => ((a.next ?? '') < (b.next ?? '') ? -1 : 1));
+  const now = budget.minutes.at(-1) ?? 0;
+  const limit = `${budget.limit.toLocaleString()}${budget.isDocumented ? ' (documented)' : ''}`;
+  return [
+    ['Data complete as of', <Age key="as-of" time={copy?.status.freshness?.asOf ?? null} />],
+    ['Verified through', through ?? 'not yet'],
+    ['Requests this minute', `${now.toLocaleString()} of ${limit}`],
+    [
+      'Next job',
+      next === undefined ? (
+        'none'
+      ) : (
+        <span key="next">
+          {next.name} <Age time={next.next} />
+          {runsJobs ? '' : ', not run here'}
+        </span>
+      ),
+    ],
+  ];
+}

@@ -1,0 +1,66 @@
+import type { FunctionComponent } from 'preact';
+import type { PageProps } from '../state/router.tsx';
+
+export interface PageEntry {
+  /** Path with parameters, such as `/prompts/:id`. */
+  readonly pattern: string;
+  /** Entry of the navigation; null for pages that others link to. */
+  readonly label: string | null;
+  readonly title: string;
+  /** Loads the page; each page is a chunk of its own. */
+  readonly load: () => Promise<{ readonly default: FunctionComponent<PageProps> }>;
+}
+
+/** The pages, in the order of the navigation. The first pattern that matches is shown. */
+export const PAGES: readonly PageEntry[] = [
+  { pattern: '/', label: 'Overview', title: 'Overview', load: () => import('./overview/overview.tsx') },
+  {
+    pattern: '/prompts',
+    label: 'Prompts',
+    title: 'Prompts',
+    load: () => import('./prompts/prompts-page.tsx'),
+  },
+  { pattern: '/prompts/:id', label: null, title: 'Prompt', load: () => import('./prompts/prompt-page.tsx') },
+  {
+    pattern: '/responses',
+    label: 'Responses',
+    title: 'Responses',
+    load: () => import('./responses/responses-page.tsx'),
+  },
+  { pattern: '/responses/:id', label: null, title: 'Response', load: () => import('./responses/response-page.tsx') },
+  {
+    pattern: '/competitors',
+    label: 'Competitors',
+    title: 'Competitors',
+    load: () => import('./competitors/competitors.tsx'),
+  },
+  { pattern: '/sources', label: 'Sources', title: 'Sources', load: () => import('./sources/sources.tsx') },
+  { pattern: '/topics', label: 'Topics', title: 'Topics and tags', load: () => import('./topics/topics.tsx') },
+  { pattern: '/traffic', label: 'Traffic', title: 'Traffic', load: () => import('./traffic/traffic.tsx') },
+  { pattern: '/content', label: 'Content', title: 'Content', load: () => import('./content/content.tsx') },
+  { pattern: '/alerts', label: 'Alerts', title: 'Alerts', load: () => import('./alerts/alerts.tsx') },
+  { pattern: '/compare', label: 'Compare', title: 'Compare', load: () => import('./compare/compare.tsx') },
+  { pattern: '/sql', label: 'SQL', title: 'SQL', load: () => import('./sql/sql-page.tsx') },
+  {
+    pattern: '/operations',
+    label: 'Operations',
+    title: 'Operations',
+    load: () => import('./operations/operations.tsx'),
+  },
+  { pattern: '/setup', label: null, title: 'Set up', load: () => import('./setup.tsx') },
+];
+
+/** Pages that are shown instead of the page of the address, because of the reader's rights or the state of the data. */
+export const SIGN_IN: PageEntry = {
+  pattern: '/sign-in',
+  label: null,
+  title: 'Sign in',
+  load: () => import('./sign-in.tsx'),
+};
+export const FLEET: PageEntry = { pattern: '/', label: null, title: 'Workspaces', load: () => import('./fleet.tsx') };
+export const FIRST_RUN: PageEntry = {
+  pattern: '/',
+  label: null,
+  title: 'First sync',
+  load: () => import('./first-run.tsx'),
+};

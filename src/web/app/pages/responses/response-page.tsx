@@ -1,0 +1,108 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { Frame } from '../../components/chart-frame.tsx';
+import { EmptyState, EntityDot, ErrorState, Timestamp } from '../../components/parts.tsx';
+import { listOf } from '../../components/version-list.tsx';
+import { useQuery } from '../../state/data.tsx';
+import { NO_VALUE } from '../../state/format.ts';
+import { Link, type PageProps, useRoute } from '../../state/router.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { type Row, textOf, toRecords } from '../../state/table.ts';
+import { readReader } from './reader-filters.ts';
+import { ReaderSteps } from './reader-steps.tsx';
+import { ResponseEntities, ResponseSources } from './response-parts.tsx';
+import { ResponseStored } from './response-stored.tsx';
+import { ResponseVersions } from './response-versions.tsx';
+import '../../styles/responses.css';
+
+/** One response: who is mentioned, what is cited, its versions, how it is stored, and the steps to the next ones of the list. */
+export default function ResponsePage({ params: { id = '' } }: PageProps): JSX.Element {
+  const { linkTo } = useScope();
+  const { search } = useRoute();
+  const data = useQuery('response_detail', { id });
+  // While the next response loads, the last one stays.
+  const row = useMemo(() => toRecords(data.table)[0] ?? null, [data.table]);
+  const list = linkTo('/responses', {}, readReader(search).link);
+  const isUnknown =
+    data.error?.code === 'invalid_parameter' || (data.table !== null && !data.isLoading && row === null);
+  if (isUnknown) {
+    return (
+      <EmptyState>
+        <h1>Response not found</h1>
+        <p>No stored response has this id. It may belong to a brand that your key cannot read.</p>
+        <Link to={list}>All responses</Link>
+      </EmptyState>
+    );
+  }
+  if (data.error !== null) return <ErrorState error={data.error} retry={data.retry} />;
+  return (
+    <>
+      <ReaderSteps list={list} cursor={row === null ? null : textOf(row['cursor'])} />
+      <h1 class="long-title" dir="auto">
+        {row === null ? 'Response' : textOf(row['prompt']) || 'Prompt without text'}
+      </h1>
+      {row !== null && row['deleted_at'] !== null && (
+        <p class="notice" role="note">
+          <strong>Deleted upstream.</strong> A sync found the response missing at{' '}
+          <Timestamp time={textOf(row['deleted_at'])} />. It is kept here and counts in no measure.
+        </p>
+      )}
+      <div class="grid">
+        <Frame title="Response" about="The prompt, the engine, and the prompt’s groups at that time." data={data}>
+          {row !== null && <ResponseFacts row={row} />}
+        </Frame>
+        <ResponseEntities id={id} />
+        <div class="full">
+          <ResponseSources id={id} />
+        </div>
+        <div class="full">
+          <ResponseVersions id={id} />
+        </div>
+        <div class="full">
+          <ResponseStored data={data} row={row} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function ResponseFacts({ row }: { readonly row: Row }): JSX.Element {
+  const { linkTo, engineLabel, engineColour } = useScope();
+  const { engine, brand } = row;
+  const slug = textOf(engine);
+  const prompt = textOf(row['prompt_id']);
+  return (
+    <dl class="facts">
+      <dt>Brand</dt>
+      <dd dir="auto">{textOf(brand)}</dd>
+      <dt>Engine</dt>
+      <dd dir="auto">
+        <EntityDot colour={engineColour(slug)} />
+        {engineLabel(slug)}
+      </dd>
+      <dt>Time</dt>
+      <dd>
+        <Timestamp time={textOf(row['created_at']) || null} />
+      </dd>
+      <dt>Prompt</dt>
+      <dd>
+        {prompt === '' ? (
+          NO_VALUE
+        ) : (
+          <Link to={linkTo(`/prompts/${prompt}`, { prompt: null })}>History of the prompt</Link>
+        )}
+      </dd>
+      <dt>Topic</dt>
+      <dd dir="auto">{thenAndNow(textOf(row['topic_then']), textOf(row['topic_now']))}</dd>
+      <dt>Tags</dt>
+      <dd dir="auto">{thenAndNow(listOf(row['tags_then']).join(', '), listOf(row['tags_now']).join(', '))}</dd>
+    </dl>
+  );
+}
+
+function thenAndNow(then: string, now: string): string {
+  if (then === now) return now || NO_VALUE;
+  // Without versions of the prompt, only the current groups are known.
+  if (then === '') return `${now} (now)`;
+  return `${then} (then), ${now || 'none'} (now)`;
+}

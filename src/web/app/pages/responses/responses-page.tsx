@@ -1,0 +1,138 @@
+import type { JSX } from 'preact';
+import { useCallback, useEffect, useId, useMemo, useState } from 'preact/hooks';
+import { Frame } from '../../components/chart-frame.tsx';
+import { Choice, FilterBar } from '../../components/filter-bar.tsx';
+import { ErrorState, PageHead } from '../../components/parts.tsx';
+import { useCursorPages } from '../../state/cursor-pages.ts';
+import { useQuery } from '../../state/data.tsx';
+import { useRoute } from '../../state/router.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { textOf, toRecords } from '../../state/table.ts';
+import { MENTIONED, readReader, SEARCH, writeReader } from './reader-filters.ts';
+import { ResponseTable } from './response-table.tsx';
+
+const WITHOUT = ['comparison'] as const;
+/** Rows of one request. */
+const PAGE_ROWS = 50;
+/** Quiet time after the last key before a search begins, in milliseconds. */
+const SEARCH_DELAY_MS = 250;
+
+/** A reader of single responses: filters, text search, and all rows in pages. */
+export default function ResponsesPage(): JSX.Element {
+  const { params, format, linkTo } = useScope();
+  const { search } = useRoute();
+  const reader = readReader(search);
+  const pages = useCursorPages(
+    'response_list',
+    params === null ? null : { ...params, ...reader.params, compare_to: 'none', limit: PAGE_ROWS },
+    PAGE_ROWS,
+  );
+  const linkOf = useCallback((id: string) => linkTo(`/responses/${id}`, {}, reader.link), [linkTo, search.toString()]);
+  const count = format.value(pages.rows.length, 'count');
+  return (
+    <>
+      <PageHead title="Responses" />
+      <FilterBar without={WITHOUT}>
+        <ReaderFields />
+      </FilterBar>
+      <Frame
+        title="All responses"
+        about="Responses of AI engines, newest first. The API reports mentions and citations, but not the text of a response."
+        data={pages.first}
+        empty="No response matches. Choose a longer range, or clear the search and the filters."
+      >
+        <ResponseTable
+          caption="All responses"
+          rows={pages.rows}
+          linkOf={linkOf}
+          {...(pages.error === null ? { onEnd: pages.more } : {})}
+        >
+          {pages.error !== null && <ErrorState error={pages.error} retry={pages.more} />}
+        </ResponseTable>
+        <p class="quiet" role="status">
+          {pages.isComplete ? `All ${count} responses are loaded.` : `${count} responses are loaded; scroll for more.`}
+        </p>
+      </Frame>
+    </>
+  );
+}
+
+function ReaderFields(): JSX.Element {
+  const { params, filters, setFilters, competitors } = useScope();
+  const { path, search, navigate } = useRoute();
+  const reader = readReader(search);
+  const brand = textOf(params?.['brand']);
+  const { table } = useQuery('prompt_names', brand === '' ? null : { brand });
+  const texts = useMemo(
+    () =>
+      toRecords(table).map((row) => ({
+        id: textOf(row['prompt_id']),
+        label: `${textOf(row['text'])}${row['is_deleted'] === true ? ' (deleted)' : ''}`,
+      })),
+    [table],
+  );
+  const set = (name: string, value: string | null): void =>
+    navigate(`${path}${writeReader(search, name, value)}`, { replace: true });
+  return (
+    <>
+      <Choice
+        label="Mention"
+        all="With or without"
+        value={reader.params.mentioned}
+        options={[
+          { id: 'true', label: 'Brand mentioned' },
+          { id: 'false', label: 'Brand not mentioned' },
+        ]}
+        onChoose={(value) => set(MENTIONED, value)}
+      />
+      {competitors.length > 0 && (
+        <Choice
+          label="Competitor"
+          all="Any or none"
+          value={filters.competitor}
+          options={competitors}
+          onChoose={(competitor) => setFilters({ competitor })}
+        />
+      )}
+      <Choice
+        label="Prompt"
+        all="All prompts"
+        value={filters.prompt}
+        options={texts}
+        onChoose={(prompt) => setFilters({ prompt })}
+      />
+      <SearchField value={reader.params.search ?? ''} onSearch={(text) => set(SEARCH, text || null)} />
+    </>
+  );
+}
+
+interface SearchFieldProps {
+  readonly value: string;
+  readonly onSearch: (text: string) => void;
+}
+
+// A search begins when typing pauses. The request of the text before it is aborted, which ends its query on the server.
+function SearchField({ value, onSearch }: SearchFieldProps): JSX.Element {
+  const id = useId();
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text.trim() === value) return;
+    const timer = setTimeout(() => onSearch(text.trim()), SEARCH_DELAY_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div class="field search-field">
+      <label for={id}>Search</label>
+      <input
+        id={id}
+        type="search"
+        dir="auto"
+        value={text}
+        placeholder="Prompt, name, URL, title"
+        title="Text in the prompt, in mentioned names, or in URL, domain or title of cited pages"
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+import type { JSX } from 'preact';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { PageHead } from '../../components/parts.tsx';
+import { ViewTabs } from '../../components/tabs.tsx';
+import { useRoute, useSearchParam } from '../../state/router.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { DomainDetail } from './domain-detail.tsx';
+import { DomainTable } from './domain-table.tsx';
+import { GapTable } from './gap-table.tsx';
+import { OwnPages } from './own-pages.tsx';
+import { OwnerShare } from './owner-share.tsx';
+import { PageTable } from './page-table.tsx';
+
+const VIEWS = [
+  { id: 'domains', label: 'Domains' },
+  { id: 'pages', label: 'Pages' },
+  { id: 'gaps', label: 'Gaps' },
+];
+
+/** The domains and pages that responses cite. */
+export default function Sources(): JSX.Element {
+  const { brand } = useScope();
+  const [view] = useSearchParam(
+    'view',
+    VIEWS.map(({ id }) => id),
+  );
+  const domain = useRoute().search.get('domain');
+  if (domain !== null && domain !== '') return <DomainDetail domain={domain} />;
+  return (
+    <>
+      <PageHead title="Sources">{brand?.name ?? ''}</PageHead>
+      <FilterBar />
+      <ViewTabs label="Views of the sources" path="/sources" views={VIEWS} current={view} />
+      {view === 'domains' && (
+        <div class="grid">
+          <div class="full">
+            <OwnerShare />
+          </div>
+          <div class="full">
+            <DomainTable />
+          </div>
+        </div>
+      )}
+      {view === 'pages' && (
+        <div class="grid">
+          <div class="full">
+            <PageTable />
+          </div>
+          <div class="full">
+            <OwnPages />
+          </div>
+        </div>
+      )}
+      {view === 'gaps' && <GapTable />}
+    </>
+  );
+}

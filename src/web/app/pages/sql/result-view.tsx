@@ -1,0 +1,105 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Timestamp } from '../../components/parts.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import type { ApiError } from '../../state/api.ts';
+import { useRoute } from '../../state/router.tsx';
+import { useScope } from '../../state/scope.tsx';
+import type { Table } from '../../state/table.ts';
+import { ChartView } from './chart-view.tsx';
+import { addressWith } from './page-address.ts';
+import { ResultTable } from './result-table.tsx';
+import { toApiError } from './use-sql.ts';
+
+export interface ResultViewProps {
+  readonly table: Table;
+  /** Returns the complete result as a file. */
+  readonly download: (sql: string, accept: string) => Promise<Blob>;
+}
+
+const FILES: readonly { readonly label: string; readonly ending: string; readonly accept: string }[] = [
+  { label: 'CSV', ending: 'csv', accept: 'text/csv' },
+  { label: 'Excel', ending: 'xlsx', accept: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet' },
+  { label: 'Parquet', ending: 'parquet', accept: 'application/vnd.apache.parquet' },
+  { label: 'Arrow', ending: 'arrows', accept: 'application/vnd.apache.arrow.stream' },
+];
+
+/** A result: rows as a table or as a chart, its state, and its files. */
+export function ResultView({ table, download }: ResultViewProps): JSX.Element {
+  const route = useRoute();
+  const view = route.search.get('view') === 'chart' ? 'chart' : 'table';
+  const to = (id: string): string => addressWith(route, { view: id === 'table' ? null : id });
+  const tabs = [
+    { id: 'table', label: 'Table', to: to('table') },
+    { id: 'chart', label: 'Chart', to: to('chart') },
+  ];
+  return (
+    <section class="panel sql-result" aria-label="Result of the query">
+      <ResultState table={table} />
+      <Downloads table={table} download={download} />
+      <Tabs label="Views of the result" tabs={tabs} current={view} />
+      {view === 'table' ? <ResultTable table={table} /> : <ChartView table={table} />}
+    </section>
+  );
+}
+
+function ResultState({ table }: { readonly table: Table }): JSX.Element {
+  const { format } = useScope();
+  const { rows, truncated, rowsTotal, elapsedMs, asOf, completeTo } = table;
+  const count = format.value(rows.length, 'count');
+  const total = typeof rowsTotal === 'number' ? format.value(rowsTotal, 'count') : 'more';
+  return (
+    <p class="sql-state">
+      <b>{truncated === true ? `First ${count} of ${total} rows` : `${count} ${rows.length === 1 ? 'row' : 'rows'}`}</b>
+      {elapsedMs !== undefined && ` in ${format.value(elapsedMs / 1_000, 'number')} s`}
+      <span class="quiet">
+        {' '}
+        · data as of <Timestamp time={asOf} />
+        {completeTo != null && `, complete to ${format.day(completeTo)}`}
+        {truncated === true && ' · downloads have all rows'}
+      </span>
+    </p>
+  );
+}
+
+function Downloads({ table, download }: ResultViewProps): JSX.Element {
+  const [busy, setBusy] = useState<string | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const save = async (ending: string, accept: string): Promise<void> => {
+    setBusy(ending);
+    setError(null);
+    try {
+      saveFile(await download(table.sql, accept), `query.${ending}`);
+    } catch (thrown) {
+      setError(toApiError(thrown));
+    }
+    setBusy(null);
+  };
+  return (
+    <div class="row sql-files">
+      <span class="quiet">Download</span>
+      {FILES.map(({ label, ending, accept }) => (
+        <button
+          key={ending}
+          type="button"
+          class="small"
+          disabled={busy !== null}
+          aria-label={`Download as ${label}`}
+          onClick={() => void save(ending, accept)}
+        >
+          {busy === ending ? `${label} …` : label}
+        </button>
+      ))}
+      {error !== null && <span role="alert">{error.message}</span>}
+    </div>
+  );
+}
+
+function saveFile(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}

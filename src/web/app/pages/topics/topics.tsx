@@ -1,0 +1,80 @@
+import type { JSX } from 'preact';
+import { useCallback, useMemo } from 'preact/hooks';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { MeasureOverTime } from '../../components/measure-over-time.tsx';
+import { PageHead } from '../../components/parts.tsx';
+import { ViewTabs } from '../../components/tabs.tsx';
+import { useQuery } from '../../state/data.tsx';
+import { useSearchParam } from '../../state/router.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { textOf, toRecords } from '../../state/table.ts';
+import { GroupMoves } from './group-moves.tsx';
+import { GroupTable } from './group-table.tsx';
+import { GROUPINGS, type Grouping } from './groupings.ts';
+import { GroupsThen } from './groups-then.tsx';
+
+/** Series that are drawn; more have no colours of their own. */
+const SERIES_MAX = 9;
+
+/** Measures by groups of prompts, and the history of the groups. */
+export default function Topics(): JSX.Element {
+  const { brand } = useScope();
+  const [view] = useSearchParam(
+    'view',
+    GROUPINGS.map(({ id }) => id),
+  );
+  const grouping = GROUPINGS.find(({ id }) => id === view) as Grouping;
+  return (
+    <>
+      <PageHead title="Topics and tags">{brand?.name ?? ''}</PageHead>
+      <FilterBar />
+      <ViewTabs label="Groups of prompts" path="/topics" views={GROUPINGS} current={view} />
+      <div class="grid">
+        <div class="full">
+          <GroupTable key={view} grouping={grouping} />
+        </div>
+        <div class="full">
+          <GroupsOverTime grouping={grouping} />
+        </div>
+        <div class="full">
+          <GroupsThen key={view} grouping={grouping} />
+        </div>
+        <div class="full">
+          <GroupMoves key={view} grouping={grouping} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function GroupsOverTime({ grouping }: { readonly grouping: Grouping }): JSX.Element {
+  const { params } = useScope();
+  const { id, noun, groupBy, idColumn, labelColumn } = grouping;
+  const groups = useQuery('groups_then', params && { ...params, group_by: groupBy });
+  const drawn = useMemo(
+    () =>
+      toRecords(groups.table)
+        .slice(0, SERIES_MAX)
+        .map((row) => textOf(row['group_id']))
+        .sort(),
+    [groups.table],
+  );
+  const colourOf = useCallback(
+    (group: string | null) => (group !== null && drawn.includes(group) ? 1 + drawn.indexOf(group) : null),
+    [drawn],
+  );
+  const isMore = (groups.table?.rows.length ?? 0) > SERIES_MAX;
+  return (
+    <MeasureOverTime
+      title={`Visibility by ${noun}`}
+      about={`Share of responses that mention the brand, by the current groups of the prompts.${isMore ? ` The ${SERIES_MAX} with the most responses are drawn.` : ''}`}
+      measure="visibility"
+      unit="ratio"
+      groupBy={id}
+      idColumn={idColumn}
+      labelColumn={labelColumn}
+      colourOf={colourOf}
+      empty={`No prompt with responses in this range has a ${noun}.`}
+    />
+  );
+}

@@ -1,0 +1,163 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { ChartContext } from '../../charts/drawing.ts';
+import { drawStackedBars } from '../../charts/stacked-bars.ts';
+import { ChartFrame, Frame } from '../../components/chart-frame.tsx';
+import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
+import { Choice } from '../../components/filter-bar.tsx';
+import { Delta, EntityDot } from '../../components/parts.tsx';
+import { grainOf } from '../../state/calendar-days.ts';
+import { type LoadedTable, useQuery } from '../../state/data.tsx';
+import { useRoute } from '../../state/router.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
+
+const MEASURES: Readonly<Record<string, string>> = {
+  sessions: 'AI sessions',
+  engaged_sessions: 'Engaged sessions',
+  new_users: 'New users',
+  key_events: 'Key events',
+  revenue: 'Revenue',
+};
+
+/** The sources that the API names, in the order of their colours. */
+const SOURCES = ['assistant-a', 'assistant-b', 'assistant-c', 'assistant-d', 'assistant-e', 'other-ai'];
+
+function colourOf(source: string): number {
+  const place = SOURCES.indexOf(source);
+  return 1 + (place === -1 ? SOURCES.length : place);
+}
+
+/** A measure of visits by source over time. */
+export function SourcesOverTime(): JSX.Element {
+  const { params, range, linkTo } = useScope();
+  const { search, navigate } = useRoute();
+  const asked = search.get('measure') ?? '';
+  const measure = asked in MEASURES ? asked : 'sessions';
+  const grain = range === null ? 'day' : grainOf(range.from, range.to);
+  const data = useQuery('traffic_days', params && { ...params, grain });
+  const rows = useMemo(() => toRecords(data.table), [data.table]);
+  const currencies = [...new Set(rows.map(({ currency }) => textOf(currency)))];
+  const isMoney = measure === 'revenue';
+  const shown = useMemo(
+    () => (isMoney ? rows.filter((row) => textOf(row['currency']) === textOf(rows[0]?.['currency'])) : rows),
+    [rows, isMoney],
+  );
+  const series = useMemo(() => seriesOf(shown, measure), [shown, measure]);
+  const label = `${MEASURES[measure]}${isMoney && currencies[0] ? `, ${currencies[0]}` : ''}`;
+  const draw = useMemo(
+    () => (context: ChartContext) =>
+      drawStackedBars({ label: `${label} by source`, unit: isMoney ? 'money' : 'count', series }, context),
+    [label, isMoney, series],
+  );
+  return (
+    <ChartFrame
+      tools={
+        <Choice
+          label="Shown measure"
+          value={measure}
+          options={Object.entries(MEASURES).map(([id, name]) => ({ id, label: name }))}
+          onChoose={(chosen) => navigate(linkTo('/traffic', {}, { measure: chosen ?? 'sessions' }), { replace: true })}
+        />
+      }
+      title={`${label} by source`}
+      about={`Per ${grain}, in days of the property's time zone.`}
+      data={data}
+      draw={draw}
+      legend={series}
+      height={240}
+      empty="No visits from AI assistants in this range."
+      note={
+        isMoney && currencies.length > 1
+          ? `The currency changed. Only ${currencies[0]} is drawn; the table has all.`
+          : undefined
+      }
+    />
+  );
+}
+
+function seriesOf(rows: readonly Row[], measure: string) {
+  const sources = [...new Set(rows.map(({ source }) => textOf(source)))].sort();
+  return sources.map((source) => ({
+    label: source,
+    colour: colourOf(source),
+    points: rows
+      .filter((row) => row['source'] === source)
+      .map((row) => ({ day: textOf(row['period']), value: numberOf(row[measure]) })),
+  }));
+}
+
+interface Source {
+  readonly source: string;
+  readonly currency: string;
+  readonly values: Row;
+}
+
+/** Visits by source in this range, compared. */
+export function SourceTable({ sources }: { readonly sources: LoadedTable }): JSX.Element {
+  const items = useMemo<readonly Source[]>(
+    () =>
+      toRecords(sources.table).map((row) => ({
+        source: textOf(row['source']),
+        currency: textOf(row['currency']),
+        values: row,
+      })),
+    [sources.table],
+  );
+  const columns = useMemo<readonly ColumnSpec<Source>[]>(() => {
+    const value =
+      (name: string) =>
+      ({ values }: Source) =>
+        numberOf(values[name]);
+    const change = ({ values }: Source): number | null => {
+      const before = numberOf(values['sessions_before']);
+      return before === null ? null : (numberOf(values['sessions']) ?? 0) - before;
+    };
+    return [
+      {
+        id: 'source',
+        label: 'Source',
+        value: ({ source }) => source,
+        cell: ({ source }) => (
+          <>
+            <EntityDot colour={colourOf(source)} />
+            {source}
+          </>
+        ),
+      },
+      { id: 'sessions', label: 'Sessions', unit: 'count', value: value('sessions') },
+      {
+        id: 'change',
+        label: 'Change',
+        about: 'Difference of sessions to the comparison range. Counts of visits are not tested.',
+        unit: 'count',
+        value: change,
+        cell: (item) => <Delta change={change(item)} unit="count" isHigherBetter={null} isExact isShort />,
+      },
+      { id: 'engaged', label: 'Engaged', unit: 'count', value: value('engaged_sessions') },
+      { id: 'new_users', label: 'New users', unit: 'count', value: value('new_users') },
+      { id: 'key_events', label: 'Key events', unit: 'count', value: value('key_events') },
+      { id: 'revenue', label: 'Revenue', unit: 'money', value: value('revenue') },
+      { id: 'currency', label: 'Currency', value: ({ currency }) => currency },
+    ];
+  }, []);
+  return (
+    <div class="full">
+      <Frame
+        title="Sources"
+        about="Visits by the assistant that referred them. Counts are complete, so they have no interval."
+        data={sources}
+        empty="No visits from AI assistants in this range."
+      >
+        <DataTable
+          caption="Sources"
+          items={items}
+          columns={columns}
+          keyOf={({ source, currency }) => `${source} ${currency}`}
+          sort={{ id: 'sessions', isDescending: true }}
+          isPlain
+        />
+      </Frame>
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import type { ChartSpec } from '../../report/report-types.ts';
+import { drawBars } from '../charts/bars.ts';
+import type { ChartContext, Drawing } from '../charts/drawing.ts';
+import { drawStackedArea } from '../charts/stacked-area.ts';
+import { drawTimeSeries } from '../charts/time-series.ts';
+import { createFormat } from '../state/format.ts';
+import { svgFile } from './svg-file.ts';
+
+export { drawReport } from './draw-report.tsx';
+
+/** Draws a result as a complete SVG document. Series are coloured in their order. */
+export function renderChart(spec: ChartSpec): string {
+  const { title, about, kind } = spec;
+  const legend = kind === 'bars' ? [] : spec.series.map(({ label }, colour) => ({ label, colour }));
+  return svgFile({ title, about, legend, draw: (context) => drawSpec(spec, context) }, createFormat('en'));
+}
+
+function drawSpec({ kind, title: label, unit, series: given }: ChartSpec, context: ChartContext): Drawing {
+  if (kind === 'bars') {
+    const bars = given.map((one) => {
+      const { value = null, lower = null, upper = null } = one.points[0] ?? {};
+      return { label: one.label, value, lower, upper, colour: 0 };
+    });
+    return drawBars({ label, unit, bars }, context);
+  }
+  const series = given.map((one, colour) => ({ ...one, colour }));
+  if (kind === 'areas') return drawStackedArea({ label, unit, series }, context);
+  return drawTimeSeries({ label, unit, series, hasZero: unit === 'ratio', isReversed: unit === 'position' }, context);
+}

@@ -1,0 +1,177 @@
+import type { JSX } from 'preact';
+import type { ReportInput } from '../../report/report-types.ts';
+import { EmptyState } from '../components/parts.tsx';
+import { GapDomains, TopDomains } from '../pages/overview/cited-sources.tsx';
+import { EngineVisibility } from '../pages/overview/engine-visibility.tsx';
+import { OverviewTiles } from '../pages/overview/overview-tiles.tsx';
+import { PromptMovers } from '../pages/overview/prompt-movers.tsx';
+import { VoiceOverTime, VoiceTable } from '../pages/overview/voice-share.tsx';
+import { addDays, daysBetween } from '../state/calendar-days.ts';
+import { useQuery } from '../state/data.tsx';
+import { StaticRoute, useRoute } from '../state/router.tsx';
+import { ScopeProvider, useScope } from '../state/scope.tsx';
+import { numberOf, textOf, toRecords } from '../state/table.ts';
+import { EngineBars } from './engine-bars.tsx';
+import { OwnersOverTime, SentimentOverTime, SessionsOverTime, VisibilityOverTime } from './over-time.tsx';
+import { ActionPlans, Articles, ForumThreads, LostPrompts, RaisedAlerts } from './report-lists.tsx';
+
+const DAYS_PER_WEEK = 7;
+
+/** The report of a brand: the blocks of the overview, and lists that are pages of their own in a browser. */
+export function ReportPage({ input }: { readonly input: ReportInput }): JSX.Element {
+  const { brand, range, format } = useScope();
+  const { table } = useQuery('brands', {});
+  const row = toRecords(table).find(({ brand_id }) => brand_id === input.brand) ?? null;
+  const responses = numberOf(row?.['responses']) ?? 0;
+  const hasNumbers = range !== null && responses > 0;
+  return (
+    <main class="report">
+      <header class="page-head">
+        <h1 dir="auto">{brand?.name ?? input.brand}</h1>
+        {hasNumbers && (
+          <p class="quiet">
+            {format.day(range.from)} – {format.day(range.to)}, {comparisonOf(input.compareTo, range)}. Days are UTC.
+          </p>
+        )}
+      </header>
+      {hasNumbers ? (
+        <Numbers input={input} firstDay={textOf(row?.['first_day'])} to={range.to} />
+      ) : (
+        <NextStep prompts={numberOf(row?.['prompts']) ?? 0} />
+      )}
+      <div class="grid">
+        <RaisedAlerts />
+        <ActionPlans />
+        <ForumThreads />
+        <Articles />
+        <Definitions measures={input.measures} />
+        <DataHealth health={input.health} />
+      </div>
+    </main>
+  );
+}
+
+function comparisonOf(compareTo: ReportInput['compareTo'], { from, to }: { from: string; to: string }): string {
+  if (compareTo === 'none') return 'without a comparison';
+  if (compareTo === 'year') return 'compared with the same days one year earlier';
+  return `compared with the ${daysBetween(from, to)} days before`;
+}
+
+interface NumbersProps {
+  readonly input: ReportInput;
+  readonly firstDay: string;
+  readonly to: string;
+}
+
+function Numbers({ input, firstDay, to }: NumbersProps): JSX.Element {
+  const weeks = completeWeeks(firstDay, to, input.weeks);
+  return (
+    <>
+      <OverviewTiles />
+      <p class="quiet report-note">
+        Below each number are its 95 % interval and the number of responses or mentions behind it. A change that chance
+        may explain is called “within chance”.
+      </p>
+      <div class="grid">
+        <Within range={weeks}>
+          <VisibilityOverTime />
+          <EngineVisibility />
+          <VoiceOverTime />
+        </Within>
+        <VoiceTable />
+        <EngineBars />
+        <PromptMovers />
+        <LostPrompts />
+        <Within range={weeks}>
+          <SentimentOverTime />
+          <OwnersOverTime />
+        </Within>
+        <TopDomains />
+        <GapDomains />
+        <Within range={weeks}>
+          <SessionsOverTime />
+        </Within>
+      </div>
+    </>
+  );
+}
+
+interface WithinProps {
+  /** Null for the range of the report. */
+  readonly range: { readonly from: string; readonly to: string } | null;
+  readonly children: JSX.Element | readonly JSX.Element[];
+}
+
+/** Shows blocks for another range of days than that of the report. */
+function Within({ range, children }: WithinProps): JSX.Element {
+  const route = useRoute();
+  if (range === null) return <>{children}</>;
+  const search = new URLSearchParams(route.search);
+  search.set('from', range.from);
+  search.set('to', range.to);
+  return (
+    <StaticRoute route={{ ...route, search }}>
+      <ScopeProvider locale="en">{children}</ScopeProvider>
+    </StaticRoute>
+  );
+}
+
+// The last weeks from Monday to Sunday that have responses from their first day. An incomplete week looks like a drop. Null if there
+// is none.
+function completeWeeks(firstDay: string, lastDay: string, weeks: number): { from: string; to: string } | null {
+  const weekday = (day: string): number => (new Date(day).getUTCDay() + 6) % DAYS_PER_WEEK;
+  const to = addDays(lastDay, -((weekday(lastDay) + 1) % DAYS_PER_WEEK));
+  const firstMonday = addDays(firstDay, (DAYS_PER_WEEK - weekday(firstDay)) % DAYS_PER_WEEK);
+  const earliest = addDays(to, 1 - weeks * DAYS_PER_WEEK);
+  const [, from = to] = [firstMonday, earliest].sort();
+  return from < to ? { from, to } : null;
+}
+
+function NextStep({ prompts }: { readonly prompts: number }): JSX.Element {
+  return (
+    <section class="panel" aria-label="Next step">
+      <h2>Next step</h2>
+      <EmptyState>
+        {prompts === 0
+          ? 'The brand has no prompts. Add prompts in the app, run `sightline sync` after it has collected responses, then `sightline report`.'
+          : 'No responses are stored yet. The service collects them on a schedule: run `sightline sync` until `sightline status` shows responses, then `sightline report`.'}
+      </EmptyState>
+    </section>
+  );
+}
+
+/** Definitions of the measures. */
+function Definitions({ measures }: Pick<ReportInput, 'measures'>): JSX.Element {
+  return (
+    <section class="panel" aria-label="Definitions">
+      <h2>Definitions</h2>
+      <dl class="pairs">
+        {measures.map(({ name, label, about, formula }) => (
+          <div key={name}>
+            <dt>{label}</dt>
+            <dd>
+              {about} <span class="quiet">= {formula}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** Freshness and completeness of the data. */
+function DataHealth({ health }: Pick<ReportInput, 'health'>): JSX.Element {
+  return (
+    <section class="panel" aria-label="Health of the data">
+      <h2>Health of the data</h2>
+      <dl class="pairs">
+        {health.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd dir="auto">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,91 @@
+/** Format of a value. Values of `ratio` are 0 to 1. */
+export type Unit = 'ratio' | 'count' | 'number' | 'position' | 'score' | 'money' | 'day' | 'time' | 'text';
+
+const DIGITS: Readonly<Partial<Record<Unit, Intl.NumberFormatOptions>>> = {
+  ratio: { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 },
+  count: { maximumFractionDigits: 0 },
+  number: { maximumFractionDigits: 2 },
+  position: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
+  score: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
+  money: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
+};
+
+/** Smaller p values are shown as less than this. */
+const P_MIN = 0.001;
+
+/** Below it a number with six decimals would lose its digits. */
+const SMALL = 0.001;
+
+/** Shown for values that are missing. */
+export const NO_VALUE = '–';
+
+/** Formats numbers and days in a language; times and days are UTC. */
+export interface Format {
+  value(value: unknown, unit: Unit): string;
+  /** A number with up to six decimals, or four digits if it is smaller; years are not grouped. */
+  exact(value: number): string;
+  /** A number with as few digits as the ticks of an axis need. */
+  tick(value: number, unit: Unit): string;
+  /** A difference with its sign; a difference of ratios is in percentage points. */
+  change(value: number | null, unit: Unit): string;
+  /** The bounds of a difference. */
+  changes(lower: number, upper: number, unit: Unit): string;
+  /** A p value. */
+  p(value: number | null): string;
+  day(day: string | null): string;
+  /** A day without its year. */
+  shortDay(day: string): string;
+  /** A time in UTC. */
+  time(time: string | null): string;
+  /** The same time in the time zone of the reader. */
+  localTime(time: string | null): string;
+}
+
+/** Creates the formats of a language; undefined is the language of the browser. */
+export function createFormat(locale: string | undefined): Format {
+  const numbers = (options: Intl.NumberFormatOptions): Intl.NumberFormat => new Intl.NumberFormat(locale, options);
+  const formats = new Map(Object.entries(DIGITS).map(([unit, options]) => [unit, numbers(options)]));
+  const p = numbers({ minimumFractionDigits: 3, maximumFractionDigits: 3 });
+  const ticks = numbers({ maximumFractionDigits: 2, notation: 'compact' });
+  const exact = numbers({ maximumFractionDigits: 6, useGrouping: 'min2' });
+  const small = numbers({ maximumSignificantDigits: 4, notation: 'scientific' });
+  const percents = numbers({ style: 'percent', maximumFractionDigits: 1 });
+  const signed = (digits: number): Intl.NumberFormat =>
+    numbers({ signDisplay: 'exceptZero', minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const changes = { ratio: signed(1), count: signed(0), other: signed(2) };
+  const difference = (value: number, unit: Unit): string => {
+    if (unit === 'ratio') return changes.ratio.format(value * 100);
+    return (unit === 'count' ? changes.count : changes.other).format(value);
+  };
+  const days = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+  const shortDays = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  const times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+  const localTimes = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
+  const dated = (format: Intl.DateTimeFormat, text: string | null): string => {
+    const time = text === null ? Number.NaN : Date.parse(text);
+    return Number.isNaN(time) ? NO_VALUE : format.format(time);
+  };
+  const day = (text: string | null): string => dated(days, text);
+  const time = (text: string | null): string => (text === null ? NO_VALUE : `${dated(times, text)} UTC`);
+  return {
+    day,
+    time,
+    shortDay: (text) => dated(shortDays, text),
+    localTime: (text) => dated(localTimes, text),
+    value(value, unit) {
+      if (value === null || value === undefined || value === '') return NO_VALUE;
+      if (unit === 'day') return day(String(value));
+      if (unit === 'time') return time(String(value));
+      const format = formats.get(unit);
+      if (format === undefined || typeof value !== 'number') return String(value);
+      return format.format(value);
+    },
+    p: (value) => (value === null ? NO_VALUE : value < P_MIN ? `< ${p.format(P_MIN)}` : p.format(value)),
+
+    exact: (value) => (value !== 0 && Math.abs(value) < SMALL ? small : exact).format(value),
+    tick: (value, unit) => (unit === 'ratio' ? percents : ticks).format(value),
+    change: (value, unit) => (value === null ? NO_VALUE : `${difference(value, unit)}${unit === 'ratio' ? ' pp' : ''}`),
+    changes: (lower, upper, unit) =>
+      `${difference(lower, unit)} to ${difference(upper, unit)}${unit === 'ratio' ? ' pp' : ''}`,
+  };
+}

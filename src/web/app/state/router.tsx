@@ -1,0 +1,164 @@
+import { type ComponentChildren, createContext, type JSX } from 'preact';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { usePaper } from './paper.ts';
+
+/** The parameters of a page's path, such as `id` of `/prompts/:id`. */
+export interface PageProps {
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** The address of the page, without the base path. */
+export interface Route {
+  readonly base: string;
+  /** Begins with a slash and has none at its end, except for the first page. */
+  readonly path: string;
+  readonly search: URLSearchParams;
+  /** Goes to a path of this workspace, such as `/prompts?brand=...`. */
+  navigate(to: string, options?: { readonly replace?: boolean }): void;
+}
+
+const RouteContext = createContext<Route>({
+  base: '',
+  path: '/',
+  search: new URLSearchParams(),
+  navigate: () => undefined,
+});
+
+/** Returns the base path that the server wrote into the page. */
+export function readBase(document: Document): string {
+  const content = document.querySelector('meta[name="sightline-base"]')?.getAttribute('content') ?? '';
+  return content.replace(/\/$/, '');
+}
+
+/** Keeps the route equal to the address of the window. */
+export function RouterProvider({ base, children }: { base: string; children: ComponentChildren }): JSX.Element {
+  const [address, setAddress] = useState(() => addressNow(base));
+  useEffect(() => {
+    const update = (): void => setAddress(addressNow(base));
+    window.addEventListener('popstate', update);
+    return () => window.removeEventListener('popstate', update);
+  }, [base]);
+  const route = useMemo<Route>(
+    () => ({
+      base,
+      ...address,
+      navigate(to, { replace = false } = {}) {
+        const url = `${base}${to}`;
+        if (replace) history.replaceState(null, '', url);
+        else history.pushState(null, '', url);
+        const next = addressNow(base);
+        if (next.path !== address.path) window.scrollTo(0, 0);
+        setAddress(next);
+      },
+    }),
+    [base, address],
+  );
+  return <RouteContext.Provider value={route}>{children}</RouteContext.Provider>;
+}
+
+/** Gives components a fixed route, for pages that are drawn without a browser. */
+export function StaticRoute({ route, children }: { route: Route; children: ComponentChildren }): JSX.Element {
+  return <RouteContext.Provider value={route}>{children}</RouteContext.Provider>;
+}
+
+export function useRoute(): Route {
+  return useContext(RouteContext);
+}
+
+/**
+ * Returns a parameter of the address that belongs to one page, and the function that changes it. Other values than the allowed ones are
+ * read as the first, which is not written into the address.
+ */
+export function useSearchParam(
+  name: string,
+  allowed: readonly string[],
+): readonly [string, (value: string | null) => void] {
+  const { path, search, navigate } = useRoute();
+  const given = search.get(name);
+  const value = given !== null && allowed.includes(given) ? given : (allowed[0] ?? '');
+  const set = (next: string | null): void => {
+    const changed = new URLSearchParams(search);
+    if (next === null || next === allowed[0]) changed.delete(name);
+    else changed.set(name, next);
+    const text = changed.toString();
+    navigate(text === '' ? path : `${path}?${text}`);
+  };
+  return [value, set];
+}
+
+/** Returns whether the pages can be linked to. Reports link to them only if their address is known. */
+export function useHasLinks(): boolean {
+  const { base } = useRoute();
+  return usePaper() === null || base !== '';
+}
+
+interface LinkProps {
+  /** Path within the workspace. */
+  readonly to: string;
+  readonly isCurrent?: boolean;
+  readonly class?: string;
+  readonly dir?: 'auto';
+  readonly title?: string | undefined;
+  readonly 'aria-label'?: string | undefined;
+  /** Called before the page changes. */
+  readonly onFollow?: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A link to another page of the workspace, which is shown without loading the document again. */
+export function Link({ to, isCurrent = false, onFollow, children, ...rest }: LinkProps): JSX.Element {
+  const { base, navigate } = useRoute();
+  const hasLinks = useHasLinks();
+  const follow = (event: MouseEvent): void => {
+    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    if (event.defaultPrevented || !isPlain) return;
+    event.preventDefault();
+    onFollow?.();
+    navigate(to);
+  };
+  if (!hasLinks) {
+    return (
+      <span class={rest.class} dir={rest.dir} title={rest.title}>
+        {children}
+      </span>
+    );
+  }
+  return (
+    <a {...rest} href={`${base}${to}`} aria-current={isCurrent ? 'page' : undefined} onClick={follow}>
+      {children}
+    </a>
+  );
+}
+
+/**
+ * Returns the parameters of a path that matches a pattern such as `/prompts/:id`, or null.
+ *
+ * @example
+ * matchPath('/prompts/:id', '/prompts/7') // { id: '7' }
+ */
+export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
+  const expected = pattern.split('/');
+  const given = path.split('/');
+  if (expected.length !== given.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, part] of expected.entries()) {
+    const value = given[index] ?? '';
+    if (part.startsWith(':') && value !== '') params[part.slice(1)] = decoded(value);
+    else if (part !== value) return null;
+  }
+  return params;
+}
+
+function addressNow(base: string): Pick<Route, 'path' | 'search'> {
+  const { pathname, search } = window.location;
+  const within = pathname.startsWith(base) ? pathname.slice(base.length) : pathname;
+  return { path: within.replace(/\/+$/, '') || '/', search: new URLSearchParams(search) };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,51 @@
+import type { SeriesPoint } from '../charts/time-series.ts';
+import { type Measurement, numberOf, type Row, textOf } from './table.ts';
+
+type Columns = Readonly<Record<string, unknown>>;
+
+/** Columns of a measurement with another name than in the metrics layer. */
+export interface MeasurementColumns {
+  /** What the columns of the interval begin with; default: the name of the measure. */
+  readonly bounds?: string;
+  /** The column of the sample; default: the name of the measure and `_n`. */
+  readonly n?: string;
+}
+
+/** Returns a measure in a row of the metrics layer; all null without a row. */
+export function measurementOf(
+  row: Columns | null | undefined,
+  measure: string,
+  { bounds = measure, n = `${measure}_n` }: MeasurementColumns = {},
+): Measurement {
+  return {
+    value: numberOf(row?.[measure]),
+    lower: numberOf(row?.[`${bounds}_lower`]),
+    upper: numberOf(row?.[`${bounds}_upper`]),
+    n: numberOf(row?.[n]),
+  };
+}
+
+/** Returns a measure in a row with a period. */
+export function pointOf(row: Row, measure: string, columns?: MeasurementColumns): SeriesPoint {
+  return { day: textOf(row['period']), ...measurementOf(row, measure, columns) };
+}
+
+/** The change of a measure against the comparison range, as `Delta` shows it. */
+export interface Change {
+  readonly change: number | null;
+  readonly lower: number | null;
+  readonly upper: number | null;
+  /** Null if the change is not tested. */
+  readonly isSignificant: boolean | null;
+}
+
+/** Returns the change of a measure in a row of the metrics layer; all null without a comparison. */
+export function changeOf(row: Columns | null, measure: string): Change {
+  const isSignificant = row?.[`${measure}_significant`];
+  return {
+    change: numberOf(row?.[`${measure}_change`]),
+    lower: numberOf(row?.[`${measure}_change_lower`]),
+    upper: numberOf(row?.[`${measure}_change_upper`]),
+    isSignificant: typeof isSignificant === 'boolean' ? isSignificant : null,
+  };
+}

@@ -1,0 +1,127 @@
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser } from '../support/browser.ts';
+import { firstLine, peakOf, startCli } from './children.ts';
+import { generate } from './generate.ts';
+
+/** Number of server starts, each with the first visit of a browser without a cache. */
+const STARTS = 3;
+const SESSIONS = 10;
+
+/** Changes of filters: label and value of the field. Each gives a combination that the server has not seen. */
+const CHANGES = [
+  ['Range', '7d'],
+  ['Prompts', 'branded'],
+  ['Range', '90d'],
+  ['Prompts', 'non-branded'],
+  ['Compare with', 'year'],
+  ['Range', '28d'],
+  ['Compare with', 'none'],
+] as const;
+const ENGINES = ['chatgpt', 'claude', 'gemini', 'perplexity'];
+
+/** Resolves in the first frame in which no block of the overview is loading; `selector` selects the blocks. */
+const shown = (selector: string): string => `new Promise((resolve) => {
+  const check = () => {
+    const blocks = [...document.querySelectorAll('${selector}')];
+    const isShown = blocks.length >= 6 && blocks.every((block) =>
+      block.ariaBusy !== 'true' && block.querySelector('.skeleton') === null && block.querySelector('svg.plot') !== null);
+    if (isShown) resolve(performance.now());
+    else requestAnimationFrame(check);
+  };
+  requestAnimationFrame(check);
+})`;
+
+/** The five tiles and the first chart. */
+const FIRST = shown('.tile, .panel[aria-label="Visibility by engine"]');
+const SCRIPT_BYTES = `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js'))
+  .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`;
+
+interface Visit {
+  readonly firstMs: number;
+  readonly scriptBytes: number;
+  readonly changesMs: readonly number[];
+}
+
+/** Opens the overview of a generated warehouse with `responses` responses in Chromium. Returns the figures as lines of text. */
+export async function pageFigures(folder: string, responses: number): Promise<string[]> {
+  await generate(folder, responses);
+  const browser = await launchBrowser();
+  try {
+    const visits: Visit[] = [];
+    for (let start = 1; start < STARTS; start++) visits.push(await serving(folder, (origin) => visit(browser, origin)));
+    let peakKb = 0;
+    await serving(folder, async (origin, peak) => {
+      visits.push(await visit(browser, origin));
+      await Promise.all(Array.from({ length: SESSIONS }, (_, session) => changeFilters(browser, origin, session)));
+      peakKb = await peak();
+    });
+    const first = median(visits.map(({ firstMs }) => firstMs));
+    const changes = visits.flatMap(({ changesMs }) => changesMs);
+    return [
+      `pages of ${responses.toLocaleString('en-US')} responses`,
+      `  overview with tiles and first chart, server and browser just started: median ${first} ms of ${STARTS}`,
+      `  tiles and first chart after a new filter: median ${median(changes)} ms of ${changes.length}`,
+      `  JavaScript of the overview: ${Math.round((visits[0]?.scriptBytes ?? 0) / 1000)} kB compressed`,
+      `  server with ${SESSIONS} sessions that change filters at once: peak ${Math.round(peakKb / 1000)} MB resident`,
+    ];
+  } finally {
+    await browser.close();
+  }
+}
+
+async function serving<T>(
+  folder: string,
+  use: (origin: string, peak: () => Promise<number>) => Promise<T>,
+): Promise<T> {
+  const server = startCli(folder, [
+    'serve',
+    '--pages',
+    'loopback',
+    '--port',
+    '0',
+    '--rate-limit',
+    'off',
+    '--no-jobs',
+    '--json',
+  ]);
+  try {
+    const { baseUrl } = JSON.parse(await firstLine(server)) as { baseUrl: string };
+    return await use(new URL(baseUrl).origin, () => peakOf(server));
+  } finally {
+    server.kill('SIGKILL');
+  }
+}
+
+async function visit(browser: Browser, origin: string): Promise<Visit> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(origin, { waitUntil: 'commit' });
+  const firstMs = Math.round((await page.evaluate(FIRST)) as number);
+  const scriptBytes = (await page.evaluate(SCRIPT_BYTES)) as number;
+  const changesMs: number[] = [];
+  for (const [label, value] of CHANGES) changesMs.push(await change(page, label, value));
+  await context.close();
+  return { firstMs, scriptBytes, changesMs };
+}
+
+// Every session begins with other filters, so that few responses of the server are shared.
+async function changeFilters(browser: Browser, origin: string, session: number): Promise<void> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(
+    `${origin}/?compare_to=${session % 2 === 0 ? 'none' : 'year'}&engine=${ENGINES[session % ENGINES.length]}`,
+  );
+  await page.evaluate(FIRST);
+  for (const [label, value] of CHANGES) await change(page, label, value);
+  await context.close();
+}
+
+async function change(page: Page, label: string, value: string): Promise<number> {
+  const startedAt = (await page.evaluate('performance.now()')) as number;
+  await page.getByLabel(label, { exact: true }).selectOption(value);
+  return Math.round(((await page.evaluate(FIRST)) as number) - startedAt);
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { measures } from '../../../src/analytics/model/measures.ts';
+import { declaredQueries } from '../../../src/analytics/queries/declared-queries.ts';
+import { SightlineError } from '../../../src/base/errors.ts';
+import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
+import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
+import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { Query } from '../../../src/warehouse/database.ts';
+import { openMirror } from '../mirror.ts';
+
+const NAMES = /(^|_)(name|text|prompt|headline|title|question)$/;
+
+/** Ids and names in all tables with `brand_id`, by brand. */
+async function valuesByBrand(query: Query): Promise<Map<string, Set<string>>> {
+  const columns = await query(
+    `SELECT c.table_name, c.column_name, c.data_type FROM duckdb_columns() c
+     JOIN duckdb_tables() t USING (database_name, schema_name, table_name)
+     WHERE schema_name = 'main' AND NOT c.internal AND (c.data_type = 'UUID' OR c.data_type = 'VARCHAR')
+       AND (table_name = 'brands' OR table_name IN (SELECT table_name FROM duckdb_columns() WHERE column_name = 'brand_id'))`,
+  );
+  const found = new Map<string, Set<string>>();
+  for (const [table, column, type] of columns.map((row) => row.map(String) as [string, string, string])) {
+    if (column.startsWith('_') || (type !== 'UUID' && !NAMES.test(column))) continue;
+    const brand = table === 'brands' ? 'id' : 'brand_id';
+    const rows = await query(
+      `SELECT DISTINCT CAST(${brand} AS VARCHAR), CAST("${column}" AS VARCHAR) FROM main."${table}" WHERE "${column}" IS NOT NULL`,
+    );
+    for (const [owner, value] of rows.map((row) => row.map(String) as [string, string])) {
+      // Short names may be a part of other texts.
+      if (value.length >= 5) found.set(owner, (found.get(owner) ?? new Set()).add(value));
+    }
+  }
+  return found;
+}
+
+test('a key for one brand gets no id or name of another brand from any declared query or measure', async () => {
+  const mirror = await openMirror({ seed: 3, brands: 2, prompts: 6, days: 20 });
+  await mirror.publish();
+  const { service, catalogue, clock } = mirror;
+  const replica = await service.newest();
+  const values = await replica.replica.work((query) => valuesByBrand(query));
+  const [own, other] = [...replica.brands.keys()] as [string, string];
+  const mine = values.get(own) ?? new Set();
+  const secrets = [...(values.get(other) ?? [])].filter((value) => !mine.has(value));
+  const all: MetricsSource = { replica, catalogue, nowMs: clock.now() };
+  const limited: MetricsSource = { ...all, brands: [own] };
+  const leaksOf = (text: string, given: URLSearchParams): string[] =>
+    secrets.filter((value) => text.includes(value) && ![...given.values()].includes(value));
+  expect(secrets.length).toBeGreaterThan(50);
+
+  const answered = new Set<string>();
+  const check = async (name: string, given: URLSearchParams, run: () => Promise<TableResult>): Promise<void> => {
+    const label = `${name}?${given}`;
+    try {
+      const { rows } = await run();
+      answered.add(name);
+      expect(leaksOf(JSON.stringify(rows), given), label).toEqual([]);
+    } catch (thrown) {
+      if (!(thrown instanceof SightlineError)) throw thrown;
+      expect(leaksOf(thrown.message, given), label).toEqual([]);
+    }
+  };
+
+  const uuids = (from: Iterable<string>): string[] => [...from].filter((value) => /^[0-9a-f-]{36}$/.test(value));
+  const idsOf = (from: Iterable<string>): string[] =>
+    uuids(from)
+      .filter((_value, index) => index % 7 === 0)
+      .slice(0, 25);
+  for (const { name, parameters } of declaredQueries()) {
+    const required = parameters.filter(({ standard }) => standard === undefined);
+    const attempts: Record<string, string>[] = required.length === 0 ? [{}, { brand: other }] : [];
+    for (const { name: parameter, type, oneOf } of parameters.filter(
+      ({ type }) => type === 'UUID' || type === 'VARCHAR',
+    )) {
+      const choices = oneOf ?? (type === 'UUID' ? [...idsOf(secrets), ...idsOf(mine)] : secrets.slice(0, 3));
+      attempts.push(...choices.map((value) => ({ [parameter]: value })));
+    }
+    for (const attempt of attempts) {
+      const rest = Object.fromEntries(
+        required.map(({ name: parameter, type }) => [
+          parameter,
+          type === 'UUID' ? String(idsOf(mine)[0]) : type === 'DATE' ? '2026-01-01' : '1',
+        ]),
+      );
+      const given = new URLSearchParams({ ...rest, ...attempt });
+      await check(name, given, () => runDeclaredQuery(limited, name, given));
+    }
+  }
+  for (const { name, dimensions: allowed, requires } of measures) {
+    for (const dimension of requires ?? allowed) {
+      const given = new URLSearchParams({ metrics: name, group_by: dimension, compare_to: 'none' });
+      await check(name, given, () => runMetrics(limited, given));
+    }
+  }
+  expect([...declaredQueries(), ...measures].map(({ name }) => name).filter((name) => !answered.has(name))).toEqual([]);
+  // Without a limit the other brand is found, so the test can fail.
+  const everything = await runDeclaredQuery(all, 'brands', new URLSearchParams());
+  expect(leaksOf(JSON.stringify(everything.rows), new URLSearchParams())).toContain(other);
+});

@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type DimensionName, dimensions } from '../../../src/analytics/model/dimensions.ts';
+import { GRAINS, type Measure, measures } from '../../../src/analytics/model/measures.ts';
+import { addDays, daysInRange } from '../../../src/contract/time.ts';
+import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
+import type { TableResult } from '../../../src/query/metrics/table-result.ts';
+import { type NaiveRequest, type NaiveWorld, naiveUnits, readNaiveWorld } from './naive-metrics.ts';
+import { adjust, type Estimate, estimate, pValue } from './naive-statistics.ts';
+import { DAYS, LAST_DAY, openRandomWorld, type WorldSettings } from './random-world.ts';
+
+/** Requests per world; METRICS_QUESTIONS asks for more. */
+const QUESTIONS = Number(process.env['METRICS_QUESTIONS'] ?? 25);
+
+interface Asked {
+  readonly measures: readonly Measure[];
+  readonly groupBy: readonly string[];
+  readonly grain: string | null;
+  readonly from: string;
+  readonly to: string;
+  readonly compareTo: 'previous' | 'year' | 'none';
+  readonly brands: readonly string[];
+  readonly filters: Readonly<Record<string, readonly string[]>>;
+}
+
+// Sentiment as calibrated: the default scale, another scale without neutral, and one with an additional label.
+const worlds: readonly WorldSettings[] = [
+  { seed: 1, responses: 3_000, labels: null, repeats: false },
+  { seed: 2, responses: 2_500, labels: { positive: 1, negative: -1 }, repeats: true },
+  { seed: 3, responses: 900, labels: { positive: 10, neutral: 4, negative: 0, mixed: 5 }, repeats: true },
+];
+
+describe('measures equal a naive computation', () => {
+  test.each(worlds)('in world $seed with $responses responses', async (settings) => {
+    const { source, query } = await openRandomWorld(settings);
+    const world = await readNaiveWorld(query, source.replica.conventions.labels);
+    await fc.assert(
+      fc.asyncProperty(requests(world), async (asked) => {
+        const result = await runMetrics(source, toParameters(asked));
+        expect(tableOf(result, asked)).toEqual(naiveTable(world, asked));
+        // The SQL that the result shows returns the same rows.
+        const shown = await source.replica.replica.work((_query, read) => read(result.sql));
+        expect(shown.rows).toEqual(result.rows);
+      }),
+      { numRuns: QUESTIONS, seed: settings.seed },
+    );
+  });
+});
+
+function requests(world: NaiveWorld): fc.Arbitrary<Asked> {
+  const brands = [...world.hosts.keys()];
+  const promptIds = [...new Set(world.answers.map(({ prompt }) => prompt))];
+  const pick = (values: readonly (string | null)[]): fc.Arbitrary<string[]> =>
+    fc.uniqueArray(fc.constantFrom(...[...new Set(values)].filter((value) => value !== null)), {
+      minLength: 1,
+      maxLength: 2,
+    });
+  const all = [...world.prompts.values()];
+  const filters: Readonly<Record<string, fc.Arbitrary<readonly string[]>>> = {
+    engine: pick(world.answers.map(({ engine }) => engine)),
+    topic: pick(all.map(({ topic }) => topic)),
+    tag: pick(all.flatMap(({ tags }) => tags)),
+    branded: fc.constantFrom(['branded'], ['non-branded']),
+    prompt: pick(promptIds),
+    competitor: pick([...world.rivals.values()].flat()),
+  };
+  return fc
+    .uniqueArray(fc.constantFrom(...dimensions.map(({ name }) => name)), { maxLength: 2 })
+    .map((groupBy): { groupBy: readonly DimensionName[]; fit: readonly Measure[] } => {
+      const fits = (names: readonly DimensionName[]): Measure[] =>
+        measures.filter(
+          (measure) =>
+            names.every((name) => measure.dimensions.includes(name)) &&
+            (measure.requires === undefined || measure.requires.some((name) => names.includes(name))),
+        );
+      // No measure has both dimensions.
+      if (fits(groupBy).length === 0) return { groupBy: [], fit: fits([]) };
+      return { groupBy, fit: fits(groupBy) };
+    })
+    .chain(({ groupBy, fit }) =>
+      fc.record({
+        groupBy: fc.constant(groupBy),
+        measures: fc.uniqueArray(fc.constantFrom(...fit), { minLength: 1, maxLength: 3, selector: ({ name }) => name }),
+        grain: fc.option(fc.constantFrom(...GRAINS), { freq: 2 }),
+        from: fc.integer({ min: 0, max: DAYS }).map((days) => addDays(LAST_DAY, -days)),
+        length: fc.integer({ min: 1, max: 40 }),
+        compareTo: fc.constantFrom('previous' as const, 'previous' as const, 'year' as const, 'none' as const),
+        brands:
+          groupBy.includes('entity') && !groupBy.includes('brand')
+            ? pick(brands).map((ids) => ids.slice(0, 1))
+            : fc.oneof(fc.constant<string[]>([]), pick(brands)),
+        filters: fc
+          .record(filters, { requiredKeys: [] })
+          .chain((given) =>
+            fc.shuffledSubarray(Object.entries(given), { maxLength: Math.min(2, Object.keys(given).length) }),
+          ),
+      }),
+    )
+    .map(({ length, filters: given, ...asked }) => {
+      const needsBrand = asked.groupBy.includes('entity') && !asked.groupBy.includes('brand');
+      // Ids of a brand are only accepted in a request about it.
+      const allowed = given.filter(([name]) => !needsBrand || name === 'engine' || name === 'branded');
+      const isFiltered = asked.measures.every((measure) => measure.isFiltered);
+      return {
+        ...asked,
+        brands: needsBrand || allowed.length === 0 || !isFiltered ? asked.brands : [],
+        to: addDays(asked.from, length - 1),
+        filters: isFiltered ? Object.fromEntries(allowed as [string, readonly string[]][]) : {},
+      };
+    });
+}
+
+function toParameters({
+  measures: asked,
+  groupBy,
+  grain,
+  from,
+  to,
+  compareTo,
+  brands,
+  filters,
+}: Asked): URLSearchParams {
+  const given = new URLSearchParams({ metrics: asked.map(({ name }) => name).join(), from, to, compare_to: compareTo });
+  if (grain !== null) given.set('grain', grain);
+  for (const name of groupBy) given.append('group_by', name);
+  for (const id of brands) given.append('brand', id);
+  for (const [name, values] of Object.entries(filters)) for (const value of values) given.append(name, value);
+  return given;
+}
+
+type Cells = Record<string, Record<string, unknown>>;
+
+// Rows by the key of their group, as JSON; numbers with the precision of the approximations.
+function tableOf({ columns, rows }: TableResult, asked: Asked): Cells {
+  const names = columns.map(({ name }) => name);
+  const keys = [
+    ...(asked.grain === null ? [] : ['period']),
+    ...dimensions.filter(({ name }) => asked.groupBy.includes(name)).map(({ key }) => key),
+  ];
+  const measured = names.filter((name) =>
+    asked.measures.some((measure) => name === measure.name || name.startsWith(`${measure.name}_`)),
+  );
+  const table: Cells = {};
+  for (const row of rows) {
+    const cellOf = (name: string): unknown => row[names.indexOf(name)];
+    const key = JSON.stringify(keys.map(cellOf));
+    expect(table).not.toHaveProperty([key]);
+    table[key] = Object.fromEntries(measured.map((name) => [name, rounded(cellOf(name))]));
+  }
+  return table;
+}
+
+function naiveTable(world: NaiveWorld, asked: Asked): Cells {
+  const table: Cells = {};
+  const brands = asked.brands.length === 0 ? [...world.hosts.keys()] : asked.brands;
+  const ordered = dimensions.map(({ name }) => name).filter((name) => asked.groupBy.includes(name));
+  const before = comparedRange(asked);
+  // A group has a row if it has units of any measure in any period.
+  const found = asked.measures.map((measure) => {
+    const request: NaiveRequest = { ...asked, measure: measure.name, groupBy: ordered, before, brands };
+    const now = naiveUnits(world, request, asked);
+    return { measure, now, earlier: before === null ? new Map() : naiveUnits(world, request, before) };
+  });
+  const keys = new Set(found.flatMap(({ now, earlier }) => [...now.keys(), ...earlier.keys()]));
+  if (ordered.length === 0 && asked.grain === null) keys.add('[]');
+  const all = [...keys];
+  for (const { measure, now, earlier } of found) {
+    const { name, kind } = measure;
+    const rows = all.map((key) => ({ key, own: present(kind, now, key), old: present(kind, earlier, key) }));
+    const ps = rows.map(({ own, old }) => (own === null || old === null ? null : pValue(kind, own, old)));
+    const adjusted = adjust(ps);
+    for (const [index, { key, own, old }] of rows.entries()) {
+      table[key] = {
+        ...table[key],
+        ...valuesOf(name, own, kind),
+        ...(before === null ? {} : changesOf(measure, own, old, ps[index] ?? null, adjusted[index] ?? null)),
+      };
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(table).map(([key, row]) => [
+      key,
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, rounded(value)])),
+    ]),
+  );
+}
+
+// A group without rows in a period has no estimate, except that its counts are 0.
+function present(
+  kind: string,
+  groups: ReadonlyMap<string, Parameters<typeof estimate>[1]>,
+  key: string,
+): Estimate | null {
+  const units = groups.get(key);
+  return units === undefined ? null : estimate(kind, units);
+}
+
+function valuesOf(name: string, own: Estimate | null, kind: string): Record<string, unknown> {
+  const missing = kind === 'count' ? 0 : null;
+  return {
+    [name]: own?.value ?? missing,
+    [`${name}_n`]: own?.n ?? 0,
+    [`${name}_numerator`]: own?.part ?? 0,
+    [`${name}_denominator`]: kind === 'count' ? null : (own?.whole ?? 0),
+    [`${name}_lower`]: own?.lower ?? null,
+    [`${name}_upper`]: own?.upper ?? null,
+  };
+}
+
+function changesOf(
+  { name, kind }: Measure,
+  own: Estimate | null,
+  old: Estimate | null,
+  p: number | null,
+  adjusted: number | null,
+): Record<string, unknown> {
+  const isCount = kind === 'count';
+  const value = own?.value ?? (isCount ? 0 : null);
+  const earlier = old?.value ?? (isCount ? 0 : null);
+  const change = value === null || earlier === null ? null : value - earlier;
+  const hasBounds = change !== null && own?.lower != null && old?.lower != null;
+  const lower = hasBounds
+    ? (change as number) - Math.hypot((value as number) - Number(own?.lower), Number(old?.upper) - (earlier as number))
+    : null;
+  const upper = hasBounds
+    ? (change as number) + Math.hypot(Number(own?.upper) - (value as number), (earlier as number) - Number(old?.lower))
+    : null;
+  return {
+    [`${name}_before`]: earlier,
+    [`${name}_before_n`]: old?.n ?? 0,
+    [`${name}_change`]: change,
+    [`${name}_change_lower`]: lower,
+    [`${name}_change_upper`]: upper,
+    [`${name}_p`]: p,
+    [`${name}_p_adjusted`]: adjusted,
+    [`${name}_significant`]:
+      adjusted !== null && adjusted <= 0.05 && lower !== null && upper !== null && (lower > 0 || upper < 0),
+  };
+}
+
+function comparedRange({ from, to, compareTo }: Asked): { from: string; to: string } | null {
+  if (compareTo === 'none') return null;
+  const days = compareTo === 'year' ? 365 : daysInRange(from, to);
+  return { from: addDays(from, -days), to: addDays(to, -days) };
+}
+
+function rounded(value: unknown): unknown {
+  if (typeof value !== 'number') return value;
+  const text = Number(value.toFixed(6));
+  return text === 0 ? 0 : text;
+}

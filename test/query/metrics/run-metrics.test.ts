@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { describeModel } from '../../../src/analytics/model/measures.ts';
+import { explainMetric } from '../../../src/query/metrics/explanations.ts';
+import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
+import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
+import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
+import { type Mirror, openMirror } from '../mirror.ts';
+
+async function sourceOf(mirror: Mirror, brands?: readonly string[]): Promise<MetricsSource> {
+  const { service, catalogue, clock } = mirror;
+  return {
+    replica: await service.newest(),
+    catalogue,
+    nowMs: clock.now(),
+    ...(brands === undefined ? {} : { brands }),
+  };
+}
+
+function recordsOf({ columns, rows }: TableResult): Record<string, unknown>[] {
+  return rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index]?.name ?? '', value])));
+}
+
+test('measures and declared queries have the columns that they declare, and a key for one brand sees no other', async () => {
+  const mirror = await openMirror({ seed: 3, brands: 2, prompts: 8, days: 40 });
+  await mirror.publish();
+  const source = await sourceOf(mirror);
+  const brands = recordsOf(await runDeclaredQuery(source, 'brands', new URLSearchParams()));
+  expect(brands).toHaveLength(2);
+  const [first, second] = brands.map((row) => String(row['brand_id']));
+  const measured = await runMetrics(source, new URLSearchParams(`metrics=visibility&group_by=engine&brand=${first}`));
+  expect(measured.rows.length).toBeGreaterThan(1);
+  for (const row of measured.rows) expect(row).toHaveLength(measured.columns.length);
+  const restricted = await sourceOf(mirror, [String(second)]);
+  expect(recordsOf(await runDeclaredQuery(restricted, 'brands', new URLSearchParams()))).toEqual([brands[1]]);
+  await expect(runMetrics(restricted, new URLSearchParams(`metrics=visibility&brand=${first}`))).rejects.toMatchObject({
+    code: 'invalid_parameter',
+  });
+});
+
+test('a name with a comma is one value, and a missing brand is required by its name', async () => {
+  const mirror = await openMirror({ seed: 3, brands: 2, prompts: 8, days: 20 });
+  await mirror.publish();
+  const source = await sourceOf(mirror);
+  const rival = mirror.sandbox.world.brands
+    .flatMap(({ competitors }) => competitors)
+    .find(({ name }) => /, /.test(name));
+  if (rival === undefined) throw new Error('the world has no competitor with a comma in its name');
+  const asked = (competitor: string): Promise<TableResult> =>
+    runMetrics(source, new URLSearchParams({ metrics: 'responses', competitor }));
+  expect((await asked(rival.name)).rows).toEqual((await asked(rival.id)).rows);
+  const brands = recordsOf(await runDeclaredQuery(source, 'brands', new URLSearchParams()));
+  const ids = brands.map((row) => `(${String(row['brand_id']).slice(0, 8)})`);
+  await expect(explainMetric(source, new URLSearchParams('metric=visibility'))).rejects.toMatchObject({
+    code: 'invalid_parameter',
+    message: expect.stringMatching(/^brand is required; allowed: one of /),
+    facts: { parameter: 'brand', allowed: expect.stringContaining(ids[0] ?? '?') },
+  });
+});
+
+test('the model describes every measure with its test, and no SQL', () => {
+  const { measures, dimensions } = describeModel();
+  for (const { name, kind, test: significance, ...rest } of measures) {
+    expect(significance === null, name).toBe(kind === 'count');
+    expect(Object.keys(rest)).not.toContain('sums');
+    for (const dimension of rest.dimensions) expect(dimensions.map((known) => known.name)).toContain(dimension);
+  }
+});
+
+test('filters accept prompts and competitors that only stored responses have', async () => {
+  const mirror = await openMirror({ seed: 5, brands: 2, prompts: 6, days: 12 });
+  // Upstream deletes them before the first sync and still returns their responses.
+  mirror.sandbox.world.advance({ deletedPrompts: 2, deletedCompetitors: 2 });
+  await mirror.publish();
+  const brand = mirror.sandbox.world.brands[0];
+  const prompt = brand?.prompts.find(({ deletedAtMs }) => deletedAtMs !== undefined)?.id ?? '';
+  const rival = brand?.competitors.find(
+    ({ deletedAtMs, popularity }) => deletedAtMs !== undefined && popularity > 0,
+  )?.id;
+  const source = await sourceOf(mirror);
+  const other = await sourceOf(
+    mirror,
+    mirror.sandbox.world.brands.slice(1).map(({ id }) => id),
+  );
+  const count = async (sql: string) => Number(Object.values((await mirror.query(sql))[0] ?? {})[0]);
+  for (const [filter, id, listed, where] of [
+    ['prompt', prompt, 'prompts', `prompt_id = '${prompt}'`],
+    [
+      'competitor',
+      rival,
+      'competitors',
+      `id IN (SELECT response_id FROM main.response_competitors WHERE competitor_id = '${rival}')`,
+    ],
+  ] as const) {
+    expect(await count(`SELECT count(*) FROM main.${listed} WHERE id = '${id}'`), filter).toBe(0);
+    const stored = await count(`SELECT count(*) FROM main.responses WHERE ${where}`);
+    expect(stored, filter).toBeGreaterThan(0);
+    const asked = new URLSearchParams({
+      metrics: 'responses',
+      from: '2020-01-01',
+      to: '2030-01-01',
+      [filter]: String(id).toUpperCase(),
+    });
+    expect(recordsOf(await runMetrics(source, asked))[0]?.['responses'], filter).toBe(stored);
+    await expect(runMetrics(other, asked), filter).rejects.toMatchObject({ code: 'invalid_parameter' });
+  }
+});

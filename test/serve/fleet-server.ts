@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { loadConfig, type WorkspaceConfig } from '../../src/base/config/config.ts';
+import { serveApi } from '../../src/serve/serve-api.ts';
+import { openLog } from '../../src/serve/telemetry/server-log.ts';
+
+type Options = Parameters<typeof serveApi>[1];
+
+/** Options of a server on loopback without limits. */
+export const OPEN_OPTIONS = {
+  host: '127.0.0.1',
+  port: 0,
+  metricsPort: null,
+  rateLimit: 'off',
+  corsOrigins: [],
+  allowedHosts: [],
+  logLevel: 'info',
+} as const;
+
+/** Returns the settings of a workspace in a subfolder of another workspace's folder. */
+export function workspaceIn(folder: string, name: string): WorkspaceConfig {
+  return { ...loadConfig({ flags: {}, environment: {}, folder }), name, folder: join(folder, name) };
+}
+
+/** Serves several workspaces at one address until the test ends. `lines` receives the log. */
+export async function openFleetServer(
+  given: Pick<Options, 'fleetFolder' | 'workspaces'> & Partial<Options>,
+  { lines = [], clock = systemClock }: { lines?: string[]; clock?: typeof systemClock } = {},
+): ReturnType<typeof serveApi> {
+  const server = await serveApi(
+    { clock, signal: new AbortController().signal },
+    {
+      ...OPEN_OPTIONS,
+      openMax: 10,
+      queryTimeoutMs: 30_000,
+      refreshMs: 60_000,
+      log: openLog((text) => void lines.push(text), 'info', clock),
+      pages: 'key',
+      refresh: async () => undefined,
+      ...given,
+    },
+  );
+  onTestFinished(() => server.close());
+  return server;
+}

@@ -1,0 +1,354 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { tableFromIPC } from 'apache-arrow';
+import { describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import { SightlineError } from '../../../src/base/errors.ts';
+import type { TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { Tables } from '../../../src/serve/data/page-tables.ts';
+import { until } from '../../cli/helpers.ts';
+import { openServer, publishBefore, type TestServerOptions } from './support.ts';
+
+const published = publishBefore();
+
+const TABLE: TableResult = {
+  name: 'samples',
+  about: 'Samples.',
+  sql: 'SELECT 1',
+  asOf: '2026-11-22T02:15:00Z',
+  completeTo: '2026-11-21',
+  partial: false,
+  from: null,
+  to: null,
+  truncated: false,
+  columns: [
+    ['id', 'UUID'],
+    ['domain', 'VARCHAR'],
+    ['citations', 'BIGINT'],
+    ['share', 'DOUBLE'],
+    ['score', 'DECIMAL(18,3)'],
+    ['is_own', 'BOOLEAN'],
+    ['day', 'DATE'],
+    ['seen_at', 'TIMESTAMP WITH TIME ZONE'],
+    ['engines', 'VARCHAR[]'],
+    ['extra', 'JSON'],
+  ].map(([name = '', type = '']) => ({ name, type, about: `The ${name}.` })),
+  rows: [
+    [
+      '3f2b1c9e-0000-4000-8000-000000000001',
+      'example.com',
+      12,
+      0.25,
+      1.5,
+      true,
+      '2026-11-01',
+      '2026-11-01T10:00:00.250Z',
+      ['a', 'b'],
+      { title: 'عربي', n: [1] },
+    ],
+    ['3f2b1c9e-0000-4000-8000-000000000002', 'a "b",\n<script>', 0, null, null, false, null, null, [], null],
+  ],
+};
+
+/** Starts a server with `run` as its declared queries; default: the metrics layer. */
+async function openData(run: Tables['runQuery'] | null, options: TestServerOptions = {}) {
+  const status = {
+    access: 'key',
+    workspace: 'test',
+    folder: published().copy,
+    runsJobs: false,
+    reportedLimit: async () => null,
+    jobs: async () => [],
+  } as const;
+  const tables: Tables | null = run && {
+    queries: () => [{ name: 'samples' }],
+    model: () => ({ measures: [] }),
+    runQuery: run,
+    runMetrics: async (source, given) => run(source, 'metrics', given),
+  };
+  const server = await openServer(published().copy, {
+    pages: tables === null ? { status } : { status, tables },
+    ...options,
+  });
+  const { origin } = new URL(server.baseUrl);
+  const ask = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${origin}/data${path}`, { ...init, headers: { 'x-api-key': server.key, ...headers } });
+  return { ...server, origin, ask };
+}
+
+interface Described {
+  readonly content: { readonly 'application/json': { readonly schema: object } };
+}
+
+interface OpenApi {
+  readonly paths: Readonly<
+    Record<
+      string,
+      { readonly get: { readonly responses: Readonly<Record<number, Described | { readonly $ref: string }>> } }
+    >
+  >;
+  readonly components: { readonly responses: Readonly<Record<string, Described>> };
+}
+
+function resolved(
+  described: Described | { readonly $ref: string } | undefined,
+  { responses }: OpenApi['components'],
+): Described {
+  const found =
+    described !== undefined && '$ref' in described ? responses[described.$ref.split('/').at(-1) ?? ''] : described;
+  if (found === undefined) throw new Error('the response is not described');
+  return found;
+}
+
+function createGate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}
+
+describe('tables', () => {
+  it('have the same values as JSON, Arrow and CSV', async () => {
+    const { ask } = await openData(async () => TABLE);
+    const json = await ask('/queries/samples');
+    expect(Object.fromEntries(json.headers)).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'private, no-cache',
+      vary: 'Accept, Accept-Encoding',
+    });
+    expect(await json.json()).toEqual(TABLE);
+
+    const arrow = await ask('/queries/samples', { accept: 'application/vnd.apache.arrow.stream' });
+    expect(arrow.headers.get('content-disposition')).toBe('attachment; filename="samples.arrows"');
+    const table = tableFromIPC(new Uint8Array(await arrow.arrayBuffer()));
+    expect(table.schema.fields.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      'id Utf8',
+      'domain Utf8',
+      'citations Int64',
+      'share Float64',
+      'score Float64',
+      'is_own Bool',
+      'day Date32<DAY>',
+      'seen_at Timestamp<MICROSECOND, UTC>',
+      'engines Utf8',
+      'extra Utf8',
+    ]);
+    const toJson = (name: string, value: unknown): unknown => {
+      if (value === null) return null;
+      if (name === 'day') return new Date(Number(value)).toISOString().slice(0, 10);
+      if (name === 'seen_at') return new Date(Number(value)).toISOString();
+      if (name === 'engines' || name === 'extra') return JSON.parse(String(value));
+      return typeof value === 'bigint' ? Number(value) : value;
+    };
+    const rows = table.toArray().map((row) => TABLE.columns.map(({ name }) => toJson(name, row[name])));
+    expect(rows).toEqual(TABLE.rows);
+
+    const csv = await (await ask('/queries/samples', { accept: 'text/csv' })).text();
+    expect(csv.split('\r\n')[0]).toBe(TABLE.columns.map(({ name }) => name).join());
+    expect(csv).toContain('"a ""b"",\n<script>"');
+    expect(csv).toContain('"[""a"",""b""]"');
+  });
+
+  it('are not sent again until the request, the data or the day changes', async () => {
+    const now = { ms: Date.UTC(2026, 10, 22, 12) };
+    const clock: Clock = { ...systemClock, now: () => now.ms };
+    const asked: string[] = [];
+    const { ask } = await openData(
+      async (_source, name, given) => {
+        asked.push(`${name}?${given}`);
+        return TABLE;
+      },
+      { clock },
+    );
+    const first = await ask('/queries/samples?engine=a&brand=x');
+    const tag = first.headers.get('etag') ?? '';
+    await first.arrayBuffer();
+    const again = (path: string, headers: Record<string, string> = {}) =>
+      ask(path, { 'if-none-match': tag, ...headers }).then(({ status }) => status);
+    // The order of different parameters has no meaning.
+    expect(await again('/queries/samples?brand=x&engine=a')).toBe(304);
+    expect(await again('/queries/samples?engine=a&brand=x', { 'if-none-match': '*' })).toBe(304);
+    expect(asked).toEqual(['samples?engine=a&brand=x']);
+    expect(await again('/queries/samples?engine=b&brand=x')).toBe(200);
+    expect(await again('/queries/others?engine=a&brand=x')).toBe(200);
+    expect(await again('/metrics?engine=a&brand=x')).toBe(200);
+    expect(await again('/queries/samples?engine=a&brand=x', { accept: 'text/csv' })).toBe(200);
+    now.ms += 24 * 3_600_000;
+    expect(await again('/queries/samples?engine=a&brand=x')).toBe(200);
+    for (const path of ['/queries', '/metrics/model', '/reports']) {
+      const listed = await ask(path);
+      expect(listed.status, path).toBe(200);
+      const same = await ask(path, { 'if-none-match': listed.headers.get('etag') ?? '' });
+      expect(same.status, path).toBe(304);
+    }
+  });
+
+  it('are computed once for identical requests, and cached', async () => {
+    const gate = createGate();
+    let runs = 0;
+    const { ask } = await openData(async () => {
+      runs += 1;
+      await gate.opened;
+      return TABLE;
+    });
+    const asked = Array.from({ length: 10 }, () => ask('/queries/samples?day=1'));
+    await until('the computation runs', async () => runs === 1);
+    gate.open();
+    for (const response of await Promise.all(asked)) expect(await response.json()).toEqual(TABLE);
+    expect((await ask('/queries/samples?day=1')).status).toBe(200);
+    expect(runs).toBe(1);
+  });
+
+  it('are cancelled when the client leaves', async () => {
+    const signals: AbortSignal[] = [];
+    const { ask } = await openData(
+      ({ signal }) =>
+        new Promise((_, reject) => {
+          if (signal !== undefined) signals.push(signal);
+          signal?.addEventListener('abort', () => reject(signal.reason));
+        }),
+    );
+    const leaving = new AbortController();
+    const asked = ask('/queries/samples', {}, { signal: leaving.signal }).catch(() => null);
+    await until('the computation runs', async () => signals.length === 1);
+    leaving.abort();
+    await asked;
+    await until('the computation is aborted', async () => signals[0]?.aborted === true);
+  });
+
+  it('are rejected with the error envelope', async () => {
+    const gate = createGate();
+    const { ask } = await openData(
+      async (_source, name) => {
+        if (name === 'slow') await gate.opened;
+        if (name !== 'slow') throw new SightlineError('not_found', `there is no query ${name}`);
+        return TABLE;
+      },
+      { limits: { computationsMax: 1 } },
+    );
+    const missing = await ask('/queries/none');
+    expect(missing.status).toBe(404);
+    expect(await missing.json()).toMatchObject({
+      error: { code: 'not_found', message: 'there is no query none', requestId: missing.headers.get('x-request-id') },
+    });
+    const slow = ask('/queries/slow');
+    await until('the limit is reached', async () => (await ask('/queries/none')).status === 503);
+    gate.open();
+    expect((await slow).status).toBe(200);
+    expect((await ask('/queries/none')).status).toBe(404);
+  });
+});
+
+describe('the declared queries and the measures', () => {
+  it('have the same rows as JSON, Arrow and CSV', async () => {
+    const { ask } = await openData(null);
+    const declared = (await (await ask('/queries')).json()) as readonly {
+      readonly name: string;
+      readonly parameters: readonly { readonly name: string }[];
+      readonly columns: readonly { readonly name: string; readonly type: string }[];
+    }[];
+    expect(declared.map(({ name }) => name)).toEqual(expect.arrayContaining(['brands', 'series_events']));
+    const brand = `brand=${published().brandId}`;
+    const grouped = (by: string) => `/metrics?metrics=visibility,position&${by}&${brand}`;
+    const paths = ['group_by=engine', 'group_by=prompt&grain=day', 'grain=week&compare_to=none'].map(grouped);
+    for (const path of ['/queries/brands', `/queries/series_events?${brand}`, ...paths]) {
+      const json = await ask(path);
+      expect(json.status, path).toBe(200);
+      const { columns, rows, sql } = (await json.json()) as TableResult;
+      expect(sql, path).toMatch(/select/i);
+      const arrow = await ask(path, { accept: 'application/vnd.apache.arrow.stream' });
+      const table = tableFromIPC(new Uint8Array(await arrow.arrayBuffer()));
+      expect(
+        table.schema.fields.map(({ name }) => name),
+        path,
+      ).toEqual(columns.map(({ name }) => name));
+      const toJson = (type: string, value: unknown): unknown => {
+        if (value === null) return null;
+        if (type === 'DATE') return new Date(Number(value)).toISOString().slice(0, 10);
+        if (type.startsWith('TIMESTAMP')) return Date.parse(new Date(Number(value)).toISOString());
+        if (type === 'JSON') return JSON.parse(String(value));
+        return typeof value === 'bigint' ? Number(value) : value;
+      };
+      const isTime = columns.map(({ type }) => type.startsWith('TIMESTAMP'));
+      expect(
+        table.toArray().map((row) => columns.map(({ name, type }) => toJson(type, row[name]))),
+        path,
+      ).toEqual(
+        rows.map((row) => row.map((value, at) => (isTime[at] && value !== null ? Date.parse(`${value}`) : value))),
+      );
+      const csv = await (await ask(path, { accept: 'text/csv' })).text();
+      expect(csv.split('\r\n')[0], path).toBe(columns.map(({ name }) => name).join());
+    }
+    const byEngine = (await (await ask(paths[0] as string)).json()) as TableResult;
+    expect(byEngine.rows.length).toBeGreaterThan(0);
+  });
+
+  it('match the served OpenAPI document', async () => {
+    const { ask, baseUrl } = await openData(null);
+    const { paths, components } = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as OpenApi;
+    const ajv = new Ajv2020({ strict: false });
+    formats.default(ajv);
+    for (const [path, address] of [
+      ['/data/queries', '/queries'],
+      ['/data/metrics/model', '/metrics/model'],
+      ['/data/queries/{name}', '/queries/brands'],
+      ['/data/metrics', '/metrics?metrics=visibility,position&group_by=engine&grain=week'],
+      ['/data/metrics', '/metrics?metrics=nothing'],
+    ] as const) {
+      const response = await ask(address);
+      const described = paths[path]?.get.responses[response.status];
+      const { schema } = resolved(described, components).content['application/json'];
+      const check = ajv.compile({ ...schema, components });
+      expect(check(await response.json()) ? null : check.errors, address).toBe(null);
+    }
+  });
+
+  it('reject unknown names and wrong parameters with the allowed ones', async () => {
+    const { ask } = await openData(null);
+    const errorOf = async (path: string) => {
+      const response = await ask(path);
+      return [response.status, ((await response.json()) as { error: { message: string } }).error.message];
+    };
+    expect(await errorOf('/queries/brand')).toEqual([404, expect.stringMatching(/allowed: .*\bbrands\b/)]);
+    expect(await errorOf('/queries/..%2fbrands')).toEqual([404, expect.any(String)]);
+    expect(await errorOf('/queries/brands?nothing=1')).toEqual([400, expect.stringContaining('"nothing"')]);
+    expect(await errorOf('/metrics')).toEqual([400, expect.stringContaining('visibility')]);
+    expect(await errorOf("/metrics?metrics=visibility&engine='%3B--")).toEqual([400, expect.any(String)]);
+    const model = (await (await ask('/metrics/model')).json()) as { measures: { name: string }[] };
+    expect(model.measures.map(({ name }) => name)).toContain('visibility');
+  });
+});
+
+describe('the data of the pages', () => {
+  const PATHS = ['/queries', '/queries/samples', '/metrics', '/metrics/model', '/reports'];
+
+  it('need a key, and are not available to pages of other sites', async () => {
+    const { ask, origin } = await openData(async () => TABLE, {
+      rateLimit: 1,
+      corsOrigins: ['https://app.example.com'],
+    });
+    for (const path of PATHS) {
+      const refused = await fetch(`${origin}/data${path}`);
+      expect(refused.status, path).toBe(401);
+      expect(await refused.json()).toMatchObject({ error: { code: 'unauthorized' } });
+      expect((await ask(path, { 'x-api-key': 'gsk_wrong' })).status, path).toBe(401);
+      for (const foreign of [
+        { origin: 'https://app.example.com' },
+        { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' },
+        { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+      ]) {
+        const response = await ask(path, foreign);
+        expect(response.status, `${path} ${JSON.stringify(foreign)}`).toBe(403);
+        expect(response.headers.get('access-control-allow-origin')).toBeNull();
+      }
+      const response = await ask(path);
+      expect(response.status, path).toBe(200);
+      expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin');
+      const head = await ask(path, {}, { method: 'HEAD' });
+      expect([head.status, await head.text()], path).toEqual([200, '']);
+      expect((await ask(path, {}, { method: 'POST' })).status, path).toBe(405);
+    }
+    expect((await fetch(`${origin}/data/none`)).status).toBe(401);
+  });
+});

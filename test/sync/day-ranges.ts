@@ -1,0 +1,19 @@
+import fc from 'fast-check';
+import { addDays, daysInRange } from '../../src/contract/time.ts';
+import type { DayRange } from '../../src/sync/slice.ts';
+
+export const TODAY = '2026-03-15';
+
+export const dayBefore = (days: number): string => addDays(TODAY, -days);
+export const range = (maxDays: number): fc.Arbitrary<DayRange> =>
+  fc
+    .tuple(fc.nat(maxDays), fc.nat(maxDays))
+    .map(([a, b]) => ({ from: dayBefore(Math.max(a, b)), to: dayBefore(Math.min(a, b)) }));
+export const counts = (maxDays: number): fc.Arbitrary<Map<string, number>> =>
+  fc
+    .array(fc.tuple(fc.nat(maxDays), fc.oneof(fc.nat(30), fc.nat(2_000))), { maxLength: 60 })
+    .map((entries) => new Map(entries.map(([days, count]) => [dayBefore(days), count])));
+
+export function daysOf({ from, to }: DayRange): string[] {
+  return Array.from({ length: daysInRange(from, to) }, (_, index) => addDays(from, index));
+}

@@ -1,0 +1,141 @@
+import { readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { makeFolder, startCli, startedLine } from '../cli/helpers.ts';
+import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { startStillSandbox } from '../support/still-sandbox.ts';
+import { expectUsable, openApp } from './app-browser.ts';
+
+interface Started {
+  readonly signInUrl: string;
+  readonly metricsUrl: string | null;
+  readonly origin: string;
+  readonly folder: string;
+}
+
+/** Serves an empty folder without any settings. */
+async function serveEmpty(...flags: string[]): Promise<Started> {
+  const folder = await makeFolder();
+  const running = startCli(['serve', '--json', '--port', '0', '--no-jobs', ...flags], { cwd: folder });
+  onTestFinished(async () => {
+    running.process.kill('SIGTERM');
+    await running.finished;
+    await rm(folder, { recursive: true, force: true });
+  });
+  const { signInUrl, metricsUrl } = await startedLine<Pick<Started, 'signInUrl' | 'metricsUrl'>>(running);
+  return { signInUrl, metricsUrl, origin: new URL(signInUrl).origin, folder };
+}
+
+describe('the setup over HTTP', () => {
+  test('is for the owner of the folder only, and needs the CSRF token', async () => {
+    const { origin, signInUrl, folder } = await serveEmpty();
+    const created = startCli(['keys', 'create', 'plain'], { cwd: folder });
+    const key = (await created.finished).stdout.trim();
+    const json = { 'content-type': 'application/json' };
+    const statusOf = async (path: string, headers: Record<string, string>, body?: string): Promise<number> => {
+      const method = body === undefined ? 'GET' : 'POST';
+      return (await fetch(`${origin}${path}`, { method, headers, ...(body === undefined ? {} : { body }) })).status;
+    };
+    expect(await statusOf('/data/setup', {})).toBe(401);
+    for (const [path, body] of [['/data/setup'], ['/data/setup/test', '{}'], ['/data/setup/start', '{}']] as const) {
+      expect(await statusOf(path, { ...json, authorization: `Bearer ${key}` }, body), path).toBe(403);
+    }
+    const open = async (secret: object) => {
+      const response = await fetch(`${origin}/data/session`, {
+        method: 'POST',
+        headers: json,
+        body: JSON.stringify(secret),
+      });
+      const { csrf, features } = (await response.json()) as { csrf: string; features: { setup: boolean } };
+      return { cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '', csrf, features };
+    };
+    const byKey = await open({ key });
+    expect(byKey.features.setup).toBe(false);
+    const asKey = { ...json, cookie: byKey.cookie, 'x-sightline-csrf': byKey.csrf };
+    expect(await statusOf('/data/setup', asKey)).toBe(403);
+    expect(await statusOf('/data/setup/start', asKey, '{}')).toBe(403);
+    const owner = await open({ token: new URL(signInUrl).hash.slice(1) });
+    expect(owner.features.setup).toBe(true);
+    expect(await statusOf('/data/setup', { cookie: owner.cookie })).toBe(200);
+    expect(await statusOf('/data/setup/start', { ...json, cookie: owner.cookie }, '{}')).toBe(403);
+    const asOwner = { ...json, cookie: owner.cookie, 'x-sightline-csrf': owner.csrf };
+    for (const body of ['', '[]', '{"baseUrl":1,"key":"k"}', '{"baseUrl":"http://a","key":""}', 'no JSON gsk_secret']) {
+      const response = await fetch(`${origin}/data/setup/test`, { method: 'POST', headers: asOwner, body });
+      expect(response.status, body).toBe(400);
+      expect(await response.text()).not.toContain('gsk_secret');
+    }
+    await expect(stat(join(folder, '.env'))).rejects.toThrow('ENOENT');
+  });
+});
+
+if (browserPath === undefined) sayWithoutBrowser('the setup');
+describe.skipIf(browserPath === undefined)('the setup in a browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  test('leads from an empty folder, after a wrong key, to the numbers of the first sync', async () => {
+    const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 30, rateLimit: 10_000 });
+    onTestFinished(() => sandbox.close());
+    const { signInUrl, metricsUrl, folder } = await serveEmpty('--metrics-port', '0');
+    const metrics = async (): Promise<string> => (await fetch(metricsUrl ?? '')).text();
+    expect(await metrics()).not.toMatch(/^sightline_budget_limit_requests\{.*\} \d/m);
+    const { page, trouble } = await openApp(browser, signInUrl, { viewport: { width: 375, height: 800 } });
+    await page.getByRole('heading', { name: 'Set up workspace default' }).waitFor();
+    expect(page.url()).not.toContain('#');
+    await expectUsable(page);
+    await page.getByLabel('Address of the API').fill(sandbox.baseUrl);
+    await page.getByLabel('Key of the workspace').fill('gsk_wrong');
+    await page.getByRole('button', { name: 'Test and save' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).toMatch(/key/i);
+    await expect(stat(join(folder, '.env'))).rejects.toThrow('ENOENT');
+    await page.getByLabel('Key of the workspace').fill(sandbox.key);
+    await page.getByRole('button', { name: 'Test and save' }).click();
+    await page.getByText('The first sync will take about').waitFor();
+    await expectUsable(page);
+    expect((await stat(join(folder, '.env'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(folder, '.env'), 'utf8')).toContain(sandbox.key);
+    expect(await page.content()).not.toContain(sandbox.key);
+    const answers = await page.evaluate(`fetch('/data/setup').then((one) => one.text())`);
+    expect(answers).not.toContain(sandbox.key);
+    await page.getByRole('button', { name: 'Start the first sync' }).click();
+    await page.getByRole('link', { name: 'Show the overview' }).click();
+    const tile = page.getByRole('region', { name: 'Visibility', exact: true }).locator('.tile-value');
+    await tile.and(page.locator(':not([data-value=""])')).waitFor();
+    expect(Number(await tile.getAttribute('data-value'))).toBeGreaterThan(0);
+    expect(await metrics()).toMatch(/^sightline_budget_limit_requests\{.*\} [1-9]/m);
+    expect(trouble).toEqual([]);
+    await page.close();
+  });
+
+  test('reports a used link, and leads back to the requested page after signing in', async () => {
+    const { signInUrl, origin, folder } = await serveEmpty();
+    const first = await openApp(browser, signInUrl);
+    await first.page.getByRole('heading', { name: 'Set up workspace default' }).waitFor();
+    const second = await openApp(browser, signInUrl);
+    await second.page.getByText('The sign-in link was used or has expired').waitFor();
+    expect(second.page.url()).toBe(`${origin}/sign-in`);
+    await second.page.goto(`${origin}/operations?x=1`);
+    const key = (await startCli(['keys', 'create', 'reader'], { cwd: folder }).finished).stdout.trim();
+    await second.page.getByLabel('Or use an API key of this server').fill(key);
+    await second.page.getByRole('button', { name: 'Sign in' }).click();
+    await second.page.locator('.sentence').waitFor();
+    expect(second.page.url()).toBe(`${origin}/operations?x=1`);
+    await second.page.getByText('Account').click();
+    expect(await second.page.getByText('Signed in with key reader').isVisible()).toBe(true);
+    await second.page.getByRole('button', { name: 'Sign out' }).click();
+    await second.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    // A target on another host is not followed.
+    await second.page.goto(`${origin}/sign-in?to=//other.example/`);
+    await second.page.getByLabel('Or use an API key of this server').fill(key);
+    await second.page.getByRole('button', { name: 'Sign in' }).click();
+    await second.page.getByText('No data yet').waitFor();
+    expect(second.page.url()).toBe(`${origin}/`);
+    await first.page.close();
+    await second.page.close();
+  });
+});
