@@ -5,28 +5,18 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { loadConfig, type WorkspaceConfig } from '../../../src/base/config/config.ts';
+import type { WorkspaceConfig } from '../../../src/base/config/config.ts';
 import { createService } from '../../../src/query/create-service.ts';
+import { createKeyDirectory } from '../../../src/serve/auth/key-directory.ts';
 import { createKey, openKeyring, revokeKey } from '../../../src/serve/auth/keys.ts';
 import { startRoutedServer } from '../../../src/serve/http/routed-server.ts';
-import { serveApi } from '../../../src/serve/serve-api.ts';
 import { openLog } from '../../../src/serve/telemetry/server-log.ts';
 import { catalogue } from '../../../src/session/workspace.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { until } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { OPEN_OPTIONS, openFleetServer, workspaceIn } from '../fleet-server.ts';
 import { requestText, sendRaw } from './support.ts';
-
-const OPTIONS = {
-  host: '127.0.0.1',
-  port: 0,
-  metricsPort: null,
-  rateLimit: 'off',
-  corsOrigins: [],
-  allowedHosts: [],
-  logLevel: 'info',
-  openMax: 10,
-} as const;
 
 /** Folders of workspaces, each with a key; `lines` receives the log. */
 async function prepare(...names: readonly string[]) {
@@ -36,30 +26,24 @@ async function prepare(...names: readonly string[]) {
   for (const name of names) {
     await mkdir(join(folder, name));
     keys[name] = (await createKey(join(folder, name), name, null, Date.now())).text;
-    configs.set(name, configOf(folder, name));
+    configs.set(name, workspaceIn(folder, name));
   }
   const lines: string[] = [];
   const log = openLog((text) => void lines.push(text), 'info', systemClock);
   return { folder, keys, configs, lines, log };
 }
 
-function configOf(folder: string, name: string): WorkspaceConfig {
-  return { ...loadConfig({ flags: {}, environment: {}, folder }), name, folder: join(folder, name) };
-}
-
 async function serve(
   prepared: Awaited<ReturnType<typeof prepare>>,
   refresh: (signal: AbortSignal | undefined) => Promise<unknown> = async () => undefined,
 ) {
-  const controller = new AbortController();
-  const surroundings = { clock: systemClock, signal: controller.signal };
-  const given = { ...OPTIONS, queryTimeoutMs: 5_000, refreshMs: 60_000, log: prepared.log };
-  const server = await serveApi(surroundings, {
-    ...given,
+  const server = await openFleetServer({
+    queryTimeoutMs: 5_000,
+    log: prepared.log,
+    fleetFolder: prepared.folder,
     workspaces: () => prepared.configs,
     refresh: ({ signal }) => refresh(signal),
   });
-  onTestFinished(() => server.close());
   // Without data the status is 503 for any known key.
   const ask = async (key = '') => (await fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': key } })).status;
   return { ...server, ask };
@@ -73,11 +57,11 @@ it('the server stops while more workspaces are opening than can be fetched concu
     fetching += 1;
     return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('ended'))));
   });
-  const asked = names.map((name) => server.ask(prepared.keys[name]));
+  // Requests that had not arrived when the server stopped fail.
+  const asked = Promise.allSettled(names.map((name) => server.ask(prepared.keys[name])));
   await until('some are being fetched', async () => fetching === 4);
   await server.close();
-  // Requests that had not arrived yet cannot connect.
-  const answers = await Promise.allSettled(asked);
+  const answers = await asked;
   expect(answers.filter((answer) => answer.status === 'fulfilled' && answer.value !== 503)).toEqual([]);
 });
 
@@ -85,7 +69,7 @@ it('keys of other workspaces work if one folder cannot be read', async () => {
   const prepared = await prepare('a', 'b');
   const loop = join(prepared.folder, 'loop');
   await symlink(loop, loop);
-  prepared.configs.set('loop', configOf(prepared.folder, 'loop'));
+  prepared.configs.set('loop', workspaceIn(prepared.folder, 'loop'));
   const server = await serve(prepared);
   expect([server.keys, await server.ask(prepared.keys['a']), await server.ask('gsk_nobody')]).toEqual([2, 503, 401]);
   expect(prepared.lines.join('')).toContain('"workspace":"loop"');
@@ -120,7 +104,7 @@ it('a workspace is served from the folder in the current settings', async () => 
   const moved = join(prepared.folder, 'moved');
   await mkdir(join(moved, 'a'), { recursive: true });
   const { text } = await createKey(join(moved, 'a'), 'new', null, Date.now());
-  prepared.configs = new Map([['a', configOf(moved, 'a')]]);
+  prepared.configs = new Map([['a', workspaceIn(moved, 'a')]]);
   await until('the new key is known', async () => (await server.ask(text)) === 503);
   expect(await server.ask(prepared.keys['a'])).toBe(401);
 });
@@ -129,13 +113,18 @@ it('a workspace is served from the folder in the current settings', async () => 
 async function routed(names: readonly string[], gate: (name: string) => Promise<void>, openMax = 10) {
   const { folder, keys, log } = await prepare(...names);
   const closed: string[] = [];
-  const owners = new Map(Object.entries(keys).map(([name, key]) => [key, name]));
+  const folders = new Map(names.map((name) => [name, join(folder, name)]));
   const server = await startRoutedServer(
     {
       catalogue,
       clock: systemClock,
       log,
-      directory: { find: (key) => owners.get(key) ?? null, isRevoked: () => false, count: () => owners.size },
+      directory: createKeyDirectory({
+        folders: () => folders,
+        fleetFolder: folder,
+        monotonic: systemClock.monotonic,
+        onDamage: () => undefined,
+      }),
       replica: () => '',
       open: async (name) => {
         await gate(name);
@@ -154,7 +143,7 @@ async function routed(names: readonly string[], gate: (name: string) => Promise<
         return { parts: { service, keyring: openKeyring(join(folder, name)) }, close };
       },
     },
-    { ...OPTIONS, openMax },
+    { ...OPEN_OPTIONS, openMax },
   );
   onTestFinished(() => server.close());
   return { server, keys, closed, port: Number(new URL(server.baseUrl).port) };
