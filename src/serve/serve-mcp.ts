@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
-import type { Freshness, Service } from '../query/service.ts';
+import { createSqlService } from '../operations/sql/sql-service.ts';
+import type { Freshness } from '../query/service.ts';
 import { refreshReplica } from '../session/remote-replica.ts';
 import { type Context, catalogue } from '../session/workspace.ts';
-import type { Served } from './mcp/served.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import type { Served, ServedWorkspace } from './mcp/served.ts';
 import type { Streams } from './mcp/stdio.ts';
 import { cursorSecretOf, openService } from './open-service.ts';
 
@@ -23,13 +25,13 @@ export interface McpWorkspaceOptions {
 
 /** Serves a workspace over MCP on a pair of streams, until the input ends or the signal is aborted. */
 export async function mcpWorkspace({ config, clock, signal }: Context, options: McpWorkspaceOptions): Promise<void> {
-  const service = await openReplica({ config, clock }, options.queryTimeoutMs);
+  const workspace = await openWorkspace({ config, clock }, options.queryTimeoutMs);
   try {
     const [{ serveStdio }, { servedOne }] = await Promise.all([import('./mcp/stdio.ts'), import('./mcp/served.ts')]);
-    options.onStart(await service.freshness());
-    await serveStdio(servedOne(service), options.streams, signal, options);
+    options.onStart(await workspace.service.freshness());
+    await serveStdio(servedOne(workspace, clock), options.streams, signal, options);
   } finally {
-    await service.close();
+    await workspace.close();
   }
 }
 
@@ -43,11 +45,13 @@ export async function mcpWorkspaces(
   const pool = createPool(OPEN_MAX, (name) => {
     const config = configs.get(name);
     if (config === undefined) throw new SightlineError('not_found', `the workspace ${name} does not exist`);
-    return openReplica({ config, clock }, options.queryTimeoutMs);
+    return openWorkspace({ config, clock }, options.queryTimeoutMs);
   });
   const served: Served = {
     catalogue,
+    clock,
     workspaces: [...configs.keys()],
+    hasSql: true,
     use: (name, work) => pool.use(name ?? '', work),
   };
   try {
@@ -57,35 +61,43 @@ export async function mcpWorkspaces(
   }
 }
 
-async function openReplica({ config, clock }: Pick<Context, 'config' | 'clock'>, timeoutMs: number): Promise<Service> {
+type OpenWorkspace = ServedWorkspace & { close(): Promise<void> };
+
+async function openWorkspace(
+  { config, clock }: Pick<Context, 'config' | 'clock'>,
+  timeoutMs: number,
+): Promise<OpenWorkspace> {
   // If the remote warehouse cannot be reached, serve the replica that is already here.
   await refreshReplica({ config, clock }).catch(() => undefined);
-  return openService(config, clock, await cursorSecretOf(config, existsSync(config.folder)), timeoutMs);
+  const service = openService(config, clock, await cursorSecretOf(config, existsSync(config.folder)), timeoutMs);
+  const sql = createSqlService({ path: layoutOf(config.folder).analytics, catalogue, clock });
+  const close = async (): Promise<void> => {
+    await Promise.all([service.close(), sql.close()]);
+  };
+  return { service, sql, pageUrl: null, close };
 }
 
-/** Open services by name. */
-export interface Pool {
-  /** Runs `work` with a service, which stays open until it ends. */
-  use<T>(name: string, work: (service: Service) => Promise<T>): Promise<T>;
+/** Open workspaces by name. */
+export interface Pool<W> {
+  /** Runs `work` with a workspace, which stays open until it ends. */
+  use<T>(name: string, work: (workspace: W) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-interface Opened {
-  readonly service: Promise<Service>;
-  users: number;
-}
-
-/** Creates a pool of at most `openMax` services that nobody uses, and of those in use. */
-export function createPool(openMax: number, open: (name: string) => Promise<Service>): Pool {
-  const opened = new Map<string, Opened>();
+/** Creates a pool of at most `openMax` workspaces that nobody uses, and of those in use. */
+export function createPool<W extends { close(): Promise<void> }>(
+  openMax: number,
+  open: (name: string) => Promise<W>,
+): Pool<W> {
+  const opened = new Map<string, { readonly workspace: Promise<W>; users: number }>();
   const closeUnused = async (): Promise<void> => {
     const unused = [...opened].filter(([, { users }]) => users === 0);
     const excess = unused.slice(0, Math.max(0, opened.size - openMax));
     for (const [name] of excess) opened.delete(name);
-    await Promise.all(excess.map(async ([, { service }]) => (await service).close()));
+    await Promise.all(excess.map(async ([, { workspace }]) => (await workspace).close()));
   };
-  const enter = (name: string): Opened => {
-    const one = opened.get(name) ?? { service: open(name), users: 0 };
+  const enter = (name: string): { readonly workspace: Promise<W>; users: number } => {
+    const one = opened.get(name) ?? { workspace: open(name), users: 0 };
     // Moves it to the end, after those that were used earlier.
     opened.delete(name);
     opened.set(name, one);
@@ -96,10 +108,10 @@ export function createPool(openMax: number, open: (name: string) => Promise<Serv
     use: async (name, work) => {
       const one = enter(name);
       try {
-        return await work(await one.service);
+        return await work(await one.workspace);
       } catch (thrown) {
         // A workspace that cannot be opened is tried again.
-        one.service.catch(() => opened.delete(name));
+        one.workspace.catch(() => opened.delete(name));
         throw thrown;
       } finally {
         one.users -= 1;
@@ -109,7 +121,7 @@ export function createPool(openMax: number, open: (name: string) => Promise<Serv
     close: async () => {
       const all = [...opened.values()];
       opened.clear();
-      await Promise.all(all.map(async ({ service }) => (await service).close()));
+      await Promise.all(all.map(async ({ workspace }) => (await workspace).close()));
     },
   };
 }

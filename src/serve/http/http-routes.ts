@@ -159,7 +159,7 @@ function createMcpRoute({ service, mcp, mcpRunningMax: runningMax }: RouteParts)
       }
       reply.hijack();
       const handle = mcp(serviceFor(service, request), request.visit.access?.scopes ?? []);
-      await handle(request.raw, reply.raw, body, refusal);
+      await handle(request.raw, reply.raw, body, { session: request.visit.keyId ?? 'loopback', refusal });
     } catch (thrown) {
       request.log.error({ id: request.id, err: thrown });
       reply.raw.destroy();

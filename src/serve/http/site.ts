@@ -156,7 +156,7 @@ export async function createSite(
     endpoints,
     baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
     rateLimit: options.rateLimit,
-    mcp: createMcpHandlers((error) => app.log.warn({ err: error })),
+    mcp: createMcpHandlers(parts, (error) => app.log.warn({ err: error })),
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,
     accessControl,
@@ -184,6 +184,7 @@ async function hasRows({ catalogue, freshness }: Service): Promise<boolean> {
 
 // Loads MCP with the first request to it: many servers never get one. Readers with the same brands and scopes share a handler.
 function createMcpHandlers(
+  { sql, clock }: Pick<SiteParts, 'sql' | 'clock'>,
   onError: (error: Error) => void,
 ): (service: Service, scopes: readonly Scope[]) => McpHandler {
   const handlers = new WeakMap<Service, Map<string, Promise<McpHandler>>>();
@@ -194,7 +195,9 @@ function createMcpHandlers(
     return async (...given) => {
       const handler =
         own.get(key) ??
-        import('../mcp/mcp-http.ts').then(({ createMcpHandler }) => createMcpHandler(service, { onError, scopes }));
+        Promise.all([import('../mcp/mcp-http.ts'), import('../mcp/served.ts')]).then(([http, { servedOne }]) =>
+          http.createMcpHandler(servedOne({ service, sql: sql?.sql ?? null, pageUrl: null }, clock), { onError, scopes }),
+        );
       own.set(key, handler);
       await (await handler)(...given);
     };

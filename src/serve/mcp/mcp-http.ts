@@ -2,9 +2,9 @@ import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotoc
 import { createMcpHandler as createLibraryHandler, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SightlineError } from '../../base/errors.ts';
-import type { Service } from '../../query/service.ts';
-import { createRefusing, createServerFactory, type McpOptions } from './mcp-server.ts';
-import { servedOne } from './served.ts';
+import { createRefusing, createServerFactory } from './mcp-server.ts';
+import type { Served } from './served.ts';
+import type { McpOptions } from './tool-calls.ts';
 
 /** Node's request and response. */
 type Request = FastifyRequest['raw'];
@@ -18,20 +18,28 @@ export type McpHandler = (
   request: Request,
   response: Response,
   body: unknown,
-  refusal?: SightlineError,
+  caller: McpCaller,
 ) => Promise<void>;
+
+/** The caller of a request. `session` takes turns with others; `refusal` is the result of its tool calls. */
+export interface McpCaller {
+  readonly session: string;
+  readonly refusal?: SightlineError | undefined;
+}
 
 /**
  * Serves MCP over HTTP without sessions, in revision 2026-07-28 and earlier ones. GET and DELETE are rejected with 405.
  * The caller must check authentication, origin and rate limit.
  */
-export function createMcpHandler(service: Service, options: McpOptions = {}): McpHandler {
+export function createMcpHandler(served: Served, options: McpOptions = {}): McpHandler {
   const onerror = (error: Error): void => options.onError?.(error);
   // Tools and resources never change at runtime, so there are no subscriptions and no streams to keep open.
   const toHandler = (factory: () => Server): NodeHandler =>
     toNodeHandler(createLibraryHandler(factory, { onerror, maxSubscriptions: 0 }), { onerror });
-  const answer = toHandler(createServerFactory(servedOne(service), options));
-  return async (request, response, body, refusal) => {
+  const answer = toHandler(createServerFactory(served, options));
+  return async (raw, response, body, { session, refusal }) => {
+    // The library passes `auth` on to the handlers. The token stays here.
+    const request = Object.assign(raw, { auth: { token: '', clientId: session, scopes: [] } });
     if (request.method !== 'POST') response.setHeader('Allow', 'POST');
     if (Array.isArray(body) && body.length > 1) refuseBatch(response);
     else if (refusal === undefined) await answer(request as NodeIncomingMessageLike, response, body);

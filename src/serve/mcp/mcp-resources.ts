@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { nearestName } from '../../base/choose-name.ts';
 import type { Freshness, Service } from '../../query/service.ts';
-import { describeIndex, type Entry, TABLE_URI, TOOL_URI } from './data-dictionary.ts';
+import { describeIndex, type Entry, TABLE_URI, TOOL_URI } from './endpoints/data-dictionary.ts';
 import type { Served } from './served.ts';
 
 /** Resources that clients can read, besides the parts of the data dictionary. */
@@ -83,7 +83,7 @@ export async function readResource(
       `Unknown resource: ${uri}; known: ${known}, ${TOOL_URI}{name}, ${TABLE_URI}{name}${suggestionFor(uri, dictionary)}`,
     );
   }
-  const shown = await served.use(workspace, async (service) => toReadable(service, await service.freshness()));
+  const shown = await served.use(workspace, async ({ service }) => toReadable(service, await service.freshness()));
   return text(JSON.stringify(shown, null, 2), 'application/json');
 }
 

@@ -1,4 +1,3 @@
-import type { JsonSchema } from '../../contract/json-schema.ts';
 import type { Question, Running } from '../../query/service.ts';
 
 /** Member of every result that describes its data. Some clients show only the structured content to a model. */
@@ -17,12 +16,6 @@ export interface Note {
   /** Sentences about the result; absent if there are none. */
   readonly remarks?: readonly string[];
 }
-
-/** JSON Schema of a `Note`, short because each tool repeats it. */
-export const noteSchema: JsonSchema = {
-  type: 'object',
-  properties: { asOf: {}, coverage: { enum: ['complete', 'partial'] }, progress: {}, omitted: {}, remarks: {} },
-};
 
 /** Describes a result like the headers of REST. */
 export function noteOf(

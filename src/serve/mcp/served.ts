@@ -1,20 +1,41 @@
+import type { SqlService } from '../../operations/sql/sql-service.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import type { Service } from '../../query/service.ts';
+
+/** A workspace as an MCP server reads it. */
+export interface ServedWorkspace {
+  readonly service: Service;
+  /** Guarded SQL; null if the server has none. */
+  readonly sql: SqlService | null;
+  /** Base URL of the data pages; null if none are served. */
+  readonly pageUrl: string | null;
+}
 
 /** The data that an MCP server serves: one workspace, or several of which each call names one. */
 export interface Served {
   readonly catalogue: Catalogue;
+  readonly clock: Clock;
   /** Names of the workspaces; null if there is one, which calls do not name. */
   readonly workspaces: readonly string[] | null;
+  /** Whether the workspaces have guarded SQL. */
+  readonly hasSql: boolean;
   /**
-   * Runs `work` with the service of a workspace, which stays open until it ends. `workspace` is null if there is one.
+   * Runs `work` with a workspace, which stays open until it ends. `name` is null if there is one.
    *
    * @throws SightlineError `invalid_parameter` for an unknown name
    */
-  use<T>(workspace: string | null, work: (service: Service) => Promise<T>): Promise<T>;
+  use<T>(name: string | null, work: (workspace: ServedWorkspace) => Promise<T>): Promise<T>;
 }
 
 /** Serves one workspace. */
-export function servedOne(service: Service): Served {
-  return { catalogue: service.catalogue, workspaces: null, use: (_, work) => work(service) };
+export function servedOne(workspace: ServedWorkspace, clock: Clock): Served {
+  const { service, sql } = workspace;
+  return {
+    catalogue: service.catalogue,
+    clock,
+    workspaces: null,
+    hasSql: sql !== null,
+    use: (_, work) => work(workspace),
+  };
 }

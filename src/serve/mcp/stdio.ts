@@ -11,8 +11,9 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { serveStdio as serveWithLibrary } from '@modelcontextprotocol/server/stdio';
-import { createServerFactory, type McpOptions } from './mcp-server.ts';
+import { createServerFactory } from './mcp-server.ts';
 import type { Served } from './served.ts';
+import type { McpOptions } from './tool-calls.ts';
 
 /** Maximum wait for pending responses after the input has ended. */
 const DRAIN_MS_MAX = 60_000;

@@ -1,5 +1,4 @@
 import { isRecord } from '../../base/json.ts';
-import type { JsonSchema } from '../../contract/json-schema.ts';
 
 /**
  * Rows with the same fields: their names once, and the values of each row in this order. A field with lists of such rows is a column
@@ -12,11 +11,6 @@ export interface Table {
 
 type Column = string | Readonly<Record<string, readonly string[]>>;
 type Row = Readonly<Record<string, unknown>>;
-
-/** Returns the JSON Schema of a list that may be a table, for the schema of a list. */
-export function orTable(list: JsonSchema): JsonSchema {
-  return { ...list, type: ['array', 'object'], properties: { columns: { type: 'array' }, rows: { type: 'array' } } };
-}
 
 /** Returns rows as a table; null if they do not have the same fields in the same order. No value is lost. */
 export function toTable(rows: readonly unknown[]): Table | null {

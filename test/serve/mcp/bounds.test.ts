@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Answer, Question, Service } from '../../../src/query/service.ts';
 import { estimateTokens, tokensOfJson } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { shorten } from '../../../src/serve/mcp/shorten.ts';
-import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-input.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
 import { type Body, call, connect, outputValidator, startBareMcp } from './support.ts';
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { Resource } from '../../../src/contract/catalogue.ts';
 import { servedName } from '../../../src/contract/query-parameters.ts';
 import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
-import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-input.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { openMirror } from '../../query/mirror.ts';
 import { questions, readVocabulary } from '../../query/questions.ts';
 import { call, type Endpoint, startEndpoint, toContent } from './support.ts';

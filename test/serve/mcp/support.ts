@@ -12,8 +12,9 @@ import type { Service } from '../../../src/query/service.ts';
 import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
 import { type RunningServer, startServer } from '../../../src/serve/http/http-server.ts';
 import { createMcpHandler } from '../../../src/serve/mcp/mcp-http.ts';
-import type { McpOptions } from '../../../src/serve/mcp/mcp-server.ts';
-import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-input.ts';
+import { type ServedWorkspace, servedOne } from '../../../src/serve/mcp/served.ts';
+import type { McpOptions } from '../../../src/serve/mcp/tool-calls.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 
 /** The newest revision and those that current clients use. */
@@ -82,11 +83,16 @@ export async function startEndpoint(service: Service, rateLimit: number | 'off' 
 }
 
 /** Serves only MCP, without keys; returns its address. */
-export async function startBareMcp(service: Service, options: McpOptions): Promise<string> {
-  const handler = createMcpHandler(service, options);
+export async function startBareMcp(
+  service: Service,
+  options: McpOptions,
+  more: Partial<ServedWorkspace> = {},
+): Promise<string> {
+  const served = servedOne({ service, sql: null, pageUrl: null, ...more }, systemClock);
+  const handler = createMcpHandler(served, options);
   const server = createServer(async (request, response) => {
     const text = await textOf(request);
-    await handler(request, response, text === '' ? undefined : JSON.parse(text));
+    await handler(request, response, text === '' ? undefined : JSON.parse(text), { session: 'tests' });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {

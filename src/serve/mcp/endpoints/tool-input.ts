@@ -1,4 +1,4 @@
-import { SightlineError } from '../../base/errors.ts';
+import { SightlineError } from '../../../base/errors.ts';
 import type { ToolShape } from './tool.ts';
 
 /** Maximum number of rows that can be skipped. */

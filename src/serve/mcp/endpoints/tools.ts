@@ -1,13 +1,13 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
-import type { Conventions } from '../../analytics/calibration/conventions.ts';
-import { isRecord } from '../../base/json.ts';
-import type { Catalogue, Resource } from '../../contract/catalogue.ts';
-import { bodySchema, type JsonSchema, parameterSchema } from '../../contract/json-schema.ts';
-import { type ServedNames, servedName } from '../../contract/query-parameters.ts';
-import { describeParameter, describePathParameter, describeTool, sourceOf, titleOf } from './describe-tool.ts';
+import type { Conventions } from '../../../analytics/calibration/conventions.ts';
+import { isRecord } from '../../../base/json.ts';
+import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
+import type { Parameter } from '../../../contract/parameters.ts';
+import { bodySchema, type JsonSchema, parameterSchema } from '../../../contract/json-schema.ts';
+import { type ServedNames, servedName } from '../../../contract/query-parameters.ts';
+import { describePathParameter, describeTool, sourceOf, titleOf } from './describe-tool.ts';
 import { describeNumbers } from './numbers-text.ts';
-import { NOTE, noteSchema } from './result-note.ts';
-import { orTable } from './table-form.ts';
+import { NOTE } from '../result-note.ts';
 import {
   listerOf,
   listsOf,
@@ -19,15 +19,32 @@ import {
   type ToolShape,
   takesName,
 } from './tool.ts';
-import { RESULT_TOKENS } from './tool-input.ts';
 
 /** Greatest number of workspaces that the schema of each tool lists. */
 const NAMES_LISTED_MAX = 10;
 
+/** Kinds of parameters that the name and the description of the tool explain. */
+const UNDESCRIBED: readonly Parameter['kind'][] = ['limit', 'cursor'];
+
+/** Number of tools from which on an argument is described once, in the instructions of the server. */
+const COMMON_FROM = 4;
+
+/** Returns the arguments that several tools have with the same meaning, by name. */
+export function commonArguments({ resources }: Catalogue): ReadonlyMap<string, string> {
+  const uses = new Map<string, number>();
+  const all = resources.flatMap(({ query }) => Object.entries(query));
+  for (const [name, { about }] of all) uses.set(`${name} ${about}`, (uses.get(`${name} ${about}`) ?? 0) + 1);
+  const common = all.filter(([name, { about, kind }]) => {
+    return !UNDESCRIBED.includes(kind) && (uses.get(`${name} ${about}`) ?? 0) >= COMMON_FROM;
+  });
+  return new Map(common.map(([name, { about }]) => [name, about]));
+}
+
 /** Name of the tool that lists the workspaces. */
 const LIST_WORKSPACES = 'list_workspaces';
 
-const READ_ONLY = { readOnlyHint: true, destructiveHint: false, openWorldHint: false };
+/** A read-only tool cannot be destructive, so the other hints are not needed. */
+export const READ_ONLY = { readOnlyHint: true } as const;
 
 /** What tools are derived from, besides the catalogue. */
 export interface ToolParts {
@@ -87,6 +104,7 @@ function define(catalogue: Catalogue, shape: ToolShape, { conventions, workspace
 
 function inputSchema(catalogue: Catalogue, shape: ToolShape, workspaces: readonly string[] | null): JsonSchema {
   const { resource, inPath, inQuery, own } = shape;
+  const common = commonArguments(catalogue);
   const properties: Record<string, JsonSchema> = {};
   if (own.includes('workspace')) properties['workspace'] = workspaceSchema(workspaces ?? []);
   for (const name of inPath) {
@@ -95,28 +113,26 @@ function inputSchema(catalogue: Catalogue, shape: ToolShape, workspaces: readonl
     properties[name] = { type: 'string', ...(takesName(lister) ? {} : { format: 'uuid' }), description };
   }
   for (const { name, parameter } of inQuery) {
-    const { format, ...schema } = parameterSchema(parameter);
+    const { format, minLength: _, ...schema } = parameterSchema(parameter);
     const isName = takesName(sourceOf(catalogue, name, parameter));
-    const description = describeParameter(catalogue, name, parameter);
-    properties[name] = { ...schema, ...(isName || format === undefined ? {} : { format }), description };
+    const isKnown = UNDESCRIBED.includes(parameter.kind) || common.get(name) === parameter.about;
+    const about = isKnown ? {} : { description: parameter.about };
+    properties[name] = { ...schema, ...(isName || format === undefined ? {} : { format }), ...about };
   }
   for (const name of own) if (name !== 'workspace') properties[name] = ownSchemas[name];
   const required = [...(own.includes('workspace') ? ['workspace'] : []), ...inPath];
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
+// The instructions of the server describe these arguments once for all tools, and errors state their bounds.
 const ownSchemas: Readonly<Record<Exclude<OwnArgument, 'workspace'>, JsonSchema>> = {
-  skip: { type: 'integer', minimum: 0, description: 'Rows to skip.' },
-  maxTokens: {
-    type: 'integer',
-    minimum: RESULT_TOKENS.least,
-    maximum: RESULT_TOKENS.most,
-    description: `Size of the result; default ${RESULT_TOKENS.standard}.`,
-  },
-  plain: { type: 'boolean', description: 'Rows as objects.' },
+  skip: { type: 'integer' },
+  maxTokens: { type: 'integer' },
+  plain: { type: 'boolean' },
 };
 
-function workspaceSchema(names: readonly string[]): JsonSchema {
+/** Returns the JSON Schema of the argument that names a workspace. */
+export function workspaceSchema(names: readonly string[]): JsonSchema {
   if (names.length <= NAMES_LISTED_MAX) return { type: 'string', enum: names, description: 'The workspace.' };
   return { type: 'string', description: `A name listed by \`${LIST_WORKSPACES}\`.` };
 }
@@ -135,35 +151,12 @@ export const listWorkspaces = {
   annotations: READ_ONLY,
 };
 
-// A result must be an object. If the body can also have another form, such as a bare list, the schema describes its
-// object form, because other values are wrapped in `data`. The fields are explained by sightline://tool/{name}.
+// A result must be an object: values of other forms, such as bare lists, are wrapped in `data`. The schema has only the members of the
+// result; sightline://tool/{name} describes their fields.
 function outputSchema(catalogue: Catalogue, resource: Resource): JsonSchema {
-  const body = shortened(bodySchema(resource, catalogue.resources)) as JsonSchema;
+  const body = bodySchema(resource, catalogue.resources);
   const forms = Array.isArray(body['anyOf']) ? (body['anyOf'] as JsonSchema[]) : [body];
   const object = forms.find((form) => form['type'] === 'object') ?? body;
-  const properties: Record<string, unknown> = { ...(object['properties'] as object | undefined) };
-  for (const list of listsOf(resource)) properties[list] = orTable(properties[list] as JsonSchema);
-  properties[NOTE] = noteSchema;
-  const required = [...((object['required'] as string[] | undefined) ?? []), NOTE];
-  return { ...object, type: 'object', properties, required };
-}
-
-// Removes descriptions, formats, and types that allow null, which are most of a schema and which values show anyway.
-function shortened(schema: unknown, isNames = false): unknown {
-  if (Array.isArray(schema)) return schema.map((part) => shortened(part));
-  if (!isRecord(schema)) return schema;
-  const isScalar = !('properties' in schema || 'items' in schema);
-  const isKept = (name: string, value: unknown): boolean => {
-    if (isNames || isRecord(value)) return true;
-    return !['description', 'format'].includes(name) && !(name === 'type' && isScalar && isNullable(value));
-  };
-  const parts = Object.entries(schema).flatMap(([name, value]) => {
-    const isInner = !isNames && (name === 'properties' || name === '$defs');
-    return isKept(name, value) ? [[name, shortened(value, isInner)]] : [];
-  });
-  return Object.fromEntries(parts);
-}
-
-function isNullable(type: unknown): boolean {
-  return Array.isArray(type) && type.includes('null');
+  const members = isRecord(object['properties']) ? Object.keys(object['properties']) : [];
+  return { type: 'object', properties: Object.fromEntries([...members, NOTE].map((name) => [name, {}])) };
 }

@@ -1,7 +1,6 @@
-import type { Catalogue, Resource } from '../../contract/catalogue.ts';
-import { type Fields, metaOf } from '../../contract/fields.ts';
-import type { Parameter } from '../../contract/parameters.ts';
-import { RANGE_DAYS_MAX } from '../../contract/time.ts';
+import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
+import { type Fields, metaOf } from '../../../contract/fields.ts';
+import type { Parameter } from '../../../contract/parameters.ts';
 import { type AnswerPart, answerParts, type ToolShape, takesName } from './tool.ts';
 
 /** Words of tool names with irregular spelling in titles. */
@@ -26,24 +25,19 @@ export function describeTool(catalogue: Catalogue, shape: ToolShape, numbers: re
   const order = orderSentence(resource);
   if (order !== null) sentences.push(order);
   sentences.push(...usesOf(catalogue, resource), ...numbers);
-  const days = inQuery.filter(({ parameter }) => parameter.kind === 'day').map(({ name }) => `\`${name}\``);
-  if (days.length > 1) sentences.push(`${days.join(' to ')}: at most ${RANGE_DAYS_MAX} days.`);
   if (inQuery.some(({ parameter }) => parameter.kind === 'cursor')) {
-    sentences.push('While `nextCursor` is not null there are more rows.');
+    sentences.push('Pass `nextCursor` as `cursor` for more rows, all else unchanged.');
   }
   return sentences.join(' ');
 }
 
-/** Returns the meaning of a query parameter and the tool that lists its values. */
-export function describeParameter(catalogue: Catalogue, name: string, parameter: Parameter): string {
-  const from = sourceOf(catalogue, name, parameter);
-  if (from === null) return parameter.about;
-  return `${parameter.about} ${takesName(from) ? 'Name or id' : 'Id'} from \`${from.tool}\`.`;
-}
-
-/** Returns the description of a path parameter: the tool that lists its values. */
+/**
+ * Returns the description of a path parameter. Only an id without a name states the tool that lists it, because the instructions of the
+ * server state that names are accepted.
+ */
 export function describePathParameter(lister: Resource): string {
-  return `${takesName(lister) ? 'Name or id' : 'Id'} from \`${lister.tool}\`.`;
+  const { tool } = lister;
+  return takesName(lister) ? 'Name or id.' : `Id from \`${tool}\`.`;
 }
 
 /** Returns the fields of a table's rows with their meaning, including nested ones: `topic.name`, `tags[].name`. */

@@ -1,5 +1,5 @@
-import type { Conventions } from '../../analytics/calibration/conventions.ts';
-import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import type { Conventions } from '../../../analytics/calibration/conventions.ts';
+import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
 import { fieldsOf } from './describe-tool.ts';
 import { answerParts } from './tool.ts';
 

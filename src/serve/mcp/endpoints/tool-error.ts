@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { errorTable, type SightlineError } from '../../base/errors.ts';
-import type { Catalogue } from '../../contract/catalogue.ts';
+import { errorTable, type SightlineError } from '../../../base/errors.ts';
+import type { Catalogue } from '../../../contract/catalogue.ts';
 import { listerOf, type Tool } from './tool.ts';
 
 /** Converts an error to a result for a model: what is wrong, what is allowed, the next step. Text only. */

@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../contract/catalogue.ts';
+import type { Catalogue } from '../../../contract/catalogue.ts';
 import { fieldsOf } from './describe-tool.ts';
 import { answerParts, type Tool, type ToolSet } from './tool.ts';
 

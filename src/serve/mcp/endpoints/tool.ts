@@ -1,7 +1,7 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
-import { type Catalogue, providerOf, type Resource } from '../../contract/catalogue.ts';
-import type { Fields } from '../../contract/fields.ts';
-import type { Parameter } from '../../contract/parameters.ts';
+import { type Catalogue, providerOf, type Resource } from '../../../contract/catalogue.ts';
+import type { Fields } from '../../../contract/fields.ts';
+import type { Parameter } from '../../../contract/parameters.ts';
 
 /** Arguments of tools that REST does not have. */
 export const OWN_ARGUMENTS = ['skip', 'maxTokens', 'plain', 'workspace'] as const;

@@ -1,0 +1,80 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { JsonSchema } from '../../contract/json-schema.ts';
+import type { DataTool, ToolContext, ToolOutput } from './data-tool.ts';
+import { tokensOfJson } from './estimate-tokens.ts';
+import { NOTE } from './result-note.ts';
+import { shorten } from './shorten.ts';
+import type { Values } from './tool-arguments.ts';
+
+/** Tokens that separate two rows, and those of the note. */
+const SEPARATOR_TOKENS = 1;
+const NOTE_TOKENS = 200;
+
+/** Returns the JSON Schema of a tool's result. */
+export function outputSchemaOf({ members }: DataTool): JsonSchema {
+  return { type: 'object', properties: Object.fromEntries([...members, NOTE].map((name) => [name, {}])) };
+}
+
+/**
+ * Calls a tool and returns its result as structured content and as JSON text, with at most `tokensMax` tokens, estimated. Rows at
+ * the end of its list are omitted, and long texts are cut, if the result would be longer; `_sightline.omitted` describes it.
+ */
+export async function callDataTool(
+  tool: DataTool,
+  context: ToolContext,
+  values: Values,
+  tokensMax: number,
+): Promise<CallToolResult> {
+  const output = await tool.run(context, values);
+  const running = await context.workspace.service.running();
+  const { content, omitted } = cutToSize(output, tokensMax - NOTE_TOKENS);
+  const { asOf, isPartial, completeTo, remarks = [] } = output;
+  const all = [...(isPartial ? ['Days of the range were not read completely: numbers may be too low.'] : []), ...remarks];
+  const note = {
+    asOf,
+    coverage: isPartial ? 'partial' : 'complete',
+    ...(completeTo === undefined ? {} : { completeTo }),
+    ...(running === null ? {} : { progress: `${running.done}/${running.expected}` }),
+    ...(omitted.length === 0 ? {} : { omitted: omitted.join(' ') }),
+    ...(all.length === 0 ? {} : { remarks: all }),
+  };
+  const shown = { ...content, [NOTE]: note };
+  return { content: [{ type: 'text', text: JSON.stringify(shown) }], structuredContent: shown };
+}
+
+function cutToSize(
+  { content, list, total }: ToolOutput,
+  tokensMax: number,
+): { content: Record<string, unknown>; omitted: string[] } {
+  const omitted: string[] = [];
+  let whole: Record<string, unknown> = { ...content };
+  if (list !== undefined) {
+    const { name, rows } = list;
+    const shown = rowsThatFit(rows, tokensMax - tokensOfJson({ ...content, [name]: [] }));
+    whole = { ...content, [name]: rows.slice(0, shown) };
+    const all = total === undefined ? rows.length : total;
+    if (shown < rows.length) {
+      const of = all === null ? `more than ${rows.length}` : all;
+      omitted.push(`Only the first ${shown} of ${of} rows fit: allow more with maxTokens, or ask for less.`);
+    } else if (all === null || all > rows.length) {
+      omitted.push(`These are the first ${rows.length} of ${all ?? 'more'} rows: raise the limit, or ask for less.`);
+    }
+  }
+  const cut = shorten(whole, tokensMax);
+  if (cut === null) return { content: whole, omitted };
+  if (cut.textsCut > 0) omitted.push('Long texts are cut at the marked places.');
+  if (cut.itemsMax !== null) omitted.push(`Inner lists end after ${cut.itemsMax} items.`);
+  return { content: cut.value as Record<string, unknown>, omitted };
+}
+
+// At least one row, even if it does not fit; its texts are cut then.
+function rowsThatFit(rows: readonly unknown[], tokensMax: number): number {
+  let left = tokensMax;
+  let shown = 0;
+  for (const row of rows) {
+    left -= tokensOfJson(row) + SEPARATOR_TOKENS;
+    if (left < 0 && shown > 0) break;
+    shown += 1;
+  }
+  return shown;
+}

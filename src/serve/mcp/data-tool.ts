@@ -1,0 +1,52 @@
+import type { Catalogue } from '../../contract/catalogue.ts';
+import type { MetricsSource } from '../../query/metrics/table-result.ts';
+import type { Scope } from '../../session/stored-keys.ts';
+import type { ServedWorkspace } from './served.ts';
+import type { Argument, Values } from './tool-arguments.ts';
+
+/** A tool that is not an endpoint of the API: it reads the metrics layer, the histories or SQL. */
+export interface DataTool {
+  readonly name: string;
+  readonly title: string;
+  /** Result and use, for a model. Keep it short: every client sends all descriptions with each conversation. */
+  readonly about: string;
+  /** Right that the caller needs. */
+  readonly scope: Scope;
+  /** Arguments by name, the required ones first. `maxTokens` and `workspace` are added. */
+  readonly arguments: Readonly<Record<string, Argument>>;
+  /** Members of the result, for its schema. */
+  readonly members: readonly string[];
+  /**
+   * Computes the result.
+   *
+   * @throws SightlineError `invalid_parameter` and the errors of the layer it reads
+   */
+  run(context: ToolContext, values: Values): Promise<ToolOutput>;
+}
+
+/** Everything a call of a tool reads besides its arguments. */
+export interface ToolContext {
+  readonly workspace: ServedWorkspace;
+  readonly catalogue: Catalogue;
+  /** The newest replica, limited to the brands of the caller. */
+  source(): Promise<MetricsSource>;
+  /** Id of the caller, which takes turns with others. */
+  readonly session: string;
+  readonly signal: AbortSignal;
+}
+
+/** The result of a tool before it is cut to size. */
+export interface ToolOutput {
+  /** Members besides `list`. */
+  readonly content: Readonly<Record<string, unknown>>;
+  /** The member with the rows. Rows at its end are omitted if the result would be too long. */
+  readonly list?: { readonly name: string; readonly rows: readonly unknown[] };
+  /** Number of all rows if `list` has only the first ones; null if it is not known. Default: the rows of `list`. */
+  readonly total?: number | null;
+  /** ISO 8601; null if the data were never read. */
+  readonly asOf: string | null;
+  readonly isPartial: boolean;
+  /** Last day that was read completely; absent if it does not matter. */
+  readonly completeTo?: string | null;
+  readonly remarks?: readonly string[];
+}

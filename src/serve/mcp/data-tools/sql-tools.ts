@@ -1,0 +1,124 @@
+import { nearestName } from '../../../base/choose-name.ts';
+import { SightlineError } from '../../../base/errors.ts';
+import type { SqlCaller, SqlService } from '../../../operations/sql/sql-service.ts';
+import type { DescribedTable } from '../../../operations/sql/sql-schema.ts';
+import type { DataTool, ToolContext } from '../data-tool.ts';
+
+const ROWS = { least: 1, most: 10_000, standard: 500 } as const;
+/** Longest cell of a result. */
+const CELL_CHARACTERS_MAX = 2_000;
+/** Tables of the copy's own state, which are only listed if they are asked for. */
+const INTERNAL = ['sync'];
+
+/** Runs guarded SQL. */
+export const query: DataTool = {
+  name: 'query',
+  title: 'Query with SQL',
+  about:
+    'Runs a read-only SELECT (DuckDB SQL, 10 s) over the tables of `list_tables`. Use it if `query_metrics` cannot answer.',
+  scope: 'sql',
+  arguments: {
+    sql: { kind: 'text', isRequired: true },
+    limit: { kind: 'count', ...ROWS },
+  },
+  members: ['columns', 'rows'],
+  run: async (context, values) => {
+    const { sql, caller } = await sqlOf(context);
+    const question = { sql: values.text('sql') ?? '', rowsMax: values.count('limit') };
+    const { columns, rows, isTruncated, rowsTotal, asOf, completeTo } = await sql.run(caller, question, context.signal);
+    return {
+      content: { columns: columns.map(({ name, type }) => `${name} ${type}`) },
+      list: { name: 'rows', rows: rows.map((row) => row.map(shortCell)) },
+      total: isTruncated ? rowsTotal : rows.length,
+      asOf,
+      isPartial: false,
+      completeTo,
+    };
+  },
+};
+
+/** Lists the tables of SQL. */
+export const listTables: DataTool = {
+  name: 'list_tables',
+  title: 'List tables',
+  about: 'Tables and views for `query`, with their meaning.',
+  scope: 'sql',
+  arguments: { search: { kind: 'text', about: 'Part of a name or meaning.' } },
+  members: ['tables'],
+  run: async (context, values) => {
+    const tables = await tablesOf(context);
+    const search = (values.text('search') ?? '').toLowerCase();
+    const shown = tables.filter(({ schema, name, about, columns }) => {
+      if (search === '') return !INTERNAL.includes(schema) && !name.endsWith('_history');
+      return [name, about ?? '', ...columns.map((column) => column.name)].some((text) => text.toLowerCase().includes(search));
+    });
+    const hidden = tables.length - shown.length;
+    return {
+      content: {},
+      list: { name: 'tables', rows: shown.map(({ about, ...table }) => [qualified(table), firstSentence(about)]) },
+      asOf: null,
+      isPartial: false,
+      ...(search === '' && hidden > 0
+        ? { remarks: [`${hidden} more tables have histories and the state of syncs; find them with search.`] }
+        : {}),
+    };
+  },
+};
+
+/** Describes a table. */
+export const describeTable: DataTool = {
+  name: 'describe_table',
+  title: 'Describe table',
+  about: 'Columns of a table with type and meaning.',
+  scope: 'sql',
+  arguments: { table: { kind: 'text', isRequired: true } },
+  members: ['table', 'kind', 'about', 'columns'],
+  run: async (context, values) => {
+    const { schema, name, kind, about, columns } = findTable(await tablesOf(context), values.text('table') ?? '');
+    return {
+      content: { table: qualified({ schema, name }), kind, about },
+      list: { name: 'columns', rows: columns.map((column) => [column.name, column.type, column.about]) },
+      asOf: null,
+      isPartial: false,
+    };
+  },
+};
+
+/** Returns the tables that the caller can query. */
+export async function tablesOf(context: ToolContext): Promise<readonly DescribedTable[]> {
+  const { sql, caller } = await sqlOf(context);
+  return (await sql.schema(caller, context.signal)).tables;
+}
+
+/**
+ * Finds a table by its name, with or without its schema.
+ *
+ * @throws SightlineError `not_found` with the nearest name
+ */
+export function findTable(tables: readonly DescribedTable[], given: string): DescribedTable {
+  const text = given.trim().replaceAll('"', '').toLowerCase();
+  const found = tables.find((table) => qualified(table) === text) ?? tables.find(({ name }) => name === text);
+  if (found !== undefined) return found;
+  const near = nearestName(text, [...tables.map(qualified), ...tables.map(({ name }) => name)]);
+  const hint = near === null ? 'List the tables with `list_tables`.' : `Did you mean ${near}?`;
+  throw new SightlineError('not_found', `there is no table ${JSON.stringify(given.slice(0, 80))}`, { hint });
+}
+
+function qualified({ schema, name }: Pick<DescribedTable, 'schema' | 'name'>): string {
+  return schema === 'main' ? name : `${schema}.${name}`;
+}
+
+async function sqlOf({ workspace: { sql }, session, source }: ToolContext): Promise<{ sql: SqlService; caller: SqlCaller }> {
+  if (sql === null) throw new SightlineError('not_found', 'this server has no SQL');
+  const { allowedBrands } = (await source()).replica;
+  return { sql, caller: { session, brands: allowedBrands === null ? null : [...allowedBrands] } };
+}
+
+function firstSentence(about: string | null): string | null {
+  return about === null ? null : (/^.*?[.](?= |$)/.exec(about)?.[0] ?? about);
+}
+
+function shortCell(value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= CELL_CHARACTERS_MAX) return value;
+  return `${value.slice(0, CELL_CHARACTERS_MAX)} [… ${value.length - CELL_CHARACTERS_MAX} characters left out]`;
+}

@@ -1,0 +1,41 @@
+import type { Resource } from '../../contract/catalogue.ts';
+import type { ServedNames } from '../../contract/query-parameters.ts';
+import type { Service } from '../../query/service.ts';
+import { dictionaryOf, type Entry } from './endpoints/data-dictionary.ts';
+import type { ToolSet } from './endpoints/tool.ts';
+import { createTools } from './endpoints/tools.ts';
+import type { Served } from './served.ts';
+
+/** The tools of the endpoints and the data dictionary, which are derived from the catalogue and the data. */
+export interface Derived {
+  readonly tools: ToolSet;
+  readonly dictionary: ReadonlyMap<string, Entry>;
+}
+
+/** Derives the tools for the data of a service. Default: of the workspace if there is one, otherwise of no data. */
+export type Derive = (service?: Service) => Promise<Derived>;
+
+/** Returns a function that derives again only if the served parameter names or the calibration change with the data. */
+export function createDerived(served: Served): Derive {
+  const { catalogue, workspaces } = served;
+  let known: ({ readonly key: string } & Derived) | undefined;
+  const deriveFor = (service: Service | null): Derived => {
+    const conventions = workspaces === null ? (service?.conventions() ?? null) : null;
+    const names = catalogue.resources.map((resource) => service?.namesOf(resource) ?? {});
+    const key = JSON.stringify([names, conventions]);
+    if (known?.key === key) return known;
+    const namesOf = (resource: Resource): ServedNames => names[catalogue.resources.indexOf(resource)] ?? {};
+    const tools = createTools(catalogue, { namesOf, conventions, workspaces });
+    known = { key, tools, dictionary: dictionaryOf(catalogue, tools) };
+    return known;
+  };
+  return async (service) => {
+    if (service !== undefined) return deriveFor(service);
+    if (workspaces !== null) return deriveFor(null);
+    return served.use(null, async (one) => {
+      // What is learned from the data is known only after the replica was opened.
+      if (one.service.conventions() === null) await one.service.freshness();
+      return deriveFor(one.service);
+    });
+  };
+}

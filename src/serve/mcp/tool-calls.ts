@@ -1,0 +1,196 @@
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Tool as ToolDefinition,
+} from '@modelcontextprotocol/server';
+import { chooseName } from '../../base/choose-name.ts';
+import { SightlineError, toSightlineError } from '../../base/errors.ts';
+import { SCOPES, type Scope } from '../../session/stored-keys.ts';
+import { callDataTool, outputSchemaOf } from './call-data-tool.ts';
+import type { DataTool } from './data-tool.ts';
+import { dataTools } from './data-tools/data-tools.ts';
+import type { Derive } from './derived-tools.ts';
+import { callTool } from './endpoints/call-tool.ts';
+import { describeNumbers } from './endpoints/numbers-text.ts';
+import type { Tool } from './endpoints/tool.ts';
+import { errorResult, toErrorResult } from './endpoints/tool-error.ts';
+import { RESULT_TOKENS, readInput } from './endpoints/tool-input.ts';
+import { listWorkspaces, READ_ONLY, workspaceSchema } from './endpoints/tools.ts';
+import type { Served } from './served.ts';
+import { type Argument, argumentsSchema, checkArguments } from './tool-arguments.ts';
+
+/** Options of an MCP server. */
+export interface McpOptions {
+  /** Called with errors whose message is not sent to clients. */
+  readonly onError?: (error: Error) => void;
+  /** Scopes of the caller; default: all. Tools that need another scope are not listed, and fail. */
+  readonly scopes?: readonly Scope[];
+  /** Estimated tokens of a result if a call does not ask for more or less; default `RESULT_TOKENS.standard`. */
+  readonly tokensMax?: number;
+}
+
+/** Parts that handle the calls of tools. */
+export interface Calling {
+  readonly served: Served;
+  readonly derive: Derive;
+  readonly options: McpOptions;
+}
+
+/** A call as the client sends it. */
+export interface Call {
+  readonly name: string;
+  readonly arguments?: Record<string, unknown> | undefined;
+  /** Id of the caller, which takes turns with others. */
+  readonly session: string;
+  readonly signal: AbortSignal;
+}
+
+/** Default size of the results of data tools, in estimated tokens. */
+const DATA_TOKENS = 6_000;
+
+/** Lists the tools that the caller may use: the data tools first, then the endpoints. */
+export async function listTools({ served, derive, options }: Calling): Promise<ToolDefinition[]> {
+  const own = visibleTools(served, options).map((tool) => definitionOf(tool, served));
+  const endpoints = mayUse('read', options) ? [...(await derive()).tools.values()].map(({ definition }) => definition) : [];
+  const first = served.workspaces === null ? [] : [listWorkspaces as ToolDefinition];
+  return [...first, ...own, ...endpoints];
+}
+
+/** Calls a tool. Errors of the call are results, so that the model sees them. */
+export async function callByName(calling: Calling, call: Call): Promise<CallToolResult> {
+  const { served, derive, options } = calling;
+  if (served.workspaces !== null && call.name === listWorkspaces.name) {
+    const structuredContent = { workspaces: [...served.workspaces] };
+    return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
+  }
+  const data = dataTools.find(({ name, scope }) => name === call.name && (scope !== 'sql' || served.hasSql));
+  if (data !== undefined) return callData(calling, data, call);
+  const { tools } = await derive();
+  const tool = tools.get(call.name);
+  if (tool !== undefined) return callEndpoint(calling, tool, call);
+  const known = [...visibleTools(served, options).map(({ name }) => name), ...tools.keys()].join(', ');
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${call.name}; known: ${known}`);
+}
+
+async function callData({ served, options }: Calling, tool: DataTool, call: Call): Promise<CallToolResult> {
+  const { signal, session } = call;
+  const declared = declaredOf(tool, served);
+  try {
+    if (!mayUse(tool.scope, options)) throw missingScope(tool.scope);
+    const values = checkArguments(declared, call.arguments ?? {});
+    const workspace = chosenWorkspace(served, served.workspaces === null ? null : values.text('workspace'));
+    return await served.use(workspace, (open) => {
+      const context = {
+        workspace: open,
+        catalogue: served.catalogue,
+        source: async () => {
+          const replica = await open.service.newest();
+          const { allowedBrands } = replica;
+          const brands = allowedBrands === null ? {} : { brands: [...allowedBrands] };
+          return { replica, catalogue: served.catalogue, nowMs: served.clock.now(), signal, ...brands };
+        },
+        session,
+        signal,
+      };
+      const tokensMax = values.count('maxTokens') || (options.tokensMax ?? DATA_TOKENS);
+      return callDataTool(tool, context, values, tokensMax);
+    });
+  } catch (thrown) {
+    return failed(thrown, call, options, ({ hint }) => {
+      return [hint, `${tool.name} takes ${Object.keys(declared).join(', ')}.`].filter((text) => text !== '').join(' ');
+    });
+  }
+}
+
+async function callEndpoint({ served, derive, options }: Calling, tool: Tool, call: Call): Promise<CallToolResult> {
+  const { tokensMax: standard = RESULT_TOKENS.standard } = options;
+  const { signal } = call;
+  const given = call.arguments ?? {};
+  try {
+    if (!mayUse('read', options)) throw missingScope('read');
+    const workspace = chosenWorkspace(served, readInput(tool, given).workspace);
+    return await served.use(workspace, async ({ service }) => {
+      // One of several workspaces may have other parameter names and other numbers than the definitions say.
+      const own = workspace === null ? tool : ((await derive(service)).tools.get(call.name) ?? tool);
+      const conventions = workspace === null ? null : service.conventions();
+      const numbers = conventions === null ? [] : describeNumbers(served.catalogue, own.resource, conventions);
+      const input = readInput(own, given);
+      return callTool(service, own, input, { signal, tokensMax: input.maxTokens ?? standard, numbers });
+    });
+  } catch (thrown) {
+    return failed(thrown, call, options, (error) => toErrorResult(error, served.catalogue, tool));
+  }
+}
+
+function failed(
+  thrown: unknown,
+  { signal }: Call,
+  { onError }: McpOptions,
+  describe: (error: SightlineError) => CallToolResult | string,
+): CallToolResult {
+  // The client no longer waits for this response.
+  if (signal.aborted) throw thrown;
+  const error = toSightlineError(thrown);
+  if (error.code === 'internal') onError?.(error);
+  const described = describe(error);
+  return typeof described === 'string' ? errorResult(error, described) : described;
+}
+
+function visibleTools({ hasSql }: Served, options: McpOptions): readonly DataTool[] {
+  return dataTools.filter(({ scope }) => mayUse(scope, options) && (scope !== 'sql' || hasSql));
+}
+
+function mayUse(scope: Scope, { scopes = SCOPES }: McpOptions): boolean {
+  return scopes.includes(scope);
+}
+
+function missingScope(scope: Scope): SightlineError {
+  return new SightlineError('forbidden', `the key lacks the scope ${scope}`);
+}
+
+function definitionOf(tool: DataTool, served: Served): ToolDefinition {
+  const schema = argumentsSchema(tool.arguments);
+  const { workspaces } = served;
+  const { maxTokens } = OWN_ARGUMENTS;
+  const own = { ...(schema['properties'] as object), ...(argumentsSchema({ maxTokens })['properties'] as object) };
+  const inputSchema =
+    workspaces === null
+      ? { ...schema, properties: own }
+      : {
+          ...schema,
+          properties: { workspace: workspaceSchema(workspaces), ...own },
+          required: ['workspace', ...((schema['required'] as string[] | undefined) ?? [])],
+        };
+  // The library types schemas as mutable JSON values, which readonly declarations are not.
+  const definition: unknown = {
+    name: tool.name,
+    title: tool.title,
+    description: tool.about,
+    inputSchema,
+    outputSchema: outputSchemaOf(tool),
+    annotations: READ_ONLY,
+  };
+  return definition as ToolDefinition;
+}
+
+const OWN_ARGUMENTS = {
+  maxTokens: { kind: 'count', least: RESULT_TOKENS.least, most: RESULT_TOKENS.most, standard: DATA_TOKENS },
+  workspace: { kind: 'text', isRequired: true },
+} as const satisfies Readonly<Record<string, Argument>>;
+
+function declaredOf(tool: DataTool, { workspaces }: Served): Readonly<Record<string, Argument>> {
+  const { maxTokens, workspace } = OWN_ARGUMENTS;
+  return { ...(workspaces === null ? {} : { workspace }), ...tool.arguments, maxTokens };
+}
+
+function chosenWorkspace({ workspaces }: Served, given: string | null): string | null {
+  if (workspaces === null) return null;
+  const known = workspaces.join(', ');
+  if (given === null) throw new SightlineError('invalid_parameter', `workspace is missing; allowed: ${known}`);
+  try {
+    return chooseName('workspace', given, workspaces);
+  } catch (thrown) {
+    throw new SightlineError('invalid_parameter', toSightlineError(thrown).message, { cause: thrown });
+  }
+}
