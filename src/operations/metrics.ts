@@ -1,7 +1,8 @@
 import { readConventions } from '../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
+import { type DimensionValues, dimensionValues } from '../query/metrics/dimension-values.ts';
 import { runMetrics } from '../query/metrics/run-metrics.ts';
-import type { TableResult } from '../query/metrics/table-result.ts';
+import type { MetricsSource, TableResult } from '../query/metrics/table-result.ts';
 import { openServedReplica } from '../query/open-replica.ts';
 import { openReplicaWith } from '../session/newest-replica.ts';
 import { type Context, catalogue } from '../session/workspace.ts';
@@ -16,10 +17,21 @@ const TIMEOUT_MS = 600_000;
  *
  * @throws SightlineError `no_data` before the first sync, `invalid_parameter`, and the signal's reason when it is aborted
  */
-export async function queryMetrics(
-  { config, clock, signal }: Pick<Context, 'config' | 'clock' | 'signal'>,
-  given: URLSearchParams,
-): Promise<TableResult> {
+export function queryMetrics(context: QueryContext, given: URLSearchParams): Promise<TableResult> {
+  return withMetrics(context, (source) => runMetrics(source, given));
+}
+
+/** Lists values of a dimension in the replica of a workspace; see `dimensionValues`. Throws like `queryMetrics`. */
+export function listDimensionValues(context: QueryContext, given: URLSearchParams): Promise<DimensionValues> {
+  return withMetrics(context, (source) => dimensionValues(source, given));
+}
+
+type QueryContext = Pick<Context, 'config' | 'clock' | 'signal'>;
+
+async function withMetrics<T>(
+  { config, clock, signal }: QueryContext,
+  work: (source: MetricsSource) => Promise<T>,
+): Promise<T> {
   const overrides = toOverrides(config.conventions);
   const replica = await openReplicaWith(config, layoutOf(config.folder), (path) =>
     openServedReplica(path, {
@@ -29,7 +41,7 @@ export async function queryMetrics(
     }),
   );
   try {
-    return await runMetrics({ replica, catalogue, nowMs: clock.now(), signal }, given);
+    return await work({ replica, catalogue, nowMs: clock.now(), signal });
   } finally {
     await replica.replica.close();
   }

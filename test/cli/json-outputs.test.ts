@@ -135,9 +135,10 @@ describe('the output with --json has the declared members', () => {
     await print('describe table', 'describe', 'responses');
     await print('metrics list', 'metrics', 'list');
     await print('metrics describe', 'metrics', 'describe', 'visib');
+    const brand = workspace.sandbox.world.brands[0]?.id ?? '';
+    await print('metrics values', 'metrics', 'values', 'entity', '--brand', brand, '--search', 'a', '--limit', '2');
     await print('metrics query', 'metrics', 'query', 'visibility', '--by', 'engine', '--grain', 'week');
     await print('report', 'report');
-    const brand = workspace.sandbox.world.brands[0]?.id ?? '';
     await print('explain', 'explain', 'visibility', '--brand', brand);
     await print('changes', 'changes', '--since', '30d');
     await print('opportunities', 'opportunities', '--brand', brand);

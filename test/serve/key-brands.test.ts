@@ -188,7 +188,8 @@ describe('the data of the pages', () => {
   it('have only the brands of the key: in queries, metrics and their caches', async () => {
     const { own, other, third } = brands();
     const { ask, all } = await openPages();
-    for (const path of ['/data/queries/brands', '/data/metrics?metrics=visibility&group_by=brand']) {
+    const values = ['brand', 'entity'].map((dimension) => `/data/metrics/values?dimension=${dimension}`);
+    for (const path of ['/data/queries/brands', '/data/metrics?metrics=visibility&group_by=brand', ...values]) {
       const complete = await all(path);
       expect(complete.status, path).toBe(200);
       expect(await complete.text(), path).toContain(inJson(other.name));

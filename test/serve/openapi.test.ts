@@ -6,6 +6,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { isServedBare } from '../../src/contract/formats.ts';
+import { VALUES_PARAMETERS } from '../../src/query/metrics/dimension-values.ts';
 import { METRICS_PARAMETERS } from '../../src/query/metrics/run-metrics.ts';
 import { SCOPE_PARAMETERS } from '../../src/query/metrics/scope-request.ts';
 import { MEDIA_TYPES } from '../../src/serve/http/content/negotiation.ts';
@@ -69,7 +70,7 @@ test('equal options give equal bytes, other parameter names give other bytes', (
 });
 
 test('the document has exactly the paths of the catalogue, the data of the pages, the snapshots and the probes', () => {
-  const data = ['/data/metrics', '/data/metrics/model', '/data/queries', '/data/queries/{name}'];
+  const data = ['/data/metrics', '/data/metrics/model', '/data/metrics/values', '/data/queries', '/data/queries/{name}'];
   const server = ['/snapshots', ...all.map(([path]) => path).filter((path) => path.startsWith('/snapshots/'))];
   expect(all.map(([path]) => path)).toEqual([
     ...declarations.map(({ path }) => path),
@@ -91,7 +92,8 @@ test('the parameters of /data are those that the metrics layer reads', () => {
     document.paths[path].get.parameters.flatMap(({ name, in: place }: Json) => (place === 'query' ? [name] : []));
   expect(namesOf('/data/queries/{name}')).toEqual([...SCOPE_PARAMETERS]);
   expect(namesOf('/data/metrics')).toEqual([...METRICS_PARAMETERS]);
-  for (const path of ['/data/metrics', '/data/queries/{name}']) {
+  expect(namesOf('/data/metrics/values')).toEqual([...VALUES_PARAMETERS]);
+  for (const path of ['/data/metrics', '/data/metrics/values', '/data/queries/{name}']) {
     const { 'application/json': json } = document.paths[path].get.responses[200].content;
     expect(validate(json.schema, json.example)).toBe(null);
   }
@@ -156,6 +158,7 @@ test('the paths outside the catalogue document the statuses of their errors', ()
   const expected: Readonly<Record<string, readonly number[]>> = {
     '/data/metrics': [200, 304, 401, 429, 503],
     '/data/metrics/model': [200, 304, 401, 429, 503],
+    '/data/metrics/values': [200, 304, 401, 429, 503],
     '/data/queries': [200, 304, 401, 429, 503],
     '/data/queries/{name}': [200, 304, 401, 404, 429, 503],
     '/snapshots': [200, 401, 429, 503],

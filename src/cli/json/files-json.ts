@@ -156,3 +156,11 @@ export const model = z.object({
   ),
   grains: z.array(z.string()),
 });
+
+/** `metrics values`. */
+export const dimensionValues = z.object({
+  dimension: z.string(),
+  columns: z.array(modelColumn).describe('the last one is the name'),
+  rows: z.array(z.array(z.string().nullable())).describe('values in column order'),
+  total: number.describe('number of values that match, also those beyond the limit'),
+});

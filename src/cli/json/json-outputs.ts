@@ -41,6 +41,7 @@ export const jsonOutputs = {
   'describe table': { about: '`describe` with a table.', shape: files.table },
   'metrics list': { shape: files.model },
   'metrics describe': { shape: files.measure },
+  'metrics values': { shape: files.dimensionValues },
   'metrics query': { about: '`metrics query`: an array with an object for each row.', shape: files.rows },
   explain: { shape: explain.explanation },
   changes: { shape: explain.history },

@@ -6,8 +6,8 @@ import { freshnessOf } from './scope-freshness.ts';
 import {
   choiceOf,
   invalidParameter,
+  limitOf,
   listOf,
-  onceOf,
   readScope,
   refuseUnknown,
   SCOPE_PARAMETERS,
@@ -71,7 +71,7 @@ async function readMetricsRequest(
     mayRepeat: source.replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null,
   };
   const columns = metricsColumns(request).map(({ name }) => name);
-  return { ...request, order: readOrder(given, columns), limit: readLimit(given) };
+  return { ...request, order: readOrder(given, columns), limit: limitOf(given, ROWS_MAX) ?? ROWS_MAX };
 }
 
 function readMeasures(given: URLSearchParams): Measure[] {
@@ -122,16 +122,6 @@ function readOrder(given: URLSearchParams, columns: readonly string[]): MetricsR
     if (!columns.includes(column)) throw invalidParameter('order', text, columns.join(', '), columns);
     return { column, descending: text.startsWith('-') };
   });
-}
-
-/** Returns the parameter `limit`, at most ROWS_MAX. */
-function readLimit(given: URLSearchParams): number {
-  const text = onceOf(given, 'limit');
-  if (text === null) return ROWS_MAX;
-  const limit = Number(text);
-  if (!/^\d{1,6}$/.test(text) || limit < 1 || limit > ROWS_MAX)
-    throw invalidParameter('limit', text, `1 to ${ROWS_MAX}`);
-  return limit;
 }
 
 function aboutOf({ measures: asked, groupBy, grain, scope }: MetricsRequest): string {

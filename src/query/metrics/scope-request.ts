@@ -87,16 +87,21 @@ export function choiceOf<const T extends string>(
   return found;
 }
 
+/** Returns the parameter `limit`, from 1 to `most`; null if it is absent. */
+export function limitOf(given: URLSearchParams, most: number): number | null {
+  const text = onceOf(given, 'limit');
+  if (text === null) return null;
+  const limit = Number(text);
+  if (!/^\d{1,6}$/.test(text) || limit < 1 || limit > most) throw invalidParameter('limit', text, `1 to ${most}`);
+  return limit;
+}
+
 /**
  * Reads brands, days and filters. Ids and names are accepted, and the beginning of a name if only one begins with it.
  * @throws SightlineError `invalid_parameter` with the parameter, its value, what is allowed and the nearest name
  */
 export async function readScope(source: MetricsSource, query: Query, given: URLSearchParams): Promise<Scope> {
-  const { replica } = source;
-  const visible = [...replica.brands.keys()].filter((id) => source.brands?.includes(id) ?? true);
-  if (visible.length === 0) throw new SightlineError('no_data', 'there are no brands that the key may read');
-  const brands = await readList(query, given, 'brand', visible, visible);
-  const chosen = brands.length === 0 ? visible : brands;
+  const chosen = await readBrands(source, query, given);
   const lists = {} as Record<ScopeList, readonly string[]>;
   for (const name of Object.keys(SCOPE_LISTS) as ScopeList[])
     lists[name] = await readList(query, given, name, chosen, null);
@@ -112,6 +117,18 @@ export async function readScope(source: MetricsSource, query: Query, given: URLS
     competitors: lists.competitor,
     branded: choiceOf(given, 'branded', ['branded', 'non-branded']),
   };
+}
+
+/** Reads the parameter `brand`; without it, returns all brands that the caller may see. Throws like `readScope`. */
+export async function readBrands(
+  { replica, brands: allowed }: MetricsSource,
+  query: Query,
+  given: URLSearchParams,
+): Promise<string[]> {
+  const visible = [...replica.brands.keys()].filter((id) => allowed?.includes(id) ?? true);
+  if (visible.length === 0) throw new SightlineError('no_data', 'there are no brands that the key may read');
+  const chosen = await readList(query, given, 'brand', visible, visible);
+  return chosen.length === 0 ? visible : chosen;
 }
 
 async function readList(

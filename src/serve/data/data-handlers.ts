@@ -5,11 +5,11 @@ import { VERSION } from '../../base/version.ts';
 import { dayOf } from '../../contract/time.ts';
 import type { MetricsSource, TableResult } from '../../query/metrics/table-result.ts';
 import type { ServedReplica } from '../../query/open-replica.ts';
-import type { Service } from '../../query/service.ts';
+import type { Answer, Service } from '../../query/service.ts';
 import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
 import { toBytes } from '../http/content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
-import { contentTypeOf, encodingOf, fileOf, formatOf, varyOf } from '../http/content/negotiation.ts';
+import { contentTypeOf, encodingOf, type Format, fileOf, formatOf, varyOf } from '../http/content/negotiation.ts';
 import { DATA_PATHS } from '../http/page-paths.ts';
 import { splitUrl } from '../http/paths.ts';
 import { leavingOf, serviceFor } from '../http/read-handler.ts';
@@ -36,7 +36,7 @@ export function createDataHandlers({ service, clock, answers, ...parts }: DataPa
     return loading;
   };
   const { catalogue } = service;
-  const table = (run: RunTable): Handler => {
+  const handler = (run: Run<Pick<Answer, 'body' | 'list'>>, hasRows: boolean): Handler => {
     return async (request, reply) => {
       const name = nameOf(request);
       const given = new URLSearchParams(splitUrl(request.raw.url ?? '')[1]);
@@ -45,22 +45,34 @@ export function createDataHandlers({ service, clock, answers, ...parts }: DataPa
       const computable: Computable = {
         version: versionOf(replica, nowMs, request.routeOptions.url ?? '', name, given),
         answer: async (signal = new AbortController().signal) => {
-          const result = await run(await open(), { replica, catalogue, nowMs, signal }, name, given);
-          return { body: result, nextCursor: null, list: toListPage(result) };
+          const source = { replica, catalogue, nowMs, signal };
+          return { ...(await run(await open(), source, name, given)), nextCursor: null };
         },
       };
-      return sendTable(request, reply, computable, name, answers);
+      const format = hasRows ? formatOf(request.headers.accept) : 'json';
+      return send(request, reply, computable, { name, format, answers });
     };
   };
+  const table = (run: Run<Pick<TableResult, 'columns' | 'rows'>>): Handler =>
+    handler(async (...given) => {
+      const body = await run(...given);
+      return { body, list: toListPage(body) };
+    }, true);
+  const object = (run: Run<object>): Handler =>
+    handler(async (...given) => ({ body: await run(...given), list: null }), false);
   return new Map<string, Handler>([
     [DATA_PATHS.queries, async (request, reply) => sendValue(request, reply, (await open()).queries())],
     [DATA_PATHS.model, async (request, reply) => sendValue(request, reply, (await open()).model())],
     [DATA_PATHS.query, table((tables, source, name, given) => tables.runQuery(source, name, given))],
     [DATA_PATHS.metrics, table((tables, source, _name, given) => tables.runMetrics(source, given))],
+    [DATA_PATHS.values, table((tables, source, _name, given) => tables.dimensionValues(source, given))],
+    [DATA_PATHS.explain, object((tables, source, _name, given) => tables.explainMetric(source, given))],
+    [DATA_PATHS.changes, object((tables, source, _name, given) => tables.listChanges(source, given))],
+    [DATA_PATHS.opportunities, object((tables, source, _name, given) => tables.listOpportunities(source, given))],
   ]);
 }
 
-type RunTable = (tables: Tables, source: MetricsSource, name: string, given: URLSearchParams) => Promise<TableResult>;
+type Run<T> = (tables: Tables, source: MetricsSource, name: string, given: URLSearchParams) => Promise<T>;
 
 // The last segment of the path.
 function nameOf({ params, routeOptions: { url = '' } }: FastifyRequest): string {
@@ -82,14 +94,12 @@ function versionOf(
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
-async function sendTable(
+async function send(
   request: FastifyRequest,
   reply: FastifyReply,
   computable: Computable,
-  name: string,
-  answers: Answers,
+  { name, format, answers }: { readonly name: string; readonly format: Format; readonly answers: Answers },
 ): Promise<FastifyReply> {
-  const format = formatOf(request.headers.accept);
   // Parquet is already compressed internally.
   const encoding = format === 'parquet' ? 'identity' : encodingOf(request.headers['accept-encoding']);
   const tag = entityTag(computable.version, format, encoding);

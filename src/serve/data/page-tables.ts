@@ -1,5 +1,7 @@
 import { toExactJson } from '../../base/json.ts';
 import type { ColumnKind } from '../../contract/fields.ts';
+import type { dimensionValues } from '../../query/metrics/dimension-values.ts';
+import type { explainMetric, listChanges, listOpportunities } from '../../query/metrics/explanations.ts';
 import type { runDeclaredQuery } from '../../query/metrics/run-declared.ts';
 import type { runMetrics } from '../../query/metrics/run-metrics.ts';
 import type { TableResult } from '../../query/metrics/table-result.ts';
@@ -13,15 +15,21 @@ export interface Tables {
   model(): unknown;
   readonly runQuery: typeof runDeclaredQuery;
   readonly runMetrics: typeof runMetrics;
+  readonly dimensionValues: typeof dimensionValues;
+  readonly explainMetric: typeof explainMetric;
+  readonly listChanges: typeof listChanges;
+  readonly listOpportunities: typeof listOpportunities;
 }
 
 /** Loads the metrics layer and the declared queries. */
 export async function loadTables(): Promise<Tables> {
-  const [{ declaredQueries }, { describeModel }, declared, metrics] = await Promise.all([
+  const [{ declaredQueries }, { describeModel }, declared, metrics, values, explanations] = await Promise.all([
     import('../../analytics/queries/declared-queries.ts'),
     import('../../analytics/model/measures.ts'),
     import('../../query/metrics/run-declared.ts'),
     import('../../query/metrics/run-metrics.ts'),
+    import('../../query/metrics/dimension-values.ts'),
+    import('../../query/metrics/explanations.ts'),
   ]);
   return {
     queries: () =>
@@ -29,6 +37,10 @@ export async function loadTables(): Promise<Tables> {
     model: describeModel,
     runQuery: declared.runDeclaredQuery,
     runMetrics: metrics.runMetrics,
+    dimensionValues: values.dimensionValues,
+    explainMetric: explanations.explainMetric,
+    listChanges: explanations.listChanges,
+    listOpportunities: explanations.listOpportunities,
   };
 }
 

@@ -38,6 +38,10 @@ export const DATA_PATHS = {
   query: `${DATA_PATH}/queries/{name}`,
   metrics: `${DATA_PATH}/metrics`,
   model: `${DATA_PATH}/metrics/model`,
+  values: `${DATA_PATH}/metrics/values`,
+  explain: `${DATA_PATH}/explain`,
+  changes: `${DATA_PATH}/changes`,
+  opportunities: `${DATA_PATH}/opportunities`,
   reports: `${DATA_PATH}/reports`,
 } as const;
 

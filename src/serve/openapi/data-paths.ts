@@ -16,8 +16,8 @@ export function dataOperations(refer: Refer): Record<string, ServerOperation> {
   const rows = Object.fromEntries(
     Object.values(rowTypes).map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
   );
-  const answered = (example: unknown): Json => ({
-    200: { ...json('The rows.', headers, table, example), 'x-media-types': rows },
+  const answered = (example: unknown, schema = table): Json => ({
+    200: { ...json('The rows.', headers, schema, example), 'x-media-types': rows },
     304: { description: "The client's table is still current.", headers },
   });
   const listed = (description: string, schema: JsonSchema, example: unknown): Json => ({
@@ -41,6 +41,14 @@ export function dataOperations(refer: Refer): Record<string, ServerOperation> {
       parameters: [ifNoneMatch],
       responses: listed('The model.', refer('MetricsModel', modelSchema), { measures: [], dimensions: [] }),
       kind: {},
+    },
+    [DATA_PATHS.values]: {
+      operationId: 'list_dimension_values',
+      summary: 'Values of a dimension',
+      description: 'Lists the current values of a dimension by name, with their ids.',
+      parameters: [...valuesParameters, ifNoneMatch],
+      responses: answered(exampleValues, refer('DimensionValues', valuesSchema(column))),
+      kind: { reads: true },
     },
     [DATA_PATHS.queries]: {
       operationId: 'list_queries',
@@ -98,6 +106,13 @@ const orderParameters: readonly Json[] = [
   parameter('limit', 'Most rows.', 100, { type: 'integer', minimum: 1, maximum: 10_000 }),
 ];
 
+const valuesParameters: readonly Json[] = [
+  { ...parameter('dimension', `Name of a dimension; see ${DATA_PATHS.model}.`, 'topic'), required: true },
+  ...scopeParameters.slice(0, 1),
+  parameter('search', 'Only values with a name that contains this text, in any letter case.', 'alter'),
+  parameter('limit', 'Most values; default: 100.', 20, { type: 'integer', minimum: 1, maximum: 10_000 }),
+];
+
 const named = {
   name: { ...text, description: 'Name.' },
   about: { ...text, description: 'Meaning.' },
@@ -132,6 +147,28 @@ function tableSchema(column: JsonSchema): JsonSchema {
     'A table.',
   );
 }
+
+function valuesSchema(column: JsonSchema): JsonSchema {
+  return object(
+    {
+      dimension: { ...text, description: 'Name of the dimension.' },
+      columns: { type: 'array', description: 'The columns; the last one is the name.', items: column },
+      rows: { type: 'array', description: 'Values in the order of the columns.', items: { type: 'array', items: {} } },
+      total: { type: 'integer', description: 'Number of values that match, also those beyond the limit.' },
+    },
+    'Values of a dimension.',
+  );
+}
+
+const exampleValues = {
+  dimension: 'engine',
+  columns: [
+    { name: 'engine', type: 'VARCHAR', about: 'Engine slug.' },
+    { name: 'name', type: 'VARCHAR', about: 'Display name.' },
+  ],
+  rows: [['chatgpt', 'ChatGPT']],
+  total: 1,
+};
 
 function querySchema(column: JsonSchema): JsonSchema {
   const parameters = object(

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { dimensions } from '../../../src/analytics/model/dimensions.ts';
 import { measures } from '../../../src/analytics/model/measures.ts';
 import { declaredQueries } from '../../../src/analytics/queries/declared-queries.ts';
 import { SightlineError } from '../../../src/base/errors.ts';
+import { dimensionValues } from '../../../src/query/metrics/dimension-values.ts';
 import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
@@ -49,7 +51,7 @@ test('a key for one brand gets no id or name of another brand from any declared 
   expect(secrets.length).toBeGreaterThan(50);
 
   const answered = new Set<string>();
-  const check = async (name: string, given: URLSearchParams, run: () => Promise<TableResult>): Promise<void> => {
+  const check = async (name: string, given: URLSearchParams, run: () => Promise<Pick<TableResult, 'rows'>>): Promise<void> => {
     const label = `${name}?${given}`;
     try {
       const { rows } = await run();
@@ -91,6 +93,13 @@ test('a key for one brand gets no id or name of another brand from any declared 
       const given = new URLSearchParams({ metrics: name, group_by: dimension, compare_to: 'none' });
       await check(name, given, () => runMetrics(limited, given));
     }
+  }
+  for (const { name: dimension } of dimensions) {
+    for (const attempt of [{}, { search: 'e' }, { brand: other }]) {
+      const given = new URLSearchParams({ dimension, ...attempt });
+      await check(`values of ${dimension}`, given, () => dimensionValues(limited, given));
+    }
+    expect(answered).toContain(`values of ${dimension}`);
   }
   expect([...declaredQueries(), ...measures].map(({ name }) => name).filter((name) => !answered.has(name))).toEqual([]);
   // Without a limit the other brand is found, so the test can fail.

@@ -50,6 +50,8 @@ const TABLE: TableResult = {
   ],
 };
 
+const unused = (): Promise<never> => Promise.reject(new Error('this test has no explanations'));
+
 /** Starts a server with `run` as its declared queries; default: the metrics layer. */
 async function openData(run: Tables['runQuery'] | null, options: TestServerOptions = {}) {
   const status = {
@@ -65,6 +67,15 @@ async function openData(run: Tables['runQuery'] | null, options: TestServerOptio
     model: () => ({ measures: [] }),
     runQuery: run,
     runMetrics: async (source, given) => run(source, 'metrics', given),
+    dimensionValues: async (source, given) => ({
+      ...(await run(source, 'values', given)),
+      dimension: 'engine',
+      rows: [['a', 'A']],
+      total: 1,
+    }),
+    explainMetric: unused,
+    listChanges: unused,
+    listOpportunities: unused,
   };
   const server = await openServer(published().copy, {
     pages: tables === null ? { status } : { status, tables },
@@ -295,6 +306,8 @@ describe('the declared queries and the measures', () => {
       ['/data/queries/{name}', '/queries/brands'],
       ['/data/metrics', '/metrics?metrics=visibility,position&group_by=engine&grain=week'],
       ['/data/metrics', '/metrics?metrics=nothing'],
+      ['/data/metrics/values', '/metrics/values?dimension=prompt&limit=3'],
+      ['/data/metrics/values', '/metrics/values?dimension=prompts'],
     ] as const) {
       const response = await ask(address);
       const described = paths[path]?.get.responses[response.status];
@@ -321,7 +334,7 @@ describe('the declared queries and the measures', () => {
 });
 
 describe('the data of the pages', () => {
-  const PATHS = ['/queries', '/queries/samples', '/metrics', '/metrics/model', '/reports'];
+  const PATHS = ['/queries', '/queries/samples', '/metrics', '/metrics/model', '/metrics/values', '/reports'];
 
   it('need a key, and are not available to pages of other sites', async () => {
     const { ask, origin } = await openData(async () => TABLE, {

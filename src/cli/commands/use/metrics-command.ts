@@ -1,14 +1,15 @@
 import { describeModel, GRAINS, METRICS } from '../../../analytics/model/measures.ts';
 import { chooseName } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { VALUES_LISTED } from '../../../query/metrics/dimension-values.ts';
 import { ROWS_MAX } from '../../../query/metrics/run-metrics.ts';
 import { COMPARISONS } from '../../../query/metrics/scope-request.ts';
 import { sendWithOptions } from '../../metrics-options.ts';
-import { printData, printJson, say } from '../../output/output.ts';
+import { plural, printData, printJson, say } from '../../output/output.ts';
 import { FORMATS, formatRows } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
-import { argument, day, flag, integer, oneOf, texts } from '../../program/option-kinds.ts';
+import { argument, day, flag, integer, oneOf, text, texts, withDefault } from '../../program/option-kinds.ts';
 
 const list = defineCommand({
   options: workspaceOptions,
@@ -129,9 +130,40 @@ const query = defineCommand({
   },
 });
 
+const values = defineCommand({
+  arguments: { dimension: argument('<dimension>', 'name of a dimension, such as topic or entity') },
+  options: {
+    ...workspaceOptions,
+    search: text('<text>', 'only values with a name that contains this text, in any letter case'),
+    brand: texts('<brands...>', 'only values of these brands: id, name or its beginning'),
+    limit: withDefault(integer('<number>', 'maximum number of values', 1, ROWS_MAX), String(VALUES_LISTED)),
+  },
+  examples: [
+    ['sightline metrics values topic --brand acme', 'list the topics of a brand with their ids'],
+    ['sightline metrics values domain --search review --limit 20', 'search the cited domains'],
+  ],
+  run: async ({ dimension, search, brand, limit, ...unread }, begin) => {
+    const { context: load, json } = begin(unread);
+    const { listDimensionValues } = await import('../../../operations/metrics.ts');
+    const context = await load();
+    const found = await sendWithOptions({ dimension, search, brand, limit }, (given) =>
+      listDimensionValues(context, given),
+    );
+    if (json) {
+      printJson('metrics values', found);
+      return EXIT.done;
+    }
+    printData(formatRows(found, 'table'));
+    const more = found.rows.length < found.total ? `; ${found.rows.length} of them are shown` : '';
+    say(`${plural(found.total, 'value')}${more}`);
+    return EXIT.done;
+  },
+});
+
 export const metrics = defineGroup({
   list: { about: 'list measures and dimensions', add: list },
   describe: { about: 'describe a measure', add: describe },
+  values: { about: 'list the values of a dimension', add: values },
   query: { about: 'compute measures with intervals and tested changes', add: query },
 });
 
