@@ -5,7 +5,12 @@ import { checkOrder } from './program/common-options.ts';
 type Values = Readonly<Record<string, string | number | readonly string[] | null>>;
 
 /** Options and arguments with another name than their parameter. */
-const NAMES: Readonly<Record<string, string>> = { metrics: 'measures', metric: 'metric', group_by: '--by', dimension: 'dimension' };
+const NAMES: Readonly<Record<string, string>> = {
+  metrics: 'measures',
+  metric: 'metric',
+  group_by: '--by',
+  dimension: 'dimension',
+};
 
 /**
  * Sends a request to the metrics layer with the values of options. Errors name the option instead of the parameter.

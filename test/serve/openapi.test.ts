@@ -70,7 +70,13 @@ test('equal options give equal bytes, other parameter names give other bytes', (
 });
 
 test('the document has exactly the paths of the catalogue, the data of the pages, the snapshots and the probes', () => {
-  const data = ['/data/metrics', '/data/metrics/model', '/data/metrics/values', '/data/queries', '/data/queries/{name}'];
+  const data = [
+    '/data/metrics',
+    '/data/metrics/model',
+    '/data/metrics/values',
+    '/data/queries',
+    '/data/queries/{name}',
+  ];
   const server = ['/snapshots', ...all.map(([path]) => path).filter((path) => path.startsWith('/snapshots/'))];
   expect(all.map(([path]) => path)).toEqual([
     ...declarations.map(({ path }) => path),

@@ -15,7 +15,11 @@ export function valueColumns({ name, columns }: Dimension): readonly ModelColumn
  */
 export function valuesSql(
   dimension: Dimension,
-  { brands, search, limit }: { readonly brands: readonly string[]; readonly search: string | null; readonly limit: number },
+  {
+    brands,
+    search,
+    limit,
+  }: { readonly brands: readonly string[]; readonly search: string | null; readonly limit: number },
 ): string {
   const columns = valueColumns(dimension).map(({ name }) => name);
   const names = valueColumns(dimension).filter(({ name, type }) => type === 'VARCHAR' && !/_(id|type)$/.test(name));
@@ -46,7 +50,9 @@ const selects: Readonly<Record<DimensionName, (brands: string) => string>> = {
   branded: inGroups('branded', 'group_id AS branded'),
   prompt: (brands) =>
     `SELECT id AS prompt_id, min(text) AS prompt FROM main.prompts WHERE _deleted_at IS NULL AND ${brands} GROUP BY id`,
-  entity: (brands) => `SELECT 'brand' AS entity_type, CAST(NULL AS UUID) AS competitor_id, name AS entity FROM mart.dim_brand WHERE ${brands}
+  entity: (
+    brands,
+  ) => `SELECT 'brand' AS entity_type, CAST(NULL AS UUID) AS competitor_id, name AS entity FROM mart.dim_brand WHERE ${brands}
   UNION ALL SELECT 'competitor', competitor_id, name FROM mart.dim_competitor WHERE ${brands}`,
   domain: (brands) => `SELECT DISTINCT domain FROM mart.fct_citation WHERE domain IS NOT NULL AND ${brands}`,
   owner: (brands) => `SELECT DISTINCT owner FROM mart.dim_domain WHERE ${brands}`,

@@ -196,7 +196,10 @@ function createMcpHandlers(
       const handler =
         own.get(key) ??
         Promise.all([import('../mcp/mcp-http.ts'), import('../mcp/served.ts')]).then(([http, { servedOne }]) =>
-          http.createMcpHandler(servedOne({ service, sql: sql?.sql ?? null, pageUrl: null }, clock), { onError, scopes }),
+          http.createMcpHandler(servedOne({ service, sql: sql?.sql ?? null, pageUrl: null }, clock), {
+            onError,
+            scopes,
+          }),
         );
       own.set(key, handler);
       await (await handler)(...given);

@@ -28,11 +28,13 @@ export async function callDataTool(
   const output = await tool.run(context, values);
   const running = await context.workspace.service.running();
   const { content, omitted } = cutToSize(output, tokensMax - NOTE_TOKENS);
-  const { asOf, isPartial, completeTo, remarks = [] } = output;
-  const all = [...(isPartial ? ['Days of the range were not read completely: numbers may be too low.'] : []), ...remarks];
+  const { asOf, isPartial = false, completeTo, remarks = [] } = output;
+  const all = [
+    ...(isPartial ? ['Days of the range were not read completely: numbers may be too low.'] : []),
+    ...remarks,
+  ];
   const note = {
-    asOf,
-    coverage: isPartial ? 'partial' : 'complete',
+    ...(asOf === undefined ? {} : { asOf, coverage: isPartial ? 'partial' : 'complete' }),
     ...(completeTo === undefined ? {} : { completeTo }),
     ...(running === null ? {} : { progress: `${running.done}/${running.expected}` }),
     ...(omitted.length === 0 ? {} : { omitted: omitted.join(' ') }),

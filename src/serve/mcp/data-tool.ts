@@ -43,9 +43,9 @@ export interface ToolOutput {
   readonly list?: { readonly name: string; readonly rows: readonly unknown[] };
   /** Number of all rows if `list` has only the first ones; null if it is not known. Default: the rows of `list`. */
   readonly total?: number | null;
-  /** ISO 8601; null if the data were never read. */
-  readonly asOf: string | null;
-  readonly isPartial: boolean;
+  /** Time of the data, ISO 8601; null if they were never read, absent if the result has no data. */
+  readonly asOf?: string | null;
+  readonly isPartial?: boolean;
   /** Last day that was read completely; absent if it does not matter. */
   readonly completeTo?: string | null;
   readonly remarks?: readonly string[];

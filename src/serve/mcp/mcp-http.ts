@@ -14,12 +14,7 @@ type Response = FastifyReply['raw'];
  * Handles one HTTP request to the MCP endpoint, with its body already parsed. A tool call with a `refusal`, such as an exceeded rate
  * limit, gets it as its result, because clients do not show the status of a response to the model.
  */
-export type McpHandler = (
-  request: Request,
-  response: Response,
-  body: unknown,
-  caller: McpCaller,
-) => Promise<void>;
+export type McpHandler = (request: Request, response: Response, body: unknown, caller: McpCaller) => Promise<void>;
 
 /** The caller of a request. `session` takes turns with others; `refusal` is the result of its tool calls. */
 export interface McpCaller {

@@ -1,6 +1,6 @@
-import type { SqlService } from '../../operations/sql/sql-service.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import type { SqlService } from '../../operations/sql/sql-service.ts';
 import type { Service } from '../../query/service.ts';
 
 /** A workspace as an MCP server reads it. */

@@ -52,7 +52,9 @@ const DATA_TOKENS = 6_000;
 /** Lists the tools that the caller may use: the data tools first, then the endpoints. */
 export async function listTools({ served, derive, options }: Calling): Promise<ToolDefinition[]> {
   const own = visibleTools(served, options).map((tool) => definitionOf(tool, served));
-  const endpoints = mayUse('read', options) ? [...(await derive()).tools.values()].map(({ definition }) => definition) : [];
+  const endpoints = mayUse('read', options)
+    ? [...(await derive()).tools.values()].map(({ definition }) => definition)
+    : [];
   const first = served.workspaces === null ? [] : [listWorkspaces as ToolDefinition];
   return [...first, ...own, ...endpoints];
 }

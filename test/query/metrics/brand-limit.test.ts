@@ -51,7 +51,11 @@ test('a key for one brand gets no id or name of another brand from any declared 
   expect(secrets.length).toBeGreaterThan(50);
 
   const answered = new Set<string>();
-  const check = async (name: string, given: URLSearchParams, run: () => Promise<Pick<TableResult, 'rows'>>): Promise<void> => {
+  const check = async (
+    name: string,
+    given: URLSearchParams,
+    run: () => Promise<Pick<TableResult, 'rows'>>,
+  ): Promise<void> => {
     const label = `${name}?${given}`;
     try {
       const { rows } = await run();

@@ -16,7 +16,8 @@ test('values of each dimension are listed, searched in any letter case, and coun
   };
   const asked = (given: Record<string, string>) => dimensionValues(source, new URLSearchParams(given));
   const { brands } = mirror.sandbox.world;
-  const isListed = ({ deletedAtMs }: { readonly deletedAtMs?: number | undefined }): boolean => deletedAtMs === undefined;
+  const isListed = ({ deletedAtMs }: { readonly deletedAtMs?: number | undefined }): boolean =>
+    deletedAtMs === undefined;
 
   const prompts = brands.flatMap((brand) => brand.prompts.filter(isListed));
   const found = await asked({ dimension: 'prompt' });
@@ -66,6 +67,9 @@ test('values of each dimension are listed, searched in any letter case, and coun
     [{ dimension: 'topic', limit: '0' }, /^limit is "0"; allowed: 1 to 10000$/],
     [{ dimension: 'topic', find: 'x' }, /^parameter is "find"; allowed: dimension, brand, search, limit$/],
   ] as const) {
-    await expect(asked(given)).rejects.toMatchObject({ code: 'invalid_parameter', message: expect.stringMatching(message) });
+    await expect(asked(given)).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      message: expect.stringMatching(message),
+    });
   }
 });

@@ -3,9 +3,9 @@ import type { Client, Tool } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Answer, Question, Service } from '../../../src/query/service.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { estimateTokens, tokensOfJson } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { shorten } from '../../../src/serve/mcp/shorten.ts';
-import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
 import { type Body, call, connect, outputValidator, startBareMcp } from './support.ts';
 

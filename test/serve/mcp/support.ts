@@ -11,10 +11,10 @@ import { isRecord } from '../../../src/base/json.ts';
 import type { Service } from '../../../src/query/service.ts';
 import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
 import { type RunningServer, startServer } from '../../../src/serve/http/http-server.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { createMcpHandler } from '../../../src/serve/mcp/mcp-http.ts';
 import { type ServedWorkspace, servedOne } from '../../../src/serve/mcp/served.ts';
 import type { McpOptions } from '../../../src/serve/mcp/tool-calls.ts';
-import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 
 /** The newest revision and those that current clients use. */

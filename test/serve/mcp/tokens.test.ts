@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
-import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
+import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { openMirror } from '../../query/mirror.ts';
 import { type Body, call, connect, startBareMcp } from './support.ts';
 

@@ -7,6 +7,7 @@ import {
   listChanges,
   listOpportunities,
 } from '../../../query/metrics/explanations.ts';
+import { invalidParameter } from '../../../query/metrics/scope-request.ts';
 import type { MetricsSource } from '../../../query/metrics/table-result.ts';
 import type { DataTool } from '../data-tool.ts';
 import { scopeArguments } from './metrics-tools.ts';
@@ -15,6 +16,8 @@ const CHANGES = { least: 1, most: 1_000, standard: 50 } as const;
 const OPPORTUNITIES = { least: 1, most: 200, standard: 20 } as const;
 /** Members of each dimension that an explanation shows, those with the greatest effects. */
 const MEMBERS_MAX = 5;
+/** Responses that show an opportunity. */
+const EVIDENCE_MAX = 2;
 const SIGNIFICANT_DIGITS = 4;
 
 const { brand: _, ...range } = scopeArguments;
@@ -50,12 +53,13 @@ export const explainChange: DataTool = {
 export const whatChanged: DataTool = {
   name: 'what_changed',
   title: 'What changed',
-  about: 'Events since a day: prompts lost and won, new cited domains, alerts, articles, forum threads, edits of prompts and competitors.',
+  about:
+    'Events since a day: prompts lost and won, new cited domains, alerts, articles, forum threads, edits of prompts and competitors.',
   scope: 'metrics',
   arguments: {
     since: { kind: 'text', isRequired: true, about: 'Day, time, or 7d.' },
     brand: scopeArguments.brand,
-    kinds: { kind: 'list', choices: CHANGE_KINDS },
+    kinds: { kind: 'list', about: 'Such as prompt_lost; default all.' },
     limit: { kind: 'count', ...CHANGES },
   },
   members: ['counts', 'columns', 'changes'],
@@ -63,6 +67,8 @@ export const whatChanged: DataTool = {
     const from = await source();
     const { changes, counts } = await listChanges(from, values.parameters(['since', 'brand']));
     const kinds = values.list('kinds');
+    const unknown = kinds.find((kind) => !CHANGE_KINDS.some((known) => known === kind));
+    if (unknown !== undefined) throw invalidParameter('kinds', unknown, CHANGE_KINDS.join(', '), CHANGE_KINDS);
     const asked = changes.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
     const total = Object.entries(counts).filter(([kind]) => kinds.length === 0 || kinds.includes(kind));
     const { syncedAt } = await workspace.service.freshness();
@@ -106,7 +112,14 @@ export const findOpportunities: DataTool = {
         name: 'opportunities',
         rows: asked
           .slice(0, values.count('limit'))
-          .map(({ rank, kind, id, n, sentence, evidence }) => [rank, kind, id, n, sentence, evidence]),
+          .map(({ rank, kind, id, n, sentence, evidence }) => [
+            rank,
+            kind,
+            id,
+            n,
+            sentence,
+            evidence.slice(0, EVIDENCE_MAX),
+          ]),
       },
       total: asked.length,
       asOf: found.asOf,

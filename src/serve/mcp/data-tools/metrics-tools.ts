@@ -24,6 +24,9 @@ const ROWS = { least: 1, most: 10_000, standard: 200 } as const;
 /** Parts of a measure's columns that a result has unless it is exact. Lower and upper bounds become one column. */
 const SHOWN = ['', '_n', '_before', '_change', '_p_adjusted', '_significant'] as const;
 
+/** Parts that counts do not have: they are not estimated from a sample, so their changes are not tested. */
+const UNTESTED: readonly string[] = ['_n', '_p_adjusted', '_significant'];
+
 /** Computes measures by groups. */
 export const queryMetrics: DataTool = {
   name: 'query_metrics',
@@ -74,24 +77,19 @@ export const listMetrics: DataTool = {
   scope: 'metrics',
   arguments: {},
   members: ['metrics', 'dimensions', 'grains'],
-  run: async ({ workspace }) => {
-    const { syncedAt } = await workspace.service.freshness();
-    return {
-      content: {
-        metrics: measures.map((measure) => ({
-          name: measure.name,
-          ...definitionOf(measure),
-          about: measure.about,
-          group_by: measure.dimensions.join(', '),
-        })),
-        dimensions: Object.fromEntries(dimensions.map(({ name, about }) => [name, about])),
-        grains: GRAINS,
-        tests,
-      },
-      asOf: syncedAt === null ? null : new Date(syncedAt).toISOString(),
-      isPartial: false,
-    };
-  },
+  run: async () => ({
+    content: {
+      metrics: measures.map((measure) => ({
+        name: measure.name,
+        ...definitionOf(measure),
+        about: measure.about,
+        group_by: measure.dimensions.join(', '),
+      })),
+      dimensions: Object.fromEntries(dimensions.map(({ name, about }) => [name, about])),
+      grains: GRAINS,
+      tests,
+    },
+  }),
 };
 
 /** Lists the values of a dimension. */
@@ -145,7 +143,8 @@ function brief(
 ): Rows {
   const names = columns.map(({ name }) => name);
   const place = (name: string): number => names.indexOf(name);
-  const isOfMeasure = (name: string): boolean => asked.some((one) => name === one.name || name.startsWith(`${one.name}_`));
+  const isOfMeasure = (name: string): boolean =>
+    asked.some((one) => name === one.name || name.startsWith(`${one.name}_`));
   const keys = names.filter((name) => !isOfMeasure(name) && !(HIDDEN_IDS[name] ?? []).some((of) => names.includes(of)));
   const cells: { readonly name: string; readonly read: (row: readonly unknown[]) => unknown }[] = keys.map((name) => ({
     name,
@@ -154,12 +153,15 @@ function brief(
   for (const { name, kind } of asked) {
     for (const part of SHOWN) {
       const column = `${name}${part}`;
-      // The sample size of a count is the count, or that of the responses it is counted over.
-      if (place(column) >= 0 && !(kind === 'count' && part === '_n'))
+      if (place(column) >= 0 && !(kind === 'count' && UNTESTED.includes(part)))
         cells.push({ name: column, read: (row) => rounded(row[place(column)]) });
-      for (const bounds of [part === '' && kind !== 'count' ? name : null, part === '_change' && kind !== 'count' ? column : null]) {
+      for (const bounds of [
+        part === '' && kind !== 'count' ? name : null,
+        part === '_change' && kind !== 'count' ? column : null,
+      ]) {
         if (bounds === null || place(`${bounds}_lower`) < 0) continue;
-        const read = (row: readonly unknown[]): unknown => pairOf(row[place(`${bounds}_lower`)], row[place(`${bounds}_upper`)]);
+        const read = (row: readonly unknown[]): unknown =>
+          pairOf(row[place(`${bounds}_lower`)], row[place(`${bounds}_upper`)]);
         cells.push({ name: `${bounds}_interval`, read });
       }
     }

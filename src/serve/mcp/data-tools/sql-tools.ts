@@ -1,7 +1,7 @@
 import { nearestName } from '../../../base/choose-name.ts';
 import { SightlineError } from '../../../base/errors.ts';
-import type { SqlCaller, SqlService } from '../../../operations/sql/sql-service.ts';
 import type { DescribedTable } from '../../../operations/sql/sql-schema.ts';
+import type { SqlCaller, SqlService } from '../../../operations/sql/sql-service.ts';
 import type { DataTool, ToolContext } from '../data-tool.ts';
 
 const ROWS = { least: 1, most: 10_000, standard: 500 } as const;
@@ -50,14 +50,14 @@ export const listTables: DataTool = {
     const search = (values.text('search') ?? '').toLowerCase();
     const shown = tables.filter(({ schema, name, about, columns }) => {
       if (search === '') return !INTERNAL.includes(schema) && !name.endsWith('_history');
-      return [name, about ?? '', ...columns.map((column) => column.name)].some((text) => text.toLowerCase().includes(search));
+      return [name, about ?? '', ...columns.map((column) => column.name)].some((text) =>
+        text.toLowerCase().includes(search),
+      );
     });
     const hidden = tables.length - shown.length;
     return {
       content: {},
-      list: { name: 'tables', rows: shown.map(({ about, ...table }) => [qualified(table), firstSentence(about)]) },
-      asOf: null,
-      isPartial: false,
+      list: { name: 'tables', rows: shown.map(({ about, ...table }) => [qualified(table), shortAbout(about)]) },
       ...(search === '' && hidden > 0
         ? { remarks: [`${hidden} more tables have histories and the state of syncs; find them with search.`] }
         : {}),
@@ -78,8 +78,6 @@ export const describeTable: DataTool = {
     return {
       content: { table: qualified({ schema, name }), kind, about },
       list: { name: 'columns', rows: columns.map((column) => [column.name, column.type, column.about]) },
-      asOf: null,
-      isPartial: false,
     };
   },
 };
@@ -108,14 +106,19 @@ function qualified({ schema, name }: Pick<DescribedTable, 'schema' | 'name'>): s
   return schema === 'main' ? name : `${schema}.${name}`;
 }
 
-async function sqlOf({ workspace: { sql }, session, source }: ToolContext): Promise<{ sql: SqlService; caller: SqlCaller }> {
+async function sqlOf({
+  workspace: { sql },
+  session,
+  source,
+}: ToolContext): Promise<{ sql: SqlService; caller: SqlCaller }> {
   if (sql === null) throw new SightlineError('not_found', 'this server has no SQL');
   const { allowedBrands } = (await source()).replica;
   return { sql, caller: { session, brands: allowedBrands === null ? null : [...allowedBrands] } };
 }
 
-function firstSentence(about: string | null): string | null {
-  return about === null ? null : (/^.*?[.](?= |$)/.exec(about)?.[0] ?? about);
+// Without what one row is, and without formulas: `describe_table` has the complete text.
+function shortAbout(about: string | null): string | null {
+  return about === null ? null : (/^.*?(?=[.:](?: |$))/.exec(about)?.[0] ?? about);
 }
 
 function shortCell(value: unknown): unknown {

@@ -1,12 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { withDoubles } from '../../../base/json.ts';
 import type { Question, Service } from '../../../query/service.ts';
-import { askByName, unknownIds } from './argument-names.ts';
 import { NOTE, noteOf } from '../result-note.ts';
 import { type Shortened, shorten } from '../shorten.ts';
+import { type Content, takeRows, toContent, type Window } from '../truncate.ts';
+import { askByName, unknownIds } from './argument-names.ts';
 import { listsOf, type Tool } from './tool.ts';
 import type { ToolInput } from './tool-input.ts';
-import { type Content, takeRows, toContent, type Window } from '../truncate.ts';
 
 /** Tokens reserved for the note of a result. */
 const NOTE_TOKENS = 500;

@@ -2,12 +2,12 @@ import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import type { Conventions } from '../../../analytics/calibration/conventions.ts';
 import { isRecord } from '../../../base/json.ts';
 import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
-import type { Parameter } from '../../../contract/parameters.ts';
 import { bodySchema, type JsonSchema, parameterSchema } from '../../../contract/json-schema.ts';
+import type { Parameter } from '../../../contract/parameters.ts';
 import { type ServedNames, servedName } from '../../../contract/query-parameters.ts';
+import { NOTE } from '../result-note.ts';
 import { describePathParameter, describeTool, sourceOf, titleOf } from './describe-tool.ts';
 import { describeNumbers } from './numbers-text.ts';
-import { NOTE } from '../result-note.ts';
 import {
   listerOf,
   listsOf,
