@@ -57,7 +57,7 @@ function cutToSize(
     const all = total === undefined ? rows.length : total;
     if (shown < rows.length) {
       const of = all === null ? `more than ${rows.length}` : all;
-      omitted.push(`Only the first ${shown} of ${of} rows fit: allow more with maxTokens, or ask for less.`);
+      omitted.push(`Only the first ${shown} of ${of} rows fit: allow more with max_tokens, or ask for less.`);
     } else if (all === null || all > rows.length) {
       omitted.push(`These are the first ${rows.length} of ${all ?? 'more'} rows: raise the limit, or ask for less.`);
     }

@@ -12,7 +12,7 @@ export interface DataTool {
   readonly about: string;
   /** Right that the caller needs. */
   readonly scope: Scope;
-  /** Arguments by name, the required ones first. `maxTokens` and `workspace` are added. */
+  /** Arguments by name, the required ones first. `max_tokens` and `workspace` are added. */
   readonly arguments: Readonly<Record<string, Argument>>;
   /** Members of the result, for its schema. */
   readonly members: readonly string[];

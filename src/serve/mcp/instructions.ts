@@ -2,7 +2,6 @@ import { providerOf } from '../../contract/catalogue.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
 import type { Scope } from '../../session/stored-keys.ts';
 import { TOOL_URI } from './endpoints/data-dictionary.ts';
-import { RESULT_TOKENS } from './endpoints/tool-input.ts';
 import { commonArguments, listWorkspaces } from './endpoints/tools.ts';
 import { DICTIONARY_URI, FRESHNESS_URI } from './mcp-resources.ts';
 import { NOTE } from './result-note.ts';
@@ -28,7 +27,7 @@ export function instructionsOf({ catalogue, workspaces, hasSql }: Served, scopes
     ...(mayRead
       ? [
           `The other tools are the endpoints of the API. They need a brandId of ${providerOf(catalogue, 'brand').tool}. Common arguments: ${commonText(catalogue)}`,
-          `\`skip\` skips rows, \`maxTokens\` sets the size of a result (default ${RESULT_TOKENS.standard}). Lists are tables, {columns, rows}, if that is shorter; with \`plain\` rows are objects. A column {citations: [url, domain]} has lists of such values.`,
+          `\`skip\` skips rows, \`maxTokens\` (\`max_tokens\` in the tools above) sets the size of a result. Lists are tables, {columns, rows}, if that is shorter; with \`plain\` rows are objects. A column {citations: [url, domain]} has lists of such values.`,
         ]
       : []),
     `Names of brands, competitors, topics, tags and engines are accepted instead of ids. Days are UTC, YYYY-MM-DD; ranges are inclusive, at most ${RANGE_DAYS_MAX} days for the API.`,

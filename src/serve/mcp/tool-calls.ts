@@ -7,18 +7,18 @@ import {
 import { chooseName } from '../../base/choose-name.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { SCOPES, type Scope } from '../../session/stored-keys.ts';
-import { callDataTool, outputSchemaOf } from './call-data-tool.ts';
+import { callDataTool } from './call-data-tool.ts';
 import type { DataTool } from './data-tool.ts';
-import { dataTools } from './data-tools/data-tools.ts';
+import { argumentsOf, DATA_TOKENS, dataTools, definitionOf } from './data-tools/data-tools.ts';
 import type { Derive } from './derived-tools.ts';
 import { callTool } from './endpoints/call-tool.ts';
 import { describeNumbers } from './endpoints/numbers-text.ts';
 import type { Tool } from './endpoints/tool.ts';
 import { errorResult, toErrorResult } from './endpoints/tool-error.ts';
 import { RESULT_TOKENS, readInput } from './endpoints/tool-input.ts';
-import { listWorkspaces, READ_ONLY, workspaceSchema } from './endpoints/tools.ts';
+import { listWorkspaces } from './endpoints/tools.ts';
 import type { Served } from './served.ts';
-import { type Argument, argumentsSchema, checkArguments } from './tool-arguments.ts';
+import { checkArguments } from './tool-arguments.ts';
 
 /** Options of an MCP server. */
 export interface McpOptions {
@@ -45,9 +45,6 @@ export interface Call {
   readonly session: string;
   readonly signal: AbortSignal;
 }
-
-/** Default size of the results of data tools, in estimated tokens. */
-const DATA_TOKENS = 6_000;
 
 /** Lists the tools that the caller may use: the data tools first, then the endpoints. */
 export async function listTools({ served, derive, options }: Calling): Promise<ToolDefinition[]> {
@@ -77,7 +74,7 @@ export async function callByName(calling: Calling, call: Call): Promise<CallTool
 
 async function callData({ served, options }: Calling, tool: DataTool, call: Call): Promise<CallToolResult> {
   const { signal, session } = call;
-  const declared = declaredOf(tool, served);
+  const declared = argumentsOf(tool, served);
   try {
     if (!mayUse(tool.scope, options)) throw missingScope(tool.scope);
     const values = checkArguments(declared, call.arguments ?? {});
@@ -95,7 +92,7 @@ async function callData({ served, options }: Calling, tool: DataTool, call: Call
         session,
         signal,
       };
-      const tokensMax = values.count('maxTokens') || (options.tokensMax ?? DATA_TOKENS);
+      const tokensMax = values.count('max_tokens') || (options.tokensMax ?? DATA_TOKENS);
       return callDataTool(tool, context, values, tokensMax);
     });
   } catch (thrown) {
@@ -149,41 +146,6 @@ function mayUse(scope: Scope, { scopes = SCOPES }: McpOptions): boolean {
 
 function missingScope(scope: Scope): SightlineError {
   return new SightlineError('forbidden', `the key lacks the scope ${scope}`);
-}
-
-function definitionOf(tool: DataTool, served: Served): ToolDefinition {
-  const schema = argumentsSchema(tool.arguments);
-  const { workspaces } = served;
-  const { maxTokens } = OWN_ARGUMENTS;
-  const own = { ...(schema['properties'] as object), ...(argumentsSchema({ maxTokens })['properties'] as object) };
-  const inputSchema =
-    workspaces === null
-      ? { ...schema, properties: own }
-      : {
-          ...schema,
-          properties: { workspace: workspaceSchema(workspaces), ...own },
-          required: ['workspace', ...((schema['required'] as string[] | undefined) ?? [])],
-        };
-  // The library types schemas as mutable JSON values, which readonly declarations are not.
-  const definition: unknown = {
-    name: tool.name,
-    title: tool.title,
-    description: tool.about,
-    inputSchema,
-    outputSchema: outputSchemaOf(tool),
-    annotations: READ_ONLY,
-  };
-  return definition as ToolDefinition;
-}
-
-const OWN_ARGUMENTS = {
-  maxTokens: { kind: 'count', least: RESULT_TOKENS.least, most: RESULT_TOKENS.most, standard: DATA_TOKENS },
-  workspace: { kind: 'text', isRequired: true },
-} as const satisfies Readonly<Record<string, Argument>>;
-
-function declaredOf(tool: DataTool, { workspaces }: Served): Readonly<Record<string, Argument>> {
-  const { maxTokens, workspace } = OWN_ARGUMENTS;
-  return { ...(workspaces === null ? {} : { workspace }), ...tool.arguments, maxTokens };
 }
 
 function chosenWorkspace({ workspaces }: Served, given: string | null): string | null {

@@ -1,4 +1,10 @@
+import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
+import { outputSchemaOf } from '../call-data-tool.ts';
 import type { DataTool } from '../data-tool.ts';
+import { RESULT_TOKENS } from '../endpoints/tool-input.ts';
+import { READ_ONLY, workspaceSchema } from '../endpoints/tools.ts';
+import type { Served } from '../served.ts';
+import { type Argument, argumentsSchema } from '../tool-arguments.ts';
 import { explainChange, findOpportunities, whatChanged } from './explain-tools.ts';
 import { listDimensionValues, listMetrics, queryMetrics } from './metrics-tools.ts';
 import { describeTable, listTables, query } from './sql-tools.ts';
@@ -15,3 +21,45 @@ export const dataTools: readonly DataTool[] = [
   listTables,
   describeTable,
 ];
+
+/** Default size of the results of data tools, in estimated tokens. */
+export const DATA_TOKENS = 6_000;
+
+/** Returns the definition of a tool for clients. */
+export function definitionOf(tool: DataTool, { workspaces }: Pick<Served, 'workspaces'>): ToolDefinition {
+  const schema = argumentsSchema(tool.arguments);
+  // The instructions of the server describe this argument once for all tools, and errors state its bounds.
+  const own = { ...(schema['properties'] as object), max_tokens: { type: 'integer' } };
+  const inputSchema =
+    workspaces === null
+      ? { ...schema, properties: own }
+      : {
+          ...schema,
+          properties: { workspace: workspaceSchema(workspaces), ...own },
+          required: ['workspace', ...((schema['required'] as string[] | undefined) ?? [])],
+        };
+  // The library types schemas as mutable JSON values, which readonly declarations are not.
+  const definition: unknown = {
+    name: tool.name,
+    title: tool.title,
+    description: tool.about,
+    inputSchema,
+    outputSchema: outputSchemaOf(tool),
+    annotations: READ_ONLY,
+  };
+  return definition as ToolDefinition;
+}
+
+const OWN_ARGUMENTS = {
+  max_tokens: { kind: 'count', least: RESULT_TOKENS.least, most: RESULT_TOKENS.most, standard: DATA_TOKENS },
+  workspace: { kind: 'text', isRequired: true },
+} as const satisfies Readonly<Record<string, Argument>>;
+
+/** Returns the arguments of a tool, with those that all data tools have. */
+export function argumentsOf(
+  tool: DataTool,
+  { workspaces }: Pick<Served, 'workspaces'>,
+): Readonly<Record<string, Argument>> {
+  const { workspace, max_tokens } = OWN_ARGUMENTS;
+  return { ...(workspaces === null ? {} : { workspace }), ...tool.arguments, max_tokens };
+}
