@@ -81,7 +81,7 @@ export async function* scanList(
     let after = request.after;
     do {
       const { items, last } = await replica.work(
-        async (query) => (await readStored({ ...stored, query, after }))[0] as StoredItems,
+        async (_query, _read, prepared) => (await readStored({ ...stored, query: prepared, after }))[0] as StoredItems,
         signal,
         'continued',
       );

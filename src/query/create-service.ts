@@ -135,7 +135,10 @@ function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, sign
       answer: (signal, rowsMax) =>
         inSpan('query', { 'sightline.resource': resource.name }, () =>
           replica.replica.work(
-            (query) => computeAnswer(query, upTo(rowsMax), (last) => signer.write({ ...last, from, to }, binding)),
+            (query, _read, prepared) =>
+              computeAnswer(resource.computes === undefined ? prepared : query, upTo(rowsMax), (last) =>
+                signer.write({ ...last, from, to }, binding),
+              ),
             signal,
           ),
         ),

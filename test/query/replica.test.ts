@@ -115,9 +115,27 @@ describe('a replica', () => {
     const replica = await open({ connections: 1 });
     for (let round = 0; round < 2; round++) {
       for (let number = 0; number < 300; number++) {
-        expect(await replica.work((query) => query(`SELECT ${number}`))).toEqual([[number]]);
+        expect(await replica.work((_query, _read, prepared) => prepared(`SELECT ${number}`))).toEqual([[number]]);
       }
     }
+  });
+
+  it('runs many different large groupings under a memory limit and keeps no memory of them', async () => {
+    const replica = await open({ connections: 1, memoryLimitMb: 100 });
+    const failures: string[] = [];
+    for (let number = 0; number < 12; number++) {
+      // DuckDB keeps materialized rows and unfinished hash tables until their statement runs again or is destroyed.
+      const grouping = `WITH grouped AS MATERIALIZED (
+          SELECT range % 50000 AS key, count(*) AS n, max(repeat('x', 20) || range) AS text
+          FROM range(100000) WHERE range <> ${number} GROUP BY ALL
+        ) SELECT a.key FROM grouped a JOIN grouped b USING (key, n, text) GROUP BY ALL LIMIT 1`;
+      await replica.work((query) => query(grouping)).catch((thrown) => failures.push(`${number}: ${thrown}`));
+    }
+    expect(failures).toEqual([]);
+    const [[bytes] = []] = await replica.work((query) =>
+      query('SELECT CAST(sum(memory_usage_bytes + temporary_storage_bytes) AS BIGINT) FROM duckdb_memory()'),
+    );
+    expect(bytes).toBeLessThan(4_000_000);
   });
 });
 
