@@ -153,11 +153,11 @@ function keyOf(resource: string, brandId: string | null): string {
 }
 
 function newest(slices: readonly ClosedSlice[]): Covered {
-  const last = slices.at(-1);
-  return last === undefined ? { asOf: null, partial: true } : { asOf: last.closedAt, partial: false };
+  const asOf = slices.reduce<number | null>((latest, { closedAt }) => Math.max(latest ?? closedAt, closedAt), null);
+  return { asOf, partial: asOf === null };
 }
 
-// Slices are ordered by closing time, so the latest slice determines the time of its days.
+// Slices are ordered by closing time, so the latest slice determines the time of its days. Empty days, which no slice has, come last.
 function toDays(slices: readonly ClosedSlice[]): Map<string, number> {
   const days = new Map<string, number>();
   for (const { from, to, closedAt } of slices) {

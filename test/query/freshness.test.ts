@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/contract/time.ts';
+import { runMetrics } from '../../src/query/metrics/run-metrics.ts';
+import { readEmptyDays } from '../../src/warehouse/ledger/empty-days.ts';
 import { NOW_MS } from '../support/workspace.ts';
 import { askService, type Mirror, openMirror } from './mirror.ts';
 
@@ -28,6 +30,23 @@ describe('freshness of a response', () => {
     }
     const { resources } = await mirror.service.freshness();
     expect(resources.filter(({ partial, asOf }) => partial || asOf === null)).toEqual([]);
+  });
+
+  it('is the time of the newest responses in metrics, also if days are only known to be empty by an older list', async () => {
+    const mirror = await openMirror({ brands: 1, days: 5, choices: { createdDaysBefore: 30 } });
+    await mirror.publish();
+    mirror.sandbox.world.advance({ days: 1 });
+    await mirror.sync({ only: ['responses'] });
+    await mirror.publishOnly();
+    const replica = await mirror.service.newest();
+    const brandId = await brandOf(mirror);
+    const nowMs = mirror.clock.now();
+    const responses = mirror.catalogue.get('responses');
+    const empty = await replica.replica.work((query) => readEmptyDays(query, mirror.catalogue, responses));
+    expect(empty.get(brandId)?.size).toBeGreaterThan(0);
+    const source = { replica, catalogue: mirror.catalogue, nowMs };
+    const { asOf } = await runMetrics(source, new URLSearchParams({ metrics: 'responses', brand: brandId }));
+    expect(Math.abs(Date.parse(asOf ?? '') - nowMs)).toBeLessThan(2_000);
   });
 
   it('has partial coverage for days after the last sync, and for the day of the sync once that day is over', async () => {
