@@ -44,6 +44,9 @@ export const formulas = {
   prompt_state: (prompt: string) =>
     `CASE WHEN ${prompt}.id IS NULL THEN 'unknown' WHEN ${prompt}._deleted_at IS NOT NULL THEN 'deleted'
     WHEN ${prompt}.active IS FALSE THEN 'paused' ELSE 'active' END`,
+  /** Name of a column if its value differs from the row before in a named window; otherwise null. */
+  name_if_changed: (column: string, window: string) =>
+    `if(${column} IS DISTINCT FROM lag(${column}) OVER ${window}, '${column}', NULL)`,
   /** Whether a time is in a range of days (UTC). Casts no column, so that DuckDB skips row groups outside the range. */
   in_days: (time: string, from: string, to: string) =>
     `(${time} >= CAST(${from} AS TIMESTAMPTZ) AND ${time} < CAST(${to} + 1 AS TIMESTAMPTZ))`,

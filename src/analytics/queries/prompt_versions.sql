@@ -26,12 +26,12 @@ WITH versions AS (
 ), compared AS (
   SELECT *, change NOT IN ('inserted', 'deleted') AND lag(valid_from) OVER life IS NOT NULL AS has_previous,
     [
-      if(text IS DISTINCT FROM lag(text) OVER life, 'text', NULL),
-      if(active IS DISTINCT FROM lag(active) OVER life, 'active', NULL),
-      if(branded IS DISTINCT FROM lag(branded) OVER life, 'branded', NULL),
-      if(funnel_stage IS DISTINCT FROM lag(funnel_stage) OVER life, 'funnel_stage', NULL),
-      if(topic IS DISTINCT FROM lag(topic) OVER life, 'topic', NULL),
-      if(tags IS DISTINCT FROM lag(tags) OVER life, 'tags', NULL)
+      name_if_changed(text, life),
+      name_if_changed(active, life),
+      name_if_changed(branded, life),
+      name_if_changed(funnel_stage, life),
+      name_if_changed(topic, life),
+      name_if_changed(tags, life)
     ] AS differences
   FROM versions
   WINDOW life AS (PARTITION BY brand_id ORDER BY valid_from)

@@ -40,15 +40,15 @@ WITH history AS (
 ), compared AS (
   SELECT *, change NOT IN ('inserted', 'deleted') AND lag(valid_from) OVER life IS NOT NULL AS has_previous,
     [
-      if(prompt IS DISTINCT FROM lag(prompt) OVER life, 'prompt', NULL),
-      if(engine IS DISTINCT FROM lag(engine) OVER life, 'engine', NULL),
-      if(created_at IS DISTINCT FROM lag(created_at) OVER life, 'created_at', NULL),
-      if(brand_mentioned IS DISTINCT FROM lag(brand_mentioned) OVER life, 'brand_mentioned', NULL),
-      if(brand_position IS DISTINCT FROM lag(brand_position) OVER life, 'brand_position', NULL),
-      if(brand_sentiment IS DISTINCT FROM lag(brand_sentiment) OVER life, 'brand_sentiment', NULL),
-      if(competitors IS DISTINCT FROM lag(competitors) OVER life, 'competitors', NULL),
-      if(citations IS DISTINCT FROM lag(citations) OVER life, 'citations', NULL),
-      if(other IS DISTINCT FROM lag(other) OVER life, 'other', NULL)
+      name_if_changed(prompt, life),
+      name_if_changed(engine, life),
+      name_if_changed(created_at, life),
+      name_if_changed(brand_mentioned, life),
+      name_if_changed(brand_position, life),
+      name_if_changed(brand_sentiment, life),
+      name_if_changed(competitors, life),
+      name_if_changed(citations, life),
+      name_if_changed(other, life)
     ] AS differences
   FROM versions
   WINDOW life AS (ORDER BY valid_from)
