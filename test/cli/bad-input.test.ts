@@ -1,33 +1,4 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ErrorCode } from '../../src/base/errors.ts';
-import { expectRefusal, type Finished, makeFolder, runCli, serve } from './helpers.ts';
-
-// A distinctive value, so that it is found in any output.
-const KEY = 'gsk_never_to_be_seen_0123456789';
-const SIDE_BY_SIDE = 3;
-
-interface Case {
-  readonly name: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  readonly files?: Readonly<Record<string, string | null>>;
-  readonly code: ErrorCode;
-  /** The hint if it is not the one of the code. */
-  readonly hint?: string;
-  /** Texts that the message must contain: the value, its name, the allowed values. */
-  readonly says: readonly string[];
-  /** Texts besides the key that must not appear. */
-  readonly hides?: readonly string[];
-  /** Whether the data folder may exist afterwards, because the error occurs later. */
-  readonly begins?: boolean;
-}
-
-interface Result extends Finished {
-  readonly before: readonly string[];
-  readonly after: readonly string[];
-}
+import { type BadInput, KEY, testBadInput } from './bad-input.ts';
 
 const loopback = 'http://127.0.0.1:9/v1';
 const withKey = { SIGHTLINE_API_KEY: KEY };
@@ -38,8 +9,7 @@ const config = (value: unknown) => ({ 'sightline.config.json': JSON.stringify(va
 const https = { baseUrl: 'https://a.example/v1', apiKeyVariable: 'KEY_A' };
 const twoWorkspaces = config({ workspaces: { acme: https, globex: { ...https, apiKeyVariable: 'KEY_B' } } });
 
-let port = 0;
-const keys: Case[] = [
+const keys: BadInput[] = [
   { name: 'no key', args: sync, env: withUrl, code: 'config_invalid', says: ['SIGHTLINE_API_KEY is not set', 'gsk_'] },
   {
     name: 'a blank key',
@@ -49,7 +19,7 @@ const keys: Case[] = [
     says: ['SIGHTLINE_API_KEY is not set', 'gsk_'],
   },
   ...['sk_live_of_something_else', `${KEY} x`, `"${KEY}"`].map(
-    (key): Case => ({
+    (key): BadInput => ({
       name: `the key ${JSON.stringify(key)}`,
       args: sync,
       env: { ...withUrl, SIGHTLINE_API_KEY: key },
@@ -60,7 +30,7 @@ const keys: Case[] = [
   ),
 ];
 
-const urls: Case[] = [
+const urls: BadInput[] = [
   {
     name: 'no base URL',
     args: sync,
@@ -69,7 +39,7 @@ const urls: Case[] = [
     says: ['SIGHTLINE_BASE_URL is not set', 'https'],
   },
   ...['not a url', 'http://api.example.com/v1'].map(
-    (url): Case => ({
+    (url): BadInput => ({
       name: `the base URL ${url}`,
       args: sync,
       env: { ...withKey, SIGHTLINE_BASE_URL: url },
@@ -108,8 +78,8 @@ const urls: Case[] = [
   },
 ];
 
-const flags: Case[] = [
-  ...['2026-02-30', '2026-1-1', ''].flatMap((day): Case[] =>
+const flags: BadInput[] = [
+  ...['2026-02-30', '2026-1-1', ''].flatMap((day): BadInput[] =>
     ['--from', '--to'].map((flag) => ({
       name: `${flag} ${JSON.stringify(day)}`,
       args: ['sync', ...(flag === '--to' ? ['--from', '2026-01-01'] : []), flag, day],
@@ -153,42 +123,6 @@ const flags: Case[] = [
     says: ['--data-dir is empty; allowed: a value'],
   },
   {
-    name: 'an empty --brand',
-    args: ['explain', 'visibility', '--brand', ''],
-    code: 'usage',
-    says: ['--brand is empty; allowed: a value, or leave the option out'],
-  },
-  {
-    name: 'an empty name in a list of engines',
-    args: ['explain', 'visibility', '--engine', ' '],
-    code: 'usage',
-    says: ['--engine is empty; allowed: a value'],
-  },
-  {
-    name: 'one end of the earlier period',
-    args: ['explain', 'visibility', '--before-from', '2026-01-01'],
-    code: 'usage',
-    says: ['--before-from requires --before-to'],
-  },
-  {
-    name: 'an earlier period beside --compare-to',
-    args: ['explain', 'visibility', '--before-from', '2026-01-01', '--before-to', '2026-01-02', '--compare-to', 'year'],
-    code: 'usage',
-    says: ['--compare-to cannot be combined with --before-from and --before-to'],
-  },
-  {
-    name: 'a report that begins in the future',
-    args: ['report', '--from', '2999-01-01'],
-    code: 'usage',
-    says: ['--from is "2999-01-01"; allowed: today (', 'or an earlier day, without --to'],
-  },
-  {
-    name: 'a link that is no address',
-    args: ['report', '--link', 'http:// x'],
-    code: 'usage',
-    says: ['--link is "http:// x"; allowed: an address with http or https'],
-  },
-  {
     name: 'a question that the gallery does not have',
     args: ['sql', '--gallery', '26'],
     code: 'usage',
@@ -216,7 +150,7 @@ const flags: Case[] = [
   },
 ];
 
-const files: Case[] = [
+const files: BadInput[] = [
   {
     name: 'a configuration file that is not JSON',
     args: sync,
@@ -328,7 +262,7 @@ const files: Case[] = [
       ['SIGHTLINE_KEY_HEADER', 'cookie', 'authorization or x-api-key'],
     ] as const
   ).map(
-    ([variable, value, allowed]): Case => ({
+    ([variable, value, allowed]): BadInput => ({
       name: `${variable}=${value}`,
       args: sync,
       env: { ...settings, [variable]: value },
@@ -338,7 +272,7 @@ const files: Case[] = [
   ),
 ];
 
-const folders: Case[] = [
+const folders: BadInput[] = [
   {
     name: 'a file in place of the data folder',
     args: sync,
@@ -362,7 +296,7 @@ const folders: Case[] = [
     code: 'folder_unwritable',
     says: ['/proc/sightline/default'],
   },
-  ...(['sync', 'export', 'sql'] as const).flatMap((command): Case[] => {
+  ...(['sync', 'export', 'sql'] as const).flatMap((command): BadInput[] => {
     const args = command === 'sql' ? [command, 'select 1'] : [command];
     const file = 'data/default/warehouse.duckdb';
     return [
@@ -403,7 +337,7 @@ const folders: Case[] = [
   },
 ];
 
-const sandboxes: Case[] = [
+const sandboxes: BadInput[] = [
   ...(
     [
       ['--port', '70000', '0 to 65535'],
@@ -418,7 +352,7 @@ const sandboxes: Case[] = [
       ['--window', 'hopping', 'sliding, fixed'],
     ] as const
   ).map(
-    ([flag, value, allowed]): Case => ({
+    ([flag, value, allowed]): BadInput => ({
       name: `sandbox ${flag} ${value}`,
       args: ['sandbox', flag, value],
       code: 'usage',
@@ -445,63 +379,4 @@ const sandboxes: Case[] = [
   },
 ];
 
-const cases = [...keys, ...urls, ...flags, ...files, ...folders, ...sandboxes];
-const results = new Map<string, Result>();
-let occupied: Awaited<ReturnType<typeof serve>>;
-
-beforeAll(async () => {
-  occupied = await serve((_request, response) => response.end());
-  port = Number(new URL(occupied.origin).port);
-  const waiting = [...cases];
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      results.set(next.name, await perform(next));
-  };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
-});
-
-afterAll(() => occupied.close());
-
-const withPort = (text: string): string => text.replace('PORT', String(port));
-
-async function perform({ args, env = {}, files: given = {} }: Case): Promise<Result> {
-  const cwd = await makeFolder();
-  try {
-    for (const [path, content] of Object.entries(given)) {
-      await mkdir(join(cwd, path, content === null ? '.' : '..'), { recursive: true });
-      if (content !== null) await writeFile(join(cwd, path), content);
-    }
-    const before = await listing(cwd);
-    const finished = await runCli(argumentsOf({ args }), { cwd, env });
-    return { ...finished, before, after: await listing(cwd) };
-  } finally {
-    await rm(cwd, { recursive: true, force: true });
-  }
-}
-
-// Puts --json right after the command, because a later position could be parsed as a flag's value.
-function argumentsOf({ args }: Pick<Case, 'args'>): string[] {
-  const [command = '', ...rest] = args.map(withPort);
-  if (command === 'demo') return [command, ...rest];
-  return command.startsWith('-') ? [command, ...rest, '--json'] : [command, '--json', ...rest];
-}
-
-async function listing(folder: string): Promise<string[]> {
-  return (await readdir(folder, { recursive: true })).sort();
-}
-
-describe('a wrong value is rejected with a message, a hint and an exit code, and no files are left', () => {
-  test.each(cases)('$name', ({ name, args, code, says, hint, hides = [] }) => {
-    const { code: exit, stdout, stderr, before, after } = results.get(name) as Result;
-    expectRefusal({ code: exit, stdout, stderr }, code, args[0] !== 'demo', hint);
-    expect(stdout + stderr).not.toContain(KEY);
-    for (const part of says.map(withPort))
-      expect(stderr.split('\n')[0]).toMatch(part.includes('|') ? new RegExp(part) : toPattern(part));
-    for (const part of hides) expect(stdout + stderr).not.toContain(part);
-    expect(after).toEqual(before);
-  });
-});
-
-function toPattern(text: string): RegExp {
-  return new RegExp(text.replace(/[.*+?^${}()[\]\\]/g, '\\$&'));
-}
+testBadInput([...keys, ...urls, ...flags, ...files, ...folders, ...sandboxes]);
