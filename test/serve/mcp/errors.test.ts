@@ -182,7 +182,7 @@ describe('a tool call that fails', () => {
     expect(reported).toContain('secret words of the machine');
   });
 
-  it('is aborted when its client disconnects', async () => {
+  it('is aborted when its client disconnects, and not by a notification in another request', async () => {
     let tell: (signal: AbortSignal | undefined) => void = () => undefined;
     const slow: Service = {
       ...(await openEmpty()),
@@ -213,6 +213,9 @@ describe('a tool call that fails', () => {
       const gone = fetch(url, { method: 'POST', headers, body: JSON.stringify(message.body), signal: client.signal });
       const left = gone.then((response) => response.text()).catch(() => 'gone');
       const signal = (await asked) as AbortSignal;
+      const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+      expect((await post(url, cancelled, { 'MCP-Protocol-Version': '2025-11-25' })).status).toBe(202);
+      expect(signal.aborted).toBe(false);
       client.abort();
       expect(await left).toBe('gone');
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
