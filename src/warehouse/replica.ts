@@ -41,7 +41,7 @@ export interface Replica {
 export type ReadRows = (sql: string) => Promise<QueryResult>;
 
 /**
- * A task of a replica. Only `prepared` keeps its statements, which saves about 2 ms per run. DuckDB keeps hash tables and materialized
+ * A task of a replica. Only `prepared` keeps its statements, which saves up to 3 ms per run. DuckDB keeps hash tables and materialized
  * rows of a statement until its next run, so use it only for statements that select few rows by conditions, such as pages of a list.
  */
 export type ReplicaTask<T> = (query: Query, read: ReadRows, prepared: Query) => Promise<T>;
