@@ -1,6 +1,5 @@
 import type { Query } from '../../warehouse/database.ts';
 import type { DayRange } from '../model/scope-sql.ts';
-import { twoSidedP } from './normal.ts';
 import { quotedName } from './sentences.ts';
 
 /** Kinds of opportunities. */
@@ -27,47 +26,65 @@ export interface Opportunity {
 const LISTED_MAX = 50;
 /** Minimum number of responses that cite a domain of a source gap. */
 const GAP_LEAST = 3;
-/** Maximum two-sided p-value of the sign test for a prompt that a competitor wins. */
-const P_MAX = 0.05;
+/**
+ * Least z of the sign test for a prompt that a competitor wins, with a continuity correction: a two-sided p value of 0.05. The test
+ * counts the responses that mention only one of the two.
+ */
+const SIGN_Z = 1.959963984540054;
 
-// The responses of the range, and in `rivals` the tracked competitors that each mentions.
-const TABLES = `WITH asked AS MATERIALIZED (
-    SELECT * FROM mart.fct_response WHERE brand_id = CAST($1 AS UUID) AND day BETWEEN CAST($2 AS DATE) AND CAST($3 AS DATE)
-  ), rivals AS MATERIALIZED (
-    SELECT m.response_id, m.competitor_id FROM mart.fct_entity_mention m SEMI JOIN asked USING (response_id)
-    WHERE m.entity_type = 'competitor' AND m.brand_id = CAST($1 AS UUID)
-  ), cited AS MATERIALIZED (
-    SELECT c.response_id, c.created_at, c.url, c.domain, a.brand_mentioned
-    FROM mart.fct_citation c JOIN asked a USING (response_id) WHERE c.brand_id = CAST($1 AS UUID)
+// The responses of the range, the tracked competitors that each mentions, and the pages that it cites.
+const RANGE = `brand_id = CAST($1 AS UUID) AND created_at >= CAST($2 || ' 00:00:00+00' AS TIMESTAMPTZ)
+      AND created_at < CAST($3 || ' 00:00:00+00' AS TIMESTAMPTZ) + INTERVAL 24 HOUR`;
+const TABLES = `WITH asked AS (
+    SELECT response_id, prompt_id, created_at, brand_mentioned FROM mart.fct_response WHERE ${RANGE}
+  ), rivals AS (
+    SELECT response_id, competitor_id FROM mart.fct_entity_mention WHERE entity_type = 'competitor' AND ${RANGE}
+  ), cited AS (
+    SELECT response_id, created_at, url, domain FROM mart.fct_citation WHERE ${RANGE}
   )`;
-/** The newest 5 responses of a group. */
-const EVIDENCE = 'CAST(list(response_id ORDER BY created_at DESC, response_id)[:5] AS VARCHAR[])';
+// The newest 5 responses of a group. A list of all ids would need memory for every response.
+const EVIDENCE = 'CAST(arg_max(response_id, created_at, 5) AS VARCHAR[])';
 
 // Columns: id, name, n, three numbers or texts for the sentence, evidence.
 const queries: Readonly<Record<OpportunityKind, string>> = {
   source_gap: `SELECT domain, domain, n, d.owner, NULL, NULL, g.evidence
     FROM (
       SELECT domain, count(*) AS n, ${EVIDENCE} AS evidence
-      FROM (SELECT DISTINCT response_id, created_at, domain FROM cited WHERE domain IS NOT NULL AND NOT brand_mentioned) c
-      WHERE response_id IN (SELECT response_id FROM rivals)
-      GROUP BY domain HAVING n >= ${GAP_LEAST}
+      FROM (
+        SELECT DISTINCT c.response_id, c.created_at, c.domain FROM cited c
+        WHERE c.domain IN (
+            SELECT domain FROM mart.dim_domain WHERE brand_id = CAST($1 AS UUID) AND owner NOT IN ('owned', 'competitor')
+          ) AND c.domain NOT IN (
+            SELECT domain FROM cited JOIN asked USING (response_id) WHERE brand_mentioned AND domain IS NOT NULL
+          ) AND c.response_id IN (SELECT response_id FROM rivals)
+          AND c.response_id IN (SELECT response_id FROM asked)
+      ) GROUP BY domain HAVING n >= ${GAP_LEAST}
     ) g
     JOIN mart.dim_domain d USING (domain)
-    WHERE d.brand_id = CAST($1 AS UUID) AND d.owner NOT IN ('owned', 'competitor')
-      AND domain NOT IN (SELECT domain FROM cited WHERE brand_mentioned AND domain IS NOT NULL)`,
-  competitor_wins: `SELECT CAST(prompt_id AS VARCHAR), any_value(p.text), lost AS n, any_value(k.name), won, answers, evidence
-    FROM (
-      SELECT a.prompt_id, r.competitor_id, count(*) FILTER (NOT a.brand_mentioned) AS lost, any_value(t.answers) AS answers,
-        any_value(t.mentions) - count(*) FILTER (a.brand_mentioned) AS won,
-        CAST((list(a.response_id ORDER BY a.created_at DESC, a.response_id) FILTER (NOT a.brand_mentioned))[:5] AS VARCHAR[]) AS evidence
+    WHERE d.brand_id = CAST($1 AS UUID)`,
+  // Evidence is read for the listed prompts only.
+  competitor_wins: `WITH compared AS (
+      SELECT a.prompt_id, r.competitor_id, count(*) FILTER (NOT a.brand_mentioned) AS lost,
+        any_value(t.mentions) - count(*) FILTER (a.brand_mentioned) AS won, any_value(t.answers) AS answers
       FROM asked a JOIN rivals r USING (response_id)
       JOIN (SELECT prompt_id, count(*) AS answers, count(*) FILTER (brand_mentioned) AS mentions FROM asked GROUP BY prompt_id) t USING (prompt_id)
       GROUP BY a.prompt_id, r.competitor_id
       QUALIFY row_number() OVER (PARTITION BY a.prompt_id ORDER BY lost - won DESC, r.competitor_id) = 1
-    ) w
-    JOIN main.prompts p ON p.brand_id = CAST($1 AS UUID) AND p.id = w.prompt_id AND p._deleted_at IS NULL
-    JOIN mart.dim_competitor k ON k.brand_id = CAST($1 AS UUID) AND k.competitor_id = w.competitor_id
-    WHERE lost > won GROUP BY prompt_id, lost, won, answers, evidence`,
+    ), wins AS MATERIALIZED (
+      SELECT c.*, p.text, k.name FROM compared c
+      JOIN (SELECT id, any_value(text) AS text FROM main.prompts WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL GROUP BY id) p ON p.id = c.prompt_id
+      JOIN mart.dim_competitor k ON k.brand_id = CAST($1 AS UUID) AND k.competitor_id = c.competitor_id
+      WHERE lost > won AND (lost - won - 1) / sqrt(lost + won) >= ${SIGN_Z} ORDER BY lost DESC, prompt_id LIMIT ${LISTED_MAX}
+    ), shown AS (
+      SELECT w.prompt_id, a.response_id, a.created_at
+      FROM wins w JOIN asked a USING (prompt_id) JOIN rivals r ON r.response_id = a.response_id AND r.competitor_id = w.competitor_id
+      WHERE NOT a.brand_mentioned
+      QUALIFY row_number() OVER (PARTITION BY w.prompt_id ORDER BY a.created_at DESC, a.response_id) <= 5
+    )
+    SELECT CAST(prompt_id AS VARCHAR), text, lost, name, won, answers, evidence
+    FROM wins JOIN (
+      SELECT prompt_id, CAST(list(response_id ORDER BY created_at DESC, response_id) AS VARCHAR[]) AS evidence FROM shown GROUP BY prompt_id
+    ) USING (prompt_id)`,
   forum_thread: `SELECT CAST(f.opportunity_id AS VARCHAR), any_value(f.title), count(DISTINCT c.response_id) AS n, any_value(f.status),
       any_value(f.subforum), NULL, CAST(list(DISTINCT c.response_id)[:5] AS VARCHAR[])
     FROM mart.fct_forum f
@@ -97,20 +114,17 @@ export async function findOpportunities(
        FROM (${queries[kind]}) t(id, name, n, a, b, c, evidence) ORDER BY n DESC, id`,
       [brandId, from, to],
     );
-    const all = rows.flatMap((row) => toOpportunity(kind, row));
-    found.push(...all.slice(0, LISTED_MAX));
+    found.push(...rows.slice(0, LISTED_MAX).map((row) => toOpportunity(kind, row)));
   }
   found.sort((a, b) => b.n - a.n);
   return found.map((one, index) => ({ rank: index + 1, ...one }));
 }
 
-function toOpportunity(kind: OpportunityKind, row: readonly unknown[]): Omit<Opportunity, 'rank'>[] {
+function toOpportunity(kind: OpportunityKind, row: readonly unknown[]): Omit<Opportunity, 'rank'> {
   const [id, name, n, a, b, c, evidence] = row;
-  const number = Number(n);
-  if (kind === 'competitor_wins' && signP(number, Number(b)) > P_MAX) return [];
-  const one = { kind, id: String(id), name: String(name ?? id), n: number };
-  const sentence = sentences[kind](one.name, number, a as string | null, b as string | null, c as string | null);
-  return [{ ...one, sentence, evidence: JSON.parse(String(evidence)) as string[] }];
+  const one = { kind, id: String(id), name: String(name ?? id), n: Number(n) };
+  const sentence = sentences[kind](one.name, one.n, a as string | null, b as string | null, c as string | null);
+  return { ...one, sentence, evidence: JSON.parse(String(evidence)) as string[] };
 }
 
 type Told = (name: string, n: number, a: string | null, b: string | null, c: string | null) => string;
@@ -125,8 +139,3 @@ const sentences: Readonly<Record<OpportunityKind, Told>> = {
   page_cited_once: (name) =>
     `The page ${name} of the brand is cited once; pages that engines already know may be cited more often.`,
 };
-
-// Sign test of the responses that mention only one of the two, with a continuity correction.
-function signP(lost: number, won: number): number {
-  return twoSidedP((Math.abs(lost - won) - 1) / Math.sqrt(lost + won));
-}

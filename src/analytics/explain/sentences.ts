@@ -16,7 +16,7 @@ export function summaryOf(
   const { label, shownChange } = textOf(metric);
   const { before, after, test } = total;
   const n = `${counted(before.n)} and ${counted(after.n)} responses`;
-  const p = test.p === null ? 'not tested' : `p = ${shownP(test.p)}`;
+  const p = test.p === null ? 'not tested' : `p ${shownP(test.p)}`;
   const isSignificant = test.p !== null && test.p <= ERROR_RATE;
   const values = valuesOf(metric, total);
   if (!isSignificant) {
@@ -127,7 +127,7 @@ function counted(value: number): string {
 }
 
 function shownP(p: number): string {
-  return p < 0.001 ? 'less than 0.001' : p.toFixed(3);
+  return p < 0.001 ? '< 0.001' : `= ${p.toFixed(3)}`;
 }
 
 function capital(text: string): string {
