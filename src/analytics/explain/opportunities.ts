@@ -1,6 +1,8 @@
 import type { Query } from '../../warehouse/database.ts';
 import type { DayRange } from '../model/scope-sql.ts';
+import { twoSidedP } from './normal.ts';
 import { quotedName } from './sentences.ts';
+import { adjustPs, ERROR_RATE } from './tests-of-change.ts';
 
 /** Kinds of opportunities. */
 export const OPPORTUNITY_KINDS = ['source_gap', 'competitor_wins', 'forum_thread', 'page_cited_once'] as const;
@@ -26,28 +28,23 @@ export interface Opportunity {
 const LISTED_MAX = 50;
 /** Minimum number of responses that cite a domain of a source gap. */
 const GAP_LEAST = 3;
-/**
- * Least z of the sign test for a prompt that a competitor wins, with a continuity correction: a two-sided p value of 0.05. The test
- * counts the responses that mention only one of the two.
- */
-const SIGN_Z = 1.959963984540054;
-
 // The responses of the range, the tracked competitors that each mentions, and the pages that it cites.
 const RANGE = `brand_id = CAST($1 AS UUID) AND created_at >= CAST($2 || ' 00:00:00+00' AS TIMESTAMPTZ)
       AND created_at < CAST($3 || ' 00:00:00+00' AS TIMESTAMPTZ) + INTERVAL 24 HOUR`;
-const TABLES = `WITH asked AS (
+const ASKED = `asked AS (
     SELECT response_id, prompt_id, created_at, brand_mentioned FROM mart.fct_response WHERE ${RANGE}
   ), rivals AS (
     SELECT response_id, competitor_id FROM mart.fct_entity_mention WHERE entity_type = 'competitor' AND ${RANGE}
-  ), cited AS (
+  )`;
+const TABLES = `WITH ${ASKED}, cited AS (
     SELECT response_id, created_at, url, domain FROM mart.fct_citation WHERE ${RANGE}
   )`;
 // The newest 5 responses of a group. A list of all ids would need memory for every response.
 const EVIDENCE = 'CAST(arg_max(response_id, created_at, 5) AS VARCHAR[])';
 
-// Columns: id, name, n, three numbers or texts for the sentence, evidence.
-const queries: Readonly<Record<OpportunityKind, string>> = {
-  source_gap: `SELECT domain, domain, n, d.owner, NULL, NULL, g.evidence
+// Columns: id, name, n, two texts for the sentence, evidence.
+const queries: Readonly<Record<Exclude<OpportunityKind, 'competitor_wins'>, string>> = {
+  source_gap: `SELECT domain, domain, n, d.owner, NULL, g.evidence
     FROM (
       SELECT domain, count(*) AS n, ${EVIDENCE} AS evidence
       FROM (
@@ -62,36 +59,13 @@ const queries: Readonly<Record<OpportunityKind, string>> = {
     ) g
     JOIN mart.dim_domain d USING (domain)
     WHERE d.brand_id = CAST($1 AS UUID)`,
-  // Evidence is read for the listed prompts only.
-  competitor_wins: `WITH compared AS (
-      SELECT a.prompt_id, r.competitor_id, count(*) FILTER (NOT a.brand_mentioned) AS lost,
-        any_value(t.mentions) - count(*) FILTER (a.brand_mentioned) AS won, any_value(t.answers) AS answers
-      FROM asked a JOIN rivals r USING (response_id)
-      JOIN (SELECT prompt_id, count(*) AS answers, count(*) FILTER (brand_mentioned) AS mentions FROM asked GROUP BY prompt_id) t USING (prompt_id)
-      GROUP BY a.prompt_id, r.competitor_id
-      QUALIFY row_number() OVER (PARTITION BY a.prompt_id ORDER BY lost - won DESC, r.competitor_id) = 1
-    ), wins AS MATERIALIZED (
-      SELECT c.*, p.text, k.name FROM compared c
-      JOIN (SELECT id, any_value(text) AS text FROM main.prompts WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL GROUP BY id) p ON p.id = c.prompt_id
-      JOIN mart.dim_competitor k ON k.brand_id = CAST($1 AS UUID) AND k.competitor_id = c.competitor_id
-      WHERE lost > won AND (lost - won - 1) / sqrt(lost + won) >= ${SIGN_Z} ORDER BY lost DESC, prompt_id LIMIT ${LISTED_MAX}
-    ), shown AS (
-      SELECT w.prompt_id, a.response_id, a.created_at
-      FROM wins w JOIN asked a USING (prompt_id) JOIN rivals r ON r.response_id = a.response_id AND r.competitor_id = w.competitor_id
-      WHERE NOT a.brand_mentioned
-      QUALIFY row_number() OVER (PARTITION BY w.prompt_id ORDER BY a.created_at DESC, a.response_id) <= 5
-    )
-    SELECT CAST(prompt_id AS VARCHAR), text, lost, name, won, answers, evidence
-    FROM wins JOIN (
-      SELECT prompt_id, CAST(list(response_id ORDER BY created_at DESC, response_id) AS VARCHAR[]) AS evidence FROM shown GROUP BY prompt_id
-    ) USING (prompt_id)`,
   forum_thread: `SELECT CAST(f.opportunity_id AS VARCHAR), any_value(f.title), count(DISTINCT c.response_id) AS n, any_value(f.status),
-      any_value(f.subforum), NULL, CAST(list(DISTINCT c.response_id)[:5] AS VARCHAR[])
+      any_value(f.subforum), CAST(list(DISTINCT c.response_id)[:5] AS VARCHAR[])
     FROM mart.fct_forum f
     JOIN cited c ON rtrim(regexp_replace(lower(c.url), '^https?://(www\\.)?', ''), '/') = rtrim(regexp_replace(lower(f.url), '^https?://(www\\.)?', ''), '/')
     WHERE f.brand_id = CAST($1 AS UUID) AND f.status NOT IN ('dismissed', 'posted')
     GROUP BY f.opportunity_id`,
-  page_cited_once: `SELECT url, url, count(*) AS n, any_value(domain), NULL, NULL, ${EVIDENCE}
+  page_cited_once: `SELECT url, url, count(*) AS n, NULL, NULL, ${EVIDENCE}
     FROM cited WHERE url IS NOT NULL AND domain IN (
       SELECT domain FROM mart.dim_domain WHERE brand_id = CAST($1 AS UUID) AND owner = 'owned'
     ) GROUP BY url HAVING n = 1`,
@@ -109,9 +83,13 @@ export async function findOpportunities(
 ): Promise<readonly Opportunity[]> {
   const found: Omit<Opportunity, 'rank'>[] = [];
   for (const kind of OPPORTUNITY_KINDS) {
+    if (kind === 'competitor_wins') {
+      found.push(...(await competitorWins(query, brandId, { from, to })));
+      continue;
+    }
     const rows = await query(
-      `${TABLES} SELECT id, name, CAST(n AS BIGINT), CAST(a AS VARCHAR), CAST(b AS VARCHAR), CAST(c AS VARCHAR), CAST(to_json(evidence) AS VARCHAR)
-       FROM (${queries[kind]}) t(id, name, n, a, b, c, evidence) ORDER BY n DESC, id`,
+      `${TABLES} SELECT id, name, CAST(n AS BIGINT), CAST(a AS VARCHAR), CAST(b AS VARCHAR), CAST(to_json(evidence) AS VARCHAR)
+       FROM (${queries[kind]}) t(id, name, n, a, b, evidence) ORDER BY n DESC, id`,
       [brandId, from, to],
     );
     found.push(...rows.slice(0, LISTED_MAX).map((row) => toOpportunity(kind, row)));
@@ -120,20 +98,98 @@ export async function findOpportunities(
   return found.map((one, index) => ({ rank: index + 1, ...one }));
 }
 
-function toOpportunity(kind: OpportunityKind, row: readonly unknown[]): Omit<Opportunity, 'rank'> {
-  const [id, name, n, a, b, c, evidence] = row;
+// Counts the responses that mention only one of the brand and a competitor, by prompt and competitor.
+const COMPARED = `WITH ${ASKED}
+  SELECT CAST(prompt_id AS VARCHAR), CAST(competitor_id AS VARCHAR), lost, mentions - joint, answers
+  FROM (
+    SELECT prompt_id, competitor_id, count(*) FILTER (NOT brand_mentioned) AS lost, count(*) FILTER (brand_mentioned) AS joint
+    FROM asked JOIN rivals USING (response_id) GROUP BY ALL
+  ) JOIN (
+    SELECT prompt_id, count(*) AS answers, count(*) FILTER (brand_mentioned) AS mentions FROM asked GROUP BY prompt_id
+  ) USING (prompt_id)
+  ORDER BY prompt_id, competitor_id`;
+
+// Names and evidence of pairs of a prompt and a competitor, given as JSON. Deleted prompts are left out.
+const WON = `WITH ${ASKED}, wins AS MATERIALIZED (
+    SELECT CAST(pair->>0 AS UUID) AS prompt_id, CAST(pair->>1 AS UUID) AS competitor_id
+    FROM (SELECT unnest(CAST($4 AS JSON[])) AS pair)
+  )
+  SELECT CAST(w.prompt_id AS VARCHAR), any_value(p.text), any_value(k.name),
+    CAST(to_json(list(CAST(w.response_id AS VARCHAR) ORDER BY w.created_at DESC, w.response_id)) AS VARCHAR)
+  FROM (
+    SELECT prompt_id, competitor_id, response_id, created_at
+    FROM wins JOIN asked USING (prompt_id) JOIN rivals USING (response_id, competitor_id) WHERE NOT brand_mentioned
+    QUALIFY row_number() OVER (PARTITION BY prompt_id ORDER BY created_at DESC, response_id) <= 5
+  ) w
+  JOIN main.prompts p ON p.brand_id = CAST($1 AS UUID) AND p.id = w.prompt_id AND p._deleted_at IS NULL
+  JOIN mart.dim_competitor k ON k.brand_id = CAST($1 AS UUID) AND k.competitor_id = w.competitor_id
+  GROUP BY w.prompt_id`;
+
+interface Compared {
+  readonly promptId: string;
+  readonly competitorId: string;
+  readonly lost: number;
+  readonly won: number;
+  readonly answers: number;
+}
+
+// Tests each prompt and competitor by the sign test with a continuity correction, and corrects for their number (Benjamini and
+// Hochberg). A prompt is listed with the competitor that wins it most clearly.
+async function competitorWins(query: Query, brandId: string, range: DayRange): Promise<Omit<Opportunity, 'rank'>[]> {
+  const given = [brandId, range.from, range.to];
+  const compared = (await query(COMPARED, given)).map(([promptId, competitorId, lost, won, answers]): Compared => {
+    return {
+      promptId: String(promptId),
+      competitorId: String(competitorId),
+      lost: Number(lost),
+      won: Number(won),
+      answers: Number(answers),
+    };
+  });
+  const adjusted = adjustPs(
+    compared.map(({ lost, won }) =>
+      lost + won === 0 ? null : twoSidedP((Math.abs(lost - won) - 1) / Math.sqrt(lost + won)),
+    ),
+  );
+  const best = new Map<string, Compared>();
+  for (const [index, one] of compared.entries()) {
+    if (one.lost <= one.won || (adjusted[index] ?? 1) > ERROR_RATE) continue;
+    const other = best.get(one.promptId);
+    if (other === undefined || one.lost - one.won > other.lost - other.won) best.set(one.promptId, one);
+  }
+  const listed = [...best.values()].sort((a, b) => b.lost - a.lost).slice(0, LISTED_MAX);
+  const pairs = listed.map(({ promptId, competitorId }) => [promptId, competitorId]);
+  const named = listed.length === 0 ? [] : await query(WON, [...given, JSON.stringify(pairs)]);
+  return named.flatMap(([id, text, rival, evidence]) => {
+    const one = best.get(String(id));
+    if (one === undefined) return [];
+    const name = String(text ?? id);
+    const sentence = `Prompt ${quotedName(name)}: ${one.lost} of ${one.answers} responses mention ${rival} but not the brand, ${one.won} mention the brand but not ${rival}.`;
+    return [
+      {
+        kind: 'competitor_wins' as const,
+        id: one.promptId,
+        name,
+        n: one.lost,
+        sentence,
+        evidence: JSON.parse(String(evidence)) as string[],
+      },
+    ];
+  });
+}
+
+function toOpportunity(kind: keyof typeof queries, row: readonly unknown[]): Omit<Opportunity, 'rank'> {
+  const [id, name, n, a, b, evidence] = row;
   const one = { kind, id: String(id), name: String(name ?? id), n: Number(n) };
-  const sentence = sentences[kind](one.name, one.n, a as string | null, b as string | null, c as string | null);
+  const sentence = sentences[kind](one.name, one.n, a as string | null, b as string | null);
   return { ...one, sentence, evidence: JSON.parse(String(evidence)) as string[] };
 }
 
-type Told = (name: string, n: number, a: string | null, b: string | null, c: string | null) => string;
+type Sentence = (name: string, n: number, a: string | null, b: string | null) => string;
 
-const sentences: Readonly<Record<OpportunityKind, Told>> = {
+const sentences: Readonly<Record<keyof typeof queries, Sentence>> = {
   source_gap: (name, n, owner) =>
     `${name} (${owner}) is cited by ${n} responses that mention a competitor but not the brand, and by none that mentions the brand.`,
-  competitor_wins: (name, n, rival, won, answers) =>
-    `Prompt ${quotedName(name)}: ${n} of ${answers} responses mention ${rival} but not the brand, ${won} mention the brand but not ${rival}.`,
   forum_thread: (name, n, status, subforum) =>
     `Forum thread ${quotedName(name)} in ${subforum} (${status}) is cited by ${n} ${n === 1 ? 'response' : 'responses'}.`,
   page_cited_once: (name) =>
