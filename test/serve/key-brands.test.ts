@@ -211,6 +211,15 @@ describe('the data of the pages', () => {
       const { error } = (await refused.json()) as { error: { allowed: string } };
       for (const { name } of [other, third]) expect(error.allowed, path).not.toContain(name);
     }
+    for (const path of ['/data/explain?metric=visibility', '/data/opportunities']) {
+      // The limited key has one brand, so it needs no parameter.
+      expect([(await all(path)).status, (await ask(path)).status], path).toEqual([400, 200]);
+      const refused = await ask(`${path}${path.includes('?') ? '&' : '?'}brand=${other.id}`);
+      expect(refused.status, path).toBe(400);
+    }
+    const history = async (get: typeof all): Promise<string> => (await get('/data/changes?since=365d')).text();
+    expect(await history(all)).toContain(other.id);
+    for (const { id } of [other, third]) expect(await history(ask)).not.toContain(id);
     for (const path of ['/status/data', '/data/reports', '/reports/']) {
       expect([(await all(path)).status, (await ask(path)).status], path).toEqual([200, 403]);
     }
@@ -219,7 +228,13 @@ describe('the data of the pages', () => {
   it('need the scope metrics', async () => {
     const { asker } = await openPages();
     const ask = await asker('reader', { scopes: ['read', 'sql', 'snapshots'] });
-    for (const path of ['/data/queries', '/data/queries/brands', '/data/metrics?metrics=visibility', '/status/data']) {
+    for (const path of [
+      '/data/queries',
+      '/data/queries/brands',
+      '/data/metrics?metrics=visibility',
+      '/data/changes',
+      '/status/data',
+    ]) {
       expect((await ask(path)).status, path).toBe(403);
     }
   });

@@ -7,6 +7,11 @@ import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { isServedBare } from '../../src/contract/formats.ts';
 import { VALUES_PARAMETERS } from '../../src/query/metrics/dimension-values.ts';
+import {
+  CHANGES_PARAMETERS,
+  EXPLAIN_PARAMETERS,
+  OPPORTUNITIES_PARAMETERS,
+} from '../../src/query/metrics/explanation-parameters.ts';
 import { METRICS_PARAMETERS } from '../../src/query/metrics/run-metrics.ts';
 import { SCOPE_PARAMETERS } from '../../src/query/metrics/scope-request.ts';
 import { MEDIA_TYPES } from '../../src/serve/http/content/negotiation.ts';
@@ -70,13 +75,9 @@ test('equal options give equal bytes, other parameter names give other bytes', (
 });
 
 test('the document has exactly the paths of the catalogue, the data of the pages, the snapshots and the probes', () => {
-  const data = [
-    '/data/metrics',
-    '/data/metrics/model',
-    '/data/metrics/values',
-    '/data/queries',
-    '/data/queries/{name}',
-  ];
+  const explanations = ['/data/explain', '/data/changes', '/data/opportunities'];
+  const metrics = ['/data/metrics', '/data/metrics/model', '/data/metrics/values'];
+  const data = [...metrics, ...explanations, '/data/queries', '/data/queries/{name}'];
   const server = ['/snapshots', ...all.map(([path]) => path).filter((path) => path.startsWith('/snapshots/'))];
   expect(all.map(([path]) => path)).toEqual([
     ...declarations.map(({ path }) => path),
@@ -99,6 +100,9 @@ test('the parameters of /data are those that the metrics layer reads', () => {
   expect(namesOf('/data/queries/{name}')).toEqual([...SCOPE_PARAMETERS]);
   expect(namesOf('/data/metrics')).toEqual([...METRICS_PARAMETERS]);
   expect(namesOf('/data/metrics/values')).toEqual([...VALUES_PARAMETERS]);
+  expect(namesOf('/data/explain')).toEqual([...EXPLAIN_PARAMETERS]);
+  expect(namesOf('/data/changes')).toEqual([...CHANGES_PARAMETERS]);
+  expect(namesOf('/data/opportunities')).toEqual([...OPPORTUNITIES_PARAMETERS]);
   for (const path of ['/data/metrics', '/data/metrics/values', '/data/queries/{name}']) {
     const { 'application/json': json } = document.paths[path].get.responses[200].content;
     expect(validate(json.schema, json.example)).toBe(null);
@@ -165,6 +169,9 @@ test('the paths outside the catalogue document the statuses of their errors', ()
     '/data/metrics': [200, 304, 401, 429, 503],
     '/data/metrics/model': [200, 304, 401, 429, 503],
     '/data/metrics/values': [200, 304, 401, 429, 503],
+    '/data/explain': [200, 304, 401, 429, 503],
+    '/data/changes': [200, 304, 401, 429, 503],
+    '/data/opportunities': [200, 304, 401, 429, 503],
     '/data/queries': [200, 304, 401, 429, 503],
     '/data/queries/{name}': [200, 304, 401, 404, 429, 503],
     '/snapshots': [200, 401, 429, 503],

@@ -10,7 +10,7 @@ import { associationSentence, causeSentence, noDataSentence, quotedName, summary
 import { ratioOf, type Sides } from './sums.ts';
 import { ERROR_RATE, type JudgedChange } from './tests-of-change.ts';
 
-/** Maximum number of associations with competitors, and of associations with domains. */
+/** Maximum number of significant associations with competitors, and of those with domains. */
 const ASSOCIATIONS_MAX = 20;
 /** Maximum number of associations of each kind that have evidence. */
 const PROVEN_MAX = 5;
@@ -114,7 +114,10 @@ export interface ExplainedChange {
   } | null;
   /** Empty if a period has no data. */
   readonly dimensions: readonly ExplainedDimension[];
+  /** Competitors and domains whose share of the responses changed significantly. */
   readonly associations: readonly NamedAssociation[];
+  /** Number of competitors and domains whose share of the responses changed within chance. */
+  readonly associationsWithinChance: number;
 }
 
 /**
@@ -148,13 +151,12 @@ export async function explainChange(query: Query, units: ChangeUnits): Promise<E
     const untested = { change: null, lower: null, upper: null, level: 1 - ERROR_RATE, p: null, adjustedP: null };
     const summary = noDataSentence(metric, total);
     const shown = { ...valuesOf(total), ...untested, verdict: 'not tested' as const };
-    return { ...head, summary, total: shown, causes: [], promptSet: null, dimensions: [], associations: [] };
+    const parts = { causes: [], promptSet: null, dimensions: [], associations: [], associationsWithinChance: 0 };
+    return { ...head, summary, total: shown, ...parts };
   }
   const causes = await nameCauses(query, units, analysis, names);
-  const associations = [
-    ...(await nameAssociations(query, units, counts, 'competitor', names)),
-    ...(await nameAssociations(query, units, counts, 'domain', names)),
-  ];
+  const rivals = await nameAssociations(query, units, counts, 'competitor', names);
+  const domains = await nameAssociations(query, units, counts, 'domain', names);
   return {
     ...head,
     summary: summaryOf(metric, analysis, causes[0]?.sentence ?? null),
@@ -162,7 +164,8 @@ export async function explainChange(query: Query, units: ChangeUnits): Promise<E
     causes,
     promptSet: promptSetOf(analysis),
     dimensions: DIMENSIONS.map((dimension) => dimensionOf(analysis, dimension, names)),
-    associations,
+    associations: [...rivals.named, ...domains.named],
+    associationsWithinChance: rivals.withinChance + domains.withinChance,
   };
 }
 
@@ -223,10 +226,12 @@ async function nameAssociations(
   counts: Counts,
   kind: Companion,
   names: Names,
-): Promise<NamedAssociation[]> {
+): Promise<{ readonly named: NamedAssociation[]; readonly withinChance: number }> {
   const { before, after } = counts.total;
-  const found = associationsOf(counts, kind).slice(0, ASSOCIATIONS_MAX);
-  const proven = found.filter(({ test }) => test.isSignificant).slice(0, PROVEN_MAX);
+  const all = associationsOf(counts, kind);
+  const significant = all.filter(({ test }) => test.isSignificant);
+  const found = significant.slice(0, ASSOCIATIONS_MAX);
+  const proven = found.slice(0, PROVEN_MAX);
   const reference = ratioOf(before) ?? 0;
   const sign = Math.sign((ratioOf(after) ?? 0) - reference) || -1;
   const evidence = await readEvidence(
@@ -239,7 +244,7 @@ async function nameAssociations(
       ...(kind === 'competitor' ? { competitorId: id } : { domain: id }),
     })),
   );
-  return found.map((association) => {
+  const named = found.map((association) => {
     const { id, occurrence, test, occurrenceEffect, withEffect, withoutEffect } = association;
     const name = kind === 'domain' ? id : (names.competitors.get(id) ?? id);
     return {
@@ -256,6 +261,7 @@ async function nameAssociations(
       evidence: evidence[proven.indexOf(association)] ?? [],
     };
   });
+  return { named, withinChance: all.length - significant.length };
 }
 
 function promptSetOf({ promptSet }: Analysis): ExplainedChange['promptSet'] {

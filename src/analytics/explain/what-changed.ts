@@ -25,8 +25,21 @@ export interface History {
   readonly counts: Readonly<Partial<Record<ChangeKind, number>>>;
 }
 
+/** Selects changes. */
+export interface HistoryFilter {
+  /** Only these kinds; an empty list selects all. */
+  readonly kinds: readonly ChangeKind[];
+  /** Whether changes of the whole workspace are left out. */
+  readonly ofBrandsOnly: boolean;
+}
+
 /** Lists the changes of the brands since a time, in epoch milliseconds. */
-export async function whatChanged(query: Query, brandIds: readonly string[], sinceMs: number): Promise<History> {
+export async function whatChanged(
+  query: Query,
+  brandIds: readonly string[],
+  sinceMs: number,
+  { kinds, ofBrandsOnly }: HistoryFilter = { kinds: [], ofBrandsOnly: false },
+): Promise<History> {
   const found: HistoryChange[] = [];
   const counts: Partial<Record<ChangeKind, number>> = {};
   for (const sql of historyQueries) {
@@ -34,8 +47,9 @@ export async function whatChanged(query: Query, brandIds: readonly string[], sin
     const rows = await query(
       `SELECT kind, CAST(moment AS BIGINT), CAST(brand_id AS VARCHAR), CAST(name AS VARCHAR), CAST(was AS VARCHAR), CAST(became AS VARCHAR),
          CAST(a AS DOUBLE), CAST(b AS DOUBLE), CAST(ids AS VARCHAR), count(*) OVER (PARTITION BY kind)
-       FROM (${sql}) ${columns} QUALIFY row_number() OVER (PARTITION BY kind ORDER BY moment DESC, ids) <= ${LISTED_MAX} ORDER BY moment DESC, ids`,
-      [Math.trunc(sinceMs), brandIds],
+       FROM (${sql}) ${columns} WHERE list_contains($3, kind) AND (brand_id IS NOT NULL OR NOT $4)
+       QUALIFY row_number() OVER (PARTITION BY kind ORDER BY moment DESC, ids) <= ${LISTED_MAX} ORDER BY moment DESC, ids`,
+      [Math.trunc(sinceMs), brandIds, kinds.length === 0 ? CHANGE_KINDS : kinds, ofBrandsOnly],
     );
     for (const row of rows) {
       const change = toChange(row);

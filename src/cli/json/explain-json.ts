@@ -102,7 +102,10 @@ export const explanation = z.object({
         evidence,
       }),
     )
-    .describe('not causes: a competitor may be mentioned because the brand is not'),
+    .describe('significant ones; not causes: a competitor may be mentioned because the brand is not'),
+  associationsWithinChance: number.describe(
+    'competitors and domains whose share of the responses changed within chance',
+  ),
   ...freshness,
 });
 
@@ -137,5 +140,6 @@ export const opportunities = z.object({
       evidence,
     }),
   ),
+  total: number.describe('all opportunities; at most --limit are listed'),
   ...freshness,
 });

@@ -1,12 +1,30 @@
 import { type ExplainedChange, explainChange } from '../../analytics/explain/explain-change.ts';
 import { explainedMetrics, isExplained } from '../../analytics/explain/explained-metrics.ts';
+import { CHANGE_KINDS } from '../../analytics/explain/history-queries.ts';
 import { findOpportunities, type Opportunity } from '../../analytics/explain/opportunities.ts';
 import { type History, whatChanged } from '../../analytics/explain/what-changed.ts';
 import type { DayRange, Scope } from '../../analytics/model/scope-sql.ts';
 import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
 import { DAY_MS, toDay, toTimestamp } from '../../contract/time.ts';
+import {
+  CHANGES_PARAMETERS,
+  EXPLAIN_PARAMETERS,
+  OPPORTUNITIES_LISTED,
+  OPPORTUNITIES_MAX,
+  OPPORTUNITIES_PARAMETERS,
+  SINCE,
+} from './explanation-parameters.ts';
 import { freshnessOf } from './scope-freshness.ts';
-import { invalidParameter, onceOf, oneBrand, readScope, refuseUnknown, SCOPE_PARAMETERS } from './scope-request.ts';
+import {
+  invalidParameter,
+  limitOf,
+  listOf,
+  onceOf,
+  oneBrand,
+  readBrands,
+  readScope,
+  refuseUnknown,
+} from './scope-request.ts';
 import type { MetricsSource, TableResult } from './table-result.ts';
 
 /** When the data were read, and whether they are complete. */
@@ -21,6 +39,8 @@ export interface BrandOpportunities extends Freshness {
   readonly from: string;
   readonly to: string;
   readonly opportunities: readonly Opportunity[];
+  /** Number of all opportunities; `opportunities` has at most `limit`. */
+  readonly total: number;
 }
 
 /**
@@ -32,7 +52,7 @@ export interface BrandOpportunities extends Freshness {
  * await explainMetric(source, new URLSearchParams('metric=visibility&brand=Acme&from=2026-11-01&to=2026-11-14'));
  */
 export async function explainMetric(source: MetricsSource, given: URLSearchParams): Promise<ChangeExplanation> {
-  refuseUnknown(given, ['metric', ...SCOPE_PARAMETERS, 'before_from', 'before_to']);
+  refuseUnknown(given, EXPLAIN_PARAMETERS);
   const metric = onceOf(given, 'metric') ?? '';
   const known = Object.keys(explainedMetrics);
   if (!isExplained(metric)) throw invalidParameter('metric', metric, known.join(', '), known);
@@ -54,34 +74,48 @@ export async function explainMetric(source: MetricsSource, given: URLSearchParam
 }
 
 /**
- * Lists the changes since a time. Parameters: `since` (a day, a time in ISO 8601, or a number of days such as `7d`) and `brand`.
+ * Lists the changes since a time. Parameters: `since` (a day, a time in ISO 8601, or a number of days; default: `7d`), `brand` and
+ * `kind`. A caller that is limited to brands gets no changes of the whole workspace, such as drift.
  *
  * @throws SightlineError `invalid_parameter`
  */
 export async function listChanges(source: MetricsSource, given: URLSearchParams): Promise<History> {
-  refuseUnknown(given, ['since', 'brand']);
-  const sinceMs = readSince(onceOf(given, 'since') ?? '', source.nowMs);
-  const filters = new URLSearchParams(given);
-  filters.delete('since');
-  return source.replica.replica.work(async (query) => {
-    const { brands } = await readScope(source, query, filters);
-    return whatChanged(query, brands, sinceMs);
-  }, source.signal);
+  refuseUnknown(given, CHANGES_PARAMETERS);
+  const sinceMs = readSince(onceOf(given, 'since') ?? SINCE, source.nowMs);
+  const kinds = listOf(given, 'kind').map((text) => {
+    const kind = CHANGE_KINDS.find((known) => known === text);
+    if (kind === undefined) throw invalidParameter('kind', text, CHANGE_KINDS.join(', '), CHANGE_KINDS);
+    return kind;
+  });
+  const { replica, brands: allowed, signal } = source;
+  const ofBrandsOnly = allowed !== undefined || replica.allowedBrands !== null;
+  return replica.replica.work(
+    async (query) => whatChanged(query, await readBrands(source, query, given), sinceMs, { kinds, ofBrandsOnly }),
+    signal,
+  );
 }
 
 /**
- * Lists the opportunities of one brand. Parameters: `brand`, `from` and `to`.
+ * Lists the opportunities of one brand. Parameters: `brand`, `from`, `to` and `limit` (default 20, at most 200).
  *
  * @throws SightlineError `invalid_parameter`
  */
 export async function listOpportunities(source: MetricsSource, given: URLSearchParams): Promise<BrandOpportunities> {
-  refuseUnknown(given, ['brand', 'from', 'to']);
+  refuseUnknown(given, OPPORTUNITIES_PARAMETERS);
+  const limit = limitOf(given, OPPORTUNITIES_MAX) ?? OPPORTUNITIES_LISTED;
   return source.replica.replica.work(async (query) => {
     const scope = { ...(await readScope(source, query, given)), before: null };
     const brandId = await oneBrand(query, scope, given);
     const { from, to } = scope;
-    const opportunities = await findOpportunities(query, brandId, { from, to });
-    return { brandId, from, to, opportunities, ...freshness(source, scope) };
+    const found = await findOpportunities(query, brandId, { from, to });
+    return {
+      brandId,
+      from,
+      to,
+      opportunities: found.slice(0, limit),
+      total: found.length,
+      ...freshness(source, scope),
+    };
   }, source.signal);
 }
 

@@ -1,12 +1,13 @@
 import type { JsonSchema, Refer } from '../../contract/json-schema.ts';
 import { MEDIA_TYPES } from '../http/content/negotiation.ts';
 import { DATA_PATHS } from '../http/page-paths.ts';
+import { explanationOperations } from './explanation-paths.ts';
 import { fileHeaders, type Json } from './header-objects.ts';
 import { ifNoneMatch } from './resource-operation.ts';
-import { json, object, pathParameter, type ServerOperation, text } from './server-operation.ts';
+import { json, object, pathParameter, queryParameter, type ServerOperation, text } from './server-operation.ts';
 
 /** The tag of these operations. */
-export const DATA_TAG = { name: 'data', description: 'Measures and declared queries, which the data pages show.' };
+export const DATA_TAG = { name: 'data', description: 'Measures, declared queries, and explanations of changes.' };
 
 /** Returns the operations of the metrics layer and of the declared queries by path. */
 export function dataOperations(refer: Refer): Record<string, ServerOperation> {
@@ -50,6 +51,7 @@ export function dataOperations(refer: Refer): Record<string, ServerOperation> {
       responses: answered(exampleValues, refer('DimensionValues', valuesSchema(column))),
       kind: { reads: true },
     },
+    ...explanationOperations({ refer, scope: scopeParameters, answered: listed }),
     [DATA_PATHS.queries]: {
       operationId: 'list_queries',
       summary: 'Declared queries',
@@ -72,45 +74,47 @@ export function dataOperations(refer: Refer): Record<string, ServerOperation> {
 // Requests of pages have a limit of their own, which responses do not report.
 const headers = fileHeaders(null);
 
-const parameter = (name: string, description: string, example: string | number, schema: Json = text): Json => {
-  return { name, in: 'query', required: false, description, schema, example };
-};
-
 const day = { type: 'string', format: 'date' };
 
 const metricsParameters: readonly Json[] = [
-  { ...parameter('metrics', 'Names of measures, separated by commas.', 'visibility,position'), required: true },
-  parameter('group_by', 'Names of dimensions, separated by commas.', 'engine'),
-  parameter('grain', 'Length of the periods; without it, one row covers the range.', 'week', {
+  { ...queryParameter('metrics', 'Names of measures, separated by commas.', 'visibility,position'), required: true },
+  queryParameter('group_by', 'Names of dimensions, separated by commas.', 'engine'),
+  queryParameter('grain', 'Length of the periods; without it, one row covers the range.', 'week', {
     enum: ['day', 'week', 'month'],
   }),
 ];
 
 const scopeParameters: readonly Json[] = [
-  parameter('brand', 'Ids or names of brands, separated by commas; default: all that the key may read.', 'Acme'),
-  parameter('from', 'First day (UTC); default: 28 days up to `to`.', '2026-03-01', day),
-  parameter('to', 'Last day (UTC), included; default: the last complete day.', '2026-03-14', day),
-  parameter('engine', 'Engine slugs, separated by commas.', 'chatgpt'),
-  parameter('topic', 'Ids or names of topics, separated by commas.', 'Alternatives'),
-  parameter('tag', 'Ids or names of tags, separated by commas.', 'priority'),
-  parameter('branded', 'Only prompts that name the brand, or do not.', 'branded', { enum: ['branded', 'non-branded'] }),
-  parameter('prompt', 'Id or text of a prompt.', 'Which one is best?'),
-  parameter('competitor', 'Only responses that mention these competitors: ids or names, separated by commas.', 'Rival'),
-  parameter('compare_to', 'Period of comparison; default: the preceding period.', 'year', {
+  queryParameter('brand', 'Ids or names of brands, separated by commas; default: all that the key may read.', 'Acme'),
+  queryParameter('from', 'First day (UTC); default: 28 days up to `to`.', '2026-03-01', day),
+  queryParameter('to', 'Last day (UTC), included; default: the last complete day.', '2026-03-14', day),
+  queryParameter('engine', 'Engine slugs, separated by commas.', 'chatgpt'),
+  queryParameter('topic', 'Ids or names of topics, separated by commas.', 'Alternatives'),
+  queryParameter('tag', 'Ids or names of tags, separated by commas.', 'priority'),
+  queryParameter('branded', 'Only prompts that name the brand, or do not.', 'branded', {
+    enum: ['branded', 'non-branded'],
+  }),
+  queryParameter('prompt', 'Id or text of a prompt.', 'Which one is best?'),
+  queryParameter(
+    'competitor',
+    'Only responses that mention these competitors: ids or names, separated by commas.',
+    'Rival',
+  ),
+  queryParameter('compare_to', 'Period of comparison; default: the preceding period.', 'year', {
     enum: ['previous', 'year', 'none'],
   }),
 ];
 
 const orderParameters: readonly Json[] = [
-  parameter('order', 'Columns, separated by commas; `-` before a descending one.', '-visibility'),
-  parameter('limit', 'Most rows.', 100, { type: 'integer', minimum: 1, maximum: 10_000 }),
+  queryParameter('order', 'Columns, separated by commas; `-` before a descending one.', '-visibility'),
+  queryParameter('limit', 'Most rows.', 100, { type: 'integer', minimum: 1, maximum: 10_000 }),
 ];
 
 const valuesParameters: readonly Json[] = [
-  { ...parameter('dimension', `Name of a dimension; see ${DATA_PATHS.model}.`, 'topic'), required: true },
+  { ...queryParameter('dimension', `Name of a dimension; see ${DATA_PATHS.model}.`, 'topic'), required: true },
   ...scopeParameters.slice(0, 1),
-  parameter('search', 'Only values with a name that contains this text, in any letter case.', 'alter'),
-  parameter('limit', 'Most values; default: 100.', 20, { type: 'integer', minimum: 1, maximum: 10_000 }),
+  queryParameter('search', 'Only values with a name that contains this text, in any letter case.', 'alter'),
+  queryParameter('limit', 'Most values; default: 100.', 20, { type: 'integer', minimum: 1, maximum: 10_000 }),
 ];
 
 const named = {

@@ -4,9 +4,10 @@ import { measures } from '../../../src/analytics/model/measures.ts';
 import { declaredQueries } from '../../../src/analytics/queries/declared-queries.ts';
 import { SightlineError } from '../../../src/base/errors.ts';
 import { dimensionValues } from '../../../src/query/metrics/dimension-values.ts';
+import { explainMetric, listChanges, listOpportunities } from '../../../src/query/metrics/explanations.ts';
 import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
-import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import type { Query } from '../../../src/warehouse/database.ts';
 import { openMirror } from '../mirror.ts';
 
@@ -51,16 +52,13 @@ test('a key for one brand gets no id or name of another brand from any declared 
   expect(secrets.length).toBeGreaterThan(50);
 
   const answered = new Set<string>();
-  const check = async (
-    name: string,
-    given: URLSearchParams,
-    run: () => Promise<Pick<TableResult, 'rows'>>,
-  ): Promise<void> => {
+  const check = async (name: string, given: URLSearchParams, run: () => Promise<object>): Promise<void> => {
     const label = `${name}?${given}`;
     try {
-      const { rows } = await run();
+      const result = await run();
       answered.add(name);
-      expect(leaksOf(JSON.stringify(rows), given), label).toEqual([]);
+      const shown = 'sql' in result ? { ...result, sql: null } : result;
+      expect(leaksOf(JSON.stringify(shown), given), label).toEqual([]);
     } catch (thrown) {
       if (!(thrown instanceof SightlineError)) throw thrown;
       expect(leaksOf(thrown.message, given), label).toEqual([]);
@@ -105,6 +103,18 @@ test('a key for one brand gets no id or name of another brand from any declared 
     }
     expect(answered).toContain(`values of ${dimension}`);
   }
+  const explanations = { explainMetric, listChanges, listOpportunities };
+  for (const [name, run] of Object.entries(explanations)) {
+    const required =
+      name === 'explainMetric' ? { metric: 'visibility' } : name === 'listChanges' ? { since: '60d' } : {};
+    for (const attempt of [{}, { brand: other }]) {
+      const given = new URLSearchParams({ ...required, ...attempt } as Record<string, string>);
+      await check(name, given, () => run(limited, given));
+    }
+    expect(answered).toContain(name);
+  }
+  const drift = await listChanges(all, new URLSearchParams('since=60d'));
+  expect(drift.changes.some(({ brandId }) => brandId === other)).toBe(true);
   expect([...declaredQueries(), ...measures].map(({ name }) => name).filter((name) => !answered.has(name))).toEqual([]);
   // Without a limit the other brand is found, so the test can fail.
   const everything = await runDeclaredQuery(all, 'brands', new URLSearchParams());

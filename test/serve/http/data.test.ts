@@ -2,8 +2,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
+import type { History } from '../../../src/analytics/explain/what-changed.ts';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { SightlineError } from '../../../src/base/errors.ts';
+import type { BrandOpportunities, ChangeExplanation } from '../../../src/query/metrics/explanations.ts';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import type { Tables } from '../../../src/serve/data/page-tables.ts';
 import { until } from '../../cli/helpers.ts';
@@ -50,7 +52,7 @@ const TABLE: TableResult = {
   ],
 };
 
-const unused = (): Promise<never> => Promise.reject(new Error('this test has no explanations'));
+const EXPLAINED = { brandId: 'a', from: '2026-11-01', to: '2026-11-21', partial: false } as const;
 
 /** Starts a server with `run` as its declared queries; default: the metrics layer. */
 async function openData(run: Tables['runQuery'] | null, options: TestServerOptions = {}) {
@@ -73,9 +75,9 @@ async function openData(run: Tables['runQuery'] | null, options: TestServerOptio
       rows: [['a', 'A']],
       total: 1,
     }),
-    explainMetric: unused,
-    listChanges: unused,
-    listOpportunities: unused,
+    explainMetric: async () => EXPLAINED as unknown as ChangeExplanation,
+    listChanges: async () => ({ since: '2026-11-15T12:00:00.000Z', changes: [], counts: {} }),
+    listOpportunities: async () => ({ ...EXPLAINED, asOf: null, completeTo: null, opportunities: [], total: 0 }),
   };
   const server = await openServer(published().copy, {
     pages: tables === null ? { status } : { status, tables },
@@ -187,7 +189,7 @@ describe('tables', () => {
     expect(await again('/queries/samples?engine=a&brand=x', { accept: 'text/csv' })).toBe(200);
     now.ms += 24 * 3_600_000;
     expect(await again('/queries/samples?engine=a&brand=x')).toBe(200);
-    for (const path of ['/queries', '/metrics/model', '/reports']) {
+    for (const path of ['/queries', '/metrics/model', '/explain', '/changes', '/opportunities', '/reports']) {
       const listed = await ask(path);
       expect(listed.status, path).toBe(200);
       const same = await ask(path, { 'if-none-match': listed.headers.get('etag') ?? '' });
@@ -308,6 +310,10 @@ describe('the declared queries and the measures', () => {
       ['/data/metrics', '/metrics?metrics=nothing'],
       ['/data/metrics/values', '/metrics/values?dimension=prompt&limit=3'],
       ['/data/metrics/values', '/metrics/values?dimension=prompts'],
+      ['/data/explain', `/explain?metric=visibility&brand=${published().brandId}`],
+      ['/data/changes', '/changes?since=60d'],
+      ['/data/opportunities', `/opportunities?brand=${published().brandId}&limit=2`],
+      ['/data/opportunities', '/opportunities?limit=0'],
     ] as const) {
       const response = await ask(address);
       const described = paths[path]?.get.responses[response.status];
@@ -315,6 +321,44 @@ describe('the declared queries and the measures', () => {
       const check = ajv.compile({ ...schema, components });
       expect(check(await response.json()) ? null : check.errors, address).toBe(null);
     }
+  });
+
+  it('explain changes, and list changes by kind and opportunities up to a limit', async () => {
+    const { ask } = await openData(null);
+    const brand = `brand=${published().brandId}`;
+    const read = async <T>(path: string): Promise<T> => {
+      // Explanations have no rows, so they are JSON in every format.
+      const response = await ask(path, { accept: 'text/csv' });
+      expect([response.status, response.headers.get('content-type')], path).toEqual([
+        200,
+        'application/json; charset=utf-8',
+      ]);
+      return (await response.json()) as T;
+    };
+    const series = await ask(`/metrics?metrics=responses&grain=day&compare_to=none&${brand}`);
+    const { columns, rows } = (await series.json()) as TableResult;
+    const period = columns.findIndex(({ name }) => name === 'period');
+    const days = rows.map((row) => String(row[period]));
+    const half = Math.floor(days.length / 2);
+    const range = `before_from=${days[0]}&before_to=${days[half - 1]}&from=${days[half]}&to=${days.at(-1)}`;
+    const explained = await read<ChangeExplanation>(`/explain?metric=visibility&${brand}&${range}`);
+    expect(explained).toMatchObject({ brandId: published().brandId, metric: 'visibility' });
+    const found = explained.associations.map(({ occurrence }) => occurrence.verdict);
+    expect(found.every((verdict) => verdict === 'significant')).toBe(true);
+    expect(explained.associationsWithinChance).toBeGreaterThan(0);
+
+    const all = await read<History>('/changes?since=90d');
+    const kinds = Object.keys(all.counts);
+    expect(kinds.length).toBeGreaterThan(1);
+    const [kind = ''] = kinds;
+    const some = await read<History>(`/changes?since=90d&kind=${kind}`);
+    expect(some.counts).toEqual({ [kind]: all.counts[kind as keyof History['counts']] });
+    expect(some.changes).toEqual(all.changes.filter((change) => change.kind === kind));
+
+    const many = await read<BrandOpportunities>(`/opportunities?${brand}&limit=200`);
+    expect(many.total).toBeGreaterThan(1);
+    const one = await read<BrandOpportunities>(`/opportunities?${brand}&limit=1`);
+    expect(one).toEqual({ ...many, opportunities: many.opportunities.slice(0, 1) });
   });
 
   it('reject unknown names and wrong parameters with the allowed ones', async () => {
@@ -326,6 +370,13 @@ describe('the declared queries and the measures', () => {
     expect(await errorOf('/queries/brand')).toEqual([404, expect.stringMatching(/allowed: .*\bbrands\b/)]);
     expect(await errorOf('/queries/..%2fbrands')).toEqual([404, expect.any(String)]);
     expect(await errorOf('/queries/brands?nothing=1')).toEqual([400, expect.stringContaining('"nothing"')]);
+    expect(await errorOf('/changes?kind=alerts')).toEqual([400, expect.stringContaining('did you mean "alert"?')]);
+    expect(await errorOf('/changes?since=tomorrow')).toEqual([400, expect.stringContaining('since is "tomorrow"')]);
+    expect(await errorOf('/explain')).toEqual([400, expect.stringContaining('visibility, share_of_voice')]);
+    expect(await errorOf('/metrics?metrics=visibility&competitor=nobody')).toEqual([
+      400,
+      expect.stringMatching(/^unknown competitor "nobody"; allowed: /),
+    ]);
     expect(await errorOf('/metrics')).toEqual([400, expect.stringContaining('visibility')]);
     expect(await errorOf("/metrics?metrics=visibility&engine='%3B--")).toEqual([400, expect.any(String)]);
     const model = (await (await ask('/metrics/model')).json()) as { measures: { name: string }[] };
@@ -334,7 +385,17 @@ describe('the declared queries and the measures', () => {
 });
 
 describe('the data of the pages', () => {
-  const PATHS = ['/queries', '/queries/samples', '/metrics', '/metrics/model', '/metrics/values', '/reports'];
+  const PATHS = [
+    '/queries',
+    '/queries/samples',
+    '/metrics',
+    '/metrics/model',
+    '/metrics/values',
+    '/explain',
+    '/changes',
+    '/opportunities',
+    '/reports',
+  ];
 
   it('need a key, and are not available to pages of other sites', async () => {
     const { ask, origin } = await openData(async () => TABLE, {

@@ -66,7 +66,15 @@ function checkBefore(from: string | null, to: string | null, compareTo: string |
   if (to === null) throw new SightlineError('usage', '--before-from requires --before-to');
 }
 
-function show({ summary, causes, dimensions, associations, partial, ...periods }: ChangeExplanation): void {
+function show({
+  summary,
+  causes,
+  dimensions,
+  associations,
+  associationsWithinChance,
+  partial,
+  ...periods
+}: ChangeExplanation): void {
   const { from, to, beforeFrom, beforeTo } = periods;
   printData(`${from} to ${to}, compared with ${beforeFrom} to ${beforeTo}\n\n${summary}`);
   for (const { rank, sentence, evidence } of causes) {
@@ -86,7 +94,9 @@ function show({ summary, causes, dimensions, associations, partial, ...periods }
       `\nBy ${dimension}: mix effect ${mix.toFixed(4)}, rate effect ${rate.toFixed(4)}\n${formatRows(table, 'table')}`,
     );
   }
-  const significant = associations.filter(({ occurrence }) => occurrence.verdict === 'significant');
-  if (significant.length > 0) printData(`\n${significant.map(({ sentence }) => sentence).join('\n')}`);
+  if (associations.length > 0) printData(`\n${associations.map(({ sentence }) => sentence).join('\n')}`);
+  if (associationsWithinChance > 0) {
+    say(`Competitors and cited domains that changed within chance are not listed: ${associationsWithinChance}.`);
+  }
   if (partial) say('Some days of the periods are incomplete.');
 }

@@ -1,4 +1,5 @@
 import { EXIT } from '../../../base/errors.ts';
+import { OPPORTUNITIES_LISTED, OPPORTUNITIES_MAX } from '../../../query/metrics/explanation-parameters.ts';
 import { sendWithOptions } from '../../metrics-options.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
@@ -11,7 +12,10 @@ export const opportunities = defineCommand({
     brand: text('<brand>', 'the brand (default: the only one)'),
     from: day('first day, YYYY-MM-DD (default: 28 days up to --to)'),
     to: day('last day (default: the last complete day)'),
-    limit: withDefault(integer('<number>', 'maximum number of opportunities', 1, 200), '20'),
+    limit: withDefault(
+      integer('<number>', 'maximum number of opportunities', 1, OPPORTUNITIES_MAX),
+      String(OPPORTUNITIES_LISTED),
+    ),
   },
   examples: [
     ['sightline opportunities --brand acme', 'list the opportunities of the last 28 days'],
@@ -21,16 +25,16 @@ export const opportunities = defineCommand({
     const { context: load, json } = begin(unread);
     const { listWorkspaceOpportunities } = await import('../../../operations/explain.ts');
     const context = await load();
-    const values = { brand, from, to };
+    const values = { brand, from, to, limit };
     const found = await sendWithOptions(values, (given) => listWorkspaceOpportunities(context, given));
-    const shown = found.opportunities.slice(0, limit);
     if (json) {
-      printJson('opportunities', { ...found, opportunities: shown });
+      printJson('opportunities', found);
       return EXIT.done;
     }
-    for (const { rank, sentence } of shown) printData(`${rank}. ${sentence}`);
-    const more = shown.length < found.opportunities.length ? `; ${shown.length} of them are shown` : '';
-    say(`${plural(found.opportunities.length, 'item')} from ${found.from} to ${found.to}${more}`);
+    for (const { rank, sentence } of found.opportunities) printData(`${rank}. ${sentence}`);
+    const { length } = found.opportunities;
+    const more = length < found.total ? `; ${length} of them are shown` : '';
+    say(`${plural(found.total, 'item')} from ${found.from} to ${found.to}${more}`);
     return EXIT.done;
   },
 });
