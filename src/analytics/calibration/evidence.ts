@@ -1,5 +1,6 @@
 import type { Query } from '../../warehouse/database.ts';
 import { literal } from '../../warehouse/schema.ts';
+import { responseSums } from '../model/response-sums.ts';
 import type { MentionCounts } from '../numbers/definitions.ts';
 import type { MeanRow, ShareRow } from './candidates-numbers.ts';
 import type { LabelRow } from './label-weights.ts';
@@ -138,15 +139,16 @@ export function askedSql(resource: string): string {
 
 /** Returns SQL columns that count responses `t` for the brand itself; `tallyOf` reads them. */
 export function ownColumns(labels: readonly string[]): string {
-  return `count(*) AS responses, count(*) FILTER (t.brand_mentioned) AS mentions,
-    count(t.brand_position) FILTER (t.brand_mentioned) AS position_count,
-    CAST(coalesce(sum(t.brand_position) FILTER (t.brand_mentioned), 0) AS BIGINT) AS position_sum,
-    count(t.brand_sentiment) FILTER (t.brand_mentioned) AS labelled${labels
-      .map(
-        (label, index) =>
-          `, count(*) FILTER (t.brand_mentioned AND t.brand_sentiment = ${literal(label)}) AS l${index}`,
-      )
-      .join('')}`;
+  const { mention_count, placed_count, position_sum, labelled_count, label_count } = responseSums;
+  const [mentioned, position, sentiment] = ['t.brand_mentioned', 't.brand_position', 't.brand_sentiment'];
+  return [
+    'count(*) AS responses',
+    `${mention_count(mentioned)} AS mentions`,
+    `${placed_count(mentioned, position)} AS position_count`,
+    `${position_sum(mentioned, position)} AS position_sum`,
+    `${labelled_count(mentioned, sentiment)} AS labelled`,
+    ...labels.map((label, index) => `${label_count(mentioned, sentiment, literal(label))} AS l${index}`),
+  ].join(', ');
 }
 
 /** Returns SQL columns that count mentions `t` of a competitor: at most one mention per response. */

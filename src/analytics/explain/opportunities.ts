@@ -1,4 +1,5 @@
 import type { Query } from '../../warehouse/database.ts';
+import { responseSums } from '../model/response-sums.ts';
 import type { DayRange } from '../model/scope-sql.ts';
 import { twoSidedP } from './normal.ts';
 import { quotedName } from './sentences.ts';
@@ -102,10 +103,10 @@ export async function findOpportunities(
 const COMPARED = `WITH ${ASKED}
   SELECT CAST(prompt_id AS VARCHAR), CAST(competitor_id AS VARCHAR), lost, mentions - joint, answers
   FROM (
-    SELECT prompt_id, competitor_id, count(*) FILTER (NOT brand_mentioned) AS lost, count(*) FILTER (brand_mentioned) AS joint
+    SELECT prompt_id, competitor_id, count(*) FILTER (NOT brand_mentioned) AS lost, ${responseSums.mention_count('brand_mentioned')} AS joint
     FROM asked JOIN rivals USING (response_id) GROUP BY ALL
   ) JOIN (
-    SELECT prompt_id, count(*) AS answers, count(*) FILTER (brand_mentioned) AS mentions FROM asked GROUP BY prompt_id
+    SELECT prompt_id, count(*) AS answers, ${responseSums.mention_count('brand_mentioned')} AS mentions FROM asked GROUP BY prompt_id
   ) USING (prompt_id)
   ORDER BY prompt_id, competitor_id`;
 

@@ -14,7 +14,7 @@ WITH recent AS (
 )
 SELECT b.name AS brand, d.text AS prompt, d.topic_name AS topic, count(*) AS responses,
   count(*) FILTER (NOT r.brand_mentioned AND x.response_id IS NOT NULL) AS won_by_competitors,
-  won_by_competitors / responses AS share, count(*) FILTER (r.brand_mentioned) / responses AS visibility
+  won_by_competitors / responses AS share, mention_count(r.brand_mentioned) / responses AS visibility
 FROM recent r
 LEFT JOIN rivals x ON x.brand_id = r.brand_id AND x.response_id = r.response_id
 JOIN mart.dim_prompt d ON d.brand_id = r.brand_id AND d.prompt_id = r.prompt_id

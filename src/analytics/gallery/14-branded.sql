@@ -5,9 +5,9 @@
 -- columns: brand, engine, branded_responses, branded_visibility, non_branded_responses, non_branded_visibility
 SELECT b.name AS brand, r.engine,
   count(*) FILTER (d.branded) AS branded_responses,
-  count(*) FILTER (d.branded AND r.brand_mentioned) / nullif(count(*) FILTER (d.branded), 0) AS branded_visibility,
+  mention_count(d.branded AND r.brand_mentioned) / nullif(count(*) FILTER (d.branded), 0) AS branded_visibility,
   count(*) FILTER (NOT d.branded) AS non_branded_responses,
-  count(*) FILTER (NOT d.branded AND r.brand_mentioned) / nullif(count(*) FILTER (NOT d.branded), 0) AS non_branded_visibility
+  mention_count(NOT d.branded AND r.brand_mentioned) / nullif(count(*) FILTER (NOT d.branded), 0) AS non_branded_visibility
 FROM mart.fct_response r
 JOIN mart.periods p ON p.brand_id = r.brand_id AND r.day BETWEEN p.recent_from AND p.anchor_day
 JOIN mart.dim_prompt d ON d.brand_id = r.brand_id AND d.prompt_id = r.prompt_id

@@ -8,22 +8,18 @@
 -- column placed BIGINT: Mentions with a position.
 -- column position_sum BIGINT: Sum of the positions.
 -- column first_mentions BIGINT: Mentions in first position.
-WITH first AS (
-  SELECT least(1, min(position)) AS place FROM (
-    SELECT min(brand_position) AS position FROM main.responses WHERE brand_mentioned AND _deleted_at IS NULL
-    UNION ALL
-    SELECT min(position) FROM main.response_competitors WHERE _deleted_at IS NULL
-  )
+WITH first_place AS (
+  first_place()
 ), days AS (
   SELECT
     brand_id,
     CAST(make_timestamp(epoch_us(created_at)) AS DATE) AS day,
     engine,
     count(*) AS responses,
-    count(*) FILTER (brand_mentioned) AS mentions,
-    count(brand_position) FILTER (brand_mentioned) AS placed,
-    CAST(coalesce(sum(brand_position) FILTER (brand_mentioned), 0) AS BIGINT) AS position_sum,
-    count(*) FILTER (brand_mentioned AND brand_position = (SELECT place FROM first)) AS first_mentions
+    mention_count(brand_mentioned) AS mentions,
+    placed_count(brand_mentioned, brand_position) AS placed,
+    position_sum(brand_mentioned, brand_position) AS position_sum,
+    count(*) FILTER (brand_mentioned AND is_first(brand_position)) AS first_mentions
   FROM main.responses WHERE _deleted_at IS NULL AND created_at IS NOT NULL GROUP BY ALL
 )
 -- Filter out deleted brands after counting, because few rows are left then.

@@ -38,11 +38,11 @@ WITH spans AS MATERIALIZED (
   FROM mart.fct_response r
   JOIN spans p ON p.brand_id = r.brand_id AND r.day BETWEEN p.before_from AND p.anchor_day
 ), units AS (
-  SELECT brand_id, is_recent, 'visibility' AS measure, CAST(brand_mentioned AS BIGINT) AS y, 1 AS x FROM answered
+  SELECT brand_id, is_recent, 'visibility' AS measure, mention(brand_mentioned) AS y, 1 AS x FROM answered
   UNION ALL
   SELECT brand_id, is_recent, 'position', brand_position, 1 FROM answered WHERE brand_position IS NOT NULL
   UNION ALL
-  SELECT a.brand_id, a.is_recent, 'net_sentiment', CASE l.lean WHEN 'positive' THEN 1 WHEN 'negative' THEN -1 ELSE 0 END, 1
+  SELECT a.brand_id, a.is_recent, 'net_sentiment', lean_value(l.lean), 1
   FROM answered a JOIN mart.sentiment_label l ON l.label = a.brand_sentiment
   UNION ALL
   SELECT m.brand_id, m.day >= p.recent_from AS is_recent, 'share_of_voice', count(*) FILTER (m.entity_type = 'brand'), count(*)

@@ -1,3 +1,5 @@
+import { responseSums } from '../model/response-sums.ts';
+
 /** Square of the normal quantile for intervals of level 0.95. */
 export const Z2 = '3.841458820694124';
 
@@ -9,6 +11,7 @@ const correctedKeys = (keys: readonly string[]): string =>
  * be in every replica and could not be used by other readers of the views.
  */
 export const formulas = {
+  ...responseSums,
   /** Weight of Wilson's interval of level 0.95 for `n` sample units; null for none. */
   wilson_weight: (n: string) => `${Z2} / nullif(${n}, 0)`,
   /** Lower bound of Wilson's score interval of a share. `w` is its weight: the square of the normal quantile / sample units. */

@@ -30,7 +30,7 @@
 -- column adjusted_p DOUBLE: p_value corrected for the number of tests; at most 0.05.
 -- column tested BIGINT: Prompts of the brand in the scope (prompts and engines, if scope is engine) that were tested.
 WITH counted AS (
-  SELECT brand_id, prompt_id, engine, count(*) AS responses, count(*) FILTER (brand_mentioned) AS mentions,
+  SELECT brand_id, prompt_id, engine, count(*) AS responses, mention_count(brand_mentioned) AS mentions,
     max(created_at) FILTER (brand_mentioned) AS last_mentioned_at, max(created_at) AS last_answered_at
   FROM mart.fct_response WHERE prompt_id IS NOT NULL GROUP BY ALL
 ), cells AS (

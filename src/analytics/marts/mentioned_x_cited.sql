@@ -22,7 +22,7 @@ WITH owned AS MATERIALIZED (
     WHERE _deleted_at IS NULL AND domain IN (SELECT domain FROM owned)
   ) SEMI JOIN owned USING (brand_id, domain)
 ), citing AS (
-  SELECT r.brand_id, r.day, r.engine, count(*) AS citing, count(*) FILTER (r.brand_mentioned) AS together
+  SELECT r.brand_id, r.day, r.engine, count(*) AS citing, mention_count(r.brand_mentioned) AS together
   FROM mart.fct_response r JOIN cited c ON c.brand_id = r.brand_id AND c.response_id = r.response_id
   GROUP BY ALL
 ), counted AS (

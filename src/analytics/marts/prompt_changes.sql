@@ -37,9 +37,9 @@ WITH counted AS (
     r.prompt_id,
     r.engine,
     count(*) FILTER (r.day < p.recent_from) AS before_responses,
-    count(*) FILTER (r.day < p.recent_from AND r.brand_mentioned) AS before_mentions,
+    mention_count(r.day < p.recent_from AND r.brand_mentioned) AS before_mentions,
     count(*) FILTER (r.day >= p.recent_from) AS recent_responses,
-    count(*) FILTER (r.day >= p.recent_from AND r.brand_mentioned) AS recent_mentions
+    mention_count(r.day >= p.recent_from AND r.brand_mentioned) AS recent_mentions
   FROM mart.fct_response r
   JOIN mart.periods p ON p.brand_id = r.brand_id AND r.day BETWEEN p.before_from AND p.anchor_day
   GROUP BY ALL

@@ -44,7 +44,7 @@ WITH recent AS (
     if(grouping(engine) = 0, 'engine', 'all engines') AS scope,
     engine,
     count(*) FILTER (NOT brand_mentioned) AS gap_responses,
-    count(*) FILTER (brand_mentioned) AS mentioning_responses
+    mention_count(brand_mentioned) AS mentioning_responses
   FROM citing
   GROUP BY GROUPING SETS ((brand_id, domain, engine), (brand_id, domain))
 )

@@ -27,7 +27,7 @@ WITH versions AS MATERIALIZED (
 ), answered AS (
   -- Aggregate by version of the prompt first, which leaves few rows to join with its groups.
   SELECT v.version, CAST(date_trunc('week', r.day) AS DATE) AS week, r.engine, count(*) AS responses,
-    count(*) FILTER (r.brand_mentioned) AS mentions
+    mention_count(r.brand_mentioned) AS mentions
   FROM mart.fct_response r
   JOIN versions v ON v.brand_id = r.brand_id AND v.prompt_id = r.prompt_id
     AND (v.applies_from IS NULL OR r.created_at >= v.applies_from)

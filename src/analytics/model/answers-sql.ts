@@ -3,6 +3,7 @@ import { formulas } from '../marts/formulas.ts';
 import { type Dimension, type DimensionName, dimensions } from './dimensions.ts';
 import type { Grain, Measure } from './measures.ts';
 import { domainsOf, ownersCte } from './owners-sql.ts';
+import { responseSums } from './response-sums.ts';
 import {
   childConditions,
   inBrands,
@@ -73,7 +74,7 @@ export function answerCtes(request: CellRequest, areUnits = false): string[] {
     ...(reads('position') ? ['s.brand_position AS position'] : []),
     ...(areUnits ? ['s.prompt_id', 's.engine', 's.created_at'] : []),
     ...labelColumns(request, 's.brand_sentiment'),
-    ...(needsVoices ? ['CAST(s.brand_mentioned AS BIGINT) + coalesce(v.rivals, 0) AS voices'] : []),
+    ...(needsVoices ? [`${responseSums.voices('s.brand_mentioned', 'v.rivals')} AS voices`] : []),
     ...(needsCitations
       ? [
           ...(reads('citations') ? ['coalesce(c.citations, 0) AS citations'] : []),
@@ -179,11 +180,7 @@ function leansOf(labels: readonly (readonly [string, number])[]): [string, numbe
 }
 
 const FIRST_PLACE = `first_place AS MATERIALIZED (
-  SELECT least(1, min(position)) AS place FROM (
-    SELECT min(brand_position) AS position FROM main.responses WHERE brand_mentioned AND _deleted_at IS NULL
-    UNION ALL
-    SELECT min(position) FROM main.response_competitors WHERE _deleted_at IS NULL
-  )
+  ${responseSums.first_place()}
 )`;
 
 // A response that lists a competitor twice is one mention, the first.

@@ -1,4 +1,5 @@
 import { type Dimension, type DimensionName, dimensions } from './dimensions.ts';
+import { responseSums } from './response-sums.ts';
 
 /** How a measure is estimated, which decides its interval and its test. */
 export type MeasureKind =
@@ -93,6 +94,10 @@ const ofResponse = ['brand', 'engine', ...ofPrompt] as const;
 const ofMention = [...ofResponse, 'entity'] as const;
 const ofCitation = [...ofResponse, 'domain', 'owner'] as const;
 
+/** Columns of `answers`, or of the mentions of an entity. */
+const mention = responseSums.mention('mentioned');
+const firstMention = `coalesce(CAST(${responseSums.is_first('position')} AS INTEGER), 0)`;
+
 const count = { denominator: null, unit: 'count', kind: 'count', direction: 'higher' } as const;
 const onResponses = { sampleUnit: 'response', grains: GRAINS, isFiltered: true, family: 'responses' } as const;
 const onMentions = { ...onResponses, sampleUnit: 'mention', dimensions: ofMention } as const;
@@ -127,7 +132,7 @@ export const measures: readonly Measure[] = [
     formula: 'count of responses that mention the entity',
     numerator: 'responses that mention the entity',
     dimensions: ofMention,
-    sums: { response: { y: 'CAST(mentioned AS INTEGER)' }, entity: { y: '1', units: 'response' } },
+    sums: { response: { y: mention }, entity: { y: '1', units: 'response' } },
   },
   {
     ...onResponses,
@@ -141,7 +146,7 @@ export const measures: readonly Measure[] = [
     direction: 'higher',
     kind: 'share',
     dimensions: ofMention,
-    sums: { response: { y: 'CAST(mentioned AS INTEGER)' }, entity: { y: '1', units: 'response' } },
+    sums: { response: { y: mention }, entity: { y: '1', units: 'response' } },
   },
   {
     ...onResponses,
@@ -157,7 +162,7 @@ export const measures: readonly Measure[] = [
     kind: 'ratio',
     dimensions: ofMention,
     sums: {
-      response: { y: 'CASE WHEN voices > 0 THEN CAST(mentioned AS INTEGER) END', x: 'nullif(voices, 0)' },
+      response: { y: `CASE WHEN voices > 0 THEN ${mention} END`, x: 'nullif(voices, 0)' },
       entity: { y: '1', units: 'voiced' },
     },
   },
@@ -210,8 +215,8 @@ export const measures: readonly Measure[] = [
     numerator: 'mentions in first position',
     dimensions: ofMention,
     sums: {
-      response: { y: 'coalesce(CAST(position = (SELECT place FROM first_place) AS INTEGER), 0)' },
-      entity: { y: 'coalesce(CAST(position = (SELECT place FROM first_place) AS INTEGER), 0)', units: 'response' },
+      response: { y: firstMention },
+      entity: { y: firstMention, units: 'response' },
     },
   },
   {

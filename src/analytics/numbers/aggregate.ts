@@ -13,6 +13,7 @@ import {
 } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
+import { responseSums } from '../model/response-sums.ts';
 import type { MentionCounts } from './definitions.ts';
 
 /** Selects the responses to count: one brand, a range of days, and the filters of a request. */
@@ -112,13 +113,15 @@ type Statement = [sql: string, parameters: Bindings['values']];
 function ownStatement(selection: Selection, by: readonly string[], labels: readonly string[]): Statement {
   const bindings = createBindings();
   const { answers } = answerTables(selection.catalogue);
+  const { mention_count, placed_count, position_sum, label_count } = responseSums;
+  const [mentioned, position] = ['t.brand_mentioned', 't.brand_position'];
   const columns = [
     ...by,
     'count(*)',
-    'count(*) FILTER (t.brand_mentioned)',
-    'count(t.brand_position) FILTER (t.brand_mentioned)',
-    'CAST(coalesce(sum(t.brand_position) FILTER (t.brand_mentioned), 0) AS BIGINT)',
-    ...labels.map((label) => `count(*) FILTER (t.brand_mentioned AND t.brand_sentiment = ${bindings.bind(label)})`),
+    mention_count(mentioned),
+    placed_count(mentioned, position),
+    position_sum(mentioned, position),
+    ...labels.map((label) => label_count(mentioned, 't.brand_sentiment', bindings.bind(label))),
   ];
   const where = selectionConditions(selection, bindings).join(' AND ');
   const groupBy = by.length === 0 ? '' : ` GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;

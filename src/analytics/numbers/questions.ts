@@ -1,3 +1,5 @@
+import { responseSums } from '../model/response-sums.ts';
+
 /** An example question, and the SQL that answers it from the warehouse's tables. */
 export interface Question {
   readonly title: string;
@@ -13,8 +15,8 @@ export const questions: readonly Question[] = [
   {
     title: 'How visible is each brand, by week and engine (last four weeks)?',
     sql: `SELECT b.name AS brand, strftime(date_trunc('week', r.created_at AT TIME ZONE 'UTC'), '%Y-%m-%d') AS week, r.engine,
-  count(*) AS answers, count(*) FILTER (r.brand_mentioned) AS mentioned,
-  round(100.0 * count(*) FILTER (r.brand_mentioned) / count(*), 1) AS visibility
+  count(*) AS answers, ${responseSums.mention_count('r.brand_mentioned')} AS mentioned,
+  round(100.0 * ${responseSums.mention_count('r.brand_mentioned')} / count(*), 1) AS visibility
 FROM responses r JOIN brands b ON b.id = r.brand_id
 WHERE r._deleted_at IS NULL
   AND r.created_at >= (SELECT date_trunc('week', max(created_at) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - INTERVAL 21 DAY

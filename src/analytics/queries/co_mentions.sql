@@ -20,9 +20,9 @@ WITH rivals AS (
     AND in_days(created_at, $from, $to)
   GROUP BY competitor_id, response_id
 ), totals AS (
-  SELECT count(*) AS responses, count(*) FILTER (brand_mentioned) AS brand_mentions FROM scope
+  SELECT count(*) AS responses, mention_count(brand_mentioned) AS brand_mentions FROM scope
 ), counted AS (
-  SELECT r.competitor_id, count(*) AS mentions, count(*) FILTER (s.brand_mentioned) AS together,
+  SELECT r.competitor_id, count(*) AS mentions, mention_count(s.brand_mentioned) AS together,
     count(*) FILTER (s.brand_position IS NOT NULL AND r.position IS NOT NULL) AS placed,
     count(*) FILTER (s.brand_position < r.position) AS ahead
   FROM rivals r JOIN scope s USING (response_id) GROUP BY r.competitor_id

@@ -19,7 +19,7 @@ WITH rivals AS (
   WHERE brand_id = $brand AND _deleted_at IS NULL AND domain IS NOT NULL
     AND in_days(created_at, $from, $to)
 ), counted AS (
-  SELECT c.domain, count(*) AS responses, count(*) FILTER (s.brand_mentioned) AS with_brand
+  SELECT c.domain, count(*) AS responses, mention_count(s.brand_mentioned) AS with_brand
   FROM cited c JOIN selected s USING (response_id) GROUP BY c.domain
 )
 SELECT c.domain, d.owner, coalesce(d.competitor_id = $competitor_id, false) AS is_own, c.responses,

@@ -23,9 +23,9 @@ WITH rivals AS (
   WHERE brand_id = $brand AND competitor_id = $competitor_id AND _deleted_at IS NULL
     AND in_days(created_at, $from, $to)
 ), counted AS (
-  SELECT s.prompt_id, count(*) AS responses, count(*) FILTER (s.brand_mentioned) AS brand_mentions, count(r.response_id) AS mentions,
+  SELECT s.prompt_id, count(*) AS responses, mention_count(s.brand_mentioned) AS brand_mentions, count(r.response_id) AS mentions,
     count(*) FILTER (r.response_id IS NOT NULL AND NOT s.brand_mentioned) AS competitor_only,
-    count(*) FILTER (r.response_id IS NULL AND s.brand_mentioned) AS brand_only
+    mention_count(r.response_id IS NULL AND s.brand_mentioned) AS brand_only
   FROM scope s LEFT JOIN rivals r USING (response_id) WHERE s.prompt_id IS NOT NULL GROUP BY s.prompt_id
 ), splits AS (
   SELECT DISTINCT competitor_only + brand_only AS m, greatest(competitor_only, brand_only) AS k FROM counted

@@ -23,13 +23,13 @@ WITH current_groups AS (
   WHERE g.brand_id = $brand AND g.group_by = $group_by GROUP BY g.group_id
 ), now_counted AS (
   SELECT g.group_id, CAST(sum(a.responses) AS BIGINT) AS responses, CAST(sum(a.mentions) AS BIGINT) AS mentions
-  FROM (SELECT prompt_id, count(*) AS responses, count(*) FILTER (brand_mentioned) AS mentions FROM scope GROUP BY prompt_id) a
+  FROM (SELECT prompt_id, count(*) AS responses, mention_count(brand_mentioned) AS mentions FROM scope GROUP BY prompt_id) a
   JOIN mart.dim_prompt_group g ON g.brand_id = $brand AND g.prompt_id = a.prompt_id AND g.group_by = $group_by
   GROUP BY g.group_id
 ), versions AS (
   SELECT * FROM mart.dim_prompt_history WHERE brand_id = $brand
 ), answered AS (
-  SELECT v.prompt_id, v.valid_from, count(*) AS responses, count(*) FILTER (r.brand_mentioned) AS mentions
+  SELECT v.prompt_id, v.valid_from, count(*) AS responses, mention_count(r.brand_mentioned) AS mentions
   FROM scope r JOIN versions v ON v.prompt_id = r.prompt_id
     AND (v.applies_from IS NULL OR r.created_at >= v.applies_from) AND (v.applies_to IS NULL OR r.created_at < v.applies_to)
   GROUP BY v.prompt_id, v.valid_from

@@ -9,7 +9,7 @@
 -- column sessions BIGINT: Sessions that AI assistants referred, of all sources; null without visits on any day.
 WITH asked AS (
   SELECT CAST(date_trunc($grain, make_timestamp(epoch_us(created_at))) AS DATE) AS period, count(*) AS responses,
-    count(*) FILTER (brand_mentioned) AS mentions
+    mention_count(brand_mentioned) AS mentions
   FROM scope GROUP BY ALL
 ), visited AS (
   SELECT CAST(date_trunc($grain, day) AS DATE) AS period, CAST(sum(sessions) AS BIGINT) AS sessions
