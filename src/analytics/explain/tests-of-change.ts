@@ -5,6 +5,8 @@ import { type Cell, ratioOf, type Sides, type Sums, squaredResiduals } from './s
 
 /** Minimum number of responses with data in a period for the interval of a ratio estimate, as in mart.brand_changes. */
 const RESPONSES_LEAST = 30;
+/** Metrics that are ratios from 0 to 1. */
+const FRACTIONS: readonly ExplainedMetric[] = ['share_of_voice', 'owned_citations'];
 /** False discovery rate of a family of tests. */
 export const ERROR_RATE = 0.05;
 
@@ -86,22 +88,23 @@ function intervalOf(
 ): readonly [number | null, number | null] {
   const [was, is] = [ratioOf(before), ratioOf(after)];
   if (was === null || is === null) return [null, null];
+  if (metric !== 'visibility' && Math.min(before.n, after.n) < RESPONSES_LEAST) return [null, null];
   const z = quantileOf(level);
-  if (metric === 'visibility') {
-    const [low, high] = [wilson(before, z), wilson(after, z)];
-    const change = is - was;
-    return [
-      change - Math.hypot(is - high.lower, low.upper - was),
-      change + Math.hypot(high.upper - is, was - low.lower),
-    ];
-  }
-  if (Math.min(before.n, after.n) < RESPONSES_LEAST) return [null, null];
-  const reach = z * Math.hypot(standardError(before, was), standardError(after, is));
-  return [is - was - reach, is - was + reach];
+  const [low, high] = [boundsOf(metric, before, was, z), boundsOf(metric, after, is, z)];
+  const change = is - was;
+  return [change - Math.hypot(is - high.lower, low.upper - was), change + Math.hypot(high.upper - is, was - low.lower)];
 }
 
-function wilson({ n, y }: Sums, z: number): { lower: number; upper: number } {
-  const [p, w] = [y / n, (z * z) / n];
+// As in mart.brand_changes: a share, and a ratio from 0 to 1 without variance, has Wilson's interval (`formulas.is_flat`).
+function boundsOf(metric: ExplainedMetric, sums: Sums, value: number, z: number): { lower: number; upper: number } {
+  const isFlat = FRACTIONS.includes(metric) && squaredResiduals(sums, value) <= 1e-12 * sums.xx;
+  if (metric === 'visibility' || isFlat) return wilson(value, sums.n, z);
+  const reach = z * standardError(sums, value);
+  return { lower: value - reach, upper: value + reach };
+}
+
+function wilson(p: number, n: number, z: number): { lower: number; upper: number } {
+  const w = (z * z) / n;
   const middle = (p + w / 2) / (1 + w);
   const reach = Math.sqrt(w * (p * (1 - p) + w / 4)) / (1 + w);
   return { lower: middle - reach, upper: middle + reach };

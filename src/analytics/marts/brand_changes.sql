@@ -3,9 +3,11 @@
 -- formula: value = part / whole. The bounds of visibility are Wilson's score interval. The bounds of the other measures
 --   are those of a ratio estimate whose sample units are the responses, because one response has several mentions or
 --   citations: value -+ z * sqrt(n / (n - 1) * sum((part - value * whole) ^ 2)) / sum(whole), for at least 30 responses.
+--   share_of_voice and owned_citations have Wilson's interval if all responses have the same ratio, such as 0 of n.
 --   The bounds of the change combine those of the periods (Newcombe's method 10, and Zou and Donner's for any measure).
 --   Every interval has the level 0.99, so the five measures of a brand together have at least 0.95 (Bonferroni).
 -- source: Wilson, E. B. (1927), JASA 22:209-212. Cochran, W. G. (1977), Sampling techniques, 3rd edition, section 6.4.
+--   Korn, E. L. and Graubard, B. I. (1998), Survey Methodology 24:193-201.
 --   Newcombe, R. G. (1998), Statistics in Medicine 17:873-890. Zou, G. Y. and Donner, A. (2008), Construction of
 --   confidence limits about effect measures, Statistics in Medicine 27:1693-1702.
 -- column brand_id UUID: The brand.
@@ -66,7 +68,8 @@ WITH spans AS MATERIALIZED (
     CAST(sum(y) AS DOUBLE) AS part,
     CAST(sum(x) AS BIGINT) AS whole,
     part / whole AS value,
-    CAST(sum(y * y) AS DOUBLE) - 2 * value * CAST(sum(y * x) AS DOUBLE) + value * value * CAST(sum(x * x) AS DOUBLE) AS squares
+    CAST(sum(x * x) AS DOUBLE) AS sizes,
+    CAST(sum(y * y) AS DOUBLE) - 2 * value * CAST(sum(y * x) AS DOUBLE) + value * value * sizes AS squares
   FROM units GROUP BY brand_id, is_recent, measure
 ), bounds AS (
   SELECT
@@ -74,8 +77,10 @@ WITH spans AS MATERIALIZED (
     CAST(6.634896601021213 AS DOUBLE) AS z2,
     z2 / n AS w,
     CASE WHEN n >= 30 THEN sqrt(z2 * n / (n - 1) * greatest(0, squares)) / whole END AS reach,
-    CASE WHEN measure = 'visibility' THEN wilson_lower(value, w) ELSE value - reach END AS lower,
-    CASE WHEN measure = 'visibility' THEN wilson_upper(value, w) ELSE value + reach END AS upper
+    measure = 'visibility'
+      OR (measure IN ('share_of_voice', 'owned_citations') AND n >= 30 AND is_flat(squares, sizes)) AS is_score,
+    CASE WHEN is_score THEN wilson_lower(value, w) ELSE value - reach END AS lower,
+    CASE WHEN is_score THEN wilson_upper(value, w) ELSE value + reach END AS upper
   FROM sums
 ), sides AS (
   SELECT

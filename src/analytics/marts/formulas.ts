@@ -20,6 +20,13 @@ export const formulas = {
   /** Upper bound of the same interval. */
   wilson_upper: (share: string, w: string) =>
     `(${share} + ${w} / 2 + sqrt(${w} * (${share} * (1 - ${share}) + ${w} / 4))) / (1 + ${w})`,
+  /**
+   * Whether all sample units of a ratio estimate have the same ratio, such as 0 of n. Its standard error is 0, which is no interval;
+   * a ratio from 0 to 1 then has Wilson's interval with the number of sample units as the effective sample size (Korn, E. L. and
+   * Graubard, B. I. (1998), Survey Methodology 24:193-201). `squares` is the sum of the squared residuals, `sizes` that of the squared
+   * sizes.
+   */
+  is_flat: (squares: string, sizes: string) => `${squares} <= 1e-12 * ${sizes}`,
   /** Lower bound of `value - before` from the bounds of both (Newcombe's method 10; Zou and Donner). */
   newcombe_lower: (value: string, lower: string, before: string, beforeUpper: string) =>
     `${value} - ${before} - sqrt((${value} - ${lower}) ** 2 + (${beforeUpper} - ${before}) ** 2)`,

@@ -14,7 +14,7 @@ export function keysOf({ groupBy, grain }: Pick<CellRequest, 'groupBy' | 'grain'
 
 /**
  * Returns the CTEs that end with `sums`: one row per group, period and measure with `n` sample units, the sums `part` of y and
- * `whole` of x, and of their products `yy`, `xy` and `xx`.
+ * `whole` of x, and of their products `yy`, `xy` and `xx`. `is_fraction` is whether a ratio is from 0 to 1.
  */
 export function cellCtes(request: CellRequest): string[] {
   const { groupBy, measures } = request;
@@ -42,8 +42,8 @@ function sumsOf(cells: string, measures: readonly Measure[], request: CellReques
     .map((key) => `${key}, `)
     .join('');
   const each = measures.map(
-    ({ name, kind }) =>
-      `{measure: ${literal(name)}, kind: ${literal(kind)}, n: ${name}_n, part: ${name}_part, whole: ${name}_whole, yy: ${name}_yy, xy: ${name}_xy, xx: ${name}_xx}`,
+    ({ name, kind, unit }) =>
+      `{measure: ${literal(name)}, kind: ${literal(kind)}, is_fraction: ${kind === 'ratio' && unit === 'ratio'}, n: ${name}_n, part: ${name}_part, whole: ${name}_whole, yy: ${name}_yy, xy: ${name}_xy, xx: ${name}_xx}`,
   );
   return `SELECT ${keys}is_before, unnest([\n    ${each.join(',\n    ')}\n  ], recursive := true) FROM ${cells}`;
 }

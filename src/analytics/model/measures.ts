@@ -83,9 +83,9 @@ export const tests: Readonly<Record<Exclude<MeasureKind, 'count'>, SignificanceT
   },
   ratio: {
     about:
-      'Interval: ratio estimate with at least 30 sample units. Interval of the change: MOVER of the two intervals. p value: normal test of the difference.',
+      "Interval: ratio estimate with at least 30 sample units; Wilson's score for a ratio from 0 to 1 if all units have the same ratio, such as 0 of n. Interval of the change: MOVER of the two intervals. p value: normal test of the difference.",
     source:
-      'Cochran, W. G. (1977), Sampling techniques, 3rd edition, section 6.4; Zou, G. Y. and Donner, A. (2008), Statistics in Medicine 27:1693-1702.',
+      'Cochran, W. G. (1977), Sampling techniques, 3rd edition, section 6.4; Korn, E. L. and Graubard, B. I. (1998), Survey Methodology 24:193-201; Zou, G. Y. and Donner, A. (2008), Statistics in Medicine 27:1693-1702.',
   },
 };
 

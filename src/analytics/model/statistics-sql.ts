@@ -7,18 +7,19 @@ const RATIO_UNITS_MIN = 30;
 
 /**
  * Returns the CTE `estimates`: the value of each measure and its interval, for rows of `sums` with the columns `kind`, `n`, `part`,
- * `whole`, `yy`, `xy` and `xx`. The formulas are the same as in mart.brand_changes.
+ * `whole`, `yy`, `xy`, `xx` and `is_fraction` (whether a ratio is from 0 to 1). The formulas are the same as in mart.brand_changes.
  */
 export function estimates(): string {
   return `estimates AS (
-  -- Wilson's bounds for shares, and Cochran's for ratios with at least ${RATIO_UNITS_MIN} sample units.
+  -- Wilson's bounds for shares and for ratios without variance, and Cochran's for other ratios, with at least ${RATIO_UNITS_MIN} sample units.
   SELECT *,
     CASE WHEN kind = 'count' THEN part ELSE part / nullif(whole, 0) END AS value,
     ${formulas.wilson_weight('n')} AS w,
-    CASE WHEN kind = 'ratio' AND n >= ${RATIO_UNITS_MIN}
-      THEN sqrt(${Z2} * n / (n - 1) * greatest(0, yy - 2 * value * xy + value * value * xx)) / whole END AS reach,
-    CASE kind WHEN 'share' THEN ${formulas.wilson_lower('value', 'w')} WHEN 'ratio' THEN value - reach END AS lower,
-    CASE kind WHEN 'share' THEN ${formulas.wilson_upper('value', 'w')} WHEN 'ratio' THEN value + reach END AS upper
+    yy - 2 * value * xy + value * value * xx AS squares,
+    CASE WHEN kind = 'ratio' AND n >= ${RATIO_UNITS_MIN} THEN sqrt(${Z2} * n / (n - 1) * greatest(0, squares)) / whole END AS reach,
+    kind = 'share' OR (is_fraction AND n >= ${RATIO_UNITS_MIN} AND ${formulas.is_flat('squares', 'xx')}) AS is_score,
+    CASE WHEN is_score THEN ${formulas.wilson_lower('value', 'w')} WHEN kind = 'ratio' THEN value - reach END AS lower,
+    CASE WHEN is_score THEN ${formulas.wilson_upper('value', 'w')} WHEN kind = 'ratio' THEN value + reach END AS upper
   FROM sums
 )`;
 }
@@ -51,7 +52,8 @@ export function changes(keys: readonly string[], hasShares: boolean): string {
   FROM sides
 ${hasShares ? `), ${TAILS}` : ''}
 ), scored AS (
-  SELECT c.* EXCLUDE (pooled), ${hasShares ? 'least(1, 2 * least(t.below, t.above))' : 'CAST(NULL AS DOUBLE)'} AS exact_p,
+  -- least() ignores nulls: no test if all sample units have the property, or none.
+  SELECT c.* EXCLUDE (pooled), ${hasShares ? 'CASE WHEN t.k IS NOT NULL THEN least(1, 2 * least(t.below, t.above)) END' : 'CAST(NULL AS DOUBLE)'} AS exact_p,
     CASE kind
       WHEN 'share' THEN abs(change) / nullif(sqrt(greatest(0, pooled * (1 - pooled)) * (1 / n + 1 / before_n)), 0)
       WHEN 'ratio' THEN sqrt(${Z2}) * abs(change) / nullif(sqrt(reach ** 2 + before_reach ** 2), 0)

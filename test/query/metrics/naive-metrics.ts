@@ -154,7 +154,9 @@ export function naiveUnits(world: NaiveWorld, request: NaiveRequest, range: { fr
   const groups = new Map<string, { y: number; x: number }[]>();
   const add = (key: readonly (string | null)[], units: readonly { y: number; x: number }[]): void => {
     const text = JSON.stringify(key);
-    groups.set(text, [...(groups.get(text) ?? []), ...units]);
+    const group = groups.get(text) ?? [];
+    groups.set(text, group);
+    group.push(...units);
   };
   if (['ai_sessions', 'key_events', 'revenue'].includes(request.measure)) {
     const rows = world.traffic.filter(

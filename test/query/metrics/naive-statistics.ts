@@ -12,23 +12,28 @@ export interface Estimate {
   readonly whole: number | null;
   readonly lower: number | null;
   readonly upper: number | null;
+  /** Half the length of the interval of a ratio estimate; null for others, and with few units. */
+  readonly reach: number | null;
 }
 
 const Z = 1.959963984540054;
 
-/** Computes a measure and its interval from its sample units. */
-export function estimate(kind: string, units: readonly Unit[]): Estimate {
+/** Computes a measure and its interval from its sample units. `isFraction` is whether it is from 0 to 1. */
+export function estimate(kind: string, isFraction: boolean, units: readonly Unit[]): Estimate {
+  const none = { lower: null, upper: null, reach: null };
   const n = units.length;
   const part = units.reduce((sum, { y }) => sum + y, 0);
-  if (kind === 'count') return { n, value: part, part, whole: null, lower: null, upper: null };
+  if (kind === 'count') return { n, value: part, part, whole: null, ...none };
   const whole = units.reduce((sum, { x }) => sum + x, 0);
-  if (n === 0) return { n, value: null, part, whole, lower: null, upper: null };
+  if (n === 0) return { n, value: null, part, whole, ...none };
   const value = part / whole;
-  if (kind === 'share') return { n, value, part, whole, ...wilson(part, n) };
-  if (n < 30) return { n, value, part, whole, lower: null, upper: null };
+  if (kind === 'share') return { n, value, part, whole, ...wilson(part, n), reach: null };
+  if (n < 30) return { n, value, part, whole, ...none };
   const squares = units.reduce((sum, { y, x }) => sum + (y - value * x) ** 2, 0);
   const reach = (Z * Math.sqrt((n / (n - 1)) * squares)) / whole;
-  return { n, value, part, whole, lower: value - reach, upper: value + reach };
+  const isFlat = isFraction && units.every(({ y, x }) => Math.abs(y / x - value) < 1e-9);
+  const bounds = isFlat ? wilson(value * n, n) : { lower: value - reach, upper: value + reach };
+  return { n, value, part, whole, ...bounds, reach };
 }
 
 // The score interval solves (p - k / n)^2 = z^2 p (1 - p) / n.
@@ -50,24 +55,22 @@ export function pValue(kind: string, now: Estimate, before: Estimate): number | 
     const error = Math.sqrt(pooled * (1 - pooled) * (1 / now.n + 1 / before.n));
     return normalTails(Math.abs(now.value - before.value) / error);
   }
-  if (now.upper === null || before.upper === null) return null;
-  const error = Math.hypot(now.upper - now.value, before.upper - before.value) / Z;
-  return error === 0 ? null : normalTails(Math.abs(now.value - before.value) / error);
+  if (now.reach === null || before.reach === null) return null;
+  const error = Math.hypot(now.reach, before.reach) / Z;
+  return error < 1e-7 ? null : normalTails(Math.abs(now.value - before.value) / error);
 }
 
 /** Corrects p values by Benjamini and Hochberg: the least p * tests / rank of an equal or greater p value. */
 export function adjust(values: readonly (number | null)[]): (number | null)[] {
   const known = values.filter((value) => value !== null).sort((a, b) => a - b);
-  return values.map((value) =>
-    value === null
-      ? null
-      : Math.min(
-          1,
-          ...known
-            .filter((other) => other >= value)
-            .map((other) => (other * known.length) / (known.lastIndexOf(other) + 1)),
-        ),
-  );
+  const adjusted = new Map<number, number>();
+  let least = 1;
+  for (const [index, value] of [...known.entries()].reverse()) {
+    least = Math.min(least, (value * known.length) / (index + 1));
+    // The first of equal p values that is met has the highest rank.
+    if (!adjusted.has(value)) adjusted.set(value, least);
+  }
+  return values.map((value) => (value === null ? null : (adjusted.get(value) ?? null)));
 }
 
 // Probabilities of the hypergeometric distribution by their ratio to the one before, scaled to a sum of 1.
@@ -86,10 +89,10 @@ function midP(part: number, n: number, k: number, total: number): number {
   return Math.min(1, (2 * Math.min(below, sum - below)) / sum);
 }
 
-// Simpson's rule from z to 40; the density is 0 at 40.
+// Simpson's rule from z to z + 12; the rest is less than 1e-30 of the tail.
 function normalTails(z: number): number {
-  const steps = 20_000;
-  const width = (40 - Math.min(z, 39)) / steps;
+  const steps = 1_000;
+  const width = 12 / steps;
   let sum = 0;
   for (let index = 0; index <= steps; index++) {
     const weight = index === 0 || index === steps ? 1 : index % 2 === 0 ? 2 : 4;

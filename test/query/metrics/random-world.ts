@@ -20,6 +20,8 @@ export interface WorldSettings {
   readonly labels: Readonly<Record<string, number>> | null;
   /** Whether responses list competitors twice. */
   readonly repeats: boolean;
+  /** Days of responses; default: DAYS. */
+  readonly days?: number;
 }
 
 /** The last day of the worlds, and the day on which they are read. */
@@ -70,7 +72,7 @@ function id(kind: string, number: string): string {
   return `CAST(md5('${kind}' || ${number}) AS UUID)`;
 }
 
-function statements({ seed, responses, labels, repeats }: WorldSettings): string[] {
+function statements({ seed, responses, labels, repeats, days = DAYS }: WorldSettings): string[] {
   const child = 'r.brand_id, r.id AS response_id, r.prompt_id, r.engine, r.created_at';
   const rare = (chance: number, value: string): string => `CASE WHEN random() < ${chance} THEN ${value} END`;
   return [
@@ -78,7 +80,7 @@ function statements({ seed, responses, labels, repeats }: WorldSettings): string
     // The last brand is deleted.
     `INSERT INTO brands BY NAME SELECT ${id('brand', 'i')} AS id, 'Brand ' || i AS name,
        CASE i WHEN 0 THEN 'https://www.own.example/' WHEN 2 THEN 'https://other.example' END AS website_url,
-       DATE '${LAST_DAY}' - ${DAYS} AS created_at, CASE WHEN i = ${BRANDS - 1} THEN TIMESTAMP '2026-03-01' END AS _deleted_at
+       DATE '${LAST_DAY}' - ${days} AS created_at, CASE WHEN i = ${BRANDS - 1} THEN TIMESTAMP '2026-03-01' END AS _deleted_at
      FROM range(${BRANDS}) t(i)`,
     "INSERT INTO engines BY NAME SELECT unnest(['chatgpt', 'claude', 'gemini']) AS slug",
     // One competitor of each brand is no longer tracked.
@@ -99,7 +101,7 @@ function statements({ seed, responses, labels, repeats }: WorldSettings): string
        ['positive', 'neutral', 'negative', 'mixed', NULL][1 + CAST(floor(random() * 5) AS INTEGER)] AS brand_sentiment,
        ${rare(0.03, "TIMESTAMP '2026-03-02'")} AS _deleted_at
      FROM (SELECT CAST(floor(random() * random() * ${BRANDS}) AS INTEGER) AS b, CAST(floor(random() * 18) AS INTEGER) AS p,
-       CASE WHEN random() < 0.99 THEN DATE '${LAST_DAY}' + INTERVAL 1 DAY - to_seconds(CAST(floor(random() * ${DAYS * 86_400}) AS BIGINT)) END AS asked_at,
+       CASE WHEN random() < 0.99 THEN DATE '${LAST_DAY}' + INTERVAL 1 DAY - to_seconds(CAST(floor(random() * ${days * 86_400}) AS BIGINT)) END AS asked_at,
        CASE WHEN random() < 0.98 THEN random() < 0.45 END AS m
        FROM range(${responses}))`,
     // The brand's position may be set although it is not mentioned.
@@ -121,7 +123,7 @@ function statements({ seed, responses, labels, repeats }: WorldSettings): string
      FROM responses r, range(4) t(k) WHERE random() < 0.5`,
     `INSERT INTO traffic_daily BY NAME SELECT b.id AS brand_id, CAST(day AS DATE) AS date, source, CAST(floor(random() * 40) AS BIGINT) AS sessions,
        CAST(floor(random() * 5) AS BIGINT) AS key_events, ${rare(0.8, 'round(random() * 90, 2)')} AS revenue
-     FROM brands b, (SELECT unnest(generate_series(DATE '${LAST_DAY}' - ${DAYS}, DATE '${LAST_DAY}', INTERVAL 1 DAY)) AS day),
+     FROM brands b, (SELECT unnest(generate_series(DATE '${LAST_DAY}' - ${days}, DATE '${LAST_DAY}', INTERVAL 1 DAY)) AS day),
        (SELECT unnest(['assistant-a', 'other-ai']) AS source) WHERE random() < 0.8`,
     ...(labels === null
       ? []
@@ -129,7 +131,7 @@ function statements({ seed, responses, labels, repeats }: WorldSettings): string
           `INSERT INTO sync.calibration BY NAME SELECT 'labels' AS name, CAST('${JSON.stringify(labels)}' AS JSON) AS value, 'learned' AS source,
              1 AS compared, 1 AS agreed, 'test' AS note, TIMESTAMP '2026-03-11' AS decided_at`,
         ]),
-    `INSERT INTO sync.coverage BY NAME SELECT 'all' AS chain, unnest(['responses', 'traffic']) AS resource, id AS brand_id, DATE '${LAST_DAY}' - ${DAYS} AS range_from,
+    `INSERT INTO sync.coverage BY NAME SELECT 'all' AS chain, unnest(['responses', 'traffic']) AS resource, id AS brand_id, DATE '${LAST_DAY}' - ${days} AS range_from,
        DATE '${LAST_DAY}' AS range_to, uuid() AS run_id, uuid() AS pass_id, TIMESTAMP '2026-03-11 02:00:00' AS closed_at, 1 AS rows FROM brands`,
   ];
 }

@@ -176,6 +176,9 @@ function streakChance(answers: readonly Answer[], after: number): number {
   }, 1);
 }
 
+/** Measures that are ratios from 0 to 1. */
+const FRACTIONS = ['share_of_voice', 'owned_citations'];
+
 interface Unit {
   readonly part: number;
   readonly whole: number;
@@ -241,6 +244,8 @@ function estimate(measure: string, units: readonly Unit[]): Row {
     if (measure === 'visibility') return wilson(part, whole, Z99);
     if (n < 30) return [null, null];
     const squares = sum(units, (unit) => (unit.part - value * unit.whole) ** 2);
+    const isFlat = units.every((unit) => Math.abs(unit.part / unit.whole - value) < 1e-9);
+    if (isFlat && FRACTIONS.includes(measure)) return wilson(value * n, n, Z99);
     const reach = (Z99 * Math.sqrt((n / (n - 1)) * squares)) / whole;
     return [value - reach, value + reach];
   };
