@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { declaredJobs } from '../../jobs/all.ts';
 import { declarations } from '../../schemas/catalogue.ts';
+import { EXAMPLES, EXPORT_FORMATS, exportFiles } from '../../src/analytics/exports/export-files.ts';
 import { errorTable } from '../../src/base/errors.ts';
 import { OPTIONAL_PACKAGES } from '../../src/base/optional-packages.ts';
 import { type JsonName, jsonOutputs, jsonSchemaOf, printedBy, schemaFile } from '../../src/cli/json/json-outputs.ts';
@@ -27,6 +28,7 @@ export async function docsPages(): Promise<ReadonlyMap<string, string>> {
     ['docs/operator/jobs.md', replaceLists('docs/operator/jobs.md', { jobs: jobsTable(), steps: stepsTable() })],
     ['docs/json/README.md', replaceLists('docs/json/README.md', { outputs: outputsTable() })],
     ...jsonSchemas(),
+    ...metricsExports(),
     ['docs/operator/install.md', replaceLists('docs/operator/install.md', { packages: packagesTable() })],
     ['docs/operator/errors.md', replaceLists('docs/operator/errors.md', { errors: errorsTable() })],
   ]);
@@ -99,6 +101,12 @@ const jsonNames = Object.keys(jsonOutputs) as JsonName[];
 
 function jsonSchemas(): [string, string][] {
   return jsonNames.map((name) => [`docs/json/${schemaFile(name)}`, `${JSON.stringify(jsonSchemaOf(name), null, 2)}\n`]);
+}
+
+function metricsExports(): [string, string][] {
+  return EXPORT_FORMATS.flatMap((format) =>
+    [...exportFiles(format)].map(([path, text]): [string, string] => [`${EXAMPLES[format]}/${path}`, text]),
+  );
 }
 
 function outputsTable(): string {

@@ -1,0 +1,1 @@
+SELECT brand_id, domain, owner FROM {{ source('marts', 'dim_domain') }}
