@@ -1,4 +1,4 @@
-import { FIRST_PLACE_SQL } from '../model/answers-sql.ts';
+import { responseSums } from '../model/response-sums.ts';
 import { type Dimension, type DimensionName, dimensions, type ModelColumn } from '../model/dimensions.ts';
 
 /** Use of a column of a dataset. */
@@ -89,7 +89,7 @@ export const exportedDatasets: readonly ExportedDataset[] = [
 FROM mart.fct_response r
 JOIN mart.dim_brand b ON b.brand_id = r.brand_id
 CROSS JOIN (
-  ${FIRST_PLACE_SQL}
+  ${responseSums.first_place()}
 ) p
 LEFT JOIN mart.sentiment_label l ON l.label = r.brand_sentiment
 LEFT JOIN (
@@ -128,7 +128,7 @@ JOIN (
   UNION ALL SELECT brand_id, 'competitor', competitor_id, name FROM mart.dim_competitor
 ) e ON e.brand_id = r.brand_id
 CROSS JOIN (
-  ${FIRST_PLACE_SQL}
+  ${responseSums.first_place()}
 ) p
 LEFT JOIN mart.fct_entity_mention m ON m.response_id = r.response_id AND m.entity_type = e.entity_type
   AND m.competitor_id IS NOT DISTINCT FROM e.competitor_id

@@ -164,3 +164,15 @@ export const dimensionValues = z.object({
   rows: z.array(z.array(z.string().nullable())).describe('values in column order'),
   total: number.describe('number of values that match, also those beyond the limit'),
 });
+
+/** `metrics export`. */
+export const metricsExport = z.object({
+  format: z.string(),
+  folder: z.string().nullable().describe('null without --output'),
+  files: z.array(
+    z.object({
+      path: z.string().describe('relative to the folder'),
+      text: z.string().nullable().describe('null if the file was written'),
+    }),
+  ),
+});

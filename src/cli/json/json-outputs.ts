@@ -43,6 +43,7 @@ export const jsonOutputs = {
   'metrics describe': { shape: files.measure },
   'metrics values': { shape: files.dimensionValues },
   'metrics query': { about: '`metrics query`: an array with an object for each row.', shape: files.rows },
+  'metrics export': { shape: files.metricsExport },
   explain: { shape: explain.explanation },
   changes: { shape: explain.history },
   opportunities: { shape: explain.opportunities },

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { EXPORT_FORMATS, exportFiles } from '../../../analytics/exports/export-files.ts';
 import { describeModel, GRAINS, METRICS } from '../../../analytics/model/measures.ts';
 import { chooseName } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
@@ -160,11 +162,46 @@ const values = defineCommand({
   },
 });
 
+const write = defineCommand({
+  options: {
+    ...workspaceOptions,
+    format: oneOf('<format>', 'format of the files', EXPORT_FORMATS),
+    output: text('<folder>', 'folder of the project in which the files are written (default: -, standard output)'),
+  },
+  examples: [
+    ['sightline metrics export --format metricflow --output dbt', 'write dbt models, semantic models and metrics'],
+    ['sightline metrics export --format osi', 'print the semantic model in the Open Semantic Interchange format'],
+  ],
+  run: async ({ format, output, ...unread }, begin) => {
+    const { json } = begin(unread);
+    if (format === null) {
+      throw new SightlineError('usage', `--format is missing; allowed: ${EXPORT_FORMATS.join(', ')}`);
+    }
+    const folder = output === '-' ? null : output;
+    const files = [...exportFiles(format)];
+    if (folder !== null) {
+      const { saveText } = await import('../../../operations/query.ts');
+      for (const [path, content] of files) await saveText(join(folder, path), content);
+      say(`Wrote ${plural(files.length, 'file')} to ${folder}.`);
+    }
+    if (json) {
+      const shown = files.map(([path, content]) => ({ path, text: folder === null ? content : null }));
+      printJson('metrics export', { format, folder, files: shown });
+    } else if (folder === null) {
+      // A line with the path, as a comment of the file's language.
+      const texts = files.map(([path, content]) => `${path.endsWith('.sql') ? '--' : '#'} ${path}\n${content}`);
+      printData(texts.join('\n'));
+    }
+    return EXIT.done;
+  },
+});
+
 export const metrics = defineGroup({
   list: { about: 'list measures and dimensions', add: list },
   describe: { about: 'describe a measure', add: describe },
   values: { about: 'list the values of a dimension', add: values },
   query: { about: 'compute measures with intervals and tested changes', add: query },
+  export: { about: 'write measures and dimensions as definitions for MetricFlow, Cube, OSI or Superset', add: write },
 });
 
 function columnsOf(...names: readonly string[]): { name: string; type: string }[] {
