@@ -111,6 +111,13 @@ export const clients: readonly Client[] = [
     'dbt_build.py',
     '`dbt build` of [examples/dbt](../examples/dbt/README.md): sources, models, tests, exposures',
   ),
+  python(
+    'metricflow',
+    'MetricFlow',
+    'metricflow',
+    'metricflow_query.py',
+    'the metrics of [examples/dbt](../examples/dbt/README.md): parsed, validated, and queried by brand, engine, topic, entity, domain, source and week',
+  ),
   {
     ...base('jdbc', 'DuckDB over JDBC', `the replica: ${IN_ZONES}`, { kind: 'maven', files: [JDBC] }),
     programs: ['java'],
