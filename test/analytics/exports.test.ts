@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EXPORT_FORMATS } from '../../src/analytics/exports/export-files.ts';
+import { z } from 'zod';
+import { EXPORT_FORMATS, exportFiles } from '../../src/analytics/exports/export-files.ts';
 import { measures } from '../../src/analytics/model/measures.ts';
 import { runMetrics } from '../../src/query/metrics/run-metrics.ts';
 import { openRandomWorld, type RandomWorld, type WorldSettings } from '../query/metrics/random-world.ts';
-import { type Grouping, type ReadModel, readModels } from './exports/read-models.ts';
+import { type Grouping, parseExport, type ReadModel, readModels } from './exports/read-models.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -81,6 +82,143 @@ describe('the exported formats', () => {
       const text = readFileSync(join(import.meta.dirname, '../../examples', path), 'utf8');
       expect(text, path).toMatch(/^# Left out:\n# - citation_share: .{20,}\n# - tag: .{20,}\n# - intervals/m);
     }
+  });
+});
+
+describe('the model in the Open Semantic Interchange format', () => {
+  const dialects = z.enum(['ANSI_SQL', 'SNOWFLAKE', 'MDX', 'TABLEAU', 'DATABRICKS', 'MAQL', 'BIGQUERY', 'THOUGHTSPOT']);
+  const expression = z.strictObject({
+    dialects: z.array(z.strictObject({ dialect: dialects, expression: z.string() })).min(1),
+  });
+  const context = z.union([z.string(), z.looseObject({ instructions: z.string(), synonyms: z.array(z.string()) }).partial()]);
+  const extensions = z.array(z.strictObject({ vendor_name: z.string(), data: z.string() }));
+  const common = { description: z.string().optional(), ai_context: context.optional(), custom_extensions: extensions.optional() };
+  const datatype = z
+    .enum(['String', 'Integer', 'Decimal', 'Float', 'Boolean', 'Date', 'Time', 'DateTime', 'DateTimeTz', 'Opaque'])
+    .optional();
+  const field = z.strictObject({
+    ...common,
+    name: z.string(),
+    expression,
+    dimension: z.strictObject({ is_time: z.boolean().optional() }).optional(),
+    label: z.string().optional(),
+    datatype,
+  });
+  const names = z.array(z.string());
+  const { description: _, ...withoutDescription } = common;
+  // The members of version 0.2.0.dev0; it allows no others.
+  const specification = z.strictObject({
+    version: z.literal('0.2.0.dev0'),
+    semantic_model: z.array(
+      z.strictObject({
+        ...common,
+        name: z.string(),
+        datasets: z
+          .array(
+            z.strictObject({
+              ...common,
+              name: z.string(),
+              source: z.string(),
+              primary_key: names.optional(),
+              unique_keys: z.array(names).optional(),
+              fields: z.array(field).optional(),
+            }),
+          )
+          .min(1),
+        relationships: z.array(
+          z.strictObject({
+            ...withoutDescription,
+            name: z.string(),
+            from: z.string(),
+            to: z.string(),
+            from_columns: names.min(1),
+            to_columns: names.min(1),
+          }),
+        ),
+        metrics: z.array(z.strictObject({ ...common, name: z.string(), expression, datatype })),
+      }),
+    ),
+  });
+
+  it('has only members and values of the specification, and joins by the primary keys of datasets', () => {
+    const [model] = specification.parse(parseExport('osi', 'sightline.yaml')).semantic_model;
+    const keys = new Map(model?.datasets.map(({ name, primary_key: key }) => [name, key]));
+    for (const { to, to_columns: columns } of model?.relationships ?? []) expect(columns).toEqual(keys.get(to));
+    for (const list of [model?.datasets, model?.relationships, model?.metrics]) {
+      const all = list?.map(({ name }) => name) ?? [];
+      expect(new Set(all).size).toBe(all.length);
+      expect(all.length).toBeGreaterThan(5);
+    }
+  });
+
+  it('has declared primary keys that identify the rows', async () => {
+    const world = await openRandomWorld({ seed: 23, responses: 600, labels: null, repeats: true });
+    const [model] = specification.parse(parseExport('osi', 'sightline.yaml')).semantic_model;
+    for (const { name, source, primary_key: key = [] } of model?.datasets ?? []) {
+      const [[rows, groups] = []] = await world.query(
+        `SELECT (SELECT count(*) FROM (${source})), (SELECT count(*) FROM (SELECT DISTINCT ${key.join()} FROM (${source})))`,
+      );
+      expect([name, groups]).toEqual([name, rows]);
+      expect(Number(rows)).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('the import of Superset', () => {
+  const metric = z.strictObject({
+    metric_name: z.string(),
+    verbose_name: z.string(),
+    expression: z.string(),
+    description: z.string(),
+    d3format: z.string(),
+    extra: z.record(z.string(), z.unknown()),
+  });
+  const column = z.strictObject({
+    column_name: z.string(),
+    verbose_name: z.string(),
+    is_dttm: z.boolean(),
+    is_active: z.literal(true),
+    type: z.string(),
+    groupby: z.boolean(),
+    filterable: z.boolean(),
+    description: z.string(),
+  });
+  // The members that Superset's ImportV1DatasetSchema accepts, as far as they are used.
+  const dataset = z.strictObject({
+    table_name: z.string(),
+    main_dttm_col: z.string(),
+    description: z.string(),
+    schema: z.string(),
+    sql: z.string(),
+    filter_select_enabled: z.boolean(),
+    uuid: z.uuid(),
+    columns: z.array(column).min(1),
+    metrics: z.array(metric).min(1),
+    version: z.literal('1.0.0'),
+    database_uuid: z.uuid(),
+  });
+
+  it('has metadata, a database and datasets of that database with the columns that their queries return', async () => {
+    const world = await openRandomWorld({ seed: 24, responses: 300, labels: null, repeats: false });
+    const files = exportFiles('superset');
+    expect(parseExport('superset', 'metadata.yaml')).toMatchObject({ version: '1.0.0', type: 'SqlaTable' });
+    const database = parseExport('superset', 'databases/sightline.yaml');
+    const ids = new Set<string>([String(database['uuid'])]);
+    const paths = [...files.keys()].filter((path) => path.startsWith('datasets/'));
+    for (const path of paths) {
+      const found = dataset.parse(parseExport('superset', path));
+      expect(found.database_uuid).toBe(database['uuid']);
+      ids.add(found.uuid);
+      const described = await world.query(`DESCRIBE ${found.sql}`);
+      const types = new Map(described.map(([name, type]) => [name, String(type)]));
+      expect(found.columns.map(({ column_name: name }) => name)).toEqual([...types.keys()]);
+      for (const { column_name: name, type, is_dttm: isTime } of found.columns) {
+        expect(isTime).toBe(type === 'DATE');
+        if (type === 'UUID' || type === 'DATE') expect([name, types.get(name)]).toEqual([name, type]);
+      }
+    }
+    expect(ids.size).toBe(paths.length + 1);
+    expect(paths.length).toBe(4);
   });
 });
 

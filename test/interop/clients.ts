@@ -102,7 +102,7 @@ export const clients: readonly Client[] = [
     'Superset',
     'superset',
     'superset_api.py',
-    'the replica over the REST API: datasets, charts, a filter by an instant, SQL Lab',
+    'the replica over the REST API: datasets, charts, a filter by an instant, SQL Lab, and the imported metrics of [examples/superset](../examples/superset/README.md)',
   ),
   python(
     'dbt',
@@ -118,6 +118,16 @@ export const clients: readonly Client[] = [
     'metricflow_query.py',
     'the metrics of [examples/dbt](../examples/dbt/README.md): parsed, validated, and queried by brand, engine, topic, entity, domain, source and week',
   ),
+  {
+    ...base(
+      'cube',
+      'Cube',
+      'the data model of [examples/cube](../examples/cube/README.md): compiled, and queried by brand, engine, topic, prompt, entity, domain, source and week, in two time zones',
+      { kind: 'npm', folder: 'cube' },
+    ),
+    zones: ZONES,
+    command: (place) => [process.execPath, join(place, 'run.mjs')],
+  },
   {
     ...base('jdbc', 'DuckDB over JDBC', `the replica: ${IN_ZONES}`, { kind: 'maven', files: [JDBC] }),
     programs: ['java'],

@@ -103,6 +103,7 @@ async function runProgram(command: readonly string[], given: Surroundings): Prom
     INTEROP_RESULT: result,
     INTEROP_JARS: jars.join(delimiter),
     INTEROP_CACHE: CACHE,
+    INTEROP_EXAMPLES: join(import.meta.dirname, '../../examples'),
   };
   const { code, text } = await run(program, args, { cwd, env, limitMs: PROGRAM_MS });
   if (code !== 0) throw new Error(`the program ended with ${code}: ${text}`);

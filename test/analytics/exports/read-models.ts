@@ -31,7 +31,6 @@ type Entry = Readonly<Record<string, never>> & {
   readonly expr?: string;
   readonly type: string;
 };
-type Parsed = Readonly<Record<string, Entry[]>>;
 
 /** Names of the datasets whose measures have a prefix. */
 const PREFIXES: Readonly<Record<string, string>> = { entity_responses: 'entity_', cited_domains: 'domain_' };
@@ -42,8 +41,8 @@ export function readModels(format: ExportFormat): ReadModel[] {
 }
 
 /** Parses a generated file. */
-export function parseExport(format: ExportFormat, path: string): Parsed {
-  return parse(textOf(format, path)) as Parsed;
+export function parseExport(format: ExportFormat, path: string): Readonly<Record<string, unknown>> {
+  return parse(textOf(format, path)) as Readonly<Record<string, unknown>>;
 }
 
 function textOf(format: ExportFormat, path: string): string {
