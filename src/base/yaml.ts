@@ -5,6 +5,8 @@ export type YamlValue = string | number | boolean | null | readonly YamlValue[] 
 const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 /** Text that needs no quotes as a value and as a key: words with single spaces, the first of which begins with a letter. */
 const PLAIN = /^[A-Za-z][\w./()'%+*<>=,-]*(?: [\w./()'%+*<>=,-]+)*$/;
+/** Text that is more readable in single quotes: with double quotes, and without characters that need an escape in either. */
+const WITH_DOUBLE_QUOTES = /^(?=.*")[\x20-\x26\x28-\x5b\x5d-\x7e]+$/;
 /** Characters that a literal block cannot contain. */
 const UNPRINTABLE = /[^\n\x20-\x7e\u00a0-\ud7ff]/;
 
@@ -36,13 +38,15 @@ function blockOf(value: YamlValue, indent: number): string {
 
 function scalar(value: string | number | boolean | null, pad: string): string {
   if (typeof value === 'string') return isLiteral(value) ? literalBlock(value, pad) : quoted(value);
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`YAML: ${value} is not a finite number`);
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new TypeError(`YAML: ${value} is not a finite number`);
   if (value === undefined) throw new TypeError('YAML: undefined is not a value; omit the key or use null');
   return String(value);
 }
 
 function quoted(text: string): string {
-  return PLAIN.test(text) && !RESERVED.test(text) ? text : JSON.stringify(text);
+  if (PLAIN.test(text) && !RESERVED.test(text)) return text;
+  return WITH_DOUBLE_QUOTES.test(text) ? `'${text}'` : JSON.stringify(text);
 }
 
 function isLiteral(text: string): boolean {

@@ -42,24 +42,27 @@ const worlds: readonly WorldSettings[] = [
   { seed: 22, responses: 1_500, labels: { positive: 2, mixed: 1, negative: -2 }, repeats: true },
 ];
 
-it.each(worlds)('the exported measures of all formats return the numbers of metrics query in world $seed', async (settings) => {
-  const world = await openRandomWorld(settings);
-  const formats = EXPORT_FORMATS.map((format) => [format, readModels(format)] as const);
-  let rows = 0;
-  for (const [dataset, groupings] of Object.entries(GROUPINGS)) {
-    for (const grouping of groupings) {
-      let expected: Map<string, Row> | null = null;
-      for (const [format, models] of formats) {
-        const model = models.find((one) => one.dataset === dataset);
-        if (model === undefined) throw new Error(`${format} has no dataset ${dataset}`);
-        expected ??= await measured(world, model, grouping);
-        expect(await exported(world, model, grouping), `${format}: ${dataset} by ${grouping.by}`).toEqual(expected);
-        rows += expected.size;
+it.each(worlds)(
+  'the exported measures of all formats return the numbers of metrics query in world $seed',
+  async (settings) => {
+    const world = await openRandomWorld(settings);
+    const formats = EXPORT_FORMATS.map((format) => [format, readModels(format)] as const);
+    let rows = 0;
+    for (const [dataset, groupings] of Object.entries(GROUPINGS)) {
+      for (const grouping of groupings) {
+        let expected: Map<string, Row> | null = null;
+        for (const [format, models] of formats) {
+          const model = models.find((one) => one.dataset === dataset);
+          if (model === undefined) throw new Error(`${format} has no dataset ${dataset}`);
+          expected ??= await measured(world, model, grouping);
+          expect(await exported(world, model, grouping), `${format}: ${dataset} by ${grouping.by}`).toEqual(expected);
+          rows += expected.size;
+        }
       }
     }
-  }
-  expect(rows).toBeGreaterThan(1_000);
-});
+    expect(rows).toBeGreaterThan(1_000);
+  },
+);
 
 describe('the exported formats', () => {
   it('have all measures except the share of citations', () => {
@@ -90,9 +93,16 @@ describe('the model in the Open Semantic Interchange format', () => {
   const expression = z.strictObject({
     dialects: z.array(z.strictObject({ dialect: dialects, expression: z.string() })).min(1),
   });
-  const context = z.union([z.string(), z.looseObject({ instructions: z.string(), synonyms: z.array(z.string()) }).partial()]);
+  const context = z.union([
+    z.string(),
+    z.looseObject({ instructions: z.string(), synonyms: z.array(z.string()) }).partial(),
+  ]);
   const extensions = z.array(z.strictObject({ vendor_name: z.string(), data: z.string() }));
-  const common = { description: z.string().optional(), ai_context: context.optional(), custom_extensions: extensions.optional() };
+  const common = {
+    description: z.string().optional(),
+    ai_context: context.optional(),
+    custom_extensions: extensions.optional(),
+  };
   const datatype = z
     .enum(['String', 'Integer', 'Decimal', 'Float', 'Boolean', 'Date', 'Time', 'DateTime', 'DateTimeTz', 'Opaque'])
     .optional();
@@ -245,7 +255,8 @@ async function measured(world: RandomWorld, model: ReadModel, { by, grain }: Gro
     ...(grain === null ? {} : { grain }),
   });
   const { columns, rows } = await runMetrics(world.source, given);
-  const at = (row: readonly unknown[], name: string): unknown => row[columns.findIndex((column) => column.name === name)];
+  const at = (row: readonly unknown[], name: string): unknown =>
+    row[columns.findIndex((column) => column.name === name)];
   return new Map(
     rows.map((row) => [
       keyOf([...model.keys(by), ...(grain === null ? [] : ['period'])].map((name) => at(row, name))),
@@ -257,7 +268,8 @@ async function measured(world: RandomWorld, model: ReadModel, { by, grain }: Gro
 /** Rows of the expressions of an exported model by their group, without rows that lack a value of a prompt's dimension. */
 async function exported(world: RandomWorld, model: ReadModel, { by, grain }: Grouping): Promise<Map<string, Row>> {
   const keys = model.keys(by);
-  const period = grain === null ? [] : [`CAST(CAST(date_trunc('${grain}', ${model.column('day')}) AS DATE) AS VARCHAR)`];
+  const period =
+    grain === null ? [] : [`CAST(CAST(date_trunc('${grain}', ${model.column('day')}) AS DATE) AS VARCHAR)`];
   const grouped = [...keys.map((key) => `CAST(${model.column(key)} AS VARCHAR)`), ...period];
   const values = [...model.measures.values()].map((sql) => `CAST(${sql} AS DOUBLE)`);
   const where = [

@@ -12,7 +12,12 @@ import {
 
 /** Cube's name of the cube itself in SQL. */
 const SELF = '{CUBE}.';
-const TYPES: Readonly<Record<string, string>> = { BOOLEAN: 'boolean', BIGINT: 'number', DOUBLE: 'number', DATE: 'time' };
+const TYPES: Readonly<Record<string, string>> = {
+  BOOLEAN: 'boolean',
+  BIGINT: 'number',
+  DOUBLE: 'number',
+  DATE: 'time',
+};
 const FORMATS: Readonly<Record<string, string>> = { ratio: 'percent', currency: 'currency' };
 
 /** Returns the data model of Cube, by path: one cube per dataset. */

@@ -64,7 +64,10 @@ export const exportedDatasets: readonly ExportedDataset[] = [
     about: 'Current prompts with their current groups: one row per brand and prompt.',
     sql: promptsSql(),
     key: ['brand_id', 'prompt_id'],
-    columns: [id('brand_id', 'The brand.'), ...['prompt' as const, ...promptGroups()].flatMap((name) => columnsOf(name))],
+    columns: [
+      id('brand_id', 'The brand.'),
+      ...['prompt' as const, ...promptGroups()].flatMap((name) => columnsOf(name)),
+    ],
     relations: [],
   },
   {
@@ -220,7 +223,9 @@ function promptsSql(): string {
   const columns = promptGroups().flatMap((name) => {
     const { groupBy, key } = dimensionOf(name);
     const found = (column: string): string => `max(g.${column}) FILTER (g.group_by = '${groupBy}')`;
-    return dimensionOf(name).columns.map((column) => `${found(column.name === key ? 'group_id' : 'name')} AS ${column.name}`);
+    return dimensionOf(name).columns.map(
+      (column) => `${found(column.name === key ? 'group_id' : 'name')} AS ${column.name}`,
+    );
   });
   return `SELECT p.brand_id, p.prompt_id, p.text AS prompt,
   ${columns.join(',\n  ')}

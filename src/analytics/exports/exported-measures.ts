@@ -112,7 +112,9 @@ function onResponses(measure: Measure): ExportedMeasure[] {
   const whole: Aggregate = kind === 'ratio' && response.x !== undefined ? sum(response.x) : { over: 'count', of: y };
   // Some formats find the dataset of a measure by its columns, so each measure reads one.
   const numerator: Aggregate = y === '1' ? { over: 'count', of: 'response_id' } : sum(y);
-  return [{ name, label, about, measure, dataset: 'responses', numerator, denominator: kind === 'count' ? null : whole }];
+  return [
+    { name, label, about, measure, dataset: 'responses', numerator, denominator: kind === 'count' ? null : whole },
+  ];
 }
 
 function byEntity(measure: Measure): ExportedMeasure[] {

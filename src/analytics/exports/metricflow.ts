@@ -92,7 +92,11 @@ function semanticModel(dataset: ExportedDataset): YamlValue {
     ...(hasDay ? { defaults: { agg_time_dimension: DATE } } : {}),
     entities: [
       { name: entity, type: 'primary', expr: keyExpression(key) },
-      ...relations.map(({ to, columns: on }) => ({ name: ENTITIES[to] as string, type: 'foreign', expr: keyExpression(on) })),
+      ...relations.map(({ to, columns: on }) => ({
+        name: ENTITIES[to] as string,
+        type: 'foreign',
+        expr: keyExpression(on),
+      })),
     ],
     dimensions: columns.filter(isDimension(dataset)).map((column) => dimensionOf(column, entity)),
     ...(aggregated.length === 0 ? {} : { measures: aggregated.flatMap(aggregatesOf) }),
@@ -142,10 +146,7 @@ function partsOf({ name, label, about, numerator, denominator, measure }: Export
   const part = (suffix: string, text: string | null, aggregate: Aggregate): Part => {
     return { name: `${name}_${suffix}`, label: `${label}: ${text}`, about: `${label}: ${text}.`, aggregate };
   };
-  return [
-    part('numerator', measure.numerator, numerator),
-    part('denominator', measure.denominator, denominator),
-  ];
+  return [part('numerator', measure.numerator, numerator), part('denominator', measure.denominator, denominator)];
 }
 
 function metricsOf(exported: ExportedMeasure): YamlValue[] {

@@ -1,6 +1,13 @@
 import { toYaml, type YamlValue } from '../../base/yaml.ts';
 import { type ExportedColumn, type ExportedDataset, exportedDatasets } from './exported-datasets.ts';
-import { describeMeasure, type ExportedMeasure, exportedMeasures, generatedBy, measureSql, metaOf } from './exported-measures.ts';
+import {
+  describeMeasure,
+  type ExportedMeasure,
+  exportedMeasures,
+  generatedBy,
+  measureSql,
+  metaOf,
+} from './exported-measures.ts';
 
 /** Version of the specification. */
 const VERSION = '0.2.0.dev0';

@@ -117,5 +117,11 @@ function metricOf(exported: ExportedMeasure): YamlValue {
 function uuidOf(name: string): string {
   const hex = createHash('sha256').update(`sightline/superset/${name}`).digest('hex');
   const variant = '89ab'[Number.parseInt(hex.charAt(16), 16) % 4];
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`, hex.slice(20, 32)].join('-');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
 }

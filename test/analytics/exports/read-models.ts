@@ -90,7 +90,9 @@ function readCube(): ReadModel[] {
       if (type === 'number') return sql.replace(/\{(\w+)\}/g, (_, name: string) => aggregate(all.get(name) as Entry));
       return aggregateOf(type, own(sql));
     };
-    const joins = (cube.joins ?? []).map(({ name, sql }) => `LEFT JOIN (${named.get(name)?.sql}) ${name} ON ${own(sql)}`);
+    const joins = (cube.joins ?? []).map(
+      ({ name, sql }) => `LEFT JOIN (${named.get(name)?.sql}) ${name} ON ${own(sql)}`,
+    );
     const columns = new Map<string, string>();
     for (const each of [cube, ...(cube.joins ?? []).map(({ name }) => named.get(name) as typeof cube)]) {
       for (const { name, sql } of each.dimensions) {
@@ -142,26 +144,48 @@ function readMetricflow(): ReadModel[] {
       /\{\{ source\('(\w+)', '(\w+)'\) \}\}/g,
       (_, source: string, table: string) => `${schemas.get(`${source}.${table}`)}.${table}`,
     );
-    const columns = entities.filter((each) => only === null || each.name === only).map(({ name: entity, expr }) => `${expr} AS entity_${entity}`);
+    const columns = entities
+      .filter((each) => only === null || each.name === only)
+      .map(({ name: entity, expr }) => `${expr} AS entity_${entity}`);
     const dims = all.map(({ name: dimension, expr }) => `${expr ?? dimension} AS dim_${dimension}`);
     const rows = only === null ? ['*'] : [];
     return `(SELECT ${[...rows, ...columns, ...dims].join(', ')} FROM (${sql})) ${name}`;
   };
   return models.flatMap((model) => {
-    const aggregates = new Map((model.measures ?? []).map(({ name, agg, expr }) => [name, aggregateOf(agg, expr.replace(/\b(response_id)\b/g, `${model.name}.$1`))]));
+    const aggregates = new Map(
+      (model.measures ?? []).map(({ name, agg, expr }) => [
+        name,
+        aggregateOf(agg, expr.replace(/\b(response_id)\b/g, `${model.name}.$1`)),
+      ]),
+    );
     if (aggregates.size === 0) return [];
-    const joined = model.entities.filter(({ type }) => type === 'foreign').map(({ name }) => {
-      const to = models.find(({ entities }) => entities.some((entity) => entity.name === name && entity.type === 'primary'));
-      if (to === undefined) throw new Error(`no semantic model has the primary entity ${name}`);
-      return { name, to, sql: `LEFT JOIN ${relation(to, name)} ON ${model.name}.entity_${name} = ${to.name}.entity_${name}` };
-    });
+    const joined = model.entities
+      .filter(({ type }) => type === 'foreign')
+      .map(({ name }) => {
+        const to = models.find(({ entities }) =>
+          entities.some((entity) => entity.name === name && entity.type === 'primary'),
+        );
+        if (to === undefined) throw new Error(`no semantic model has the primary entity ${name}`);
+        return {
+          name,
+          to,
+          sql: `LEFT JOIN ${relation(to, name)} ON ${model.name}.entity_${name} = ${to.name}.entity_${name}`,
+        };
+      });
     const columns = new Map([
-      ...joined.flatMap(({ to }) => to.dimensions.map(({ name }): [string, string] => [name, `${to.name}.dim_${name}`])),
+      ...joined.flatMap(({ to }) =>
+        to.dimensions.map(({ name }): [string, string] => [name, `${to.name}.dim_${name}`]),
+      ),
       ...model.dimensions.map(({ name }): [string, string] => [name, `${model.name}.dim_${name}`]),
       ...model.entities.map(({ name, expr }): [string, string] => [expr ?? name, `${model.name}.entity_${name}`]),
       ['day', `${model.name}.dim_date_day`] as const,
       // Tools show the key of a prompt as the entity; a prompt that is not current has no row.
-      ...joined.filter(({ to }) => to.name === 'prompts').map((): [string, string] => ['prompt_id', `CASE WHEN prompts.entity_prompt IS NOT NULL THEN ${model.name}.prompt_id END`]),
+      ...joined
+        .filter(({ to }) => to.name === 'prompts')
+        .map((): [string, string] => [
+          'prompt_id',
+          `CASE WHEN prompts.entity_prompt IS NOT NULL THEN ${model.name}.prompt_id END`,
+        ]),
     ]);
     const sqlOf = (name: string): string => {
       const metric = metrics.find((each) => each.name === name);
@@ -170,7 +194,9 @@ function readMetricflow(): ReadModel[] {
       if (metric.type === 'simple') return aggregates.get(measure) as string;
       return `CAST(${sqlOf(numerator)} AS DOUBLE) / CAST(nullif(${sqlOf(denominator)}, 0) AS DOUBLE)`;
     };
-    const measured = metrics.filter(isShown).filter(({ name, type_params: { measure, numerator } }) => aggregates.has(measure ?? numerator ?? name));
+    const measured = metrics
+      .filter(isShown)
+      .filter(({ name, type_params: { measure, numerator } }) => aggregates.has(measure ?? numerator ?? name));
     const from = `${relation(model, null)} ${joined.map(({ sql }) => sql).join(' ')}`;
     return [modelOf(model.name, from, new Map(measured.map(({ name }) => [name, sqlOf(name)])), columns)];
   });
@@ -179,7 +205,9 @@ function readMetricflow(): ReadModel[] {
 function schemasOfSources(): Map<string, string> {
   const text = readFileSync(join(import.meta.dirname, '../../..', EXAMPLES.metricflow, 'models/sources.yml'), 'utf8');
   const { sources } = parse(text) as { sources: { name: string; schema: string; tables: { name: string }[] }[] };
-  return new Map(sources.flatMap(({ name, schema, tables }) => tables.map((table) => [`${name}.${table.name}`, schema])));
+  return new Map(
+    sources.flatMap(({ name, schema, tables }) => tables.map((table) => [`${name}.${table.name}`, schema])),
+  );
 }
 
 interface Dialects {
@@ -201,7 +229,9 @@ interface OsiModel {
 }
 
 function readOsi(): ReadModel[] {
-  const { semantic_model: [model] } = parse(textOf('osi', 'sightline.yaml')) as { semantic_model: [OsiModel] };
+  const {
+    semantic_model: [model],
+  } = parse(textOf('osi', 'sightline.yaml')) as { semantic_model: [OsiModel] };
   const expressionOf = ({ expression }: Dialects): string => String(expression.dialects[0]?.expression);
   return model.datasets.flatMap(({ name, source, fields }) => {
     const measures = model.metrics.filter((metric) => new RegExp(`\\b${name}\\.`).test(expressionOf(metric)));

@@ -6,6 +6,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createReport, world } from './report.mjs';
 
+// The planner in JavaScript: the other one, and the engine of templates, are in a binary outside npm.
+process.env.CUBEJS_TESSERACT_SQL_PLANNER = 'false';
+
 const require = createRequire(import.meta.url);
 const { prepareCompiler } = require('@cubejs-backend/schema-compiler');
 const { DuckDBQuery } = require('@cubejs-backend/duckdb-driver/dist/src/DuckDBQuery.js');
@@ -26,20 +29,63 @@ const ofTraffic = ['ai_sessions', 'key_events', 'revenue'];
 // Cube, prefix of its measures, measures, dimensions of Cube with the columns of sightline, dimensions of sightline, grain.
 const queries = [
   ['responses', '', onResponses, { 'brands.brand_id': 'brand_id' }, ['brand'], null],
-  ['responses', '', onResponses, { 'brands.brand_id': 'brand_id', 'responses.engine': 'engine' }, ['brand', 'engine'], 'week'],
+  [
+    'responses',
+    '',
+    onResponses,
+    { 'brands.brand_id': 'brand_id', 'responses.engine': 'engine' },
+    ['brand', 'engine'],
+    'week',
+  ],
   ['responses', '', onResponses, { 'brands.brand': 'brand', 'prompts.topic_id': 'topic_id' }, ['brand', 'topic'], null],
-  ['responses', '', onResponses, { 'brands.brand': 'brand', 'prompts.prompt_id': 'prompt_id' }, ['brand', 'prompt'], null],
-  ['entity_responses', 'entity_', byEntity, { 'brands.brand_id': 'brand_id', 'entity_responses.entity': 'entity' }, ['brand', 'entity'], 'week'],
-  ['cited_domains', 'domain_', byDomain, { 'brands.brand_id': 'brand_id', 'domains.owner': 'owner' }, ['brand', 'owner'], null],
-  ['cited_domains', 'domain_', byDomain, { 'brands.brand_id': 'brand_id', 'cited_domains.domain': 'domain' }, ['brand', 'domain'], 'week'],
-  ['traffic', '', ofTraffic, { 'brands.brand_id': 'brand_id', 'traffic.source': 'source' }, ['brand', 'source'], 'week'],
+  [
+    'responses',
+    '',
+    onResponses,
+    { 'brands.brand': 'brand', 'prompts.prompt_id': 'prompt_id' },
+    ['brand', 'prompt'],
+    null,
+  ],
+  [
+    'entity_responses',
+    'entity_',
+    byEntity,
+    { 'brands.brand_id': 'brand_id', 'entity_responses.entity': 'entity' },
+    ['brand', 'entity'],
+    'week',
+  ],
+  [
+    'cited_domains',
+    'domain_',
+    byDomain,
+    { 'brands.brand_id': 'brand_id', 'domains.owner': 'owner' },
+    ['brand', 'owner'],
+    null,
+  ],
+  [
+    'cited_domains',
+    'domain_',
+    byDomain,
+    { 'brands.brand_id': 'brand_id', 'cited_domains.domain': 'domain' },
+    ['brand', 'domain'],
+    'week',
+  ],
+  [
+    'traffic',
+    '',
+    ofTraffic,
+    { 'brands.brand_id': 'brand_id', 'traffic.source': 'source' },
+    ['brand', 'source'],
+    'week',
+  ],
 ];
 
-const versionOf = (name) => JSON.parse(readFileSync(join(import.meta.dirname, 'node_modules', name, 'package.json'), 'utf8')).version;
+const versionOf = (name) =>
+  JSON.parse(readFileSync(join(import.meta.dirname, 'node_modules', name, 'package.json'), 'utf8')).version;
 const report = createReport(`${versionOf('@cubejs-backend/schema-compiler')}, DuckDB ${versionOf('@duckdb/node-api')}`);
 const content = readFileSync(join(process.env.INTEROP_EXAMPLES, 'cube', MODEL), 'utf8');
 const repository = { localPath: () => '.', dataSchemaFiles: async () => [{ fileName: MODEL, content }] };
-// The model has no templates, so Cube needs no engine for them, which is a binary outside npm.
+// The model has no templates.
 const compilers = prepareCompiler(repository, { nativeInstance: { newJinjaEngine: () => ({}) } });
 await report.check('compiles the data model', () => compilers.compiler.compile().then(() => true));
 const connection = await (await DuckDBInstance.create(world.replica, { access_mode: 'READ_ONLY' })).connect();
@@ -84,7 +130,9 @@ function keyed(rows, keys, measures) {
 }
 
 function isSame(one, other) {
-  return one === other || (one !== null && other !== null && Math.abs(one - other) <= 1e-9 * Math.max(1, Math.abs(other)));
+  return (
+    one === other || (one !== null && other !== null && Math.abs(one - other) <= 1e-9 * Math.max(1, Math.abs(other)))
+  );
 }
 
 let compared = 0;
@@ -95,7 +143,9 @@ for (const query of queries) {
     const found = await rowsOfCube(query);
     compared += expected.size;
     const keys = [...new Set([...found.keys(), ...expected.keys()])];
-    const different = keys.filter((key) => !measures.every((_, index) => isSame(found.get(key)?.[index], expected.get(key)?.[index])));
+    const different = keys.filter(
+      (key) => !measures.every((_, index) => isSame(found.get(key)?.[index], expected.get(key)?.[index])),
+    );
     return (
       (different.length === 0 && expected.size > 0) ||
       `${different.length} of ${keys.length} rows differ: ${different.slice(0, 3).map((key) => `${key}: ${found.get(key)}, expected ${expected.get(key)}`)}`
