@@ -47,12 +47,12 @@ function cubeOf({ name, label, about, sql, key, columns, relations }: ExportedDa
 }
 
 function dimensionOf({ name, label, about, type, role }: ExportedColumn, key: readonly string[]): YamlValue {
-  // Cube compares times with instants in UTC, and shows keys only if they are public.
+  // Cube appends casts to times, compares them with instants, and shows keys only if they are public.
   return {
     name,
     title: label,
     description: about,
-    sql: role === 'time' ? `CAST(${SELF}${name} AS TIMESTAMP) AT TIME ZONE 'UTC'` : `${SELF}${name}`,
+    sql: role === 'time' ? `timezone('UTC', CAST(${SELF}${name} AS TIMESTAMP))` : `${SELF}${name}`,
     type: TYPES[type] ?? 'string',
     ...(key.includes(name) ? { primary_key: true, public: true } : {}),
   };
