@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { EXPORT_FORMATS, exportFiles } from '../../src/analytics/exports/export-files.ts';
+import { EXPORT_FORMATS, exportFiles } from '../../src/analytics/exports/metrics-exports.ts';
 import { measures } from '../../src/analytics/model/measures.ts';
 import { runMetrics } from '../../src/query/metrics/run-metrics.ts';
 import { openRandomWorld, type RandomWorld, type WorldSettings } from '../query/metrics/random-world.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { declaredJobs } from '../../jobs/all.ts';
 import { declarations } from '../../schemas/catalogue.ts';
-import { EXAMPLES, EXPORT_FORMATS, exportFiles } from '../../src/analytics/exports/export-files.ts';
+import { EXAMPLES, EXPORT_FORMATS, exportFiles } from '../../src/analytics/exports/metrics-exports.ts';
 import { errorTable } from '../../src/base/errors.ts';
 import { OPTIONAL_PACKAGES } from '../../src/base/optional-packages.ts';
 import { type JsonName, jsonOutputs, jsonSchemaOf, printedBy, schemaFile } from '../../src/cli/json/json-outputs.ts';

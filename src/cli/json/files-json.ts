@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EXPORT_FORMATS } from '../../analytics/exports/metrics-exports.ts';
 import { errorParts, fileCounts, number, time } from './json-parts.ts';
 
 const tableFiles = z.object({ name: z.string(), rows: number, files: number, bytes: number });
@@ -167,7 +168,7 @@ export const dimensionValues = z.object({
 
 /** `metrics export`. */
 export const metricsExport = z.object({
-  format: z.string(),
+  format: z.enum(EXPORT_FORMATS),
   folder: z.string().nullable().describe('null without --output'),
   files: z.array(
     z.object({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { EXAMPLES, type ExportFormat, exportFiles } from '../../../src/analytics/exports/export-files.ts';
+import { EXAMPLES, type ExportFormat, exportFiles } from '../../../src/analytics/exports/metrics-exports.ts';
 import { type DimensionName, dimensions } from '../../../src/analytics/model/dimensions.ts';
 
 /** Group columns of a query. */

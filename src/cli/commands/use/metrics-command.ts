@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { EXPORT_FORMATS, exportFiles } from '../../../analytics/exports/export-files.ts';
+import { EXPORT_FORMATS, exportFiles } from '../../../analytics/exports/metrics-exports.ts';
 import { describeModel, GRAINS, METRICS } from '../../../analytics/model/measures.ts';
 import { chooseName } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
