@@ -139,9 +139,9 @@ describe('the output with --json has the declared members', () => {
     await print('metrics values', 'metrics', 'values', 'entity', '--brand', brand, '--search', 'a', '--limit', '2');
     await print('metrics query', 'metrics', 'query', 'visibility', '--by', 'engine', '--grain', 'week');
     const printed = await print('metrics export', 'metrics', 'export', '--format', 'osi');
-    expect(printed).toMatchObject({ folder: null, files: [{ path: 'sightline.yaml', text: expect.any(String) }] });
+    expect(printed).toMatchObject([{ folder: null, files: [{ path: 'sightline.yaml', text: expect.any(String) }] }]);
     const written = await print('metrics export', 'metrics', 'export', '--format', 'cube', '--output', 'model-of-cube');
-    expect(written).toMatchObject({ folder: 'model-of-cube', files: [{ text: null }] });
+    expect(written).toMatchObject([{ folder: 'model-of-cube', files: [{ text: null }] }]);
     await print('report', 'report');
     await print('explain', 'explain', 'visibility', '--brand', brand);
     await print('changes', 'changes', '--since', '30d');
