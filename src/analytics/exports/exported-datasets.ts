@@ -1,5 +1,5 @@
-import { responseSums } from '../model/response-sums.ts';
 import { type Dimension, type DimensionName, dimensions, type ModelColumn } from '../model/dimensions.ts';
+import { responseSums } from '../model/response-sums.ts';
 
 /** Use of a column of a dataset. */
 type Role =
@@ -203,7 +203,7 @@ function mentionColumns(): ExportedColumn[] {
 }
 
 function labelColumns(): string {
-  return "l.worth, CASE l.lean WHEN 'positive' THEN 1 WHEN 'neutral' THEN 0 WHEN 'negative' THEN -1 END AS lean";
+  return `l.worth, CASE WHEN l.lean IN ('positive', 'neutral', 'negative') THEN ${responseSums.lean_value('l.lean')} END AS lean`;
 }
 
 function ofResponse(): Relation[] {

@@ -1,7 +1,7 @@
 SELECT r.response_id, r.brand_id, r.prompt_id, r.engine, r.day,
   coalesce(e.competitor_id, e.brand_id) AS entity_id, e.entity_type, e.competitor_id, e.entity,
   m.response_id IS NOT NULL AS mentioned, m.position,
-  l.worth, CASE l.lean WHEN 'positive' THEN 1 WHEN 'neutral' THEN 0 WHEN 'negative' THEN -1 END AS lean, p.place AS first_place, coalesce(v.voices, 0) AS voices
+  l.worth, CASE WHEN l.lean IN ('positive', 'neutral', 'negative') THEN CASE l.lean WHEN 'positive' THEN 1 WHEN 'negative' THEN -1 ELSE 0 END END AS lean, p.place AS first_place, coalesce(v.voices, 0) AS voices
 FROM {{ source('marts', 'fct_response') }} r
 JOIN (
   SELECT brand_id, 'brand' AS entity_type, CAST(NULL AS UUID) AS competitor_id, name AS entity FROM {{ source('marts', 'dim_brand') }}

@@ -1,6 +1,6 @@
 SELECT r.response_id, r.brand_id, r.prompt_id, r.engine, r.day,
   r.brand_mentioned AS mentioned, r.brand_position AS position,
-  l.worth, CASE l.lean WHEN 'positive' THEN 1 WHEN 'neutral' THEN 0 WHEN 'negative' THEN -1 END AS lean, p.place AS first_place,
+  l.worth, CASE WHEN l.lean IN ('positive', 'neutral', 'negative') THEN CASE l.lean WHEN 'positive' THEN 1 WHEN 'negative' THEN -1 ELSE 0 END END AS lean, p.place AS first_place,
   coalesce(v.voices, 0) AS voices, b.host IS NOT NULL AS has_host,
   coalesce(c.citations, 0) AS citations, coalesce(c.named_citations, 0) AS named_citations,
   coalesce(c.own_citations, 0) AS own_citations
