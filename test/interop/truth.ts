@@ -32,6 +32,18 @@ export interface Truth {
   readonly brands: readonly BrandFigures[];
   /** An article, for the endpoint of one article. */
   readonly article: { readonly brandId: string; readonly id: string };
+  /** Values of the required arguments of MCP tools, by name. */
+  readonly toolArguments: Readonly<Record<string, string>>;
+  /** Calls of MCP tools with what their results must contain. */
+  readonly toolCalls: readonly ToolCall[];
+}
+
+/** A call of an MCP tool. */
+export interface ToolCall {
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** Members of the result. Of a member that is an object, only the listed members are compared. */
+  readonly expected: Readonly<Record<string, unknown>>;
 }
 
 /** Address and key of upstream. */
@@ -41,6 +53,7 @@ export interface Upstream {
 }
 
 interface Item {
+  readonly brand: string;
   readonly atMs: number;
   readonly isMentioned: boolean;
   readonly position: number;
@@ -60,7 +73,7 @@ export async function readTruth(upstream: Upstream, nowMs: number): Promise<Trut
   let article: Truth['article'] | null = null;
   for (const brand of listed) {
     const id = String(brand['id']);
-    const items = await readResponses(upstream, id, range);
+    const items = await readResponses(upstream, brand, range);
     all.push(...items);
     const mentioned = items.filter(({ isMentioned }) => isMentioned).length;
     brands.push({ id, name: String(brand['name']), responses: items.length, mentioned });
@@ -84,16 +97,74 @@ export async function readTruth(upstream: Upstream, nowMs: number): Promise<Trut
     firstMs: times[0] as number,
     lastMs: times.at(-1) as number,
   };
-  return { cut: new Date(cutMs).toISOString().replace('.000', ''), figures, sinceCutInNewYork, brands, article };
+  return {
+    cut: new Date(cutMs).toISOString().replace('.000', ''),
+    figures,
+    sinceCutInNewYork,
+    brands,
+    article,
+    toolArguments: {
+      brandId: article.brandId,
+      articleId: article.id,
+      brand: brands[0]?.name ?? '',
+      dimension: 'engine',
+      since: '7d',
+      table: 'responses',
+    },
+    toolCalls: toolCalls(all, brands, cutMs),
+  };
 }
 
-async function readResponses(upstream: Upstream, brandId: string, range: Record<string, string>): Promise<Item[]> {
+const SQL = `SELECT b.name, CAST(count(*) AS INTEGER), CAST(count(*) FILTER (r.brand_mentioned) AS INTEGER)
+  FROM responses r JOIN brands b ON b.id = r.brand_id GROUP BY b.name ORDER BY b.name`;
+
+// The numbers of all brands by the metrics layer and by SQL, and a change of the first brand from the days before the cut.
+function toolCalls(all: readonly Item[], brands: readonly BrandFigures[], cutMs: number): ToolCall[] {
+  const times = all.map(({ atMs }) => atMs);
+  const first = dayOf(Math.min(...times));
+  const to = dayOf(Math.max(...times));
+  const rows = brands
+    .map(({ name, responses, mentioned }) => [name, responses, mentioned])
+    .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1));
+  const brand = brands[0]?.name ?? '';
+  const own = all.filter((item) => item.brand === brand);
+  const before = own.filter(({ atMs }) => atMs < cutMs);
+  const after = own.filter(({ atMs }) => atMs >= cutMs);
+  const compared = { from: dayOf(cutMs), to, before_from: first, before_to: dayOf(cutMs - DAY_MS) };
+  return [
+    {
+      tool: 'query_metrics',
+      arguments: { metrics: ['responses', 'mentions'], group_by: ['brand'], from: first, to, order: ['brand'] },
+      expected: { columns: ['brand', 'responses', 'mentions'], rows },
+    },
+    { tool: 'query', arguments: { sql: SQL }, expected: { rows } },
+    {
+      tool: 'explain_change',
+      arguments: { metric: 'visibility', brand, ...compared },
+      expected: {
+        ...compared,
+        total: { before: shareOf(before), after: shareOf(after), nBefore: before.length, nAfter: after.length },
+      },
+    },
+  ];
+}
+
+/** Mentioned responses as a share, with the digits of the tools. */
+function shareOf(items: readonly Item[]): number {
+  return Number((items.filter(({ isMentioned }) => isMentioned).length / items.length).toPrecision(4));
+}
+
+async function readResponses(
+  upstream: Upstream,
+  brand: Record<string, unknown>,
+  range: Record<string, string>,
+): Promise<Item[]> {
   const items: Item[] = [];
   let cursor = '';
   for (let pages = 0; pages < PAGES_MAX; pages++) {
     const query = new URLSearchParams({ ...range, limit: '100', ...(cursor === '' ? {} : { cursor }) });
-    const page = await get(upstream, `/brands/${brandId}/responses?${query}`);
-    items.push(...listOf(page).map(toItem));
+    const page = await get(upstream, `/brands/${brand['id']}/responses?${query}`);
+    items.push(...listOf(page).map((response) => toItem(response, String(brand['name']))));
     const next = isRecord(page) ? page['nextCursor'] : null;
     if (typeof next !== 'string') return items;
     cursor = next;
@@ -101,9 +172,10 @@ async function readResponses(upstream: Upstream, brandId: string, range: Record<
   throw new Error(`upstream returned more than ${PAGES_MAX} pages`);
 }
 
-function toItem(response: Record<string, unknown>): Item {
+function toItem(response: Record<string, unknown>, brand: string): Item {
   const cited = response['citations'];
   return {
+    brand,
     atMs: Date.parse(String(response['createdAt'])),
     isMentioned: response['brandMentioned'] === true,
     position: Number(response['brandPosition'] ?? 0),

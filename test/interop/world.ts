@@ -14,6 +14,9 @@ const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url
 /** End of the server's messages that is kept, in characters. */
 const ERRORS_MAX = 2_000;
 
+/** Scopes of the key; the default ones lack `sql`. */
+const SCOPES = ['read', 'metrics', 'sql', 'snapshots'];
+
 /** A table of the lake: its folder, and the metadata file of the newest export. */
 interface LakeTable {
   readonly folder: string;
@@ -81,7 +84,7 @@ export async function openWorld(engineModules: string | null): Promise<RunningWo
     const truth = await readTruth(sandbox, now);
     await run('sync');
     await run('export');
-    const key = (await run('keys', 'create', 'interop')).trim();
+    const key = (await run('keys', 'create', 'interop', '--scope', ...SCOPES)).trim();
     server = spawn(process.execPath, [MAIN, ...SERVE], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const { baseUrl, mcpUrl } = await addressesOf(server);
     const data = join(folder, 'data', 'default');

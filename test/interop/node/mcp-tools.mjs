@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { createReport, world } from './report.mjs';
 
-const ARGUMENTS = { brandId: world.truth.article.brandId, articleId: world.truth.article.id };
-const TOOLS_MIN = 20;
+const { toolArguments, toolCalls } = world.truth;
+// The endpoints and the data tools, including SQL.
+const TOOLS = 20 + 9;
 
 export const headers = { Authorization: `Bearer ${world.key}` };
 
@@ -19,19 +20,34 @@ export async function callTools(packageName, connect) {
     });
     if (client === undefined) continue;
     const { tools } = await client.listTools();
-    await report.check(`${transport}: lists at least ${TOOLS_MIN} tools`, () => tools.length >= TOOLS_MIN);
+    await report.check(`${transport}: lists ${TOOLS} tools`, () => tools.length === TOOLS || `${tools.length} tools`);
     for (const { name, inputSchema } of tools) {
+      const planned = toolCalls.find(({ tool }) => tool === name);
       const required = inputSchema.required ?? [];
+      const given =
+        planned?.arguments ?? Object.fromEntries(required.map((argument) => [argument, toolArguments[argument]]));
+      let content;
       await report.check(`${transport}: calls ${name}`, async () => {
-        const given = Object.fromEntries(required.map((argument) => [argument, ARGUMENTS[argument]]));
         // The client validates the result against the output schema.
         const result = await client.callTool({ name, arguments: given });
-        return result.isError === true
-          ? JSON.stringify(result.content)
-          : Object.keys(result.structuredContent).length > 0;
+        content = result.structuredContent;
+        return result.isError === true ? JSON.stringify(result.content) : Object.keys(content).length > 0;
       });
+      if (planned === undefined) continue;
+      await report.check(
+        `${transport}: ${name} returns the numbers counted from upstream`,
+        () => same(content, planned.expected) || JSON.stringify(content),
+      );
     }
     await client.close();
   }
   report.write();
+}
+
+// Compares values; of an object, only the expected members.
+function same(found, expected) {
+  if (expected === null || typeof expected !== 'object' || Array.isArray(expected)) {
+    return JSON.stringify(found) === JSON.stringify(expected);
+  }
+  return Object.entries(expected).every(([name, value]) => same(found?.[name], value));
 }

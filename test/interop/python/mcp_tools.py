@@ -10,13 +10,31 @@ from report import Report, truth, world
 
 HEADERS = {'Authorization': f"Bearer {world['key']}"}
 STDIO = world['stdio']
-# Values of the required arguments; a tool that requires another one fails.
-ARGUMENTS = {'brandId': truth['article']['brandId'], 'articleId': truth['article']['id']}
-TOOLS_MIN = 20
+# Values of the required arguments; a tool that requires another one fails, unless it has a call of its own.
+ARGUMENTS = truth['toolArguments']
+CALLS = {call['tool']: call for call in truth['toolCalls']}
+# The endpoints and the data tools, including SQL.
+TOOLS = 20 + 9
 
 
-def arguments_of(schema):
-    return {name: ARGUMENTS[name] for name in (schema or {}).get('required', [])}
+def arguments_of(name, schema):
+    if name in CALLS:
+        return CALLS[name]['arguments']
+    return {required: ARGUMENTS[required] for required in (schema or {}).get('required', [])}
+
+
+def structured(content):
+    """Returns the structured content; frameworks for models may return text, or a list of parts."""
+    if isinstance(content, list):
+        content = content[0]['text'] if isinstance(content[0], dict) else content[0].text
+    return json.loads(content) if isinstance(content, str) else content
+
+
+def same(found, expected):
+    """Compares values; of an object, only the expected members."""
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and all(name in found and same(found[name], value) for name, value in expected.items())
+    return found == expected
 
 
 async def tools_of(session, is_error, content, schema):
@@ -128,14 +146,21 @@ async def pydantic_ai(transport):
 async def use(report, client, transport):
     opened = client(transport)
     tools, call = await opened.__aenter__()
-    report.equal(f'{transport}: lists at least {TOOLS_MIN} tools', lambda: len(tools) >= TOOLS_MIN, True)
+    report.equal(f'{transport}: lists {TOOLS} tools', lambda: len(tools), TOOLS)
     for name, schema in tools:
         try:
-            content = await call(name, arguments_of(schema))
+            content = await call(name, arguments_of(name, schema))
             found = None if content else 'an empty result'
         except Exception as error:
-            found = f'{type(error).__name__}: {error}'
+            content, found = None, f'{type(error).__name__}: {error}'
         report.equal(f'{transport}: calls {name}', lambda: found, None)
+        if name in CALLS:
+            expected = CALLS[name]['expected']
+            report.equal(
+                f'{transport}: {name} returns the numbers counted from upstream',
+                lambda: True if same(structured(content), expected) else json.dumps(structured(content)),
+                True,
+            )
     await opened.__aexit__(None, None, None)
 
 
