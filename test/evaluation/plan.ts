@@ -45,19 +45,21 @@ export interface MadeCall {
   readonly tokens: number;
 }
 
-/** Runs a plan and counts its calls and tokens. */
+/** Runs a plan and counts its calls and tokens. A call that fails ends the plan, unless its errors are part of it. */
 export async function runPlan<T>(
   client: Client,
   plan: (ask: Ask) => Promise<T>,
+  mayFail = false,
 ): Promise<{ readonly answer: T; readonly figures: Figures; readonly calls: readonly MadeCall[] }> {
   const calls: MadeCall[] = [];
   const answer = await plan(async (tool, values = {}) => {
     const result = await client.callTool({ name: tool, arguments: { ...values } });
     const [first] = result.content;
     const text = first?.type === 'text' ? first.text : '';
-    if (result.isError === true) throw new Error(`${tool} ${JSON.stringify(values)}: ${text}`);
+    const isError = result.isError === true;
+    if (isError && !mayFail) throw new Error(`${tool} ${JSON.stringify(values)}: ${text}`);
     calls.push({ tool, values, text, tokens: countTokens(JSON.stringify(values)) + countTokens(text) });
-    return withRows(result.structuredContent as Result);
+    return isError ? { error: text } : withRows(result.structuredContent as Result);
   });
   const tokens = calls.reduce((sum, call) => sum + call.tokens, 0);
   return { answer, figures: { calls: calls.length, tokens }, calls };

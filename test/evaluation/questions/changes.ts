@@ -1,5 +1,5 @@
 // Comparisons, causes, events and opportunities.
-import { byGroup, groups, mentions, round, select, visibility } from '../naive.ts';
+import { byGroup, groups, mean, mentions, round, select, visibility } from '../naive.ts';
 import type { Ask, EvaluatedQuestion, Result } from '../plan.ts';
 import {
   BEFORE_FOUR_WEEKS,
@@ -40,9 +40,19 @@ function scoreOf(one: readonly RawResponse[], other: readonly RawResponse[]): nu
   return Math.abs(mentions(one) / n - mentions(other) / m) / Math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m));
 }
 
-/** Significant far beyond any correction, or clearly not; a case between would be a bad question. */
 function isClearChange(one: readonly RawResponse[], other: readonly RawResponse[]): boolean {
-  const score = scoreOf(one, other);
+  return isClear(scoreOf(one, other));
+}
+
+function isClearMove(one: readonly number[], other: readonly number[]): boolean {
+  const average = (all: readonly number[]): number => all.reduce((sum, value) => sum + value, 0) / all.length;
+  const errorOf = (all: readonly number[]): number =>
+    all.reduce((sum, value) => sum + (value - average(all)) ** 2, 0) / (all.length - 1) / all.length;
+  return isClear(Math.abs(average(one) - average(other)) / Math.sqrt(errorOf(one) + errorOf(other)));
+}
+
+/** Significant far beyond any correction, or clearly not; a case between would be a bad question. */
+function isClear(score: number): boolean {
   if (score > 1.5 && score < 3.5) throw new Error(`the change is neither clear nor noise: ${score}`);
   return score >= 3.5;
 }
@@ -126,17 +136,21 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
   },
   {
     id: 'only-noise',
-    question: 'The visibility of Kavárna moved. Is there a reason?',
+    question: 'The position of Kavárna moved. Is there a reason?',
     world: 'labs',
     plan: async (ask) => {
-      const values = { metric: 'visibility', brand: 'Kavárna', from: '2026-03-02', to: LAST_DAY };
+      const values = { metric: 'position', brand: 'Kavárna', from: '2026-03-02', to: LAST_DAY };
       const { total, causes } = await ask('explain_change', values);
       return [total.before, total.after, total.verdict === 'significant', causes.length];
     },
     known: (world) => {
-      const now = select(world, { brand: CAFE, from: '2026-03-02', to: LAST_DAY });
-      const then = select(world, { brand: CAFE, from: '2026-02-16', to: '2026-03-01' });
-      return [visibility(then), visibility(now), isClearChange(now, then), 0];
+      const positions = (from: string, to: string): number[] =>
+        select(world, { brand: CAFE, from, to })
+          .filter(({ mentioned }) => mentioned)
+          .flatMap(({ position }) => (position === null ? [] : [position]));
+      const now = positions('2026-03-02', LAST_DAY);
+      const then = positions('2026-02-16', '2026-03-01');
+      return [mean(then), mean(now), isClearMove(now, then), 0];
     },
     upstream: {
       plan: async (ask) => {
