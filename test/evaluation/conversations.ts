@@ -8,7 +8,7 @@ export interface Conversation {
 }
 
 function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${(Math.round(1_000 * share) / 10).toFixed(1)} %`;
 }
 
 /** Conversations with the first world. */
@@ -20,7 +20,7 @@ export const conversations: readonly Conversation[] = [
       const values = { metrics: ['visibility'], group_by: ['brand'], compare_to: 'previous' };
       const { rows } = await ask('query_metrics', values);
       const kinds = ['prompt_lost', 'source_added', 'prompt_paused', 'competitor_removed'];
-      const { changes } = await ask('what_changed', { since: '28d', kinds });
+      const { changes } = await ask('what_changed', { since: '2026-02-16', kinds });
       const lines = rows.map(
         (row: Result) =>
           `${row.brand}: visibility ${percent(row.visibility)} (95 % interval ${row.visibility_interval.map(percent).join(' to ')}, n = ${row.visibility_n}), before ${percent(row.visibility_before)}; the change is ${row.visibility_significant ? 'significant' : 'within noise'}.`,
@@ -73,7 +73,7 @@ export const conversations: readonly Conversation[] = [
       const { rows } = await ask('query', {
         sql: "SELECT type, count(*)::INTEGER AS n, round(avg(word_count)) AS words FROM mart.fct_article WHERE status = 'completed' GROUP BY type ORDER BY type",
       });
-      return rows.map((row: Result) => `${row.type}: ${row.words} words (${row.n} articles).`).join(' ');
+      return rows.map((row: Result) => `${row.type}: ${row.words} words (n = ${row.n}).`).join(' ');
     },
   },
 ];

@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { connect, startBareMcp } from '../serve/mcp/support.ts';
 import { conversations } from './conversations.ts';
-import { type EvaluatedQuestion, runPlan } from './plan.ts';
+import { type EvaluatedQuestion, runPlan, type UpstreamPlan } from './plan.ts';
 import { changeQuestions } from './questions/changes.ts';
 import { dataQuestions } from './questions/data.ts';
 import { numberQuestions } from './questions/numbers.ts';
@@ -35,22 +35,29 @@ export async function evaluate(isCompared: (id: string) => boolean): Promise<Eva
     const { answer, figures, calls } = await runPlan(clients[world], plan);
     answers[id] = answer;
     known[id] = await compute(worlds[world]);
-    const compared =
-      upstream === undefined || !isCompared(id)
-        ? null
-        : { ...(await runPlan(clients[world], upstream.plan)).figures, lacks: upstream.lacks ?? null };
-    results.push({ id, question, tools: calls.map(({ tool }) => tool), ...figures, upstream: compared });
+    const compared = upstream === undefined || !isCompared(id) ? null : await compare(clients[world], upstream);
+    const tools = [...new Set(calls.map(({ tool }) => tool))].join(', ');
+    results.push({ id, question, tools, ...figures, upstream: compared });
   }
   const held = [];
   for (const { title, question, plan } of conversations) {
     const { answer, calls } = await runPlan(clients.main, plan, true);
     const shown = calls.map(({ tool, values, text, tokens }) => {
       const result = text.slice(0, SHOWN);
-      return { tool, arguments: values, tokens, result, leftOut: text.length - result.length };
+      return { tool, arguments: JSON.stringify(values), tokens, result, leftOut: text.length - result.length };
     });
     held.push({ title, question, calls: shown, answer });
   }
   return { answers, known, results: { questions: results, conversations: held } };
+}
+
+async function compare(
+  client: Client,
+  { plan, lacks, alternative }: UpstreamPlan,
+): Promise<NonNullable<QuestionResult['upstream']>> {
+  const { figures } = await runPlan(client, plan);
+  const other = alternative === undefined ? null : (await runPlan(client, alternative)).figures;
+  return { ...figures, lacks: lacks ?? null, alternative: other };
 }
 
 async function clientOf({ mirror, sql }: EvaluatedWorld): Promise<Client> {

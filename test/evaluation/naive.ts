@@ -101,9 +101,9 @@ export function ranked(values: Readonly<Record<string, number>>): string[] {
 export function sums<T>(
   items: readonly T[],
   keyOf: (item: T) => string,
-  valueOf: (item: T) => number,
+  numberOf: (item: T) => number,
 ): Record<string, number> {
   const found: Record<string, number> = {};
-  for (const item of items) found[keyOf(item)] = (found[keyOf(item)] ?? 0) + valueOf(item);
+  for (const item of items) found[keyOf(item)] = (found[keyOf(item)] ?? 0) + numberOf(item);
   return found;
 }

@@ -28,6 +28,8 @@ export interface UpstreamPlan {
   readonly plan: (ask: Ask) => Promise<unknown>;
   /** What the answer lacks. */
   readonly lacks?: string;
+  /** Another plan with fewer calls and more tokens. */
+  readonly alternative?: (ask: Ask) => Promise<unknown>;
 }
 
 /** Figures of a plan. */
@@ -74,7 +76,10 @@ function withRows(content: Result): Result {
     Object.entries(rest).map(([name, value]) => {
       if (Array.isArray(columns) && Array.isArray(value)) return [name, toObjects(columns, value)];
       const table = value as { columns?: unknown[]; rows?: unknown[][] } | null;
-      return [name, table?.columns !== undefined && table.rows !== undefined ? toObjects(table.columns, table.rows) : value];
+      return [
+        name,
+        table?.columns !== undefined && table.rows !== undefined ? toObjects(table.columns, table.rows) : value,
+      ];
     }),
   );
 }

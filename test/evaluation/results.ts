@@ -9,10 +9,10 @@ export const RESULTS = join(import.meta.dirname, 'results.json');
 export interface QuestionResult extends Figures {
   readonly id: string;
   readonly question: string;
-  /** Tools in the order of their calls. */
-  readonly tools: readonly string[];
+  /** Names of the tools, in the order of their first calls. */
+  readonly tools: string;
   /** Null if the endpoints of the API cannot answer. */
-  readonly upstream: (Figures & { readonly lacks: string | null }) | null;
+  readonly upstream: (Figures & { readonly lacks: string | null; readonly alternative: Figures | null }) | null;
 }
 
 /** A conversation as it was held. */
@@ -21,7 +21,8 @@ export interface ConversationResult {
   readonly question: string;
   readonly calls: readonly {
     readonly tool: string;
-    readonly arguments: Readonly<Record<string, unknown>>;
+    /** As JSON. */
+    readonly arguments: string;
     readonly tokens: number;
     /** The beginning of the result. */
     readonly result: string;
@@ -53,19 +54,27 @@ export function median(values: readonly number[]): number {
 export function questionRows({ questions }: EvaluationResults): string[][] {
   return questions.map(({ question, tools, calls, tokens, upstream }) => [
     question,
-    [...new Set(tools)].map((tool) => `\`${tool}\``).join(', '),
+    tools.replaceAll(/\w+/g, '`$&`'),
     number(calls),
     number(tokens),
-    upstream === null ? 'no answer' : number(upstream.calls),
-    upstream === null ? '' : number(upstream.tokens),
+    ...upstreamCells(upstream),
     upstream?.lacks ?? '',
   ]);
+}
+
+function upstreamCells(upstream: QuestionResult['upstream']): string[] {
+  if (upstream === null) return ['no answer', ''];
+  const { alternative } = upstream;
+  const cell = (name: keyof Figures): string =>
+    `${number(upstream[name])}${alternative === null ? '' : `, or ${number(alternative[name])}`}`;
+  return [cell('calls'), cell('tokens')];
 }
 
 /** Sentences with the medians. */
 export function summaryText({ questions }: EvaluationResults): string {
   const answered = questions.filter(({ upstream }) => upstream !== null);
-  const own = (list: readonly QuestionResult[], name: keyof Figures): string => number(median(list.map((one) => one[name])));
+  const own = (list: readonly QuestionResult[], name: keyof Figures): string =>
+    number(median(list.map((one) => one[name])));
   const other = (name: keyof Figures): string => number(median(answered.map((one) => one.upstream?.[name] ?? 0)));
   const most = Math.max(...questions.map(({ tokens }) => tokens));
   return [
@@ -81,7 +90,7 @@ export function conversationsText({ conversations }: EvaluationResults): string 
       const total = calls.reduce((sum, call) => sum + call.tokens, 0);
       const parts = calls.map(({ tool, arguments: values, tokens, result, leftOut }, index) => {
         const cut = leftOut === 0 ? '' : ` [shortened here: ${number(leftOut)} more characters]`;
-        const lines = wrapped(`${tool} ${JSON.stringify(values)}`, `${result}${cut}`);
+        const lines = wrapped(`${tool} ${values}`, `${result}${cut}`);
         return `Call ${index + 1}, ${number(tokens)} tokens:\n\n${lines}`;
       });
       const head = `### ${title}\n\n> ${question}\n\n${calls.length} ${calls.length === 1 ? 'call' : 'calls'}, ${number(total)} tokens.`;

@@ -26,7 +26,8 @@ const HERE = import.meta.dirname;
 const ANY_ZONE = ['UTC'];
 const ZONES = ['UTC', 'America/New_York'];
 const IN_ZONES = 'rows, sums, first and last instant, and a filter by an instant, in two time zones';
-const TOOLS = 'lists and calls every tool, over HTTP and stdio';
+const TOOLS =
+  'lists and calls all 29 tools, over HTTP and stdio, and compares the results of `query_metrics`, `query` and `explain_change` with the figures';
 const ENDPOINTS = 'calls every endpoint of an upstream that sends unknown fields';
 
 const JDBC: MavenFile = {
@@ -154,6 +155,11 @@ export const clients: readonly Client[] = [
   tools('openai-agents', 'OpenAI Agents SDK'),
   tools('pydantic-ai', 'Pydantic AI'),
 ];
+
+/** Returns whether a client is one of MCP, which lists and calls the tools. */
+export function isToolClient({ tried }: Client): boolean {
+  return tried === TOOLS;
+}
 
 function base(name: string, tool: string, tried: string, source: Source): Omit<Client, 'command'> {
   return { name, tool, tried, source, programs: [], jars: [], needsLake: false, zones: ANY_ZONE };

@@ -10,7 +10,8 @@ import { createProgram } from '../../src/cli/program/program.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { describeTables, toMarkdown } from '../../src/operations/dictionary.ts';
 import { STEP_KINDS, type Step } from '../../src/scheduler/job.ts';
-import { clients } from '../interop/clients.ts';
+import { conversationsText, questionRows, readResults, summaryText } from '../evaluation/results.ts';
+import { clients, isToolClient } from '../interop/clients.ts';
 import { type Entry, entryCells } from '../interop/results.ts';
 import { toManual } from './manual.ts';
 import { toReference } from './reference.ts';
@@ -24,6 +25,7 @@ export async function docsPages(): Promise<ReadonlyMap<string, string>> {
     ['docs/cli.md', toReference(await createProgram())],
     ['docs/man/sightline.1', toManual(await createProgram())],
     ['docs/analyst.md', replaceLists('docs/analyst.md', { tables: tableNames() })],
+    ['docs/agents.md', replaceLists('docs/agents.md', agentsLists())],
     ['docs/bi.md', replaceLists('docs/bi.md', { clients: clientsTable() })],
     ['docs/operator/jobs.md', replaceLists('docs/operator/jobs.md', { jobs: jobsTable(), steps: stepsTable() })],
     ['docs/json/README.md', replaceLists('docs/json/README.md', { outputs: outputsTable() })],
@@ -57,14 +59,30 @@ function tableNames(): string {
 }
 
 function clientsTable(): string {
-  const entries = JSON.parse(readFileSync(join(root, 'test/interop/results.json'), 'utf8')) as Entry[];
   const rows = clients.map(({ name, tool, tried }) => {
-    const entry = entries.find(({ client }) => client === name);
-    if (entry === undefined) throw new Error(`test/interop/results.json has no client ${name}`);
-    const [version, date, result] = entryCells(entry);
+    const [version, date, result] = cellsOf(name);
     return [tool, version, date, tried, result];
   });
   return markdownTable(['tool', 'version', 'date', 'what was tried', 'result'], rows);
+}
+
+function cellsOf(name: string): [string, string, string] {
+  const entries = JSON.parse(readFileSync(join(root, 'test/interop/results.json'), 'utf8')) as Entry[];
+  const entry = entries.find(({ client }) => client === name);
+  if (entry === undefined) throw new Error(`test/interop/results.json has no client ${name}`);
+  return entryCells(entry);
+}
+
+function agentsLists(): Readonly<Record<string, string>> {
+  const tested = clients.filter(isToolClient).map(({ name, tool }) => [tool, ...cellsOf(name)]);
+  const results = readResults();
+  const head = ['question', 'tools', 'calls', 'tokens', 'calls, endpoints', 'tokens, endpoints', 'endpoints lack'];
+  return {
+    'mcp-clients': markdownTable(['tool', 'version', 'date', 'result'], tested),
+    'evaluation-summary': summaryText(results),
+    evaluation: markdownTable(head, questionRows(results)),
+    conversations: conversationsText(results),
+  };
 }
 
 function jobsTable(): string {

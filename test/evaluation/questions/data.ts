@@ -33,13 +33,22 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
     question: 'Which five sites do engines cite most for Kavárna?',
     world: 'main',
     plan: async (ask) => {
-      const values = { metrics: ['citations'], group_by: ['domain'], brand: 'Kavárna', order: ['-citations', 'domain'] };
+      const values = {
+        metrics: ['citations'],
+        group_by: ['domain'],
+        brand: 'Kavárna',
+        order: ['-citations', 'domain'],
+      };
       const { rows } = await ask('query_metrics', { ...values, limit: 5 });
       return rows.map((row: Result) => [row.domain, row.citations]);
     },
     known: (world) => {
       const pages = select(world, { brand: CAFE, ...month }).flatMap((one) => one.pages);
-      const counts = sums(pages, ({ domain }) => domain, () => 1);
+      const counts = sums(
+        pages,
+        ({ domain }) => domain,
+        () => 1,
+      );
       return ranked(counts)
         .slice(0, 5)
         .map((domain) => [domain, counts[domain]]);
@@ -64,7 +73,11 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
         return isAt(own) ? 'owned' : rivals.some(isAt) ? 'competitor' : 'third party';
       };
       const pages = select(world, { brand: CAFE, ...month }).flatMap((one) => one.pages);
-      const counts = sums(pages, ({ domain }) => ownerOf(domain), () => 1);
+      const counts = sums(
+        pages,
+        ({ domain }) => ownerOf(domain),
+        () => 1,
+      );
       return Object.fromEntries(Object.entries(counts).map(([owner, count]) => [owner, round(count / pages.length)]));
     },
     upstream: {
@@ -139,8 +152,7 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
         .slice(0, 3)
         .map(({ id }) => id),
     upstream: {
-      plan: async (ask) =>
-        ask('list_responses', { brandId: CAFE, engine: 'gemini', brandMentioned: false, limit: 3 }),
+      plan: async (ask) => ask('list_responses', { brandId: CAFE, engine: 'gemini', brandMentioned: false, limit: 3 }),
     },
   },
   {
@@ -157,8 +169,16 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
     },
     known: ({ articles }) => {
       const done = articles.filter(({ status }) => status === 'completed');
-      const words = sums(done, ({ type }) => type, ({ wordCount }) => wordCount ?? 0);
-      const counts = sums(done, ({ type }) => type, () => 1);
+      const words = sums(
+        done,
+        ({ type }) => type,
+        ({ wordCount }) => wordCount ?? 0,
+      );
+      const counts = sums(
+        done,
+        ({ type }) => type,
+        () => 1,
+      );
       return Object.fromEntries(
         Object.entries(words).map(([type, sum]) => [type, Math.round((100 * sum) / (counts[type] ?? 0)) / 100]),
       );

@@ -1,6 +1,19 @@
 // Numbers, trends and rankings.
-import { byGroup, groups, mean, mentions, names, ranked, round, select, visibility, voice, weekOf, wilson } from '../naive.ts';
-import type { EvaluatedQuestion, Result } from '../plan.ts';
+import {
+  byGroup,
+  groups,
+  mean,
+  mentions,
+  names,
+  ranked,
+  round,
+  select,
+  visibility,
+  voice,
+  weekOf,
+  wilson,
+} from '../naive.ts';
+import type { Ask, EvaluatedQuestion, Result } from '../plan.ts';
 import { FOUR_WEEKS, LAST_DAY, TWELVE_WEEKS } from '../worlds.ts';
 
 const CAFE = 'Kavárna Žluťoučký kůň';
@@ -8,6 +21,7 @@ const ORBIT = 'Orbit "One" \\ Analytics';
 const ENGINES = ['chatgpt', 'claude', 'gemini', 'perplexity'];
 const month = { from: FOUR_WEEKS, to: LAST_DAY };
 const quarter = { from: TWELVE_WEEKS, to: LAST_DAY };
+const CALLS_MAX = 200;
 const week = { from: '2026-03-09', to: LAST_DAY };
 
 /** Returns a value of each row by its keys, joined by a space. */
@@ -16,9 +30,20 @@ export function column(rows: Result, keys: readonly string[], name: string): Rec
 }
 
 /** Returns the id of a brand, as a caller of endpoints finds it. */
-async function brandId(ask: Parameters<EvaluatedQuestion['plan']>[0], name: string): Promise<string> {
+async function brandId(ask: Ask, name: string): Promise<string> {
   const { data } = await ask('list_brands');
   return data.find((brand: Result) => brand.name === name).id;
+}
+
+/** Reads the numbers of all days, engines and entities, which the agent would have to add up by week. */
+async function readDays(ask: Ask, values: Readonly<Record<string, unknown>>): Promise<void> {
+  let skip = 0;
+  for (let calls = 0; calls < CALLS_MAX; calls += 1) {
+    const { _sightline: note } = await ask('get_daily_metrics', { ...values, ...(skip === 0 ? {} : { skip }) });
+    if (note.omitted === undefined) return;
+    skip = Number(/call again with skip=(\d+)/.exec(note.omitted)?.[1]);
+  }
+  throw new Error('get_daily_metrics returns rows without end');
 }
 
 const mondays = Array.from({ length: 12 }, (_, index) =>
@@ -56,7 +81,12 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
       const { rows } = await ask('query_metrics', { metrics: ['responses'], group_by: ['brand'], ...week });
       return column(rows, ['brand'], 'responses');
     },
-    known: (world) => byGroup(select(world, week), ({ brand }) => [brand], (all) => all.length),
+    known: (world) =>
+      byGroup(
+        select(world, week),
+        ({ brand }) => [brand],
+        (all) => all.length,
+      ),
     upstream: {
       plan: async (ask) => {
         const { data } = await ask('list_brands');
@@ -121,12 +151,14 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
       plan: async (ask) => {
         for (const brand of [CAFE, ORBIT]) {
           for (const engine of ENGINES) {
-            for (const from of mondays)
-              await ask('get_metrics', { brandId: brand, engine, from, to: sunday(from) });
+            for (const from of mondays) await ask('get_metrics', { brandId: brand, engine, from, to: sunday(from) });
           }
         }
       },
       lacks: 'intervals',
+      alternative: async (ask) => {
+        for (const brand of [CAFE, ORBIT]) await readDays(ask, { brandId: brand, ...quarter });
+      },
     },
   },
   {
@@ -192,8 +224,7 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
       const { rows } = await ask('query_metrics', values);
       return rows.map(({ engine }: Result) => engine);
     },
-    known: (world) =>
-      ranked(byGroup(select(world, { brand: ORBIT, ...month }), ({ engine }) => [engine], visibility)),
+    known: (world) => ranked(byGroup(select(world, { brand: ORBIT, ...month }), ({ engine }) => [engine], visibility)),
     upstream: {
       plan: async (ask) => {
         for (const engine of [...ENGINES.filter((name) => name !== 'claude'), 'google-ai-mode'])
@@ -206,7 +237,13 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     question: 'Which two prompts mention Kavárna least?',
     world: 'main',
     plan: async (ask) => {
-      const values = { metrics: ['visibility'], group_by: ['prompt'], brand: 'Kavárna', order: ['visibility'], limit: 2 };
+      const values = {
+        metrics: ['visibility'],
+        group_by: ['prompt'],
+        brand: 'Kavárna',
+        order: ['visibility'],
+        limit: 2,
+      };
       const { rows } = await ask('query_metrics', values);
       return rows.map((row: Result) => [row.prompt, row.visibility]);
     },
@@ -265,7 +302,8 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
       ),
     upstream: {
       plan: async (ask) => {
-        for (const brand of [CAFE, ORBIT]) await ask('get_group_metrics', { brandId: brand, groupBy: 'branded', ...month });
+        for (const brand of [CAFE, ORBIT])
+          await ask('get_group_metrics', { brandId: brand, groupBy: 'branded', ...month });
       },
     },
   },
@@ -274,7 +312,12 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     question: 'Who leads the share of voice in the market of Kavárna?',
     world: 'main',
     plan: async (ask) => {
-      const values = { metrics: ['share_of_voice'], group_by: ['entity'], brand: 'Kavárna', order: ['-share_of_voice'] };
+      const values = {
+        metrics: ['share_of_voice'],
+        group_by: ['entity'],
+        brand: 'Kavárna',
+        order: ['-share_of_voice'],
+      };
       const { rows } = await ask('query_metrics', values);
       return column(rows, ['entity'], 'share_of_voice');
     },
@@ -289,12 +332,15 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     question: 'Which competitors are ahead of Kavárna on Perplexity?',
     world: 'labs',
     plan: async (ask) => {
-      const values = { metrics: ['visibility'], group_by: ['entity'], brand: 'Kavárna', where: { engine: 'perplexity' } };
+      const values = {
+        metrics: ['visibility'],
+        group_by: ['entity'],
+        brand: 'Kavárna',
+        where: { engine: 'perplexity' },
+      };
       const { rows } = await ask('query_metrics', { ...values, order: ['-visibility'] });
       const own = rows.find((row: Result) => row.entity_type === 'brand');
-      return rows
-        .filter((row: Result) => row.visibility > own.visibility)
-        .map(({ entity }: Result) => entity);
+      return rows.filter((row: Result) => row.visibility > own.visibility).map(({ entity }: Result) => entity);
     },
     known: (world) => {
       const all = select(world, { brand: CAFE, ...month }, ({ engine }) => engine === 'perplexity');
@@ -328,10 +374,11 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
       return Object.fromEntries(rows.map((row: Result) => [row.brand, [row.first_mentions, row.mentions]]));
     },
     known: (world) =>
-      byGroup(select(world, month), ({ brand }) => [brand], (all) => [
-        all.filter(({ mentioned, position }) => mentioned && position === 1).length,
-        mentions(all),
-      ]),
+      byGroup(
+        select(world, month),
+        ({ brand }) => [brand],
+        (all) => [all.filter(({ mentioned, position }) => mentioned && position === 1).length, mentions(all)],
+      ),
   },
   {
     id: 'net-sentiment',
@@ -346,7 +393,9 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
         select(world, { brand: ORBIT, ...month }, ({ mentioned }) => mentioned),
         ({ day }) => [weekOf(day)],
         (all) =>
-          mean(all.map(({ sentiment }) => (sentiment === null ? null : Math.sign((world.worths[sentiment] ?? 0) - 50)))),
+          mean(
+            all.map(({ sentiment }) => (sentiment === null ? null : Math.sign((world.worths[sentiment] ?? 0) - 50))),
+          ),
       ),
   },
   {
@@ -357,13 +406,23 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
       const values = { metrics: ['visibility'], brand: 'Kavárna' };
       const best = await ask('query_metrics', { ...values, group_by: ['prompt'], order: ['-visibility'], limit: 1 });
       const where = { prompt: best.rows[0].prompt_id };
-      const { rows } = await ask('query_metrics', { ...values, group_by: ['engine'], where, order: ['visibility'], limit: 1 });
+      const { rows } = await ask('query_metrics', {
+        ...values,
+        group_by: ['engine'],
+        where,
+        order: ['visibility'],
+        limit: 1,
+      });
       return [best.rows[0].prompt, rows[0].engine, rows[0].visibility];
     },
     known: (world) => {
       const all = select(world, { brand: CAFE, ...month });
       const [prompt = ''] = ranked(byGroup(all, (one) => [one.prompt.text], visibility));
-      const engines = byGroup(groups(all, (one) => [one.prompt.text]).get(prompt) ?? [], ({ engine }) => [engine], visibility);
+      const engines = byGroup(
+        groups(all, (one) => [one.prompt.text]).get(prompt) ?? [],
+        ({ engine }) => [engine],
+        visibility,
+      );
       const [engine = ''] = ranked(engines).reverse();
       return [prompt, engine, round(engines[engine] ?? 0)];
     },
