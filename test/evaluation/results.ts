@@ -89,8 +89,8 @@ export function conversationsText({ conversations }: EvaluationResults): string 
     .map(({ title, question, calls, answer }) => {
       const total = calls.reduce((sum, call) => sum + call.tokens, 0);
       const parts = calls.map(({ tool, arguments: values, tokens, result, leftOut }, index) => {
-        const cut = leftOut === 0 ? '' : ` [shortened here: ${number(leftOut)} more characters]`;
-        const lines = wrapped(`${tool} ${values}`, `${result}${cut}`);
+        const cut = leftOut === 0 ? [] : [`[shortened here: ${number(leftOut)} more characters]`];
+        const lines = wrapped(`${tool} ${values}`, result, ...cut);
         return `Call ${index + 1}, ${number(tokens)} tokens:\n\n${lines}`;
       });
       const head = `### ${title}\n\n> ${question}\n\n${calls.length} ${calls.length === 1 ? 'call' : 'calls'}, ${number(total)} tokens.`;
@@ -101,15 +101,15 @@ export function conversationsText({ conversations }: EvaluationResults): string 
 
 const WIDTH = 116;
 
-// Indented code; long lines are broken after commas.
+// Indented code; long lines are broken after commas and before spaces.
 function wrapped(...texts: readonly string[]): string {
   return texts
-    .flatMap((text) => text.split('\n'))
-    .flatMap((text) => text.match(new RegExp(`.{1,${WIDTH - 1}}(?:,|$)|.{1,${WIDTH}}`, 'gu')) ?? [])
+    .flatMap((text) => text.split('\n').filter((line) => line !== ''))
+    .flatMap((text) => text.match(new RegExp(`.{1,${WIDTH - 1}}(?:,(?! )|(?= )|$)|.{1,${WIDTH}}`, 'gu')) ?? [])
     .map((line) => `    ${line}`)
     .join('\n');
 }
 
 function number(value: number): string {
-  return value.toLocaleString('en-US');
+  return Math.round(value).toLocaleString('en-US');
 }

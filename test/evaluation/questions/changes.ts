@@ -1,5 +1,5 @@
 // Comparisons, causes, events and opportunities.
-import { byGroup, groups, mean, mentions, round, select, visibility } from '../naive.ts';
+import { byGroup, groups, mean, mentions, select, visibility } from '../naive.ts';
 import type { Ask, EvaluatedQuestion, Result } from '../plan.ts';
 import {
   BEFORE_FOUR_WEEKS,
@@ -311,7 +311,7 @@ function wonByRivals(world: EvaluatedWorld, brand: string): Record<string, numbe
     });
     const [best] = rivals.toSorted((one, other) => other.lost - other.won - (one.lost - one.won));
     if (best === undefined || best.lost <= best.won) continue;
-    if ((best.lost - best.won - 1) / Math.sqrt(best.lost + best.won) > 1.96) found[id] = round(best.lost);
+    if (isClear((best.lost - best.won - 1) / Math.sqrt(best.lost + best.won))) found[id] = best.lost;
   }
   return found;
 }

@@ -216,21 +216,18 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     },
   },
   {
-    id: 'strongest-engine',
-    question: 'Rank the engines by the visibility of Orbit.',
+    id: 'topics',
+    question: 'Which topics do the prompts of Orbit have?',
     world: 'labs',
     plan: async (ask) => {
-      const values = { metrics: ['visibility'], group_by: ['engine'], brand: 'Orbit', order: ['-visibility'] };
-      const { rows } = await ask('query_metrics', values);
-      return rows.map(({ engine }: Result) => engine);
+      const { values } = await ask('list_dimension_values', { dimension: 'topic', brand: 'Orbit' });
+      return values.map(({ topic }: Result) => topic).sort();
     },
-    known: (world) => ranked(byGroup(select(world, { brand: ORBIT, ...month }), ({ engine }) => [engine], visibility)),
-    upstream: {
-      plan: async (ask) => {
-        for (const engine of [...ENGINES.filter((name) => name !== 'claude'), 'google-ai-mode'])
-          await ask('get_metrics', { brandId: ORBIT, engine, ...month });
-      },
+    known: ({ brands }) => {
+      const prompts = brands.find(({ name }) => name === ORBIT)?.prompts ?? [];
+      return [...new Set(prompts.flatMap(({ topic }) => topic?.name ?? []))].sort();
     },
+    upstream: { plan: async (ask) => ask('list_prompts', { brandId: ORBIT }) },
   },
   {
     id: 'weakest-prompts',
