@@ -61,5 +61,5 @@ async function compare(
 }
 
 async function clientOf({ mirror, sql }: EvaluatedWorld): Promise<Client> {
-  return connect(await startBareMcp(mirror.service, {}, { sql }));
+  return connect(await startBareMcp(mirror.service, {}, { sql }, mirror.clock));
 }

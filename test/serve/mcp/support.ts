@@ -6,7 +6,7 @@ import type { AnySchemaObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { expect, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { isRecord } from '../../../src/base/json.ts';
 import type { Service } from '../../../src/query/service.ts';
 import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
@@ -87,8 +87,9 @@ export async function startBareMcp(
   service: Service,
   options: McpOptions,
   more: Partial<ServedWorkspace> = {},
+  clock: Clock = systemClock,
 ): Promise<string> {
-  const served = servedOne({ service, sql: null, pageUrl: null, ...more }, systemClock);
+  const served = servedOne({ service, sql: null, pageUrl: null, ...more }, clock);
   const handler = createMcpHandler(served, options);
   const server = createServer(async (request, response) => {
     const text = await textOf(request);
