@@ -18,6 +18,11 @@ const COLUMNS = `
   WHERE c.database_name = current_database() AND NOT c.internal
   ORDER BY c.schema_name = 'sync', c.schema_name = 'main', c.table_name, c.column_index`;
 
+/** Returns the name of a table as SQL accepts it: with its schema, unless that is the default one. */
+export function tableName({ schema, name }: Pick<DescribedTable, 'schema' | 'name'>): string {
+  return schema === 'main' ? name : `${schema}.${name}`;
+}
+
 /** Reads all tables and views of a replica: marts first, then tables, then schema `sync`. */
 export async function readSqlSchema(sql: GuardedSql): Promise<DescribedTable[]> {
   const [result] = await sql.query(COLUMNS, 1);

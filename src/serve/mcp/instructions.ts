@@ -32,7 +32,7 @@ export function instructionsOf({ catalogue, workspaces, hasSql }: Served, scopes
       : []),
     `Names of brands, competitors, topics, tags and engines are accepted instead of ids. Days are UTC, YYYY-MM-DD; ranges are inclusive, at most ${RANGE_DAYS_MAX} days for the API.`,
     `All data are read-only. \`${NOTE}\` in each result has the time of the data (asOf), their coverage, and what was omitted; mention \`partial\` coverage when you report such numbers, and n or the interval beside a share.`,
-    `${TOOL_URI}{name} explains the fields of a tool's result, ${DICTIONARY_URI} lists the tables, ${FRESHNESS_URI}${of} shows how current each resource is.`,
+    `${TOOL_URI}{name} explains the fields of an endpoint's result, ${DICTIONARY_URI} lists the tables, ${FRESHNESS_URI}${of} shows how current each resource is.`,
   ];
   return lines.join('\n');
 }

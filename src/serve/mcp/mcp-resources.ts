@@ -5,8 +5,9 @@ import {
   type ResourceTemplateType,
 } from '@modelcontextprotocol/server';
 import { nearestName } from '../../base/choose-name.ts';
+import { type DescribedTable, tableName } from '../../operations/sql/sql-schema.ts';
 import type { Freshness, Service } from '../../query/service.ts';
-import { describeIndex, type Entry, TABLE_URI, TOOL_URI } from './endpoints/data-dictionary.ts';
+import { describeIndex, describeTable, type Entry, TABLE_URI, TOOL_URI } from './endpoints/data-dictionary.ts';
 import type { Served } from './served.ts';
 
 /** Resources that clients can read, besides the parts of the data dictionary. */
@@ -26,7 +27,7 @@ export function resourceTemplates({ workspaces }: Served): ResourceTemplateType[
     {
       uriTemplate: `${TABLE_URI}{name}`,
       name: 'table',
-      description: 'Columns of a table, with their meaning.',
+      description: 'Columns of a table or view, with their meaning.',
       ...markdown,
     },
   ];
@@ -58,7 +59,7 @@ export function resourceEntries({ workspaces }: Served, dictionary: ReadonlyMap<
 }
 
 /**
- * Reads a resource.
+ * Reads a resource. `readTables` returns the tables that the caller can query; it is called for tables that the dictionary lacks.
  *
  * @throws ResourceNotFoundError for an unknown URI
  */
@@ -66,6 +67,7 @@ export async function readResource(
   served: Served,
   dictionary: ReadonlyMap<string, Entry>,
   uri: string,
+  readTables: () => Promise<readonly DescribedTable[]>,
 ): Promise<ReadResourceResult> {
   const text = (of: string, mimeType = 'text/markdown'): ReadResourceResult => ({
     contents: [{ uri, mimeType, text: of }],
@@ -73,6 +75,9 @@ export async function readResource(
   if (uri === DICTIONARY_URI) return text(describeIndex(dictionary));
   const entry = dictionary.get(uri);
   if (entry !== undefined) return text(entry.text());
+  const tables = uri.startsWith(TABLE_URI) ? await readTables() : [];
+  const found = tables.find((table) => uri === `${TABLE_URI}${tableName(table)}`);
+  if (found !== undefined) return text(describeTable(found));
   const workspace = uri.startsWith(`${FRESHNESS_URI}/`) ? uri.slice(FRESHNESS_URI.length + 1) : null;
   const isFreshness =
     served.workspaces === null ? uri === FRESHNESS_URI : workspace !== null && served.workspaces.includes(workspace);
@@ -80,7 +85,7 @@ export async function readResource(
     const known = `${DICTIONARY_URI}, ${FRESHNESS_URI}${served.workspaces === null ? '' : '/{workspace}'}`;
     throw new ResourceNotFoundError(
       uri,
-      `Unknown resource: ${uri}; known: ${known}, ${TOOL_URI}{name}, ${TABLE_URI}{name}${suggestionFor(uri, dictionary)}`,
+      `Unknown resource: ${uri}; known: ${known}, ${TOOL_URI}{name}, ${TABLE_URI}{name}${suggestionFor(uri, dictionary, tables)}`,
     );
   }
   const shown = await served.use(workspace, async ({ service }) => toReadable(service, await service.freshness()));
@@ -88,10 +93,15 @@ export async function readResource(
 }
 
 // Compares the names without the common beginning of the URIs, which would make all of them similar.
-function suggestionFor(uri: string, dictionary: ReadonlyMap<string, Entry>): string {
+function suggestionFor(
+  uri: string,
+  dictionary: ReadonlyMap<string, Entry>,
+  tables: readonly DescribedTable[],
+): string {
   const start = [TOOL_URI, TABLE_URI].find((one) => uri.startsWith(one));
   if (start === undefined) return '';
-  const names = [...dictionary.keys()].flatMap((one) => (one.startsWith(start) ? [one.slice(start.length)] : []));
+  const known = [...dictionary.keys()].flatMap((one) => (one.startsWith(start) ? [one.slice(start.length)] : []));
+  const names = [...known, ...tables.map(tableName)];
   const near = nearestName(uri.slice(start.length), names);
   return near === null ? '' : `; did you mean ${start}${near}?`;
 }

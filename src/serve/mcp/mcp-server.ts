@@ -7,7 +7,7 @@ import { errorResult } from './endpoints/tool-error.ts';
 import { instructionsOf } from './instructions.ts';
 import { readResource, resourceEntries, resourceTemplates } from './mcp-resources.ts';
 import type { Served } from './served.ts';
-import { callByName, listTools, type McpOptions } from './tool-calls.ts';
+import { callByName, listTools, type McpOptions, readTables } from './tool-calls.ts';
 
 /** The caller of a connection without authentication. */
 const LOCAL_SESSION = 'local';
@@ -30,9 +30,10 @@ export function createServerFactory(served: Served, options: McpOptions = {}): (
       return { resources: resourceEntries(served, (await derive()).dictionary) };
     });
     server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: resourceTemplates(served) }));
-    server.setRequestHandler('resources/read', async ({ params }) =>
-      readResource(served, (await derive()).dictionary, params.uri),
-    );
+    server.setRequestHandler('resources/read', async ({ params }, { mcpReq, http }) => {
+      const caller = { session: http?.authInfo?.clientId ?? LOCAL_SESSION, signal: mcpReq.signal };
+      return readResource(served, (await derive()).dictionary, params.uri, () => readTables(calling, caller));
+    });
     return server;
   };
 }

@@ -6,10 +6,13 @@ import {
 } from '@modelcontextprotocol/server';
 import { chooseName } from '../../base/choose-name.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
+import type { DescribedTable } from '../../operations/sql/sql-schema.ts';
+import type { MetricsSource } from '../../query/metrics/table-result.ts';
 import { SCOPES, type Scope } from '../../session/stored-keys.ts';
 import { callDataTool } from './call-data-tool.ts';
-import type { DataTool } from './data-tool.ts';
-import { argumentsOf, DATA_TOKENS, dataTools, definitionOf } from './data-tools/data-tools.ts';
+import type { DataTool, ToolContext } from './data-tool.ts';
+import { argumentsOf, dataTools, definitionOf } from './data-tools/data-tools.ts';
+import { tablesOf } from './data-tools/sql-tools.ts';
 import type { Derive } from './derived-tools.ts';
 import { callTool } from './endpoints/call-tool.ts';
 import { describeNumbers } from './endpoints/numbers-text.ts';
@@ -17,7 +20,7 @@ import type { Tool } from './endpoints/tool.ts';
 import { errorResult, toErrorResult } from './endpoints/tool-error.ts';
 import { RESULT_TOKENS, readInput } from './endpoints/tool-input.ts';
 import { listWorkspaces } from './endpoints/tools.ts';
-import type { Served } from './served.ts';
+import type { Served, ServedWorkspace } from './served.ts';
 import { checkArguments } from './tool-arguments.ts';
 
 /** Options of an MCP server. */
@@ -37,13 +40,17 @@ export interface Calling {
   readonly options: McpOptions;
 }
 
-/** A call as the client sends it. */
-export interface Call {
-  readonly name: string;
-  readonly arguments?: Record<string, unknown> | undefined;
+/** The caller of a request. */
+export interface Caller {
   /** Id of the caller, which takes turns with others. */
   readonly session: string;
   readonly signal: AbortSignal;
+}
+
+/** A call as the client sends it. */
+export interface Call extends Caller {
+  readonly name: string;
+  readonly arguments?: Record<string, unknown> | undefined;
 }
 
 /** Lists the tools that the caller may use: the data tools first, then the endpoints. */
@@ -73,33 +80,40 @@ export async function callByName(calling: Calling, call: Call): Promise<CallTool
 }
 
 async function callData({ served, options }: Calling, tool: DataTool, call: Call): Promise<CallToolResult> {
-  const { signal, session } = call;
   const declared = argumentsOf(tool, served);
   try {
     if (!mayUse(tool.scope, options)) throw missingScope(tool.scope);
     const values = checkArguments(declared, call.arguments ?? {});
     const workspace = chosenWorkspace(served, served.workspaces === null ? null : values.text('workspace'));
-    return await served.use(workspace, (open) => {
-      const context = {
-        workspace: open,
-        catalogue: served.catalogue,
-        source: async () => {
-          const replica = await open.service.newest();
-          const { allowedBrands } = replica;
-          const brands = allowedBrands === null ? {} : { brands: [...allowedBrands] };
-          return { replica, catalogue: served.catalogue, nowMs: served.clock.now(), signal, ...brands };
-        },
-        session,
-        signal,
-      };
-      const tokensMax = values.count('max_tokens') || (options.tokensMax ?? DATA_TOKENS);
-      return callDataTool(tool, context, values, tokensMax);
-    });
+    return await served.use(workspace, (open) =>
+      callDataTool(tool, contextOf(served, open, call), values, values.count('max_tokens')),
+    );
   } catch (thrown) {
     return failed(thrown, call, options, ({ hint }) => {
       return [hint, `${tool.name} takes ${Object.keys(declared).join(', ')}.`].filter((text) => text !== '').join(' ');
     });
   }
+}
+
+/** Returns the tables that the caller can query; none if it has no SQL, or if there are no data, or several workspaces. */
+export async function readTables({ served, options }: Calling, caller: Caller): Promise<readonly DescribedTable[]> {
+  if (!served.hasSql || served.workspaces !== null || !mayUse('sql', options)) return [];
+  try {
+    return await served.use(null, (open) => tablesOf(contextOf(served, open, caller)));
+  } catch (thrown) {
+    if (toSightlineError(thrown).code === 'no_data') return [];
+    throw thrown;
+  }
+}
+
+function contextOf({ catalogue, clock }: Served, workspace: ServedWorkspace, { session, signal }: Caller): ToolContext {
+  const source = async (): Promise<MetricsSource> => {
+    const replica = await workspace.service.newest();
+    const { allowedBrands } = replica;
+    const brands = allowedBrands === null ? {} : { brands: [...allowedBrands] };
+    return { replica, catalogue, nowMs: clock.now(), signal, ...brands };
+  };
+  return { workspace, catalogue, source, session, signal };
 }
 
 async function callEndpoint({ served, derive, options }: Calling, tool: Tool, call: Call): Promise<CallToolResult> {

@@ -1,6 +1,6 @@
 import { nearestName } from '../../../base/choose-name.ts';
 import { SightlineError } from '../../../base/errors.ts';
-import type { DescribedTable } from '../../../operations/sql/sql-schema.ts';
+import { type DescribedTable, tableName } from '../../../operations/sql/sql-schema.ts';
 import type { SqlCaller, SqlService } from '../../../operations/sql/sql-service.ts';
 import type { DataTool, ToolContext } from '../data-tool.ts';
 
@@ -57,9 +57,14 @@ export const listTables: DataTool = {
     const hidden = tables.length - shown.length;
     return {
       content: {},
-      list: { name: 'tables', rows: shown.map(({ about, ...table }) => [qualified(table), shortAbout(about)]) },
+      list: { name: 'tables', rows: shown.map(({ about, ...table }) => `${tableName(table)}: ${shortAbout(about)}`) },
       ...(search === '' && hidden > 0
-        ? { remarks: [`${hidden} more tables have histories and the state of syncs; find them with search.`] }
+        ? {
+            remarks: [
+              'Views in schema mart are computed from the responses; the other tables are as reported by upstream.',
+              `${hidden} more tables have histories and the state of syncs; find them with search.`,
+            ],
+          }
         : {}),
     };
   },
@@ -76,7 +81,7 @@ export const describeTable: DataTool = {
   run: async (context, values) => {
     const { schema, name, kind, about, columns } = findTable(await tablesOf(context), values.text('table') ?? '');
     return {
-      content: { table: qualified({ schema, name }), kind, about },
+      content: { table: tableName({ schema, name }), kind, about },
       list: { name: 'columns', rows: columns.map((column) => [column.name, column.type, column.about]) },
     };
   },
@@ -95,15 +100,11 @@ export async function tablesOf(context: ToolContext): Promise<readonly Described
  */
 export function findTable(tables: readonly DescribedTable[], given: string): DescribedTable {
   const text = given.trim().replaceAll('"', '').toLowerCase();
-  const found = tables.find((table) => qualified(table) === text) ?? tables.find(({ name }) => name === text);
+  const found = tables.find((table) => tableName(table) === text) ?? tables.find(({ name }) => name === text);
   if (found !== undefined) return found;
-  const near = nearestName(text, [...tables.map(qualified), ...tables.map(({ name }) => name)]);
+  const near = nearestName(text, [...tables.map(tableName), ...tables.map(({ name }) => name)]);
   const hint = near === null ? 'List the tables with `list_tables`.' : `Did you mean ${near}?`;
   throw new SightlineError('not_found', `there is no table ${JSON.stringify(given.slice(0, 80))}`, { hint });
-}
-
-function qualified({ schema, name }: Pick<DescribedTable, 'schema' | 'name'>): string {
-  return schema === 'main' ? name : `${schema}.${name}`;
 }
 
 async function sqlOf({
@@ -116,9 +117,9 @@ async function sqlOf({
   return { sql, caller: { session, brands: allowedBrands === null ? null : [...allowedBrands] } };
 }
 
-// Without what one row is, and without formulas: `describe_table` has the complete text.
-function shortAbout(about: string | null): string | null {
-  return about === null ? null : (/^.*?(?=[.:](?: |$))/.exec(about)?.[0] ?? about);
+// The first clause, and the period of a row: `describe_table` has the complete text.
+function shortAbout(about: string | null): string {
+  return about === null ? '' : (/^.*?(?=[.:](?: |$)|; | \(|, (?!by ))/.exec(about)?.[0] ?? about);
 }
 
 function shortCell(value: unknown): unknown {

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../../../contract/catalogue.ts';
+import { type DescribedTable, tableName } from '../../../operations/sql/sql-schema.ts';
 import { fieldsOf } from './describe-tool.ts';
 import { answerParts, type Tool, type ToolSet } from './tool.ts';
 
@@ -30,6 +31,12 @@ export function dictionaryOf(catalogue: Catalogue, tools: ToolSet): ReadonlyMap<
     },
   );
   return new Map([...ofTools, ...ofTables]);
+}
+
+/** Describes a table or view of the replica as Markdown. */
+export function describeTable(of: DescribedTable): string {
+  const rows = of.columns.map(({ name, type, about }) => [`\`${name}\``, type, about ?? '']);
+  return page(tableName(of), of.about ?? '', table(['column', 'type', 'meaning'], rows));
 }
 
 /** Returns the contents of the data dictionary as Markdown. */
