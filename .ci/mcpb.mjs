@@ -15,6 +15,7 @@ const platform = `${process.platform}-${process.arch}`;
 const binding = `@duckdb/node-bindings-${platform}`;
 const output = resolve(process.argv[2] ?? '.', `sightline-${version}-${platform}.mcpb`);
 const { declarations } = await import('../dist/schemas/catalogue.js');
+const { dataTools } = await import('../dist/src/serve/mcp/data-tools/data-tools.js');
 
 const manifest = {
   manifest_version: '0.3',
@@ -34,7 +35,10 @@ const manifest = {
       args: ['${__dirname}/dist/src/cli/main.js', 'mcp', '--all', '--data-dir', '${user_config.data_dir}'],
     },
   },
-  tools: declarations.map(({ tool, about }) => ({ name: tool, description: about })),
+  tools: [
+    ...dataTools.map(({ name, about }) => ({ name, description: about })),
+    ...declarations.map(({ tool, about }) => ({ name: tool, description: about })),
+  ],
   // With several workspaces there is one more.
   tools_generated: true,
   compatibility: { platforms: [process.platform], runtimes: { node: engines.node } },

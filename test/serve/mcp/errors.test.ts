@@ -6,11 +6,13 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { createCatalogue } from '../../../src/contract/catalogue.ts';
 import { createService } from '../../../src/query/create-service.ts';
 import type { Service } from '../../../src/query/service.ts';
+import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { openMirror } from '../../query/mirror.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { type Body, call, connect, post, SMALL, startBareMcp, startEndpoint } from './support.ts';
 
+const METRICS_TOOLS = dataTools.filter(({ scope }) => scope === 'metrics').length;
 const STRANGER = '00000000-0000-4000-8000-000000000000';
 
 describe('an invalid tool argument', () => {
@@ -158,10 +160,13 @@ describe('a tool call that fails', () => {
   it('reports that there are no data yet, from the first call', async () => {
     const service = await openEmpty();
     const client = await connect(await startBareMcp(service, {}));
-    expect((await client.listTools()).tools).toHaveLength(declarations.length);
+    const { tools } = await client.listTools();
+    expect(tools).toHaveLength(METRICS_TOOLS + declarations.length);
     const { isError, text } = await call(client, 'list_brands');
     expect(isError).toBe(true);
     expect(text).toMatch(/^no_data: .*\nRun `sightline sync` first\.$/);
+    const metrics = await call(client, 'query_metrics', { metrics: ['visibility'] });
+    expect(metrics.text).toMatch(/^no_data: .*\nRun `sightline sync` first\./);
     const { contents } = await client.readResource({ uri: 'sightline://freshness' });
     expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ ready: false, resources: [] });
   });
@@ -226,7 +231,9 @@ describe('a tool call that fails', () => {
 describe('an invalid MCP request', () => {
   it('is rejected with a protocol error', async () => {
     const client = await connect(await startBareMcp(await openEmpty(), {}));
-    await expect(call(client, 'no_such_tool')).rejects.toThrow(/Unknown tool: no_such_tool; known: list_engines/);
+    await expect(call(client, 'no_such_tool')).rejects.toThrow(
+      /Unknown tool: no_such_tool; known: query_metrics, .*list_engines/,
+    );
     await expect(client.readResource({ uri: 'sightline://nothing' })).rejects.toThrow(/sightline:\/\/nothing/);
   });
 

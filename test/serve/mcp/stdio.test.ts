@@ -7,6 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { VERSION } from '../../../src/base/version.ts';
 import type { Service } from '../../../src/query/service.ts';
+import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
 import { createPool } from '../../../src/serve/serve-mcp.ts';
 import { MAIN, runCli } from '../../cli/helpers.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
@@ -31,9 +32,10 @@ describe('sightline mcp', () => {
     for (const revision of REVISIONS) {
       const client = await connectTo(['--data-dir', folder], folder, revision);
       expect(client.getServerVersion()).toMatchObject({ name: 'sightline', version: VERSION });
-      expect(client.getInstructions()).toContain('Start with list_brands');
+      expect(client.getInstructions()).toContain('They need a brandId of list_brands.');
       const { tools } = await client.listTools();
-      for (const tool of tools) {
+      expect(tools.slice(0, dataTools.length).map(({ name }) => name)).toEqual(dataTools.map(({ name }) => name));
+      for (const tool of tools.slice(dataTools.length)) {
         const resource = mirror.catalogue.resources.find((candidate) => candidate.tool === tool.name);
         const names = tool.inputSchema.required ?? [];
         if (names.length > 1) continue;

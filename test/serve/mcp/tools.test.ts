@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Choices } from '../../../schemas/fixtures/choices.ts';
 import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import type { Catalogue } from '../../../src/contract/catalogue.ts';
+import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
 import {
   call,
@@ -17,6 +18,9 @@ import {
   toContent,
 } from './support.ts';
 
+/** Arguments of data tools whose name is enough. */
+const SELF_EXPLANATORY: readonly string[] = ['brand', 'before_to', 'include_sql'];
+
 /** Tools that the specification names. */
 const SPECIFIED = [
   'list_forum_opportunities',
@@ -29,6 +33,8 @@ const SPECIFIED = [
   'get_credit_balance',
   'list_alerts',
 ];
+
+const METRICS_TOOLS = dataTools.flatMap(({ name, scope }) => (scope === 'metrics' ? [name] : []));
 
 const variants: readonly { readonly name: string; readonly choices: Partial<Choices> }[] = [
   { name: 'objects under data', choices: {} },
@@ -55,31 +61,50 @@ describe.each(variants)('MCP tools with $name', ({ choices }) => {
     for (const revision of REVISIONS) {
       const client = await endpoint.connect(revision);
       const { tools } = await client.listTools();
-      expect(tools.map(({ name }) => name)).toEqual(mirror.catalogue.resources.map(({ tool }) => tool));
-      for (const tool of tools) await compareWithRest(client, tool, mirror.catalogue, endpoint);
+      const names = mirror.catalogue.resources.map(({ tool }) => tool);
+      // This server has no SQL.
+      expect(tools.map(({ name }) => name)).toEqual([...METRICS_TOOLS, ...names]);
+      for (const tool of tools.filter(({ name }) => names.includes(name)))
+        await compareWithRest(client, tool, mirror.catalogue, endpoint);
     }
   });
 });
 
-it('the server has exactly the specified tools, all marked as read-only', async () => {
-  const { endpoint } = await open();
-  const { tools } = await (await endpoint.connect()).listTools();
+it('the server has exactly the specified tools, all marked as read-only, with every argument described', async () => {
+  const { mirror, endpoint } = await open();
+  const client = await endpoint.connect();
+  const { tools } = await client.listTools();
+  const instructions = client.getInstructions() ?? '';
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(SPECIFIED));
-  for (const { annotations, title, description, inputSchema, outputSchema } of tools) {
-    expect(annotations).toEqual({ readOnlyHint: true, destructiveHint: false, openWorldHint: false });
+  for (const { name: tool, annotations, title, description, inputSchema, outputSchema } of tools) {
+    expect(annotations).toEqual({ readOnlyHint: true });
     expect(title).toMatch(/^[A-Z][\w ]+$/);
     expect(description?.length).toBeGreaterThan(40);
     expect(outputSchema).toMatchObject({ type: 'object' });
     compile(inputSchema);
-    for (const property of Object.values(inputSchema.properties ?? {})) {
-      expect(property).toMatchObject({ type: expect.any(String), description: expect.stringMatching(/\.$/) });
+    const isEndpoint = mirror.catalogue.resources.some((resource) => resource.tool === tool);
+    for (const [name, property] of Object.entries(inputSchema.properties ?? {})) {
+      expect(property, `${tool} ${name}`).toMatchObject({ type: expect.any(String) });
+      const { description: about, ...schema } = property as { description?: string };
+      if (about !== undefined) expect(about, `${tool} ${name}`).toMatch(/\.$/);
+      // Bounds, choices or the description of the tool explain the others, or the instructions do so once for all tools.
+      else if (name === 'cursor') expect(description).toContain('Pass `nextCursor` as `cursor`');
+      else if (isEndpoint && name !== 'limit') expect(instructions, `${tool} ${name}`).toContain(`\`${name}\``);
+      else if (!SELF_EXPLANATORY.includes(name))
+        expect(`${JSON.stringify(schema)} ${instructions}`, `${tool} ${name}`).toMatch(
+          new RegExp(`"(enum|maximum)":|\`${name}\``),
+        );
     }
   }
 });
 
 it('tools describe their arguments from the declarations: types, bounds, defaults, sources of ids', async () => {
   const { mirror, endpoint } = await open({ rowModeParameter: 'granularity' });
-  const { tools } = await (await endpoint.connect()).listTools();
+  const client = await endpoint.connect();
+  const { tools } = await client.listTools();
+  const instructions = client.getInstructions() ?? '';
+  expect(instructions).toContain('They need a brandId of list_brands.');
+  expect(instructions).toContain('Names of brands, competitors, topics, tags and engines are accepted instead of ids.');
   for (const { query, path, tool: name } of mirror.catalogue.resources) {
     const { inputSchema } = tools.find((tool) => tool.name === name) as Tool;
     const properties = inputSchema.properties as Record<string, Record<string, unknown>>;
@@ -87,13 +112,16 @@ it('tools describe their arguments from the declarations: types, bounds, default
     expect(inputSchema.required ?? []).toEqual(inPath);
     for (const parameter of inPath) {
       // Articles have no name.
-      const expected = parameter === 'brandId' ? { description: 'Name or id from `list_brands`.' } : { format: 'uuid' };
+      const expected = parameter === 'brandId' ? { description: 'Name or id.' } : { format: 'uuid' };
       expect(properties[String(parameter)]).toMatchObject(expected);
       expect('format' in (properties[String(parameter)] ?? {})).toBe(parameter !== 'brandId');
     }
     for (const [declared, parameter] of Object.entries(query)) {
       const property = properties[parameter.nameUnknown === true ? 'granularity' : declared];
-      expect(property?.['description']).toContain(parameter.about);
+      // The instructions describe arguments that several tools share; the names of limits and cursors are enough.
+      if (property?.['description'] !== undefined) expect(property['description']).toBe(parameter.about);
+      else if (!['limit', 'cursor'].includes(parameter.kind))
+        expect(instructions).toContain(`\`${declared}\`: ${parameter.about}`);
       expect(property?.['default']).toEqual(parameter.default);
       expect(property?.['enum']).toEqual(parameter.values);
       if (parameter.kind === 'limit') expect(property).toMatchObject({ minimum: 1, maximum: parameter.max });

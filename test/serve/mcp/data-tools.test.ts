@@ -1,0 +1,525 @@
+import { randomBytes } from 'node:crypto';
+import type { Tool } from '@modelcontextprotocol/client';
+import fc from 'fast-check';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dimensions } from '../../../src/analytics/model/dimensions.ts';
+import { measures } from '../../../src/analytics/model/measures.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { addDays, dayOf } from '../../../src/contract/time.ts';
+import { createSqlService } from '../../../src/operations/sql/sql-service.ts';
+import { dimensionValues } from '../../../src/query/metrics/dimension-values.ts';
+import { explainMetric, listChanges, listOpportunities } from '../../../src/query/metrics/explanations.ts';
+import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
+import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { Service } from '../../../src/query/service.ts';
+import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
+import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
+import { openService } from '../../../src/serve/open-service.ts';
+import { catalogue } from '../../../src/session/workspace.ts';
+import { serveBefore } from './serve-before.ts';
+import { type Body, type Called, call, compile, outputValidator } from './support.ts';
+
+const DESCRIBED_TOKENS_MAX = 900;
+const world = serveBefore(24, { brands: 2, prompts: 5 });
+
+const today = dayOf(Date.now());
+const [from, to] = [addDays(today, -10), addDays(today, -2)];
+const LONG_AGO = addDays(today, -300);
+
+let service: Service;
+let source: MetricsSource;
+let tools: readonly Tool[] = [];
+let brand = '';
+
+beforeAll(async () => {
+  const { config, client, sandbox } = world();
+  service = openService(config, systemClock, randomBytes(32), 30_000);
+  source = { replica: await service.newest(), catalogue, nowMs: Date.now() };
+  tools = (await client.listTools()).tools;
+  brand = sandbox.world.brands[0]?.name ?? '';
+});
+
+afterAll(() => service.close());
+
+/** Calls a tool, and checks that its arguments and its result match its schemas. */
+async function ask(name: string, values: Record<string, unknown> = {}): Promise<Called> {
+  const tool = tools.find((one) => one.name === name) as Tool;
+  const acceptsArguments = compile(tool.inputSchema);
+  expect(acceptsArguments(values), `${name} ${JSON.stringify(acceptsArguments.errors)}`).toBe(true);
+  const result = await call(world().client, name, values);
+  expect({ name, error: result.isError ? result.text : '' }).toEqual({ name, error: '' });
+  expect(JSON.parse(result.text)).toEqual(result.shown);
+  const isValid = outputValidator(tool);
+  expect(isValid(result.shown), `${name} ${JSON.stringify(isValid.errors)}`).toBe(true);
+  const declared = Object.keys((tool.outputSchema as { properties: object }).properties);
+  expect(declared, name).toEqual(expect.arrayContaining(Object.keys(result.shown)));
+  return result;
+}
+
+const plain = (value: unknown): Body => JSON.parse(JSON.stringify(value));
+
+function parameters(values: Readonly<Record<string, string | readonly string[]>>): URLSearchParams {
+  return new URLSearchParams(Object.entries(values).flatMap(([name, of]) => [of].flat().map((one) => [name, one])));
+}
+
+/** Whether a number is the other one, rounded to 4 significant digits. */
+function isRounded(shown: unknown, exact: unknown): boolean {
+  if (typeof exact !== 'number' || typeof shown !== 'number') return Object.is(shown, exact);
+  return String(shown).replace(/e.*$|^-?0\.0*|\D/g, '').length <= 4 || Number.isInteger(exact)
+    ? Math.abs(shown - exact) <= Math.abs(exact) * 0.000501
+    : false;
+}
+
+const REQUESTS: readonly Record<string, string | string[]>[] = [
+  { metrics: 'visibility' },
+  { metrics: ['visibility', 'position', 'mentions'], group_by: ['brand', 'engine'], grain: 'week', from, to },
+  { metrics: 'visibility', group_by: 'engine', compare_to: 'previous', from, to },
+  { metrics: 'share_of_voice', group_by: ['brand', 'entity'], order: '-share_of_voice', limit: '7' },
+  { metrics: 'citations', group_by: 'domain', limit: '20', from, to },
+  { metrics: 'visibility', group_by: 'prompt', compare_to: 'year' },
+  { metrics: 'responses', grain: 'day', from: LONG_AGO, to },
+];
+
+/** Returns the arguments of the tool and the result of the layer below it. */
+async function computed(request: Readonly<Record<string, string | string[]>>): Promise<{
+  given: Record<string, unknown>;
+  below: TableResult;
+}> {
+  const given = 'limit' in request ? { ...request, limit: Number(request['limit']) } : { ...request };
+  for (const name of ['metrics', 'group_by', 'order'])
+    if (name in given) Object.assign(given, { [name]: [request[name]].flat() });
+  const below = await runMetrics(source, parameters({ compare_to: 'none', limit: '200', ...request }));
+  expect(below.rows.length, JSON.stringify(request)).toBeGreaterThan(0);
+  return { given, below };
+}
+
+describe('query_metrics', () => {
+  it('with exact returns all columns and rows of the metrics layer', async () => {
+    for (const request of REQUESTS) {
+      const { given, below } = await computed(request);
+      const { shown, note } = await ask('query_metrics', { ...given, exact: true, max_tokens: 20_000 });
+      expect(shown.columns).toEqual(below.columns.map(({ name }) => name));
+      const rows = plain(below.rows);
+      expect(shown.rows).toEqual(rows.slice(0, shown.rows.length));
+      expect(shown.rows.length === rows.length).toBe(!/fit/.test(note.omitted ?? ''));
+      expect(shown.about).toBe(below.about);
+    }
+  });
+
+  it('without exact rounds to 4 significant digits, joins bounds to intervals, and omits ids that have a name', async () => {
+    for (const request of REQUESTS) {
+      const { given, below } = await computed(request);
+      const { shown } = await ask('query_metrics', { ...given, max_tokens: 20_000 });
+      const names = below.columns.map(({ name }) => name);
+      for (const [id, name] of [
+        ['brand_id', 'brand'],
+        ['topic_id', 'topic'],
+        ['competitor_id', 'entity'],
+      ])
+        if (shown.columns.includes(name)) expect(shown.columns).not.toContain(id);
+      for (const key of ['brand', 'engine', 'entity', 'domain', 'prompt', 'day', 'week'])
+        if (names.includes(key)) expect(shown.columns).toContain(key);
+      for (const [index, row] of (shown.rows as unknown[][]).entries()) {
+        expect(row).toHaveLength(shown.columns.length);
+        for (const [place, column] of (shown.columns as string[]).entries()) {
+          const exact = (name: string): unknown => plain(below.rows[index])[names.indexOf(name)];
+          const bounds = /^(.*)_interval$/.exec(column)?.[1];
+          const pairs: [unknown, unknown][] =
+            bounds === undefined
+              ? [[row[place], exact(column)]]
+              : row[place] === null
+                ? [
+                    [null, exact(`${bounds}_lower`)],
+                    [null, exact(`${bounds}_upper`)],
+                  ]
+                : ['lower', 'upper'].map((end, at) => [(row[place] as unknown[])[at], exact(`${bounds}_${end}`)]);
+          for (const [value, of] of pairs) expect(isRounded(value, of), `${column}: ${value} for ${of}`).toBe(true);
+        }
+      }
+    }
+  });
+
+  it('has n and the interval of each share, the tested change, and the definition of each measure', async () => {
+    const { shown } = await ask('query_metrics', { metrics: ['visibility'], compare_to: 'previous', from, to });
+    expect(shown.columns).toEqual([
+      'visibility',
+      'visibility_interval',
+      'visibility_n',
+      'visibility_before',
+      'visibility_change',
+      'visibility_change_interval',
+      'visibility_p_adjusted',
+      'visibility_significant',
+    ]);
+    const definition = measures.find(({ name }) => name === 'visibility');
+    expect(shown.definitions.visibility).toMatchObject({
+      formula: definition?.formula,
+      unit: definition?.unit,
+      n: 'responses',
+    });
+    expect(shown).not.toHaveProperty('sql');
+    const { shown: traced } = await ask('query_metrics', {
+      metrics: ['visibility'],
+      from,
+      to,
+      include_sql: true,
+      exact: true,
+    });
+    const repeated = await ask('query', { sql: traced.sql });
+    expect(repeated.shown.rows).toEqual(traced.rows);
+  });
+
+  it('reports the time and the coverage of the data like the metrics layer', async () => {
+    const partial: boolean[] = [];
+    for (const request of REQUESTS) {
+      const { given, below } = await computed(request);
+      const { note, remarks } = await ask('query_metrics', given);
+      expect(note).toMatchObject({
+        asOf: below.asOf,
+        completeTo: below.completeTo,
+        coverage: below.partial ? 'partial' : 'complete',
+      });
+      expect(remarks.includes('Days of the range were not read completely')).toBe(below.partial);
+      partial.push(below.partial);
+    }
+    expect(new Set(partial)).toEqual(new Set([true, false]));
+  });
+});
+
+describe('the other tools', () => {
+  it('list_metrics lists every measure and dimension', async () => {
+    const { shown } = await ask('list_metrics');
+    expect(shown.metrics.map(({ name }: Body) => name)).toEqual(measures.map(({ name }) => name));
+    expect(Object.keys(shown.dimensions)).toEqual(dimensions.map(({ name }) => name));
+    expect(countTokens(JSON.stringify(shown))).toBeLessThan(3_000);
+  });
+
+  it('list_dimension_values returns the values of the metrics layer for each dimension, with the true total', async () => {
+    for (const { name: dimension } of dimensions) {
+      for (const more of [{}, { search: 'e', brand: [brand] }]) {
+        const below = await dimensionValues(source, parameters({ dimension, ...more, limit: '3' }));
+        const { shown, note } = await ask('list_dimension_values', { dimension, ...more, limit: 3 });
+        expect(shown.columns).toEqual(below.columns.map(({ name }) => name));
+        expect(shown.values).toEqual(plain(below.rows));
+        const omitted = below.total > below.rows.length ? `These are the first 3 of ${below.total} rows` : undefined;
+        expect(note.omitted?.slice(0, omitted?.length)).toBe(omitted);
+      }
+    }
+  });
+
+  it('explain_change returns the explanation of the metrics layer', async () => {
+    for (const metric of ['visibility', 'share_of_voice']) {
+      const below = await explainMetric(source, parameters({ metric, brand, from, to }));
+      const { shown, note } = await ask('explain_change', { metric, brand, from, to, max_tokens: 20_000 });
+      expect(shown.summary).toBe(below.summary);
+      expect(shown.causes.map(({ sentence }: Body) => sentence)).toEqual(below.causes.map(({ sentence }) => sentence));
+      expect(shown.causes.map(({ evidence }: Body) => evidence)).toEqual(
+        plain(below.causes.map(({ evidence }) => evidence)),
+      );
+      expect(shown.effects.map(({ dimension }: Body) => dimension)).toEqual(
+        below.dimensions.map(({ dimension }) => dimension),
+      );
+      for (const [index, { mix, rate, rows, others }] of shown.effects.entries()) {
+        const { members, ...effect } = below.dimensions[index] as (typeof below.dimensions)[number];
+        expect(isRounded(mix, plain(effect.mix)) && isRounded(rate, plain(effect.rate))).toBe(true);
+        expect(rows.length + others).toBe(members.length);
+      }
+      expect(note).toMatchObject({ asOf: below.asOf, coverage: below.partial ? 'partial' : 'complete' });
+    }
+  });
+
+  it('what_changed returns the changes of the histories, limited and by kind, with the true counts', async () => {
+    const below = await listChanges(source, parameters({ since: '20d' }));
+    const { shown, note } = await ask('what_changed', { since: '20d', limit: 1000, max_tokens: 20_000 });
+    expect(below.changes.length).toBeGreaterThan(3);
+    expect(shown.counts).toEqual(below.counts);
+    expect(shown.changes.map(([at, kind, , sentence]: string[]) => [at, kind, sentence])).toEqual(
+      below.changes.slice(0, shown.changes.length).map(({ at, kind, sentence }) => [at, kind, sentence]),
+    );
+    expect(note.asOf).toBe(new Date((await service.freshness()).syncedAt ?? 0).toISOString());
+    const [[kind, count] = ['', 0]] = Object.entries(below.counts);
+    const one = await ask('what_changed', { since: '20d', kinds: [kind], limit: 1 });
+    expect(one.shown.counts).toEqual({ [kind]: count });
+    expect(one.shown.changes.map((change: string[]) => change[1])).toEqual([kind]);
+    if (count > 1) expect(one.note.omitted).toContain(`These are the first 1 of ${count} rows`);
+  });
+
+  it('find_opportunities returns the opportunities of the metrics layer, by kind', async () => {
+    const below = await listOpportunities(source, parameters({ brand, from, to }));
+    expect(below.opportunities.length).toBeGreaterThan(1);
+    const { shown, note } = await ask('find_opportunities', { brand, from, to, limit: 200, max_tokens: 20_000 });
+    expect(
+      shown.opportunities.map(([rank, kind, id, n, sentence]: unknown[]) => [rank, kind, id, n, sentence]),
+    ).toEqual(
+      below.opportunities
+        .slice(0, shown.opportunities.length)
+        .map(({ rank, kind, id, n, sentence }) => [rank, kind, id, n, sentence]),
+    );
+    expect(note).toMatchObject({ asOf: below.asOf, completeTo: below.completeTo });
+    const kind = below.opportunities[0]?.kind ?? '';
+    const one = await ask('find_opportunities', { brand, from, to, kinds: [kind], limit: 1 });
+    expect(one.shown.opportunities.map((row: unknown[]) => row[1])).toEqual([kind]);
+  });
+
+  it('query, list_tables and describe_table return rows and tables of guarded SQL within their sizes', async () => {
+    const sql = createSqlService({ path: world().replica, catalogue, clock: systemClock });
+    const { signal } = new AbortController();
+    const caller = { session: 'test', brands: null };
+    const question = 'SELECT brand_id, engine, count(*) AS n FROM responses GROUP BY ALL ORDER BY ALL';
+    const below = await sql.run(caller, { sql: question, rowsMax: 100 }, signal);
+    const { shown, note } = await ask('query', { sql: question, limit: 2 });
+    expect(shown.rows).toEqual(plain(below.rows.slice(0, 2)));
+    expect(shown.columns).toEqual(below.columns.map(({ name, type }) => `${name} ${type}`));
+    expect(note).toMatchObject({ asOf: below.asOf, completeTo: below.completeTo });
+    expect(note.omitted).toContain(`These are the first 2 of ${below.rows.length} rows`);
+    const { tables } = await sql.schema(caller, signal);
+    await sql.close();
+    const nameOf = ({ schema, name }: (typeof tables)[number]): string =>
+      schema === 'main' ? name : `${schema}.${name}`;
+    const listed = await ask('list_tables');
+    const names = listed.shown.tables.map((line: string) => line.split(': ')[0]);
+    expect(names).toEqual(tables.map(nameOf).filter((name) => !/^sync\.|_history$/.test(name)));
+    for (const line of listed.shown.tables) expect(line).toMatch(/^[\w.]+: [A-Z].+/);
+    expect(countTokens(listed.text)).toBeLessThanOrEqual(DESCRIBED_TOKENS_MAX);
+    expect(listed.remarks).toContain(`${tables.length - names.length} more tables`);
+    const found = await ask('list_tables', { search: 'coverage' });
+    expect(found.shown.tables.map((line: string) => line.split(': ')[0])).toContain('sync.coverage');
+    for (const table of tables) {
+      const described = await ask('describe_table', { table: nameOf(table) });
+      expect(described.shown.columns).toEqual(table.columns.map(({ name, type, about }) => [name, type, about]));
+      expect(described.note).not.toHaveProperty('omitted');
+      expect(countTokens(described.text), nameOf(table)).toBeLessThanOrEqual(DESCRIBED_TOKENS_MAX);
+    }
+  });
+
+  it('are documented as resources for callers with the scope sql, including marts', async () => {
+    const read = async (uri: string): Promise<string> => {
+      const { contents } = await world().client.readResource({ uri });
+      return (contents[0] as { text: string }).text;
+    };
+    const { shown } = await ask('describe_table', { table: 'visibility_weekly' });
+    const text = await read('sightline://table/mart.visibility_weekly');
+    expect(text).toContain(`# mart.visibility_weekly\n\n${shown.about}\n`);
+    for (const [name, type, about] of shown.columns) expect(text).toContain(`| \`${name}\` | ${type} | ${about} |`);
+    expect(await read('sightline://table/sync.coverage')).toContain('# sync.coverage');
+    await expect(read('sightline://table/mart.visibility_weekl')).rejects.toThrow(
+      /; did you mean sightline:\/\/table\/mart\.visibility_weekly\?$/,
+    );
+    const reader = await world().connectAs({ scopes: ['read', 'metrics'] });
+    await expect(reader.readResource({ uri: 'sightline://table/mart.visibility_weekly' })).rejects.toThrow(
+      'Unknown resource',
+    );
+    expect(JSON.stringify(await reader.readResource({ uri: 'sightline://table/responses' }))).toContain('# responses');
+  });
+});
+
+describe('an argument of a data tool', () => {
+  it('may be null, a text instead of a list, or a number as text', async () => {
+    const whole = await ask('query_metrics', {
+      metrics: ['visibility'],
+      brand: [brand],
+      group_by: ['engine'],
+      limit: 5,
+      from,
+      to,
+    });
+    const loose = await call(world().client, 'query_metrics', {
+      metrics: 'visibility',
+      brand,
+      group_by: 'engine',
+      limit: '5',
+      from,
+      to,
+      grain: null,
+      where: { topic: null },
+      max_tokens: null,
+      exact: 'false',
+    });
+    expect(loose).toEqual(whole);
+    const engine = whole.shown.rows[0][0] as string;
+    const one = await ask('query_metrics', {
+      metrics: ['responses'],
+      group_by: ['engine'],
+      where: { engine },
+      from,
+      to,
+    });
+    expect(one.shown.rows.map(([name]: string[]) => name)).toEqual([engine]);
+    expect(
+      await ask('query_metrics', {
+        metrics: ['responses'],
+        group_by: ['engine'],
+        where: { engine: [engine] },
+        from,
+        to,
+      }),
+    ).toEqual(one);
+  });
+
+  it('is rejected with its value, what is allowed, the nearest name and the arguments of the tool', async () => {
+    const cases: [name: string, values: Record<string, unknown>, ...told: string[]][] = [
+      ['query_metrics', {}, 'metrics is required', 'query_metrics takes metrics, group_by, grain'],
+      ['query_metrics', { metrics: [] }, 'metrics is required'],
+      ['query_metrics', { metrics: null }, 'metrics is required'],
+      ['query_metrics', { metrics: ['visiblity'] }, 'metrics is "visiblity"; allowed: ', 'did you mean "visibility"?'],
+      ['query_metrics', { metrics: [{}] }, 'metrics is {}; allowed: a text'],
+      [
+        'query_metrics',
+        { metric: 'visibility' },
+        'argument is "metric"; allowed: metrics, ',
+        'did you mean "metrics"?',
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', group_by: ['engin'] },
+        'group_by is "engin"',
+        'did you mean "engine"?',
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', group_by: 'domain' },
+        'group_by is "domain"; allowed: ',
+        '(for visibility)',
+      ],
+      ['query_metrics', { metrics: 'visibility', grain: 'hour' }, 'grain is "hour"; allowed: day, week, month'],
+      ['query_metrics', { metrics: 'visibility', limit: 0 }, 'limit is 0; allowed: a whole number from 1 to 10000'],
+      ['query_metrics', { metrics: 'visibility', limit: 2.5 }, 'limit is 2.5'],
+      ['query_metrics', { metrics: 'visibility', exact: 'maybe' }, 'exact is "maybe"; allowed: true or false'],
+      [
+        'query_metrics',
+        { metrics: 'visibility', max_tokens: 100 },
+        'max_tokens is 100; allowed: a whole number from 1000 to 20000',
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', where: 'engine' },
+        'where is "engine"; allowed: an object with engine',
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', where: { engines: 'x' } },
+        'where has "engines"',
+        'did you mean "engine"?',
+      ],
+      ['query_metrics', { metrics: 'visibility', where: { engine: 'nobody' } }, 'unknown engine "nobody"'],
+      [
+        'query_metrics',
+        { metrics: 'visibility', brand: `${brand.slice(0, -1)}~` },
+        'unknown brand',
+        `did you mean ${JSON.stringify(brand)}?`,
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', brand: Array.from({ length: 101 }, () => 'x') },
+        '101 values',
+        'at most 100',
+      ],
+      ['query_metrics', { metrics: 'visibility', brand: 'x'.repeat(20_001) }, '20001 characters'],
+      ['query_metrics', { metrics: 'visibility', from: '2026-02-30' }, 'from is "2026-02-30"; allowed: a calendar day'],
+      ['query_metrics', { metrics: 'visibility', order: ['sentiment'] }, 'order is "sentiment"'],
+      [
+        'query_metrics',
+        { metrics: 'visibility', compare_to: 'last' },
+        'compare_to is "last"; allowed: previous, year, none',
+      ],
+      ['list_metrics', { search: 'x' }, 'argument is "search"; allowed: max_tokens'],
+      ['list_dimension_values', {}, 'dimension is required'],
+      ['list_dimension_values', { dimension: 'brands' }, 'dimension is "brands"', 'did you mean "brand"?'],
+      ['explain_change', { metric: 'visibility' }, 'brand is required'],
+      ['explain_change', { metric: 'visibility', brand, before_from: '2026-01-01' }, 'before_to is required'],
+      ['what_changed', { since: 'yesterday' }, 'since is "yesterday"'],
+      ['what_changed', { since: '7d', kinds: ['prompt_los'] }, 'kinds is "prompt_los"', 'did you mean "prompt_lost"?'],
+      ['find_opportunities', { brand, kinds: 'gap' }, 'kinds is "gap"'],
+      ['query', { sql: '' }, 'sql is required'],
+      ['query', { sql: 'SELECT engin FROM responses' }, 'sql_invalid', 'engine'],
+      ['query', { sql: 'FROM respones' }, 'sql_invalid', 'responses'],
+      ['describe_table', { table: 'respones' }, 'not_found: there is no table "respones"', 'Did you mean responses?'],
+    ];
+    for (const [name, values, ...told] of cases) {
+      const { isError, text, shown } = await call(world().client, name, values);
+      expect({ name, values, isError, shown }).toEqual({ name, values, isError: true, shown: undefined });
+      for (const part of told) expect(text, `${name} ${JSON.stringify(values)}`).toContain(part);
+      expect(text.length).toBeLessThan(2_500);
+    }
+  });
+
+  it('has no side effects under the name of a property of all objects', async () => {
+    const text = `{ "metrics": ["visibility"], "where": { "__proto__": { "engine": "x" } } }`;
+    await call(world().client, 'query_metrics', JSON.parse(text));
+    expect({}).not.toHaveProperty('engine');
+    for (const name of ['constructor', 'toString', '__proto__x', 'a\u0000b']) {
+      const { isError, text: told } = await call(world().client, 'list_metrics', { [name]: 'x' });
+      expect(isError).toBe(true);
+      expect(told).toContain('invalid_parameter: argument is');
+    }
+  });
+});
+
+describe('a result that is too long', () => {
+  it('has as many rows as fit, and reports the true count', async () => {
+    const sql = "SELECT range AS n, repeat('word ', 20) AS text FROM range(300)";
+    const { shown, note, text } = await ask('query', { sql, limit: 400, max_tokens: 1_500 });
+    expect(shown.rows.length).toBeGreaterThan(5);
+    expect(shown.rows.length).toBeLessThan(300);
+    expect(estimateTokens(text)).toBeLessThanOrEqual(1_500);
+    expect(note.omitted).toBe(
+      `Only the first ${shown.rows.length} of 300 rows fit: allow more with max_tokens, or ask for less.`,
+    );
+    const cut = await ask('query', { sql, limit: 200, max_tokens: 1_500 });
+    expect(cut.note.omitted).toContain('of 300 rows fit');
+    const metrics = await ask('query_metrics', {
+      metrics: ['visibility'],
+      group_by: ['brand', 'engine', 'prompt'],
+      grain: 'day',
+      max_tokens: 1_000,
+    });
+    expect(metrics.note.omitted).toContain('of more than 200 rows fit');
+  });
+
+  it('never exceeds max_tokens by the estimate, unless it is a single row', async () => {
+    const metric = fc.record({
+      metrics: fc.constantFrom(['visibility'], ['mentions', 'position'], ['responses']),
+      group_by: fc.constantFrom([], ['engine'], ['brand', 'engine', 'prompt'], ['topic']),
+      grain: fc.constantFrom('day', 'week', null),
+      compare_to: fc.constantFrom('previous', null),
+      exact: fc.boolean(),
+      include_sql: fc.boolean(),
+    });
+    const calls = fc.oneof(
+      metric.map((values) => ({ name: 'query_metrics', values: values as Record<string, unknown> })),
+      fc.constantFrom(
+        { name: 'explain_change', values: { metric: 'visibility', brand, from, to } },
+        { name: 'what_changed', values: { since: '300d', limit: 1_000 } },
+        { name: 'find_opportunities', values: { brand, limit: 200 } },
+        { name: 'list_dimension_values', values: { dimension: 'url', limit: 10_000 } },
+        { name: 'list_tables', values: { search: 'a' } },
+        { name: 'list_metrics', values: {} },
+        { name: 'query', values: { sql: "SELECT repeat('ab ', 9000) AS t, list(range) AS l FROM range(800)" } },
+        { name: 'query', values: { sql: 'SELECT * FROM responses' } },
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(calls, fc.integer({ min: 1_000, max: 4_000 }), async ({ name, values }, max_tokens) => {
+        const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+        const { shown, text } = await ask(name, { ...given, max_tokens });
+        const rows = Object.values(shown as object).find((value) => Array.isArray(value) && Array.isArray(value[0]));
+        if (rows === undefined || rows.length > 1)
+          expect(estimateTokens(text), `${name} ${max_tokens}`).toBeLessThanOrEqual(max_tokens);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+it('the definition of every tool has strict schemas, with all members of its result and all arguments', () => {
+  expect(tools.map(({ name }) => name)).toEqual([
+    ...dataTools.map(({ name }) => name),
+    ...catalogue.resources.map(({ tool }) => tool),
+  ]);
+  for (const { name, inputSchema, outputSchema, annotations } of tools) {
+    expect(compile(inputSchema)({ nothing: 1 }), name).toBe(false);
+    expect(compile(outputSchema as object)({ _sightline: {} }), name).toBe(true);
+    expect(annotations).toEqual({ readOnlyHint: true });
+  }
+});
