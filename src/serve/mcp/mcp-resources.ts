@@ -93,11 +93,7 @@ export async function readResource(
 }
 
 // Compares the names without the common beginning of the URIs, which would make all of them similar.
-function suggestionFor(
-  uri: string,
-  dictionary: ReadonlyMap<string, Entry>,
-  tables: readonly DescribedTable[],
-): string {
+function suggestionFor(uri: string, dictionary: ReadonlyMap<string, Entry>, tables: readonly DescribedTable[]): string {
   const start = [TOOL_URI, TABLE_URI].find((one) => uri.startsWith(one));
   if (start === undefined) return '';
   const known = [...dictionary.keys()].flatMap((one) => (one.startsWith(start) ? [one.slice(start.length)] : []));

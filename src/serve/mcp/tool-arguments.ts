@@ -79,7 +79,7 @@ export function checkArguments(
   const names = Object.keys(declared);
   const read = new Map<string, unknown>();
   for (const [name, value] of Object.entries(given)) {
-    const argument = declared[name];
+    const argument = Object.hasOwn(declared, name) ? declared[name] : undefined;
     if (argument === undefined) {
       const message = `argument is ${JSON.stringify(name)}; allowed: ${names.join(', ')}${suggestion(name, names)}`;
       throw new SightlineError('invalid_parameter', message);

@@ -28,7 +28,7 @@ export function serveBefore(days: number, options: WorkspaceOptions): () => Serv
     const { config } = workspace();
     const server = await serveQuietly(config, { rateLimit: 'off' });
     const connectAs = async (rights: KeyRights): Promise<Client> => {
-      const { text } = await createKey(config.folder, 'mcp', null, Date.now(), rights);
+      const { text } = await createKey(config.folder, `mcp ${clients.length}`, null, Date.now(), rights);
       const headers = { authorization: `Bearer ${text}` };
       const client = createClient('2025-06-18');
       clients.push(client);
