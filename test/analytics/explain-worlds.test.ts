@@ -160,6 +160,10 @@ test('changes since a time are listed from the histories, and earlier ones are n
   expect((await whatChanged(query, [], Date.parse('2026-02-01'))).changes.map(({ kind }) => kind)).toEqual([
     'upstream_drift',
   ]);
+  const limited = await whatChanged(query, [brand], Date.parse('2026-02-01'), true);
+  expect(limited.changes).toEqual(changes.filter(({ kind }) => kind !== 'upstream_drift'));
+  const { upstream_drift: _, ...others } = counts;
+  expect(limited.counts).toEqual(others);
 });
 
 test('opportunities are gaps among sources, prompts that a rival wins, cited threads and pages cited once', async () => {

@@ -15,31 +15,37 @@ export interface ServedWorld extends StatusWorkspace {
   readonly replica: string;
   /** A client whose key has all rights. */
   readonly client: Client;
-  /** Connects a client with a new key of these rights; closed after the tests of the file. */
+  /** Returns a client whose key has these rights; one for equal rights, closed after the tests of the file. */
   connectAs(rights: KeyRights): Promise<Client>;
 }
 
 /** Serves a small synced workspace before the tests of a file; returns a function that returns it. */
 export function serveBefore(days: number, options: WorkspaceOptions): () => ServedWorld {
   const workspace = workspaceBefore(days, options);
-  const clients: Client[] = [];
+  const clients = new Map<string, Promise<Client>>();
   let world: ServedWorld | null = null;
   beforeAll(async () => {
     const { config } = workspace();
     const server = await serveQuietly(config, { rateLimit: 'off' });
-    const connectAs = async (rights: KeyRights): Promise<Client> => {
-      const { text } = await createKey(config.folder, `mcp ${clients.length}`, null, Date.now(), rights);
+    const connectWith = async (rights: KeyRights): Promise<Client> => {
+      const { text } = await createKey(config.folder, `mcp ${clients.size}`, null, Date.now(), rights);
       const headers = { authorization: `Bearer ${text}` };
       const client = createClient('2025-06-18');
-      clients.push(client);
       await client.connect(new StreamableHTTPClientTransport(new URL(server.mcpUrl), { requestInit: { headers } }));
+      return client;
+    };
+    // A workspace has at most 10 keys.
+    const connectAs = (rights: KeyRights): Promise<Client> => {
+      const key = JSON.stringify(rights);
+      const client = clients.get(key) ?? connectWith(rights);
+      clients.set(key, client);
       return client;
     };
     const replica = layoutOf(config.folder).analytics;
     world = { ...workspace(), server, replica, connectAs, client: await connectAs({ scopes: [...SCOPES] }) };
   });
   afterAll(async () => {
-    await Promise.all(clients.map((client) => client.close()));
+    await Promise.all([...clients.values()].map(async (client) => (await client).close()));
     await world?.server.close();
   });
   return () => {
