@@ -213,10 +213,12 @@ describe('a key for one brand', () => {
         })
       ).shown.rows;
     expect(await rows(client)).toEqual(await rows(world().client));
-    const shown: string[] = [];
-    for (const { name, values } of attempts().filter(({ name }) => !endpoints.includes(name)))
-      if ((await seenIn(world().client, name, values)).length > 0) shown.push(name);
-    expect(new Set(shown)).toEqual(new Set(toolsOf('metrics').filter((name) => name !== 'list_metrics')));
+    const shown = new Set<string>();
+    for (const { name, values } of attempts()) {
+      if (endpoints.includes(name) || shown.has(name)) continue;
+      if ((await seenIn(world().client, name, values)).length > 0) shown.add(name);
+    }
+    expect(shown).toEqual(new Set(toolsOf('metrics').filter((name) => name !== 'list_metrics')));
     expect(await seenIn(world().client, 'query', { sql: 'FROM brands' })).not.toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import type { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it, onTestFinished } from 'vitest';
@@ -9,6 +10,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
 import type { Service } from '../../../src/query/service.ts';
 import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
+import { servedOne } from '../../../src/serve/mcp/served.ts';
+import { serveStdio } from '../../../src/serve/mcp/stdio.ts';
 import { cursorSecretOf, openService } from '../../../src/serve/open-service.ts';
 import { catalogue } from '../../../src/session/workspace.ts';
 import { breakOuts } from '../../cli/breakouts.ts';
@@ -18,6 +21,12 @@ import { serveBefore } from './serve-before.ts';
 import { call, connect, createClient, startBareMcp } from './support.ts';
 
 const ENDLESS = 'SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b';
+const endlessCall = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'query', arguments: { sql: ENDLESS } },
+};
 const world = serveBefore(2, { brands: 1, prompts: 2 });
 
 async function connectOverStdio(): Promise<Client> {
@@ -74,20 +83,34 @@ it('a query that takes too long is ended, with the limit in the error', async ()
   expect((await call(client, 'query', { sql: 'SELECT 7 AS n' })).shown.rows).toEqual([[7]]);
 });
 
-it('a query ends when its client cancels the call', async () => {
-  const { client, started } = await openBare({ limits: { timeoutMs: 600_000 } });
+it('a query ends when its client disconnects from HTTP', async () => {
+  const { url, client, started } = await openBare({ limits: { timeoutMs: 600_000 } });
   const leaving = new AbortController();
-  const left = client
-    .callTool({ name: 'query', arguments: { sql: ENDLESS } }, { signal: leaving.signal, timeout: 600_000 })
-    .then(
-      () => 'a result',
-      () => 'canceled',
-    );
+  const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+  const left = fetch(url, { method: 'POST', headers, body: JSON.stringify(endlessCall), signal: leaving.signal })
+    .then((response) => response.text())
+    .catch(() => 'gone');
   const { end } = await started;
   leaving.abort();
-  expect(await left).toBe('canceled');
+  expect(await left).toBe('gone');
   expect(await end).toMatchObject({ code: 'query_canceled' });
   expect((await call(client, 'query', { sql: 'SELECT 7 AS n' })).shown.rows).toEqual([[7]]);
+});
+
+it('a query ends when its client cancels the call over stdio', async () => {
+  const { service, sql, started } = await openBare({ limits: { timeoutMs: 600_000 } });
+  const streams = { input: new PassThrough(), output: new PassThrough() };
+  const served = servedOne({ service, sql, pageUrl: null }, systemClock);
+  const serving = serveStdio(served, streams, new AbortController().signal);
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'tests', version: '1.0.0' } };
+  const send = (message: object): void => void streams.input.write(`${JSON.stringify(message)}\n`);
+  send({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+  send(endlessCall);
+  const { end } = await started;
+  send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: endlessCall.id } });
+  expect(await end).toMatchObject({ code: 'query_canceled' });
+  streams.input.end();
+  await serving;
 });
 
 it('a query runs with the limits of a server: it writes nothing and sees no settings', async () => {
@@ -106,7 +129,10 @@ it('a query runs with the limits of a server: it writes nothing and sees no sett
 
 /** MCP without keys over SQL with other limits. `started` is the end of the first query, once it has begun. */
 async function openBare({ limits }: { limits: { timeoutMs: number } }): Promise<{
+  url: string;
   client: Client;
+  service: Service;
+  sql: SqlService;
   started: Promise<{ readonly end: Promise<unknown> }>;
 }> {
   const { config, replica } = world();
@@ -129,6 +155,6 @@ async function openBare({ limits }: { limits: { timeoutMs: number } }): Promise<
       return running;
     },
   };
-  const client = await connect(await startBareMcp(service, {}, { sql }), '2025-11-25');
-  return { client, started };
+  const url = await startBareMcp(service, {}, { sql });
+  return { url, client: await connect(url, '2025-11-25'), service, sql, started };
 }
