@@ -158,14 +158,14 @@ function filtersOf(name: string, known: readonly string[], value: unknown): Reco
 
 function textsOf(name: string, value: unknown): string[] {
   if (!Array.isArray(value)) return [textOf(name, value)];
-  if (value.length > ITEMS_MAX) throw refused(name, `${value.length} values`, `at most ${ITEMS_MAX}`);
+  if (value.length > ITEMS_MAX) throw tooLong(name, value.length, 'values', ITEMS_MAX);
   return value.map((item) => textOf(name, item));
 }
 
 function textOf(name: string, value: unknown): string {
   const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
   if (typeof text !== 'string') throw refused(name, value, 'a text');
-  if (text.length > CHARACTERS_MAX) throw refused(name, `${text.length} characters`, `at most ${CHARACTERS_MAX}`);
+  if (text.length > CHARACTERS_MAX) throw tooLong(name, text.length, 'characters', CHARACTERS_MAX);
   return text;
 }
 
@@ -177,6 +177,11 @@ function chosen(name: string, choices: readonly string[] | undefined, text: stri
 function refused(name: string, value: unknown, allowed: string): SightlineError {
   const shown = JSON.stringify(value).slice(0, 80);
   return new SightlineError('invalid_parameter', `${name} is ${shown}; allowed: ${allowed}`, { parameter: name });
+}
+
+function tooLong(name: string, length: number, noun: string, most: number): SightlineError {
+  const message = `${name} has ${length} ${noun}; allowed: at most ${most}`;
+  return new SightlineError('invalid_parameter', message, { parameter: name });
 }
 
 function isEmpty(value: unknown): boolean {
