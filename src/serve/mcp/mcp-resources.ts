@@ -7,7 +7,7 @@ import {
 import { nearestName } from '../../base/choose-name.ts';
 import { type DescribedTable, tableName } from '../../operations/sql/sql-schema.ts';
 import type { Freshness, Service } from '../../query/service.ts';
-import { describeIndex, describeTable, type Entry, TABLE_URI, TOOL_URI } from './endpoints/data-dictionary.ts';
+import { describeIndex, type Entry, TABLE_URI, TOOL_URI, tableText } from './endpoints/data-dictionary.ts';
 import type { Served } from './served.ts';
 
 /** Resources that clients can read, besides the parts of the data dictionary. */
@@ -77,7 +77,7 @@ export async function readResource(
   if (entry !== undefined) return text(entry.text());
   const tables = uri.startsWith(TABLE_URI) ? await readTables() : [];
   const found = tables.find((table) => uri === `${TABLE_URI}${tableName(table)}`);
-  if (found !== undefined) return text(describeTable(found));
+  if (found !== undefined) return text(tableText(found));
   const workspace = uri.startsWith(`${FRESHNESS_URI}/`) ? uri.slice(FRESHNESS_URI.length + 1) : null;
   const isFreshness =
     served.workspaces === null ? uri === FRESHNESS_URI : workspace !== null && served.workspaces.includes(workspace);

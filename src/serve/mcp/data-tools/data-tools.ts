@@ -23,7 +23,7 @@ export const dataTools: readonly DataTool[] = [
 ];
 
 /** Default size of the results of data tools, in estimated tokens. */
-export const DATA_TOKENS = 6_000;
+const DATA_TOKENS = 6_000;
 
 /** Returns the definition of a tool for clients. */
 export function definitionOf(tool: DataTool, { workspaces }: Pick<Served, 'workspaces'>): ToolDefinition {

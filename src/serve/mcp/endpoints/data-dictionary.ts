@@ -34,7 +34,7 @@ export function dictionaryOf(catalogue: Catalogue, tools: ToolSet): ReadonlyMap<
 }
 
 /** Describes a table or view of the replica as Markdown. */
-export function describeTable(of: DescribedTable): string {
+export function tableText(of: DescribedTable): string {
   const rows = of.columns.map(({ name, type, about }) => [`\`${name}\``, type, about ?? '']);
   return page(tableName(of), of.about ?? '', table(['column', 'type', 'meaning'], rows));
 }

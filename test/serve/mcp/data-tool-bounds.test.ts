@@ -1,0 +1,228 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { addDays, dayOf } from '../../../src/contract/time.ts';
+import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
+import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
+import { catalogue } from '../../../src/session/workspace.ts';
+import { askChecked, serveBefore } from './serve-before.ts';
+import { type Called, call, compile } from './support.ts';
+
+const world = serveBefore(10, { brands: 2, prompts: 5 });
+const ask = (name: string, values: Record<string, unknown> = {}): Promise<Called> => askChecked(world(), name, values);
+const brandName = (): string => world().sandbox.world.brands[0]?.name ?? '';
+const today = dayOf(Date.now());
+const [from, to] = [addDays(today, -4), addDays(today, -1)];
+
+describe('an argument of a data tool', () => {
+  it('may be null, a text instead of a list, or a number as text', async () => {
+    const brand = brandName();
+    const whole = await ask('query_metrics', {
+      metrics: ['visibility'],
+      brand: [brand],
+      group_by: ['engine'],
+      limit: 5,
+      from,
+      to,
+    });
+    const loose = await call(world().client, 'query_metrics', {
+      metrics: 'visibility',
+      brand,
+      group_by: 'engine',
+      limit: '5',
+      from,
+      to,
+      grain: null,
+      where: { topic: null },
+      max_tokens: null,
+      exact: 'false',
+    });
+    expect(loose).toEqual(whole);
+    const engine = whole.shown.rows[0][0] as string;
+    const one = await ask('query_metrics', {
+      metrics: ['responses'],
+      group_by: ['engine'],
+      where: { engine },
+      from,
+      to,
+    });
+    expect(one.shown.rows.map(([name]: string[]) => name)).toEqual([engine]);
+    expect(
+      await ask('query_metrics', {
+        metrics: ['responses'],
+        group_by: ['engine'],
+        where: { engine: [engine] },
+        from,
+        to,
+      }),
+    ).toEqual(one);
+  });
+
+  it('is rejected with its value, what is allowed, the nearest name and the arguments of the tool', async () => {
+    const brand = brandName();
+    const cases: [name: string, values: Record<string, unknown>, ...told: string[]][] = [
+      ['query_metrics', {}, 'metrics is required', 'query_metrics takes metrics, group_by, grain'],
+      ['query_metrics', { metrics: [] }, 'metrics is required'],
+      ['query_metrics', { metrics: null }, 'metrics is required'],
+      ['query_metrics', { metrics: ['visiblity'] }, 'metrics is "visiblity"; allowed: ', 'did you mean "visibility"?'],
+      ['query_metrics', { metrics: [{}] }, 'metrics is {}; allowed: a text'],
+      [
+        'query_metrics',
+        { metric: 'visibility' },
+        'argument is "metric"; allowed: metrics, ',
+        'did you mean "metrics"?',
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', group_by: ['engin'] },
+        'group_by is "engin"',
+        'did you mean "engine"?',
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', group_by: 'domain' },
+        'group_by is "domain"; allowed: ',
+        '(for visibility)',
+      ],
+      ['query_metrics', { metrics: 'visibility', grain: 'hour' }, 'grain is "hour"; allowed: day, week, month'],
+      ['query_metrics', { metrics: 'visibility', limit: 0 }, 'limit is 0; allowed: a whole number from 1 to 10000'],
+      ['query_metrics', { metrics: 'visibility', limit: 2.5 }, 'limit is 2.5'],
+      ['query_metrics', { metrics: 'visibility', exact: 'maybe' }, 'exact is "maybe"; allowed: true or false'],
+      [
+        'query_metrics',
+        { metrics: 'visibility', max_tokens: 100 },
+        'max_tokens is 100; allowed: a whole number from 1000 to 20000',
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', where: 'engine' },
+        'where is "engine"; allowed: an object with engine',
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', where: { engines: 'x' } },
+        'where has "engines"',
+        'did you mean "engine"?',
+      ],
+      ['query_metrics', { metrics: 'visibility', where: { engine: 'nobody' } }, 'unknown engine "nobody"'],
+      [
+        'query_metrics',
+        { metrics: 'visibility', brand: `${brand.slice(0, -1)}~` },
+        'unknown brand',
+        `did you mean ${JSON.stringify(brand)}?`,
+      ],
+      [
+        'query_metrics',
+        { metrics: 'visibility', brand: Array.from({ length: 101 }, () => 'x') },
+        '101 values',
+        'at most 100',
+      ],
+      ['query_metrics', { metrics: 'visibility', brand: 'x'.repeat(20_001) }, '20001 characters'],
+      ['query_metrics', { metrics: 'visibility', from: '2026-02-30' }, 'from is "2026-02-30"; allowed: a calendar day'],
+      ['query_metrics', { metrics: 'visibility', order: ['sentiment'] }, 'order is "sentiment"'],
+      [
+        'query_metrics',
+        { metrics: 'visibility', compare_to: 'last' },
+        'compare_to is "last"; allowed: previous, year, none',
+      ],
+      ['list_metrics', { search: 'x' }, 'argument is "search"; allowed: max_tokens'],
+      ['list_dimension_values', {}, 'dimension is required'],
+      ['list_dimension_values', { dimension: 'brands' }, 'dimension is "brands"', 'did you mean "brand"?'],
+      ['explain_change', { metric: 'visibility' }, 'brand is required'],
+      ['explain_change', { metric: 'visibility', brand, before_from: '2026-01-01' }, 'before_to is required'],
+      ['what_changed', { since: 'yesterday' }, 'since is "yesterday"'],
+      ['what_changed', { since: '7d', kinds: ['prompt_los'] }, 'kinds is "prompt_los"', 'did you mean "prompt_lost"?'],
+      ['find_opportunities', { brand, kinds: 'gap' }, 'kinds is "gap"'],
+      ['query', { sql: '' }, 'sql is required'],
+      ['query', { sql: 'SELECT engin FROM responses' }, 'sql_invalid', 'engine'],
+      ['query', { sql: 'FROM respones' }, 'sql_invalid', 'responses'],
+      ['describe_table', { table: 'respones' }, 'not_found: there is no table "respones"', 'Did you mean responses?'],
+    ];
+    for (const [name, values, ...told] of cases) {
+      const { isError, text, shown } = await call(world().client, name, values);
+      expect({ name, values, isError, shown }).toEqual({ name, values, isError: true, shown: undefined });
+      for (const part of told) expect(text, `${name} ${JSON.stringify(values)}`).toContain(part);
+      expect(text.length).toBeLessThan(2_500);
+    }
+  });
+
+  it('has no side effects under the name of a property of all objects', async () => {
+    const text = `{ "metrics": ["visibility"], "where": { "__proto__": { "engine": "x" } } }`;
+    await call(world().client, 'query_metrics', JSON.parse(text));
+    expect({}).not.toHaveProperty('engine');
+    for (const name of ['constructor', 'toString', '__proto__x', 'a\u0000b']) {
+      const { isError, text: told } = await call(world().client, 'list_metrics', { [name]: 'x' });
+      expect(isError).toBe(true);
+      expect(told).toContain('invalid_parameter: argument is');
+    }
+  });
+});
+
+describe('a result that is too long', () => {
+  it('has as many rows as fit, and reports the true count', async () => {
+    const sql = "SELECT range AS n, repeat('word ', 20) AS text FROM range(300)";
+    const { shown, note, text } = await ask('query', { sql, limit: 400, max_tokens: 1_500 });
+    expect(shown.rows.length).toBeGreaterThan(5);
+    expect(shown.rows.length).toBeLessThan(300);
+    expect(estimateTokens(text)).toBeLessThanOrEqual(1_500);
+    expect(note.omitted).toBe(
+      `Only the first ${shown.rows.length} of 300 rows fit: allow more with max_tokens, or ask for less.`,
+    );
+    const cut = await ask('query', { sql, limit: 200, max_tokens: 1_500 });
+    expect(cut.note.omitted).toContain('of 300 rows fit');
+    const metrics = await ask('query_metrics', {
+      metrics: ['visibility'],
+      group_by: ['brand', 'engine', 'prompt'],
+      grain: 'day',
+      max_tokens: 1_000,
+    });
+    expect(metrics.note.omitted).toContain('of more than 200 rows fit');
+  });
+
+  it('never exceeds max_tokens by the estimate, unless it is a single row', async () => {
+    const brand = brandName();
+    const metric = fc.record({
+      metrics: fc.constantFrom(['visibility'], ['mentions', 'position'], ['responses']),
+      group_by: fc.constantFrom([], ['engine'], ['brand', 'engine', 'prompt'], ['topic']),
+      grain: fc.constantFrom('day', 'week', null),
+      compare_to: fc.constantFrom('previous', null),
+      exact: fc.boolean(),
+      include_sql: fc.boolean(),
+    });
+    const calls = fc.oneof(
+      metric.map((values) => ({ name: 'query_metrics', values: values as Record<string, unknown> })),
+      fc.constantFrom(
+        { name: 'explain_change', values: { metric: 'visibility', brand, from, to } },
+        { name: 'what_changed', values: { since: '300d', limit: 1_000 } },
+        { name: 'find_opportunities', values: { brand, limit: 200 } },
+        { name: 'list_dimension_values', values: { dimension: 'url', limit: 10_000 } },
+        { name: 'list_tables', values: { search: 'a' } },
+        { name: 'list_metrics', values: {} },
+        { name: 'query', values: { sql: "SELECT repeat('ab ', 9000) AS t, list(range) AS l FROM range(800)" } },
+        { name: 'query', values: { sql: 'SELECT * FROM responses' } },
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(calls, fc.integer({ min: 1_000, max: 4_000 }), async ({ name, values }, max_tokens) => {
+        const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+        const { shown, text } = await ask(name, { ...given, max_tokens });
+        const rows = Object.values(shown as object).find((value) => Array.isArray(value) && Array.isArray(value[0]));
+        if (rows === undefined || rows.length > 1)
+          expect(estimateTokens(text), `${name} ${max_tokens}`).toBeLessThanOrEqual(max_tokens);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+it('the definition of every tool has strict schemas, with all members of its result and all arguments', async () => {
+  const { tools } = await world().client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual([
+    ...dataTools.map(({ name }) => name),
+    ...catalogue.resources.map(({ tool }) => tool),
+  ]);
+  for (const { name, inputSchema, outputSchema, annotations } of tools) {
+    expect(compile(inputSchema)({ nothing: 1 }), name).toBe(false);
+    expect(compile(outputSchema as object)({ _sightline: {} }), name).toBe(true);
+    expect(annotations).toEqual({ readOnlyHint: true });
+  }
+});
