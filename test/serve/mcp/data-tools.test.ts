@@ -41,7 +41,9 @@ const ask = (name: string, values: Record<string, unknown> = {}): Promise<Called
 const plain = (value: unknown): Body => JSON.parse(JSON.stringify(value));
 
 function parameters(values: Readonly<Record<string, string | readonly string[]>>): URLSearchParams {
-  return new URLSearchParams(Object.entries(values).flatMap(([name, of]) => [of].flat().map((one) => [name, one])));
+  return new URLSearchParams(
+    Object.entries(values).flatMap(([name, of]) => [of].flat().map((one): [string, string] => [name, one])),
+  );
 }
 
 /** Whether a number is the other one, rounded to 4 significant digits. */
