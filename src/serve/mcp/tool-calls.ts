@@ -29,7 +29,7 @@ export interface McpOptions {
   readonly onError?: (error: Error) => void;
   /** Scopes of the caller; default: all. Tools that need another scope are not listed, and fail. */
   readonly scopes?: readonly Scope[];
-  /** Estimated tokens of a result if a call does not ask for more or less; default `RESULT_TOKENS.standard`. */
+  /** Estimated tokens of the result of an endpoint if a call does not ask for more or less; default `RESULT_TOKENS.standard`. */
   readonly tokensMax?: number;
 }
 

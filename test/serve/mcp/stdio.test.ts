@@ -141,6 +141,15 @@ describe('sightline mcp --all', () => {
       const metrics = await call(client, 'get_metrics', { workspace, brandId, from: '2026-03-01', to: '2026-03-15' });
       expect(metrics.remarks).toContain('visibility and shareOfVoice: percent, 0 to 100.');
     }
+    for (const [name, given] of [
+      ['query', { sql: 'SELECT count(*) FROM brands' }],
+      ['query_metrics', { metrics: ['responses'], group_by: ['brand'], from: '2026-03-01', to: '2026-03-15' }],
+    ] as const) {
+      const { shown, text } = await call(client, name, { ...given, workspace: 'acme' });
+      expect(shown?.rows, text).toHaveLength(name === 'query' ? 1 : 2);
+      expect((await call(client, name, given)).text).toContain('workspace is required');
+      expect((await call(client, name, { ...given, workspace: 'amce' })).text).toContain('did you mean "acme"?');
+    }
     expect((await call(client, 'list_brands')).text).toContain('workspace is missing; allowed: acme, default');
     const mistyped = await call(client, 'list_brands', { workspace: 'amce' });
     expect(mistyped.text).toContain('did you mean "acme"?');

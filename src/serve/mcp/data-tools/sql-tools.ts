@@ -61,7 +61,7 @@ export const listTables: DataTool = {
       ...(search === '' && hidden > 0
         ? {
             remarks: [
-              'Views in schema mart are computed from the responses; the other tables are as reported by upstream.',
+              'Views in schema mart are derived from the other tables, which are as received from upstream.',
               `${hidden} more tables have histories and the state of syncs; find them with search.`,
             ],
           }
