@@ -160,7 +160,7 @@ test('changes since a time are listed from the histories, and earlier ones are n
   expect((await whatChanged(query, [], Date.parse('2026-02-01'))).changes.map(({ kind }) => kind)).toEqual([
     'upstream_drift',
   ]);
-  const limited = await whatChanged(query, [brand], Date.parse('2026-02-01'), true);
+  const limited = await whatChanged(query, [brand], Date.parse('2026-02-01'), { kinds: [], ofBrandsOnly: true });
   expect(limited.changes).toEqual(changes.filter(({ kind }) => kind !== 'upstream_drift'));
   const { upstream_drift: _, ...others } = counts;
   expect(limited.counts).toEqual(others);
