@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { createSqlService } from '../operations/sql/sql-service.ts';
 import type { Freshness } from '../query/service.ts';
 import { refreshReplica } from '../session/remote-replica.ts';
+import { readServerOrigin } from '../session/server-record.ts';
 import { type Context, catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Served, ServedWorkspace } from './mcp/served.ts';
@@ -29,7 +31,9 @@ export async function mcpWorkspace({ config, clock, signal }: Context, options: 
   try {
     const [{ serveStdio }, { servedOne }] = await Promise.all([import('./mcp/stdio.ts'), import('./mcp/served.ts')]);
     options.onStart(await workspace.service.freshness());
-    await serveStdio(servedOne(workspace, clock), options.streams, signal, options);
+    const served = servedOne(workspace, clock);
+    const use: Served['use'] = async (_, work) => work({ ...workspace, pageUrl: await findPageUrl(config) });
+    await serveStdio({ ...served, use }, options.streams, signal, options);
   } finally {
     await workspace.close();
   }
@@ -52,13 +56,25 @@ export async function mcpWorkspaces(
     clock,
     workspaces: [...configs.keys()],
     hasSql: true,
-    use: (name, work) => pool.use(name ?? '', work),
+    use: (name, work) =>
+      pool.use(name ?? '', async (workspace) => {
+        const config = configs.get(name ?? '');
+        return work({ ...workspace, pageUrl: config === undefined ? null : await findPageUrl(config) });
+      }),
   };
   try {
     await serveStdio(served, options.streams, signal, options);
   } finally {
     await pool.close();
   }
+}
+
+// A server may be started or stopped between two calls. Several workspaces have a server in the folder above theirs.
+async function findPageUrl({ folder, name }: WorkspaceConfig): Promise<string | null> {
+  const own = await readServerOrigin(folder);
+  if (own !== null) return own;
+  const all = await readServerOrigin(dirname(folder));
+  return all === null ? null : `${all}/w/${encodeURIComponent(name)}`;
 }
 
 type OpenWorkspace = ServedWorkspace & { close(): Promise<void> };

@@ -8,6 +8,9 @@ import { adjustPs, ERROR_RATE } from './tests-of-change.ts';
 /** Kinds of opportunities. */
 export const OPPORTUNITY_KINDS = ['source_gap', 'competitor_wins', 'forum_thread', 'page_cited_once'] as const;
 
+/** Greatest number of queries that `findOpportunities` runs: one for each kind, and one more for the prompts that competitors win. */
+export const OPPORTUNITY_QUERIES = OPPORTUNITY_KINDS.length + 1;
+
 /** A kind of opportunity. */
 export type OpportunityKind = (typeof OPPORTUNITY_KINDS)[number];
 

@@ -44,6 +44,9 @@ export const DEFAULT_FAMILY: FactFamily = 'responses';
 /** Name of requests for measures, and of the parameter that lists them. */
 export const METRICS = 'metrics';
 
+/** Name of the measure that counts responses, which are the sample of most others. */
+export const COUNT_OF_RESPONSES = 'responses';
+
 /** The resources of the facts. */
 export const FACT_RESOURCES: Readonly<Record<FactFamily, string>> = { responses: 'responses', traffic: 'traffic' };
 
@@ -329,4 +332,9 @@ export function describeModel(): {
     dimensions: dimensions.map(({ name, label, about, columns }) => ({ name, label, about, columns })),
     grains: GRAINS,
   };
+}
+
+/** Returns whether a measure counts visits of the brand's website, and not responses. */
+export function isOfTraffic({ family }: Measure): boolean {
+  return family === 'traffic';
 }

@@ -1,11 +1,12 @@
 import { type ExplainedChange, explainChange } from '../../analytics/explain/explain-change.ts';
 import { explainedMetrics, isExplained } from '../../analytics/explain/explained-metrics.ts';
-import { CHANGE_KINDS } from '../../analytics/explain/history-queries.ts';
-import { findOpportunities, type Opportunity } from '../../analytics/explain/opportunities.ts';
+import { CHANGE_KINDS, historyQueries } from '../../analytics/explain/history-queries.ts';
+import { findOpportunities, OPPORTUNITY_QUERIES, type Opportunity } from '../../analytics/explain/opportunities.ts';
 import { type History, whatChanged } from '../../analytics/explain/what-changed.ts';
 import type { DayRange, Scope } from '../../analytics/model/scope-sql.ts';
 import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
 import { DAY_MS, toDay, toTimestamp } from '../../contract/time.ts';
+import type { Query } from '../../warehouse/database.ts';
 import {
   CHANGES_PARAMETERS,
   EXPLAIN_PARAMETERS,
@@ -63,7 +64,7 @@ export async function explainMetric(source: MetricsSource, given: URLSearchParam
     const before = readBefore(given) ?? scope.before;
     if (before === null) throw invalidParameter('compare_to', 'none', 'previous, year');
     const compared = { ...scope, before, brandId };
-    const explained = await explainChange(query, {
+    const explained = await explainChange(counted(query, source, null), {
       metric,
       scope: compared,
       labels: replica.conventions.labels,
@@ -89,10 +90,10 @@ export async function listChanges(source: MetricsSource, given: URLSearchParams)
   });
   const { replica, brands: allowed, signal } = source;
   const ofBrandsOnly = allowed !== undefined || replica.allowedBrands !== null;
-  return replica.replica.work(
-    async (query) => whatChanged(query, await readBrands(source, query, given), sinceMs, { kinds, ofBrandsOnly }),
-    signal,
-  );
+  return replica.replica.work(async (query) => {
+    const brandIds = await readBrands(source, query, given);
+    return whatChanged(counted(query, source, historyQueries.length), brandIds, sinceMs, { kinds, ofBrandsOnly });
+  }, signal);
 }
 
 /**
@@ -107,7 +108,7 @@ export async function listOpportunities(source: MetricsSource, given: URLSearchP
     const scope = { ...(await readScope(source, query, given)), before: null };
     const brandId = await oneBrand(query, scope, given);
     const { from, to } = scope;
-    const found = await findOpportunities(query, brandId, { from, to });
+    const found = await findOpportunities(counted(query, source, OPPORTUNITY_QUERIES), brandId, { from, to });
     return {
       brandId,
       from,
@@ -117,6 +118,18 @@ export async function listOpportunities(source: MetricsSource, given: URLSearchP
       ...freshness(source, scope),
     };
   }, source.signal);
+}
+
+// Reports each query that has ended.
+function counted(query: Query, { report }: MetricsSource, total: number | null): Query {
+  if (report === undefined) return query;
+  let done = 0;
+  return async (...given) => {
+    const rows = await query(...given);
+    done += 1;
+    report(`Query ${done}${total === null ? '' : ` of ${total}`} has ended.`, done, total);
+    return rows;
+  };
 }
 
 function freshness(source: MetricsSource, scope: Scope): Freshness {

@@ -119,6 +119,11 @@ export async function readScope(source: MetricsSource, query: Query, given: URLS
   };
 }
 
+/** Reads brands, days and filters as `readScope` does, with a connection of its own. */
+export function resolveScope(source: MetricsSource, given: URLSearchParams): Promise<Scope> {
+  return source.replica.replica.work((query) => readScope(source, query, given), source.signal);
+}
+
 /** Reads the parameter `brand`; without it, returns all brands that the caller may see. Throws like `readScope`. */
 export async function readBrands(
   { replica, brands: allowed }: MetricsSource,

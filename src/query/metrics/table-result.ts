@@ -33,7 +33,12 @@ export interface MetricsSource {
   /** Ids of the brands that the caller may see; all if absent. */
   readonly brands?: readonly string[];
   readonly signal?: AbortSignal;
+  /** Called when a step of a long computation has ended. */
+  readonly report?: Report;
 }
+
+/** Reports progress. `done` increases with each call; `total` is null if the number of steps depends on the data. */
+export type Report = (message: string, done: number, total: number | null) => void;
 
 /** Returns the rows with the columns of type JSON parsed. */
 export function plainRows(columns: readonly ModelColumn[], rows: readonly (readonly unknown[])[]): unknown[][] {

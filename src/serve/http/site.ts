@@ -156,7 +156,7 @@ export async function createSite(
     endpoints,
     baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
     rateLimit: options.rateLimit,
-    mcp: createMcpHandlers(parts, (error) => app.log.warn({ err: error })),
+    mcp: createMcpHandlers(parts, workspace, options, surroundings, app.log),
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,
     accessControl,
@@ -182,25 +182,41 @@ async function hasRows({ catalogue, freshness }: Service): Promise<boolean> {
   return ready && (status !== null || resources.some(({ name, asOf }) => asOf !== null && counted.has(name)));
 }
 
+// The address of a server behind a proxy is not known.
+function pageUrlOf(
+  workspace: string | null,
+  { host, allowedHosts }: SiteOptions,
+  { address, isFleet }: SiteSurroundings,
+): string | null {
+  if (!isLoopback(host) || allowedHosts.length > 0) return null;
+  const prefix = isFleet && workspace !== null ? `/w/${encodeURIComponent(workspace)}` : '';
+  return `${new URL(address.baseUrl).origin}${prefix}`;
+}
+
 // Loads MCP with the first request to it: many servers never get one. Readers with the same brands and scopes share a handler.
 function createMcpHandlers(
-  { sql, clock }: Pick<SiteParts, 'sql' | 'clock'>,
-  onError: (error: Error) => void,
+  { sql, clock, status }: Pick<SiteParts, 'sql' | 'clock' | 'status'>,
+  workspace: string | null,
+  options: SiteOptions,
+  surroundings: SiteSurroundings,
+  log: FastifyInstance['log'],
 ): (service: Service, scopes: readonly Scope[]) => McpHandler {
   const handlers = new WeakMap<Service, Map<string, Promise<McpHandler>>>();
+  const create = async (service: Service, scopes: readonly Scope[]): Promise<McpHandler> => {
+    const [{ createMcpHandler }, { servedOne }] = await Promise.all([
+      import('../mcp/mcp-http.ts'),
+      import('../mcp/served.ts'),
+    ]);
+    const pageUrl = status === undefined ? null : pageUrlOf(workspace, options, surroundings);
+    const served = servedOne({ service, sql: sql?.sql ?? null, pageUrl }, clock);
+    return createMcpHandler(served, { onError: (error) => log.warn({ err: error }), scopes });
+  };
   return (service, scopes) => {
     const own = handlers.get(service) ?? new Map<string, Promise<McpHandler>>();
     handlers.set(service, own);
     const key = scopes.toSorted().join(' ');
     return async (...given) => {
-      const handler =
-        own.get(key) ??
-        Promise.all([import('../mcp/mcp-http.ts'), import('../mcp/served.ts')]).then(([http, { servedOne }]) =>
-          http.createMcpHandler(servedOne({ service, sql: sql?.sql ?? null, pageUrl: null }, clock), {
-            onError,
-            scopes,
-          }),
-        );
+      const handler = own.get(key) ?? create(service, scopes);
       own.set(key, handler);
       await (await handler)(...given);
     };

@@ -28,7 +28,7 @@ export async function callDataTool(
   const output = await tool.run(context, values);
   const running = await context.workspace.service.running();
   const { content, omitted } = cutToSize(output, tokensMax - NOTE_TOKENS);
-  const { asOf, isPartial = false, completeTo, remarks = [] } = output;
+  const { asOf, isPartial = false, completeTo, remarks = [], more = [] } = output;
   const all = [
     ...(isPartial ? ['Days of the range were not read completely: numbers may be too low.'] : []),
     ...remarks,
@@ -41,7 +41,7 @@ export async function callDataTool(
     ...(all.length === 0 ? {} : { remarks: all }),
   };
   const shown = { ...content, [NOTE]: note };
-  return { content: [{ type: 'text', text: JSON.stringify(shown) }], structuredContent: shown };
+  return { content: [{ type: 'text', text: JSON.stringify(shown) }, ...more], structuredContent: shown };
 }
 
 function cutToSize(

@@ -1,5 +1,6 @@
+import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { Catalogue } from '../../contract/catalogue.ts';
-import type { MetricsSource } from '../../query/metrics/table-result.ts';
+import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import type { Scope } from '../../session/stored-keys.ts';
 import type { ServedWorkspace } from './served.ts';
 import type { Argument, Values } from './tool-arguments.ts';
@@ -27,12 +28,16 @@ export interface DataTool {
 /** Everything a call of a tool reads besides its arguments. */
 export interface ToolContext {
   readonly workspace: ServedWorkspace;
+  /** Null if the server has one workspace. */
+  readonly workspaceName: string | null;
   readonly catalogue: Catalogue;
   /** The newest replica, limited to the brands of the caller. */
   source(): Promise<MetricsSource>;
   /** Id of the caller, which takes turns with others. */
   readonly session: string;
   readonly signal: AbortSignal;
+  /** Sends a progress notification if the caller asked for them. */
+  readonly report: Report;
 }
 
 /** The result of a tool before it is cut to size. */
@@ -49,4 +54,6 @@ export interface ToolOutput {
   /** Last day that was read completely; absent if it does not matter. */
   readonly completeTo?: string | null;
   readonly remarks?: readonly string[];
+  /** Content besides the structured one, such as an image. */
+  readonly more?: readonly ContentBlock[];
 }

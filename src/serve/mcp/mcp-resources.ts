@@ -7,8 +7,12 @@ import {
 import { nearestName } from '../../base/choose-name.ts';
 import { type DescribedTable, tableName } from '../../operations/sql/sql-schema.ts';
 import type { Freshness, Service } from '../../query/service.ts';
+import { chosenWorkspace, requireScope, sourceOf } from './caller.ts';
+import { chartOf, chartTemplate, readChartUri, SVG_TYPE } from './charts/chart-content.ts';
 import { describeIndex, type Entry, TABLE_URI, TOOL_URI, tableText } from './endpoints/data-dictionary.ts';
+import { toProtocolError } from './protocol-error.ts';
 import type { Served } from './served.ts';
+import { type Caller, type Calling, readTables } from './tool-calls.ts';
 
 /** Resources that clients can read, besides the parts of the data dictionary. */
 export const DICTIONARY_URI = 'sightline://dictionary';
@@ -31,10 +35,16 @@ export function resourceTemplates({ workspaces }: Served): ResourceTemplateType[
       ...markdown,
     },
   ];
-  if (workspaces === null) return templates;
+  const chart = {
+    uriTemplate: chartTemplate(workspaces !== null),
+    name: 'chart',
+    description: 'Chart of the first metric of a `query_metrics` call with these arguments, with intervals and n.',
+    mimeType: SVG_TYPE,
+  };
+  if (workspaces === null) return [...templates, chart];
   const description = 'Time of the last sync of a workspace, and freshness and completeness of each resource.';
   const freshness = { uriTemplate: `${FRESHNESS_URI}/{workspace}`, name: 'freshness', description };
-  return [...templates, { ...freshness, mimeType: 'application/json' }];
+  return [...templates, chart, { ...freshness, mimeType: 'application/json' }];
 }
 
 /** The list of resources. */
@@ -59,25 +69,28 @@ export function resourceEntries({ workspaces }: Served, dictionary: ReadonlyMap<
 }
 
 /**
- * Reads a resource. `readTables` returns the tables that the caller can query; it is called for tables that the dictionary lacks.
+ * Reads a resource.
  *
- * @throws ResourceNotFoundError for an unknown URI
+ * @throws ResourceNotFoundError for an unknown URI, and ProtocolError for wrong arguments of a chart
  */
 export async function readResource(
-  served: Served,
+  calling: Calling,
   dictionary: ReadonlyMap<string, Entry>,
   uri: string,
-  readTables: () => Promise<readonly DescribedTable[]>,
+  caller: Caller,
 ): Promise<ReadResourceResult> {
+  const { served } = calling;
   const text = (of: string, mimeType = 'text/markdown'): ReadResourceResult => ({
     contents: [{ uri, mimeType, text: of }],
   });
   if (uri === DICTIONARY_URI) return text(describeIndex(dictionary));
   const entry = dictionary.get(uri);
   if (entry !== undefined) return text(entry.text());
-  const tables = uri.startsWith(TABLE_URI) ? await readTables() : [];
+  const tables = uri.startsWith(TABLE_URI) ? await readTables(calling, caller) : [];
   const found = tables.find((table) => uri === `${TABLE_URI}${tableName(table)}`);
   if (found !== undefined) return text(tableText(found));
+  const chart = readChartUri(uri);
+  if (chart !== null) return text(await drawChart(calling, chart, caller.signal), SVG_TYPE);
   const workspace = uri.startsWith(`${FRESHNESS_URI}/`) ? uri.slice(FRESHNESS_URI.length + 1) : null;
   const isFreshness =
     served.workspaces === null ? uri === FRESHNESS_URI : workspace !== null && served.workspaces.includes(workspace);
@@ -90,6 +103,20 @@ export async function readResource(
   }
   const shown = await served.use(workspace, async ({ service }) => toReadable(service, await service.freshness()));
   return text(JSON.stringify(shown, null, 2), 'application/json');
+}
+
+async function drawChart(
+  { served, options }: Calling,
+  chart: NonNullable<ReturnType<typeof readChartUri>>,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    requireScope('metrics', options);
+    const named = chosenWorkspace(served, chart.workspace);
+    return await served.use(named, async (open) => chartOf(await sourceOf(served, open, signal), chart.parameters));
+  } catch (thrown) {
+    throw toProtocolError(thrown, signal, options.onError);
+  }
 }
 
 // Compares the names without the common beginning of the URIs, which would make all of them similar.

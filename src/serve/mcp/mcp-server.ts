@@ -1,13 +1,16 @@
-import { Server } from '@modelcontextprotocol/server';
+import { Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
+import type { Report } from '../../query/metrics/table-result.ts';
 import { SCOPES } from '../../session/stored-keys.ts';
+import { complete } from './completion.ts';
 import { createDerived } from './derived-tools.ts';
 import { errorResult } from './endpoints/tool-error.ts';
 import { instructionsOf } from './instructions.ts';
 import { readResource, resourceEntries, resourceTemplates } from './mcp-resources.ts';
+import { getPrompt, listPrompts } from './prompts/get-prompt.ts';
 import type { Served } from './served.ts';
-import { callByName, listTools, type McpOptions, readTables } from './tool-calls.ts';
+import { callByName, listTools, type McpOptions } from './tool-calls.ts';
 
 /** The caller of a connection without authentication. */
 const LOCAL_SESSION = 'local';
@@ -19,12 +22,15 @@ export function createServerFactory(served: Served, options: McpOptions = {}): (
   const calling = { served, derive, options };
   return () => {
     const info = { name: 'sightline', title: 'sightline', version: VERSION };
-    const server = new Server(info, { capabilities: { tools: {}, resources: {} }, instructions });
+    const server = new Server(info, {
+      capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
+      instructions,
+    });
     server.onerror = (error) => options.onError?.(error);
     server.setRequestHandler('tools/list', async () => ({ tools: await listTools(calling) }));
     server.setRequestHandler('tools/call', ({ params }, { mcpReq, http }) => {
       const session = http?.authInfo?.clientId ?? LOCAL_SESSION;
-      return callByName(calling, { ...params, session, signal: mcpReq.signal });
+      return callByName(calling, { ...params, session, signal: mcpReq.signal, report: reportOf(mcpReq) });
     });
     server.setRequestHandler('resources/list', async () => {
       return { resources: resourceEntries(served, (await derive()).dictionary) };
@@ -32,9 +38,28 @@ export function createServerFactory(served: Served, options: McpOptions = {}): (
     server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: resourceTemplates(served) }));
     server.setRequestHandler('resources/read', async ({ params }, { mcpReq, http }) => {
       const caller = { session: http?.authInfo?.clientId ?? LOCAL_SESSION, signal: mcpReq.signal };
-      return readResource(served, (await derive()).dictionary, params.uri, () => readTables(calling, caller));
+      return readResource(calling, (await derive()).dictionary, params.uri, caller);
     });
+    server.setRequestHandler('prompts/list', () => ({ prompts: listPrompts(calling) }));
+    server.setRequestHandler('prompts/get', ({ params }, { mcpReq }) =>
+      getPrompt(calling, params.name, params.arguments ?? {}, mcpReq.signal),
+    );
+    server.setRequestHandler('completion/complete', ({ params }, { mcpReq }) =>
+      complete(calling, params, mcpReq.signal),
+    );
     return server;
+  };
+}
+
+// Returns undefined if the request has no token.
+function reportOf({ _meta, notify, signal }: ServerContext['mcpReq']): Report | undefined {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return (message, progress, total) => {
+    if (signal.aborted) return;
+    const params = { progressToken, progress, message, ...(total === null ? {} : { total }) };
+    // The caller may have disconnected; its signal ends the call.
+    notify({ method: 'notifications/progress', params }).catch(() => undefined);
   };
 }
 

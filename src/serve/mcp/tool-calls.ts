@@ -4,12 +4,12 @@ import {
   ProtocolErrorCode,
   type Tool as ToolDefinition,
 } from '@modelcontextprotocol/server';
-import { chooseName } from '../../base/choose-name.ts';
-import { SightlineError, toSightlineError } from '../../base/errors.ts';
+import { type SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { DescribedTable } from '../../operations/sql/sql-schema.ts';
-import type { MetricsSource } from '../../query/metrics/table-result.ts';
-import { SCOPES, type Scope } from '../../session/stored-keys.ts';
+import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
+import type { Scope } from '../../session/stored-keys.ts';
 import { callDataTool } from './call-data-tool.ts';
+import { chosenWorkspace, mayUse, requireScope, sourceOf, visibleTools } from './caller.ts';
 import type { DataTool, ToolContext } from './data-tool.ts';
 import { argumentsOf, dataTools, definitionOf } from './data-tools/data-tools.ts';
 import { tablesOf } from './data-tools/sql-tools.ts';
@@ -45,6 +45,8 @@ export interface Caller {
   /** Id of the caller, which takes turns with others. */
   readonly session: string;
   readonly signal: AbortSignal;
+  /** Sends a progress notification; absent if the caller did not ask for them. */
+  readonly report?: Report | undefined;
 }
 
 /** A call as the client sends it. */
@@ -82,11 +84,11 @@ export async function callByName(calling: Calling, call: Call): Promise<CallTool
 async function callData({ served, options }: Calling, tool: DataTool, call: Call): Promise<CallToolResult> {
   const declared = argumentsOf(tool, served);
   try {
-    if (!mayUse(tool.scope, options)) throw missingScope(tool.scope);
+    requireScope(tool.scope, options);
     const values = checkArguments(declared, call.arguments ?? {});
     const workspace = chosenWorkspace(served, served.workspaces === null ? null : values.text('workspace'));
     return await served.use(workspace, (open) =>
-      callDataTool(tool, contextOf(served, open, call), values, values.count('max_tokens')),
+      callDataTool(tool, contextOf(served, open, workspace, call), values, values.count('max_tokens')),
     );
   } catch (thrown) {
     return failed(thrown, call, options, ({ hint }) => {
@@ -99,21 +101,22 @@ async function callData({ served, options }: Calling, tool: DataTool, call: Call
 export async function readTables({ served, options }: Calling, caller: Caller): Promise<readonly DescribedTable[]> {
   if (!served.hasSql || served.workspaces !== null || !mayUse('sql', options)) return [];
   try {
-    return await served.use(null, (open) => tablesOf(contextOf(served, open, caller)));
+    return await served.use(null, (open) => tablesOf(contextOf(served, open, null, caller)));
   } catch (thrown) {
     if (toSightlineError(thrown).code === 'no_data') return [];
     throw thrown;
   }
 }
 
-function contextOf({ catalogue, clock }: Served, workspace: ServedWorkspace, { session, signal }: Caller): ToolContext {
-  const source = async (): Promise<MetricsSource> => {
-    const replica = await workspace.service.newest();
-    const { allowedBrands } = replica;
-    const brands = allowedBrands === null ? {} : { brands: [...allowedBrands] };
-    return { replica, catalogue, nowMs: clock.now(), signal, ...brands };
-  };
-  return { workspace, catalogue, source, session, signal };
+function contextOf(
+  served: Served,
+  workspace: ServedWorkspace,
+  workspaceName: string | null,
+  { session, signal, report = () => undefined }: Caller,
+): ToolContext {
+  const { catalogue } = served;
+  const source = (): Promise<MetricsSource> => sourceOf(served, workspace, signal, report);
+  return { workspace, workspaceName, catalogue, source, report, session, signal };
 }
 
 async function callEndpoint({ served, derive, options }: Calling, tool: Tool, call: Call): Promise<CallToolResult> {
@@ -121,7 +124,7 @@ async function callEndpoint({ served, derive, options }: Calling, tool: Tool, ca
   const { signal } = call;
   const given = call.arguments ?? {};
   try {
-    if (!mayUse('read', options)) throw missingScope('read');
+    requireScope('read', options);
     const workspace = chosenWorkspace(served, readInput(tool, given).workspace);
     return await served.use(workspace, async ({ service }) => {
       // One of several workspaces may have other parameter names and other numbers than the definitions say.
@@ -148,27 +151,4 @@ function failed(
   if (error.code === 'internal') onError?.(error);
   const described = describe(error);
   return typeof described === 'string' ? errorResult(error, described) : described;
-}
-
-function visibleTools({ hasSql }: Served, options: McpOptions): readonly DataTool[] {
-  return dataTools.filter(({ scope }) => mayUse(scope, options) && (scope !== 'sql' || hasSql));
-}
-
-function mayUse(scope: Scope, { scopes = SCOPES }: McpOptions): boolean {
-  return scopes.includes(scope);
-}
-
-function missingScope(scope: Scope): SightlineError {
-  return new SightlineError('forbidden', `the key lacks the scope ${scope}`);
-}
-
-function chosenWorkspace({ workspaces }: Served, given: string | null): string | null {
-  if (workspaces === null) return null;
-  const known = workspaces.join(', ');
-  if (given === null) throw new SightlineError('invalid_parameter', `workspace is missing; allowed: ${known}`);
-  try {
-    return chooseName('workspace', given, workspaces);
-  } catch (thrown) {
-    throw new SightlineError('invalid_parameter', toSightlineError(thrown).message, { cause: thrown });
-  }
 }

@@ -45,8 +45,20 @@ export interface ChartSpec {
   /** One sentence below the title. */
   readonly about: string;
   readonly unit: 'ratio' | 'count' | 'number' | 'position' | 'score' | 'money';
-  /** In bars, each series has one point, and its day is not shown. */
-  readonly series: readonly { readonly label: string; readonly points: readonly Point[] }[];
+  /**
+   * In bars, each series has one point, and its day is not shown. `note` is written at the end of a bar. `isOwn` marks the brand among its
+   * competitors.
+   */
+  readonly series: readonly {
+    readonly label: string;
+    readonly points: readonly Point[];
+    readonly note?: string;
+    readonly isOwn?: boolean;
+  }[];
+  /** Width in pixels; default 820. */
+  readonly width?: number;
+  /** Greatest number of lines with bands for their intervals; default 2. */
+  readonly bandsMax?: number;
 }
 
 /** The functions of the built pages that draw without a browser. */

@@ -168,7 +168,7 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
     question: 'Which prompts did Orbit lose in the last month?',
     world: 'main',
     plan: async (ask) => {
-      const { changes } = await ask('what_changed', { since: '2026-02-10', brand: 'Orbit', kinds: ['prompt_lost'] });
+      const { changes } = await ask('what_changed', { since: '2026-02-10', brand: 'Orbit', kind: ['prompt_lost'] });
       return changes.map(({ ids }: Result) => ids.promptId).sort();
     },
     known: ({ brands }) => {
@@ -187,8 +187,8 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
     question: 'What was edited since yesterday: prompts, competitors, articles, threads, actions?',
     world: 'main',
     plan: async (ask) => {
-      const kinds = ['prompt_paused', 'competitor_removed', 'article_state', 'thread_state', 'action_done'];
-      const { counts } = await ask('what_changed', { since: YESTERDAY, kinds });
+      const kind = ['prompt_paused', 'competitor_removed', 'article_state', 'thread_state', 'action_done'];
+      const { counts } = await ask('what_changed', { since: YESTERDAY, kind });
       return counts;
     },
     known: ({ changed }) => {
@@ -208,7 +208,7 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
     question: 'Which sources do engines cite for Kavárna for the first time this week?',
     world: 'main',
     plan: async (ask) => {
-      const { changes } = await ask('what_changed', { since: SINCE, brand: 'Kavárna', kinds: ['source_added'] });
+      const { changes } = await ask('what_changed', { since: SINCE, brand: 'Kavárna', kind: ['source_added'] });
       return changes.map(({ ids }: Result) => ids.domain).sort();
     },
     known: (world) => {
@@ -252,7 +252,7 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
     question: 'Read me the alerts of Orbit since Monday last week.',
     world: 'main',
     plan: async (ask) => {
-      const { changes } = await ask('what_changed', { since: SINCE, brand: 'Orbit', kinds: ['alert'] });
+      const { changes } = await ask('what_changed', { since: SINCE, brand: 'Orbit', kind: ['alert'] });
       return changes.map(({ ids }: Result) => ids.alertId);
     },
     known: ({ alerts }) =>
@@ -267,7 +267,7 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
     question: 'On which site should Kavárna be named next?',
     world: 'main',
     plan: async (ask) => {
-      const values = { brand: 'Kavárna', kinds: ['source_gap'], limit: 1 };
+      const values = { brand: 'Kavárna', kind: ['source_gap'], limit: 1 };
       const { opportunities } = await ask('find_opportunities', values);
       return [opportunities[0].id, opportunities[0].n];
     },
@@ -290,7 +290,7 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
     question: 'Which prompts do competitors win against Orbit?',
     world: 'main',
     plan: async (ask) => {
-      const { opportunities } = await ask('find_opportunities', { brand: 'Orbit', kinds: ['competitor_wins'] });
+      const { opportunities } = await ask('find_opportunities', { brand: 'Orbit', kind: ['competitor_wins'] });
       return Object.fromEntries(opportunities.map(({ id, n }: Result) => [id, n]));
     },
     known: (world) => wonByRivals(world, ORBIT),

@@ -222,14 +222,14 @@ describe('the other tools', () => {
     );
     expect(note.asOf).toBe(new Date((await service.freshness()).syncedAt ?? 0).toISOString());
     const [[kind, count] = ['', 0]] = Object.entries(below.counts);
-    const one = await ask('what_changed', { since: '20d', kinds: [kind], limit: 1 });
+    const one = await ask('what_changed', { since: '20d', kind: [kind], limit: 1 });
     expect(one.shown.counts).toEqual({ [kind]: count });
     expect(one.shown.changes.map((change: string[]) => change[1])).toEqual([kind]);
     if (count > 1) expect(one.note.omitted).toContain(`These are the first 1 of ${count} rows`);
   });
 
   it('find_opportunities returns the opportunities of the metrics layer, by kind', async () => {
-    const below = await listOpportunities(source, parameters({ brand, from, to }));
+    const below = await listOpportunities(source, parameters({ brand, from, to, limit: '200' }));
     expect(below.opportunities.length).toBeGreaterThan(1);
     const { shown, note } = await ask('find_opportunities', { brand, from, to, limit: 200, max_tokens: 20_000 });
     expect(
@@ -241,7 +241,7 @@ describe('the other tools', () => {
     );
     expect(note).toMatchObject({ asOf: below.asOf, completeTo: below.completeTo });
     const kind = below.opportunities[0]?.kind ?? '';
-    const one = await ask('find_opportunities', { brand, from, to, kinds: [kind], limit: 1 });
+    const one = await ask('find_opportunities', { brand, from, to, kind: [kind], limit: 1 });
     expect(one.shown.opportunities.map((row: unknown[]) => row[1])).toEqual([kind]);
   });
 

@@ -14,6 +14,7 @@ describe('MCP resources', () => {
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
       'sightline://tool/{name}',
       'sightline://table/{name}',
+      expect.stringMatching(/^sightline:\/\/chart\{\?metrics,/),
     ]);
     const { resources } = await client.listResources();
     const { catalogue } = mirror.service;

@@ -1,24 +1,67 @@
 import { explainedMetrics } from '../../../analytics/explain/explained-metrics.ts';
-import { CHANGE_KINDS } from '../../../analytics/explain/history-queries.ts';
-import { OPPORTUNITY_KINDS } from '../../../analytics/explain/opportunities.ts';
+import { CHANGE_KINDS, type ChangeKind } from '../../../analytics/explain/history-queries.ts';
+import { OPPORTUNITY_KINDS, type OpportunityKind } from '../../../analytics/explain/opportunities.ts';
+import { dayOf } from '../../../contract/time.ts';
+import { OPPORTUNITIES_LISTED, OPPORTUNITIES_MAX } from '../../../query/metrics/explanation-parameters.ts';
 import {
   type ChangeExplanation,
   explainMetric,
   listChanges,
   listOpportunities,
 } from '../../../query/metrics/explanations.ts';
-import { invalidParameter } from '../../../query/metrics/scope-request.ts';
 import type { MetricsSource } from '../../../query/metrics/table-result.ts';
 import type { DataTool } from '../data-tool.ts';
+import { OVERVIEW, type PageView, pageLink } from '../page-link.ts';
 import { scopeArguments } from './metrics-tools.ts';
 
 const CHANGES = { least: 1, most: 1_000, standard: 50 } as const;
-const OPPORTUNITIES = { least: 1, most: 200, standard: 20 } as const;
+const OPPORTUNITIES = { least: 1, most: OPPORTUNITIES_MAX, standard: OPPORTUNITIES_LISTED } as const;
 /** Members of each dimension that an explanation shows, those with the greatest effects. */
 const MEMBERS_MAX = 5;
 /** Responses that show an opportunity. */
 const EVIDENCE_MAX = 2;
 const SIGNIFICANT_DIGITS = 4;
+
+const CONTENT: PageView = { path: '/content' };
+const FORUM: PageView = { path: '/content', more: { view: 'forum' } };
+const PLANS: PageView = { path: '/content', more: { view: 'actions' } };
+const PROMPTS: PageView = { path: '/prompts' };
+const COMPETITORS: PageView = { path: '/competitors' };
+const OPERATIONS: PageView = { path: '/operations' };
+
+/** Pages that show the changes of a kind. */
+const CHANGE_PAGES: Readonly<Record<ChangeKind, PageView>> = {
+  prompt_lost: COMPETITORS,
+  prompt_won: PROMPTS,
+  prompt_fell: PROMPTS,
+  source_added: { path: '/sources' },
+  alert: { path: '/alerts' },
+  article_added: CONTENT,
+  article_state: CONTENT,
+  thread_added: FORUM,
+  thread_state: FORUM,
+  plan_generated: PLANS,
+  action_done: PLANS,
+  prompt_added: PROMPTS,
+  prompt_edited: PROMPTS,
+  prompt_paused: PROMPTS,
+  prompt_resumed: PROMPTS,
+  prompt_moved: PROMPTS,
+  prompt_deleted: PROMPTS,
+  competitor_added: COMPETITORS,
+  competitor_renamed: COMPETITORS,
+  competitor_removed: COMPETITORS,
+  upstream_drift: OPERATIONS,
+  verification_failed: OPERATIONS,
+};
+
+/** Pages that show the opportunities of a kind. */
+const OPPORTUNITY_PAGES: Readonly<Record<OpportunityKind, PageView>> = {
+  source_gap: { path: '/sources', more: { view: 'gaps' } },
+  competitor_wins: COMPETITORS,
+  forum_thread: FORUM,
+  page_cited_once: { path: '/sources', more: { view: 'pages' } },
+};
 
 const { brand: _, ...range } = scopeArguments;
 
@@ -36,12 +79,18 @@ export const explainChange: DataTool = {
     before_from: { kind: 'text', about: 'Default: the preceding days.' },
     before_to: { kind: 'text' },
   },
-  members: ['summary', 'total', 'causes', 'prompt_set', 'effects', 'associations'],
-  run: async ({ source }, values) => {
+  members: ['summary', 'total', 'causes', 'prompt_set', 'effects', 'associations', 'url'],
+  run: async (context, values) => {
+    const { source } = context;
     const names = ['metric', 'brand', 'from', 'to', 'where', 'before_from', 'before_to'];
     const explained = await explainMetric(await source(), values.parameters(names));
+    const { from, to, beforeFrom, beforeTo } = explained;
+    const url = await pageLink(context, values.parameters(['brand', 'from', 'to', 'where']), {
+      path: '/compare',
+      more: { of: 'period', a: `${from}..${to}`, b: `${beforeFrom}..${beforeTo}`, measure: explained.metric },
+    });
     return {
-      content: shown(explained) as Record<string, unknown>,
+      content: { ...(shown(explained) as Record<string, unknown>), ...url },
       asOf: explained.asOf,
       isPartial: explained.partial,
       completeTo: explained.completeTo,
@@ -59,28 +108,44 @@ export const whatChanged: DataTool = {
   arguments: {
     since: { kind: 'text', isRequired: true, about: 'Day, time, or 7d.' },
     brand: scopeArguments.brand,
-    kinds: { kind: 'list', about: 'Such as prompt_lost; default all.' },
+    kind: { kind: 'list', about: 'Such as prompt_lost; default all.' },
     limit: { kind: 'count', ...CHANGES },
   },
-  members: ['counts', 'columns', 'changes'],
-  run: async ({ source, workspace }, values) => {
+  members: ['since', 'counts', 'columns', 'changes', 'url'],
+  run: async (context, values) => {
+    const { source, workspace } = context;
     const from = await source();
-    const { changes, counts } = await listChanges(from, values.parameters(['since', 'brand']));
-    const kinds = values.list('kinds');
-    const unknown = kinds.find((kind) => !CHANGE_KINDS.some((known) => known === kind));
-    if (unknown !== undefined) throw invalidParameter('kinds', unknown, CHANGE_KINDS.join(', '), CHANGE_KINDS);
-    const asked = changes.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
-    const total = Object.entries(counts).filter(([kind]) => kinds.length === 0 || kinds.includes(kind));
+    const { changes, counts, since } = await listChanges(from, values.parameters(['since', 'brand', 'kind']));
+    const total = CHANGE_KINDS.flatMap((kind): [ChangeKind, number][] => {
+      const count = counts[kind];
+      return count === undefined ? [] : [[kind, count]];
+    });
     const { syncedAt } = await workspace.service.freshness();
+    const days = values.parameters(['brand']);
+    days.set('from', since.slice(0, 10));
+    days.set('to', dayOf(from.nowMs));
+    const url = await pageLink(
+      context,
+      days,
+      pageOfKinds(
+        total.map(([kind]) => kind),
+        CHANGE_PAGES,
+      ),
+    );
     return {
-      content: { counts: Object.fromEntries(total), columns: ['at', 'kind', 'brand', 'sentence', 'ids'] },
+      content: {
+        since,
+        counts: Object.fromEntries(total),
+        ...url,
+        columns: ['at', 'kind', 'brand', 'sentence', 'ids'],
+      },
       list: {
         name: 'changes',
-        rows: asked
+        rows: changes
           .slice(0, values.count('limit'))
           .map(({ at, kind, brandId, sentence, ids }) => [at, kind, nameOf(from, brandId), sentence, ids]),
       },
-      total: total.reduce((sum, [, count]) => sum + (count ?? 0), 0),
+      total: total.reduce((sum, [, count]) => sum + count, 0),
       asOf: syncedAt === null ? null : new Date(syncedAt).toISOString(),
       isPartial: false,
     };
@@ -98,16 +163,25 @@ export const findOpportunities: DataTool = {
     brand: { kind: 'text', isRequired: true },
     from: range.from,
     to: range.to,
-    kinds: { kind: 'list', choices: OPPORTUNITY_KINDS },
+    kind: { kind: 'list', choices: OPPORTUNITY_KINDS },
     limit: { kind: 'count', ...OPPORTUNITIES },
   },
-  members: ['columns', 'opportunities'],
-  run: async ({ source }, values) => {
-    const found = await listOpportunities(await source(), values.parameters(['brand', 'from', 'to']));
-    const kinds = values.list('kinds');
+  members: ['from', 'to', 'url', 'columns', 'opportunities'],
+  run: async (context, values) => {
+    const { source } = context;
+    const given = values.parameters(['brand', 'from', 'to']);
+    given.set('limit', String(OPPORTUNITIES_MAX));
+    const found = await listOpportunities(await source(), given);
+    const kinds = values.list('kind');
     const asked = found.opportunities.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
+    const view = pageOfKinds(
+      asked.map(({ kind }) => kind),
+      OPPORTUNITY_PAGES,
+    );
+    const days = new URLSearchParams({ brand: found.brandId, from: found.from, to: found.to });
+    const url = await pageLink(context, days, view);
     return {
-      content: { from: found.from, to: found.to, columns: ['rank', 'kind', 'id', 'n', 'sentence', 'evidence'] },
+      content: { from: found.from, to: found.to, ...url, columns: ['rank', 'kind', 'id', 'n', 'sentence', 'evidence'] },
       list: {
         name: 'opportunities',
         rows: asked
@@ -129,24 +203,31 @@ export const findOpportunities: DataTool = {
   },
 };
 
+// The overview shows rows of several pages.
+function pageOfKinds<K extends string>(kinds: readonly K[], pages: Readonly<Record<K, PageView>>): PageView {
+  const found = new Set(kinds.map((kind) => pages[kind]));
+  const [only] = found;
+  return only !== undefined && found.size === 1 ? only : OVERVIEW;
+}
+
 function nameOf({ replica }: MetricsSource, brandId: string | null): string | null {
   return brandId === null ? null : (replica.brands.get(brandId)?.name ?? brandId);
 }
 
-// Causes are shown completely, members of dimensions by their effects, and associations only if they are significant.
+// Causes are shown completely, members of dimensions by their effects.
 function shown(explained: ChangeExplanation): unknown {
-  const { metric, summary, total, causes, promptSet, dimensions, associations, ...periods } = explained;
-  const significant = associations.filter(({ occurrence }) => occurrence.verdict === 'significant');
-  return rounded({
+  const { metric, summary, total, causes, promptSet, dimensions, associations, associationsWithinChance, ...periods } =
+    explained;
+  return toResult({
     metric,
     from: periods.from,
     to: periods.to,
-    before_from: periods.beforeFrom,
-    before_to: periods.beforeTo,
+    beforeFrom: periods.beforeFrom,
+    beforeTo: periods.beforeTo,
     summary,
     total,
     causes: causes.map(({ sentence, effect, p, evidence }) => ({ sentence, effect, p, evidence })),
-    prompt_set: promptSet,
+    promptSet,
     effects: dimensions.map(({ dimension, mix, rate, members }) => ({
       dimension,
       mix,
@@ -168,14 +249,20 @@ function shown(explained: ChangeExplanation): unknown {
         ]),
       others: Math.max(0, members.length - MEMBERS_MAX),
     })),
-    associations: significant.map(({ sentence, evidence }) => ({ sentence, evidence })),
-    associations_within_noise: associations.length - significant.length,
+    associations: associations.map(({ sentence, evidence }) => ({ sentence, evidence })),
+    associationsWithinChance,
   });
 }
 
-function rounded(value: unknown): unknown {
+// Rounds numbers and writes names in snake_case, as in arguments and columns.
+function toResult(value: unknown): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? value : Number(value.toPrecision(SIGNIFICANT_DIGITS));
-  if (Array.isArray(value)) return value.map(rounded);
+  if (Array.isArray(value)) return value.map(toResult);
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, rounded(inner)]));
+  const named = Object.entries(value).map(([name, inner]) => [toSnakeCase(name), toResult(inner)]);
+  return Object.fromEntries(named);
+}
+
+function toSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

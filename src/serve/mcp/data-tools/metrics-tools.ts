@@ -1,10 +1,12 @@
 import type { ModelColumn } from '../../../analytics/model/dimensions.ts';
 import { dimensions } from '../../../analytics/model/dimensions.ts';
-import { GRAINS, type Measure, measures, tests } from '../../../analytics/model/measures.ts';
+import { GRAINS, isOfTraffic, type Measure, measures, tests } from '../../../analytics/model/measures.ts';
 import { dimensionValues } from '../../../query/metrics/dimension-values.ts';
 import { runMetrics } from '../../../query/metrics/run-metrics.ts';
 import { COMPARISONS } from '../../../query/metrics/scope-request.ts';
+import { chartContent } from '../charts/chart-content.ts';
 import type { DataTool } from '../data-tool.ts';
+import { pageLink, pageOfDimensions } from '../page-link.ts';
 import type { Argument } from '../tool-arguments.ts';
 
 /** Filters of the metrics layer on responses. */
@@ -44,9 +46,11 @@ export const queryMetrics: DataTool = {
     limit: { kind: 'count', ...ROWS },
     exact: { kind: 'flag', about: 'All columns, not rounded.' },
     include_sql: { kind: 'flag' },
+    chart: { kind: 'flag', about: 'Adds a PNG.' },
   },
-  members: ['about', 'columns', 'rows', 'definitions', 'sql'],
-  run: async ({ source }, values) => {
+  members: ['about', 'columns', 'rows', 'definitions', 'sql', 'url'],
+  run: async (context, values) => {
+    const { source } = context;
     const given = values.parameters(['metrics', 'group_by', 'grain', 'brand', 'from', 'to', 'where', 'order']);
     given.set('compare_to', values.text('compare_to') ?? 'none');
     given.set('limit', String(values.count('limit')));
@@ -58,6 +62,7 @@ export const queryMetrics: DataTool = {
         about: result.about,
         definitions: Object.fromEntries(asked.map((measure) => [measure.name, definitionOf(measure)])),
         ...(values.flag('include_sql') ? { sql: result.sql } : {}),
+        ...(await pageLink(context, given, pageOfDimensions(values.list('group_by'), asked.every(isOfTraffic)))),
         columns,
       },
       list: { name: 'rows', rows },
@@ -65,6 +70,7 @@ export const queryMetrics: DataTool = {
       asOf: result.asOf,
       isPartial: result.partial,
       completeTo: result.completeTo,
+      ...(values.flag('chart') ? await chartContent(await source(), given, result, context.workspaceName) : {}),
     };
   },
 };

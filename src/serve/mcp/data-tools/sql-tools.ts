@@ -25,7 +25,9 @@ export const query: DataTool = {
   run: async (context, values) => {
     const { sql, caller } = await sqlOf(context);
     const question = { sql: values.text('sql') ?? '', rowsMax: values.count('limit') };
+    context.report('The query waits or runs.', 0, 1);
     const { columns, rows, isTruncated, rowsTotal, asOf, completeTo } = await sql.run(caller, question, context.signal);
+    context.report('The query has ended.', 1, 1);
     return {
       content: { columns: columns.map(({ name, type }) => `${name} ${type}`) },
       list: { name: 'rows', rows: rows.map((row) => row.map(shortCell)) },

@@ -1,5 +1,5 @@
 import { chooseNamed, type Named } from '../../../base/choose-name.ts';
-import { SightlineError } from '../../../base/errors.ts';
+import { SightlineError, toSightlineError } from '../../../base/errors.ts';
 import { isRecord } from '../../../base/json.ts';
 import type { Resource } from '../../../contract/catalogue.ts';
 import { isUuid } from '../../../contract/query-parameters.ts';
@@ -28,6 +28,10 @@ export async function askByName(service: Service, tool: Tool, input: ToolInput, 
     if (!(thrown instanceof SightlineError) || !['not_found', 'invalid_parameter'].includes(thrown.code)) throw thrown;
     const named = await withIds(service, tool, input, signal).catch((reason: unknown) => {
       if (!(reason instanceof SightlineError) || reason.code !== 'usage') throw reason;
+      const { parameter } = reason.facts;
+      // REST rejected a name in the path that is known, so its error is not about the unknown name.
+      if (thrown.code === 'not_found' && parameter !== undefined && !tool.inPath.includes(parameter))
+        throw new SightlineError('invalid_parameter', reason.message, { parameter, cause: reason });
       throw new SightlineError(thrown.code, thrown.message, { hint: sentenceOf(reason.message), cause: reason });
     });
     if (named === null) throw thrown;
@@ -117,7 +121,12 @@ async function chooseId(
       name: typeof row['name'] === 'string' ? row['name'] : null,
     }),
   );
-  return chooseNamed(name.replace(/Id$/, ''), value, known).id;
+  try {
+    return chooseNamed(name.replace(/Id$/, ''), value, known).id;
+  } catch (thrown) {
+    const { code, message } = toSightlineError(thrown);
+    throw new SightlineError(code, message, { parameter: name, cause: thrown });
+  }
 }
 
 function sentenceOf(text: string): string {

@@ -1,4 +1,4 @@
-import { axisX, axisY, barX, barY, gridX, ruleX, ruleY } from '@observablehq/plot';
+import { axisX, axisY, barX, barY, gridX, ruleX, ruleY, text } from '@observablehq/plot';
 import type { Unit } from '../state/format.ts';
 import { valueAxis } from './axes.ts';
 import { type ChartContext, type Drawing, drawPlot, valueText } from './drawing.ts';
@@ -10,6 +10,8 @@ export interface Bar {
   readonly upper?: number | null;
   /** Index of the series colour. */
   readonly colour: number;
+  /** Text at the end of a lying bar. */
+  readonly note?: string;
 }
 
 export interface BarsSpec {
@@ -23,6 +25,10 @@ export interface BarsSpec {
 
 const HEIGHT = 260;
 const ROW_HEIGHT = 30;
+/** Space for notes right of lying bars. */
+const NOTE_WIDTH = 130;
+/** Space between the labels and lying bars. */
+const LABEL_PADDING = 10;
 /** Characters of a label; longer ones are cut and complete in the tooltip. */
 const LABEL_LENGTH_MAX = 28;
 
@@ -37,6 +43,7 @@ function drawLying(spec: BarsSpec, context: ChartContext): Drawing {
   const marginLeft = Math.min(190, Math.floor(width * 0.4));
   const { svg, x, y } = drawPlot(context, spec.label, {
     marginLeft,
+    ...(rows.some(({ note }) => note !== undefined) ? { marginRight: NOTE_WIDTH } : {}),
     height: spec.height ?? rows.length * ROW_HEIGHT + 44,
     x: { label: null, zero: true },
     y: { type: 'band', label: null, domain: rows.map(({ key }) => key), padding: 0.25 },
@@ -51,12 +58,20 @@ function drawLying(spec: BarsSpec, context: ChartContext): Drawing {
       }),
       axisY({
         tickSize: 0,
-        tickFormat: (key: number) => short(rows[key]?.label ?? '', marginLeft),
+        tickFormat: (key: number) => short(rows[key]?.label ?? '', marginLeft - LABEL_PADDING),
         color: theme.ink,
         label: null,
       }),
       barX(rows, { x: 'value', y: 'key', fill: ({ colour }) => theme.series(colour) }),
       ruleY(intervalsOf(rows), { y: 'key', x1: 'lower', x2: 'upper', stroke: theme.ink, strokeWidth: 1.5 }),
+      text(rows, {
+        x: ({ value, upper }) => Math.max(0, value ?? 0, upper ?? 0),
+        y: 'key',
+        text: ({ note }) => note ?? '',
+        textAnchor: 'start',
+        dx: 6,
+        fill: theme.ink,
+      }),
     ],
     color: { type: 'identity' },
   });

@@ -44,6 +44,8 @@ export interface TimeSeriesSpec {
   readonly isReversed?: boolean;
   /** Begins the axis at zero. */
   readonly hasZero?: boolean;
+  /** Greatest number of series with intervals when none is highlighted; default BANDS_MAX. */
+  readonly bandsMax?: number;
 }
 
 const HEIGHT = 280;
@@ -97,7 +99,10 @@ export function drawTimeSeries(spec: TimeSeriesSpec, context: ChartContext): Dra
 }
 
 // The highlighted series is drawn last, above the others.
-function linesOf({ series }: TimeSeriesSpec, { theme, highlighted = null }: ChartContext): readonly Markish[] {
+function linesOf(
+  { series, bandsMax = BANDS_MAX }: TimeSeriesSpec,
+  { theme, highlighted = null }: ChartContext,
+): readonly Markish[] {
   const only = series.length === 1 ? series[0] : series.find(({ label }) => label === highlighted);
   const ordered = only === undefined ? series : [...series.filter((each) => each !== only), only];
   return ordered.flatMap((each) => {
@@ -105,7 +110,7 @@ function linesOf({ series }: TimeSeriesSpec, { theme, highlighted = null }: Char
     const stroke = theme.series(colour);
     const opacity = only === undefined || each === only ? 1 : FADED;
     const known = points.map((point) => ({ ...point, at: timeOf(point.day) }));
-    const isBanded = only === undefined ? series.length <= BANDS_MAX : each === only;
+    const isBanded = only === undefined ? series.length <= bandsMax : each === only;
     const bands = isBanded ? known.filter(hasInterval) : [];
     const shown = known.length > DOTTED_POINTS_MAX ? [] : known.filter(({ value }) => value !== null);
     const { dashes, symbol } = patternOf(colour);

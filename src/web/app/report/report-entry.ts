@@ -11,19 +11,23 @@ export { drawReport } from './draw-report.tsx';
 /** Draws a result as a complete SVG document. Series are coloured in their order. */
 export function renderChart(spec: ChartSpec): string {
   const { title, about, kind } = spec;
-  const legend = kind === 'bars' ? [] : spec.series.map(({ label }, colour) => ({ label, colour }));
-  return svgFile({ title, about, legend, draw: (context) => drawSpec(spec, context) }, createFormat('en'));
+  const legend =
+    kind === 'bars' ? [] : spec.series.flatMap(({ label }, colour) => (label === '' ? [] : [{ label, colour }]));
+  return svgFile({ title, about, legend, draw: (context) => drawSpec(spec, context) }, createFormat('en'), spec.width);
 }
 
-function drawSpec({ kind, title: label, unit, series: given }: ChartSpec, context: ChartContext): Drawing {
+function drawSpec({ kind, title: label, unit, series: given, bandsMax }: ChartSpec, context: ChartContext): Drawing {
   if (kind === 'bars') {
     const bars = given.map((one) => {
       const { value = null, lower = null, upper = null } = one.points[0] ?? {};
-      return { label: one.label, value, lower, upper, colour: 0 };
+      const colour = one.isOwn === false ? 1 : 0;
+      return { label: one.label, value, lower, upper, colour, ...(one.note === undefined ? {} : { note: one.note }) };
     });
     return drawBars({ label, unit, bars }, context);
   }
   const series = given.map((one, colour) => ({ ...one, colour }));
   if (kind === 'areas') return drawStackedArea({ label, unit, series }, context);
-  return drawTimeSeries({ label, unit, series, hasZero: unit === 'ratio', isReversed: unit === 'position' }, context);
+  const bands = bandsMax === undefined ? {} : { bandsMax };
+  const scale = { hasZero: unit === 'ratio' || unit === 'count', isReversed: unit === 'position' };
+  return drawTimeSeries({ label, unit, series, ...scale, ...bands }, context);
 }

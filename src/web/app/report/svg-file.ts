@@ -25,10 +25,10 @@ export function createDocument(): Document {
 }
 
 /** Draws a chart as a complete SVG document with a title, a description, a legend, literal colours and a background. */
-export function svgFile({ title, about, legend, draw }: PaperChart, format: Format): string {
+export function svgFile({ title, about, legend, draw }: PaperChart, format: Format, width = WIDTH): string {
   const document = createDocument();
   const theme = fileColours('light');
-  const context: ChartContext = { document, theme, width: WIDTH, format };
+  const context: ChartContext = { document, theme, width, format };
   const { svg: chart }: Drawing = draw(context);
   const create = (name: string, attributes: Readonly<Record<string, string | number>>, text?: string): Element => {
     const element = document.createElementNS(SVG, name);
@@ -36,26 +36,26 @@ export function svgFile({ title, about, legend, draw }: PaperChart, format: Form
     if (text !== undefined) element.textContent = text;
     return element;
   };
-  const letters = Math.floor((WIDTH - 2 * PADDING) / LETTER_WIDTH);
+  const letters = Math.floor((width - 2 * PADDING) / LETTER_WIDTH);
   const parts: Element[] = [
     create('text', { x: PADDING, y: 26, 'font-size': 15, 'font-weight': 700 }, cut(title, letters)),
   ];
   let y = 26 + LINE_HEIGHT;
   if (about !== '') {
     parts.push(create('text', { x: PADDING, y, fill: theme.muted }, cut(about, letters)));
-    y += TITLE_HEIGHT;
+    y += legend.length === 0 ? 0 : TITLE_HEIGHT;
   }
   let x = PADDING;
   for (const { label, colour } of legend) {
     const shown = cut(label, LABEL_LENGTH_MAX);
-    const width = 24 + shown.length * LETTER_WIDTH * 1.1;
-    if (x > PADDING && x + width > WIDTH - PADDING) {
+    const needed = 24 + shown.length * LETTER_WIDTH * 1.1;
+    if (x > PADDING && x + needed > width - PADDING) {
       x = PADDING;
       y += LINE_HEIGHT;
     }
     parts.push(create('circle', { cx: x + 5, cy: y - 4, r: 5, fill: theme.series(colour) }));
     parts.push(create('text', { x: x + 15, y }, shown));
-    x += width;
+    x += needed;
   }
   if (legend.length > 0) y += LINE_HEIGHT - 8;
   const chartHeight = Number(chart.getAttribute('height'));
@@ -69,8 +69,8 @@ export function svgFile({ title, about, legend, draw }: PaperChart, format: Form
   for (const child of [...chart.childNodes]) moved.append(child);
   const root = create('svg', {
     xmlns: SVG,
-    viewBox: `0 0 ${WIDTH} ${height}`,
-    width: WIDTH,
+    viewBox: `0 0 ${width} ${height}`,
+    width,
     height,
     role: 'img',
     'aria-label': about === '' ? title : `${title}. ${about}`,
@@ -78,7 +78,7 @@ export function svgFile({ title, about, legend, draw }: PaperChart, format: Form
     'font-size': 12,
     fill: theme.ink,
   });
-  root.append(create('rect', { width: WIDTH, height, fill: theme.surface }), ...parts, moved);
+  root.append(create('rect', { width, height, fill: theme.surface }), ...parts, moved);
   return xmlText(renderToString(toNode(root) as VNode));
 }
 

@@ -63,7 +63,9 @@ export function writeFilters(search: URLSearchParams, filters: Filters): URLSear
     ...others,
     compare_to: compareTo === 'previous' ? null : compareTo,
   };
-  const written = Object.entries(values).flatMap(([name, value]) => [value ?? []].flat().map((text) => [name, text]));
+  const written = Object.entries(values).flatMap(([name, value]) =>
+    [value ?? []].flat().map((text): [string, string] => [name, text]),
+  );
   const kept = [...search].filter(([name]) => !Object.hasOwn(values, name));
   return new URLSearchParams([...written, ...kept]);
 }

@@ -1,0 +1,177 @@
+import { dirname } from 'node:path';
+import type { Client } from '@modelcontextprotocol/client';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { APP_PATHS } from '../../../src/serve/http/page-paths.ts';
+import { mcpWorkspace } from '../../../src/serve/serve-mcp.ts';
+import { writeServerRecord } from '../../../src/session/server-record.ts';
+import { readFilters } from '../../../src/web/app/state/filters.ts';
+import { type StatusServer, serveStatus, workspaceBefore } from '../../web/support.ts';
+import { openFleetServer } from '../fleet-server.ts';
+import { openStream, type StreamClient } from './stream-client.ts';
+import { type Body, call, connect } from './support.ts';
+
+const workspace = workspaceBefore(14, { brands: 2, prompts: 3, responsesPerDay: 10 });
+
+/** A link, as the pages read their address. */
+function readLink(url: string, origin: string) {
+  expect(url.startsWith(`${origin}/`), url).toBe(true);
+  const { pathname, searchParams } = new URL(url.slice(origin.length), 'http://pages.invalid');
+  expect(APP_PATHS).toContain(pathname);
+  return { path: pathname, filters: readFilters(searchParams), search: Object.fromEntries(searchParams) };
+}
+
+async function connectTo(server: StatusServer): Promise<Client> {
+  return connect(server.mcpUrl, '2026-07-28', { Authorization: `Bearer ${workspace().key}` });
+}
+
+async function brandsOf(client: Client): Promise<{ id: string; name: string }[]> {
+  const { shown } = await call(client, 'list_dimension_values', { dimension: 'brand' });
+  return shown.values.map(([id, name]: string[]) => ({ id, name }));
+}
+
+async function firstValue(client: Client, dimension: string, brand: string): Promise<string> {
+  const { shown } = await call(client, 'list_dimension_values', { dimension, brand: [brand] });
+  return shown.values.find(([id]: [string | null]) => id !== null && id !== 'brand')?.find(isId) as string;
+}
+
+const isId = (value: string | null): boolean => value !== null && /^[0-9a-f]{8}-/.test(value);
+
+describe('the link of a result of query_metrics', () => {
+  it('shows the page of the dimension with the brand, days and filters of the call', async () => {
+    const server = await serveStatus(workspace());
+    const client = await connectTo(server);
+    const [brand = { id: '', name: '' }] = await brandsOf(client);
+    const [topic, competitor] = [
+      await firstValue(client, 'topic', brand.id),
+      await firstValue(client, 'entity', brand.id),
+    ];
+    const pages: Body = {
+      '/': [],
+      '/prompts': ['prompt'],
+      '/competitors': ['entity'],
+      '/topics': ['topic'],
+      '/sources': ['domain'],
+    };
+    const { shown: days } = await call(client, 'query_metrics', { metrics: ['responses'], brand: [brand.name] });
+    const to = days._sightline.completeTo as string;
+    const from = new Date(Date.parse(to) - 6 * 86_400_000).toISOString().slice(0, 10);
+    for (const [path, group_by] of Object.entries(pages)) {
+      const { shown, isError, text } = await call(client, 'query_metrics', {
+        metrics: [path === '/sources' ? 'citations' : 'visibility'],
+        group_by,
+        brand: [brand.name],
+        from,
+        to,
+        compare_to: 'year',
+        where: { engine: ['chatgpt'], topic, branded: 'non-branded', competitor },
+      });
+      expect(isError, text).toBe(false);
+      const link = readLink(shown.url, server.origin);
+      expect(link.path).toBe(path);
+      expect(link.filters).toEqual({
+        brand: brand.id,
+        range: null,
+        from,
+        to,
+        engine: ['chatgpt'],
+        topic,
+        tag: null,
+        branded: 'non-branded',
+        prompt: null,
+        competitor,
+        compareTo: 'year',
+      });
+    }
+    const traffic = await call(client, 'query_metrics', { metrics: ['ai_sessions'], brand: [brand.id] });
+    expect(readLink(traffic.shown.url, server.origin).path).toBe('/traffic');
+    expect(readLink(days.url, server.origin).filters).toMatchObject({ to, compareTo: 'none' });
+    const tags = await call(client, 'query_metrics', { metrics: ['visibility'], group_by: ['tag'], brand: [brand.id] });
+    expect(readLink(tags.shown.url, server.origin)).toMatchObject({ path: '/topics', search: { view: 'tag' } });
+  });
+
+  it('compares two brands, and is absent if no page shows the same view', async () => {
+    const server = await serveStatus(workspace());
+    const client = await connectTo(server);
+    const [a, b] = await brandsOf(client);
+    const both = await call(client, 'query_metrics', { metrics: ['visibility'], group_by: ['brand'] });
+    const link = readLink(both.shown.url, server.origin);
+    expect(link.path).toBe('/compare');
+    expect([link.search['a'], link.search['b']].sort()).toEqual([a?.id, b?.id].sort());
+    expect(link.search['of']).toBe('brand');
+    const prompts = await call(client, 'query_metrics', { metrics: ['visibility'], group_by: ['prompt'] });
+    expect(prompts.isError).toBe(false);
+    expect(prompts.shown).not.toHaveProperty('url');
+  });
+});
+
+describe('the links of explanations, changes and opportunities', () => {
+  it('show both periods, the days since the time, and the page of their kind', async () => {
+    const server = await serveStatus(workspace());
+    const client = await connectTo(server);
+    const [brand = { id: '', name: '' }] = await brandsOf(client);
+    const explained = await call(client, 'explain_change', { metric: 'visibility', brand: brand.name });
+    const { from, to, before_from, before_to, url } = explained.shown;
+    const link = readLink(url, server.origin);
+    expect(link).toMatchObject({ path: '/compare', filters: { brand: brand.id, from, to } });
+    expect(link.search).toMatchObject({ of: 'period', a: `${from}..${to}`, b: `${before_from}..${before_to}` });
+
+    const changed = await call(client, 'what_changed', { since: '30d', brand: [brand.name] });
+    expect(readLink(changed.shown.url, server.origin).filters).toMatchObject({ brand: brand.id, range: null });
+    const alerts = await call(client, 'what_changed', { since: '30d', brand: [brand.name], kind: ['alert'] });
+    expect(alerts.shown.counts.alert).toBeGreaterThan(0);
+    expect(readLink(alerts.shown.url, server.origin).path).toBe('/alerts');
+
+    const found = await call(client, 'find_opportunities', { brand: brand.name });
+    expect(readLink(found.shown.url, server.origin)).toMatchObject({
+      filters: { brand: brand.id, from: found.shown.from, to: found.shown.to },
+    });
+    const pages = { source_gap: 'gaps', page_cited_once: 'pages' };
+    for (const [kind, view] of Object.entries(pages)) {
+      const { shown } = await call(client, 'find_opportunities', { brand: brand.name, kind: [kind] });
+      if (shown.opportunities.length === 0) continue;
+      expect(readLink(shown.url, server.origin)).toMatchObject({ path: '/sources', search: { view } });
+    }
+  });
+});
+
+describe('the address of the pages', () => {
+  it('is not known without pages, or for a server that other machines reach', async () => {
+    for (const changes of [{ pages: 'off' }, { allowedHosts: ['data.example.com'] }] as const) {
+      const server = await serveStatus(workspace(), changes);
+      const { shown } = await call(await connectTo(server), 'query_metrics', { metrics: ['responses'] });
+      expect(shown.rows.length).toBeGreaterThan(0);
+      expect(shown).not.toHaveProperty('url');
+    }
+  });
+
+  it('has the prefix of the workspace if a server has several', async () => {
+    const { config, key } = workspace();
+    const fleetFolder = dirname(config.folder);
+    const server = await openFleetServer({ fleetFolder, workspaces: () => new Map([[config.name, config]]) });
+    const client = await connect(server.mcpUrl, '2026-07-28', { Authorization: `Bearer ${key}` });
+    const { shown } = await call(client, 'query_metrics', { metrics: ['visibility'], group_by: ['brand'] });
+    const prefix = `${new URL(server.baseUrl).origin}/w/${config.name}`;
+    expect(readLink(shown.url, prefix).path).toBe('/compare');
+  });
+
+  it('is that of a running server of the same workspace over stdio', async () => {
+    const { config } = workspace();
+    const client = await openOne();
+    const firstUrl = async (): Promise<string | undefined> =>
+      (await client.call('query_metrics', { metrics: ['responses'] })).structuredContent.url;
+    expect(await firstUrl()).toBeUndefined();
+    const remove = await writeServerRecord(config.folder, 'http://127.0.0.1:4321', 'serve', systemClock.now());
+    const during = await firstUrl();
+    await remove();
+    expect(readLink(during ?? '', 'http://127.0.0.1:4321').path).toBe('/compare');
+  });
+});
+
+/** Serves the workspace like `sightline mcp`. */
+function openOne(): Promise<StreamClient> {
+  const { config } = workspace();
+  const context = { config, clock: systemClock, signal: new AbortController().signal, command: 'mcp' };
+  const options = { queryTimeoutMs: 30_000, onStart: () => undefined, onError: () => undefined };
+  return openStream((streams) => mcpWorkspace(context, { ...options, streams }));
+}

@@ -1,0 +1,190 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
+import type { ServedReplica } from '../../../src/query/open-replica.ts';
+import type { Service } from '../../../src/query/service.ts';
+import { servedOne } from '../../../src/serve/mcp/served.ts';
+import { serveStdio } from '../../../src/serve/mcp/stdio.ts';
+import { cursorSecretOf, openService } from '../../../src/serve/open-service.ts';
+import { catalogue } from '../../../src/session/workspace.ts';
+import { layoutOf } from '../../../src/snapshot/layout.ts';
+import { workspaceBefore } from '../../web/support.ts';
+import { openStream, type StreamClient } from './stream-client.ts';
+import { type Body, connect, post, REVISIONS, startBareMcp } from './support.ts';
+
+const workspace = workspaceBefore(8, { brands: 1, prompts: 3, responsesPerDay: 8 });
+
+/** A query that runs until it is interrupted. */
+const ENDLESS = 'SELECT count(*) FROM range(1000000000000) a(i), range(1000) b(j) WHERE (i * j) % 7 = 3';
+
+async function openServices(): Promise<{ service: Service; sql: SqlService }> {
+  const { config } = workspace();
+  const service = openService(config, systemClock, await cursorSecretOf(config, false), 600_000);
+  const sql = createSqlService({ path: layoutOf(config.folder).analytics, catalogue, clock: systemClock });
+  onTestFinished(async () => {
+    await Promise.all([service.close(), sql.close()]);
+  });
+  return { service, sql };
+}
+
+function openStdio(parts: { service: Service; sql: SqlService }): Promise<StreamClient> {
+  const { signal } = new AbortController();
+  return openStream((streams) => serveStdio(servedOne({ ...parts, pageUrl: null }, systemClock), streams, signal));
+}
+
+/** Work that has begun, and the error with which it ended. */
+interface Watched {
+  readonly begun: Promise<void>;
+  readonly ended: Promise<unknown>;
+}
+
+function createWatch() {
+  let begin = (): void => undefined;
+  let end = (_: unknown): void => undefined;
+  const begun = new Promise<void>((resolve) => {
+    begin = () => resolve();
+  });
+  const ended = new Promise<unknown>((resolve) => {
+    end = resolve;
+  });
+  return { begin: () => begin(), end: (error: unknown) => end(error), watched: { begun, ended } satisfies Watched };
+}
+
+/** Returns the service with an endless query in the place of the first query of each call. */
+function withEndlessQuery(service: Service): Watched & { readonly service: Service } {
+  const { begin, end, watched } = createWatch();
+  const newest = async (): Promise<ServedReplica> => {
+    const served = await service.newest();
+    const work: ServedReplica['replica']['work'] = (task, signal, kind) => {
+      const working = served.replica.work(
+        (query, read, prepared) => {
+          const endless: typeof query = () => {
+            begin();
+            return query(ENDLESS);
+          };
+          return task(endless, read, prepared);
+        },
+        signal,
+        kind,
+      );
+      working.catch(end);
+      return working;
+    };
+    return { ...served, replica: { ...served.replica, work } };
+  };
+  return { service: { ...service, newest }, ...watched };
+}
+
+/** Returns the SQL service, which reports when it was called and how the call ended. */
+function watchSql(sql: SqlService): Watched & { readonly sql: SqlService } {
+  const { begin, end, watched } = createWatch();
+  const run: SqlService['run'] = (...given) => {
+    const running = sql.run(...given);
+    running.catch(end);
+    begin();
+    return running;
+  };
+  return { sql: { ...sql, run }, ...watched };
+}
+
+const LONG: readonly (readonly [string, object])[] = [
+  ['explain_change', { metric: 'visibility', brand: 'BRAND' }],
+  ['what_changed', { since: '30d' }],
+  ['find_opportunities', { brand: 'BRAND' }],
+  ['query', { sql: 'SELECT count(*) FROM responses' }],
+];
+
+async function nameOfBrand(service: Service): Promise<string> {
+  const [brand] = [...(await service.newest()).brands.values()];
+  return brand?.name ?? '';
+}
+
+function expectRising(progress: readonly Body[]): void {
+  expect(progress.length).toBeGreaterThan(1);
+  const values = progress.map((one) => one.progress);
+  expect(values).toEqual([...new Set(values)].toSorted((a, b) => a - b));
+  for (const { progress: done, total, message } of progress) {
+    expect(message).toMatch(/query/i);
+    if (total !== undefined) expect(done).toBeLessThanOrEqual(total);
+  }
+}
+
+describe('a long call', () => {
+  it('sends progress over stdio if it has a token, and none otherwise', async () => {
+    const { service, sql } = await openServices();
+    const brand = await nameOfBrand(service);
+    const client = await openStdio({ service, sql });
+    for (const [name, given] of LONG) {
+      const params = { name, arguments: { ...given, ...('brand' in given ? { brand } : {}) } };
+      const before = client.notifications.length;
+      const silent = await client.request('tools/call', params);
+      expect(silent.result.isError ?? false, silent.result.content[0].text).toBe(false);
+      expect(client.notifications).toHaveLength(before);
+      await client.request('tools/call', { ...params, _meta: { progressToken: name } });
+      const sent = client.notifications.slice(before);
+      expect(
+        sent.every(({ method, params: { progressToken } }) => method.endsWith('/progress') && progressToken === name),
+      ).toBe(true);
+      expectRising(sent.map(({ params: progress }) => progress));
+    }
+  });
+
+  it.each(REVISIONS)('sends progress over HTTP in revision %s', async (revision) => {
+    const { service, sql } = await openServices();
+    const client = await connect(await startBareMcp(service, {}, { sql }), revision);
+    const progress: Body[] = [];
+    const given = { name: 'what_changed', arguments: { since: '30d' } };
+    const { isError = false } = await client.callTool(given, { onprogress: (one) => void progress.push(one) });
+    expect(isError).toBe(false);
+    expectRising(progress);
+    expect(progress.at(-1)?.progress).toBe(progress.at(-1)?.total);
+  });
+});
+
+describe('a cancelled call', () => {
+  it('ends its query over stdio, and the server responds to others', async () => {
+    const services = await openServices();
+    const gate = withEndlessQuery(services.service);
+    const client = await openStdio({ sql: services.sql, service: gate.service });
+    const requestId = client.send('tools/call', { name: 'what_changed', arguments: { since: '30d' } });
+    await gate.begun;
+    client.notify('notifications/cancelled', { requestId, reason: 'no longer needed' });
+    expect(await gate.ended).toBeDefined();
+    expect((await services.service.newest()).replica.load()).toEqual({ running: 0, waiting: 0 });
+    expect((await client.call('list_metrics', {})).isError ?? false).toBe(false);
+  });
+
+  it('ends its SQL over stdio', async () => {
+    const { service, sql } = await openServices();
+    const gate = watchSql(sql);
+    const client = await openStdio({ service, sql: gate.sql });
+    const requestId = client.send('tools/call', { name: 'query', arguments: { sql: ENDLESS } });
+    await gate.begun;
+    client.notify('notifications/cancelled', { requestId });
+    expect(await gate.ended).not.toMatchObject({ code: 'query_timeout' });
+    const { structuredContent } = await client.call('query', { sql: 'SELECT 1 AS one' });
+    expect(structuredContent.rows).toEqual([[1]]);
+  });
+
+  it('ends its query when the client disconnects from HTTP', async () => {
+    const { service } = await openServices();
+    const gate = withEndlessQuery(service);
+    const url = await startBareMcp(gate.service, {});
+    const stop = new AbortController();
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const params = { name: 'what_changed', arguments: { since: '30d' } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const asked = fetch(url, { method: 'POST', headers, body, signal: stop.signal });
+    const settled = asked.then(
+      () => 'answered',
+      () => 'aborted',
+    );
+    await gate.begun;
+    stop.abort();
+    expect(await settled).toBe('aborted');
+    expect(await gate.ended).toBeDefined();
+    expect((await service.newest()).replica.load()).toEqual({ running: 0, waiting: 0 });
+    const ping = await post(url, { jsonrpc: '2.0', id: 2, method: 'tools/list' });
+    expect(ping.status).toBe(200);
+  });
+});

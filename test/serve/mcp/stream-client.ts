@@ -1,0 +1,66 @@
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import type { Streams } from '../../../src/serve/mcp/stdio.ts';
+import type { Body } from './support.ts';
+
+/** A client over a pair of streams, without a library, so that tests see each message. */
+export interface StreamClient {
+  /** Sends a request and returns its response: `result` or `error`. */
+  request(method: string, params?: object): Promise<Body>;
+  /** Sends a request and returns its id. */
+  send(method: string, params?: object): number;
+  notify(method: string, params?: object): void;
+  /** Messages without an id, in their order. */
+  readonly notifications: Body[];
+  /** Resolves when the server has sent a notification that matches. */
+  until(isMatch: (message: Body) => boolean): Promise<void>;
+  /** Calls a tool; returns its result. */
+  call(name: string, given: object): Promise<Body>;
+}
+
+/** Starts a server over streams and initializes it; both end after the test. */
+export async function openStream(serve: (streams: Streams) => Promise<void>): Promise<StreamClient> {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const served = serve({ input, output });
+  const responses = new Map<number, (message: Body) => void>();
+  const notifications: Body[] = [];
+  const waiting = new Set<() => void>();
+  createInterface({ input: output }).on('line', (line) => {
+    const message = JSON.parse(line);
+    if (message.id === undefined) notifications.push(message);
+    else responses.get(message.id)?.(message);
+    for (const check of waiting) check();
+  });
+  let last = 0;
+  const write = (message: object): void => void input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const send: StreamClient['send'] = (method, params = {}) => {
+    last += 1;
+    write({ id: last, method, params });
+    return last;
+  };
+  const request: StreamClient['request'] = (method, params) =>
+    new Promise((resolve) => responses.set(send(method, params), resolve));
+  const until: StreamClient['until'] = (isMatch) =>
+    new Promise((resolve) => {
+      const check = (): void => {
+        if (!notifications.some(isMatch)) return;
+        waiting.delete(check);
+        resolve();
+      };
+      waiting.add(check);
+      check();
+    });
+  const notify: StreamClient['notify'] = (method, params) => write({ method, params });
+  onTestFinished(async () => {
+    input.end();
+    await served;
+    output.end();
+  });
+  const clientInfo = { name: 'tests', version: '1' };
+  await request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+  notify('notifications/initialized');
+  const call: StreamClient['call'] = async (name, given) =>
+    (await request('tools/call', { name, arguments: given })).result;
+  return { request, send, notify, notifications, until, call };
+}
