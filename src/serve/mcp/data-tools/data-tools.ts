@@ -2,7 +2,7 @@ import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import { outputSchemaOf } from '../call-data-tool.ts';
 import type { DataTool } from '../data-tool.ts';
 import { RESULT_TOKENS } from '../endpoints/tool-input.ts';
-import { READ_ONLY, workspaceSchema } from '../endpoints/tools.ts';
+import { READ_ONLY, WORKSPACE_SCHEMA } from '../endpoints/tools.ts';
 import type { Served } from '../served.ts';
 import { type Argument, argumentsSchema } from '../tool-arguments.ts';
 import { explainChange, findOpportunities, whatChanged } from './explain-tools.ts';
@@ -35,7 +35,7 @@ export function definitionOf(tool: DataTool, { workspaces }: Pick<Served, 'works
       ? { ...schema, properties: own }
       : {
           ...schema,
-          properties: { workspace: workspaceSchema(workspaces), ...own },
+          properties: { workspace: WORKSPACE_SCHEMA, ...own },
           required: ['workspace', ...((schema['required'] as string[] | undefined) ?? [])],
         };
   // The library types schemas as mutable JSON values, which readonly declarations are not.

@@ -20,9 +20,6 @@ import {
   takesName,
 } from './tool.ts';
 
-/** Greatest number of workspaces that the schema of each tool lists. */
-const NAMES_LISTED_MAX = 10;
-
 /** Kinds of parameters that the name and the description of the tool explain. */
 const UNDESCRIBED: readonly Parameter['kind'][] = ['limit', 'cursor'];
 
@@ -39,9 +36,6 @@ export function commonArguments({ resources }: Catalogue): ReadonlyMap<string, s
   });
   return new Map(common.map(([name, { about }]) => [name, about]));
 }
-
-/** Name of the tool that lists the workspaces. */
-const LIST_WORKSPACES = 'list_workspaces';
 
 /** A read-only tool cannot be destructive, so the other hints are not needed. */
 export const READ_ONLY = { readOnlyHint: true } as const;
@@ -86,7 +80,7 @@ function createTool(catalogue: Catalogue, resource: Resource, parts: ToolParts):
   return { ...shape, definition: define(catalogue, shape, parts) };
 }
 
-function define(catalogue: Catalogue, shape: ToolShape, { conventions, workspaces }: ToolParts): ToolDefinition {
+function define(catalogue: Catalogue, shape: ToolShape, { conventions }: ToolParts): ToolDefinition {
   const { resource } = shape;
   const title = titleOf(resource.tool);
   const numbers = conventions === null ? [] : describeNumbers(catalogue, resource, conventions);
@@ -95,18 +89,18 @@ function define(catalogue: Catalogue, shape: ToolShape, { conventions, workspace
     name: resource.tool,
     title,
     description: describeTool(catalogue, shape, numbers),
-    inputSchema: inputSchema(catalogue, shape, workspaces),
+    inputSchema: inputSchema(catalogue, shape),
     outputSchema: outputSchema(catalogue, resource),
     annotations: READ_ONLY,
   };
   return definition as ToolDefinition;
 }
 
-function inputSchema(catalogue: Catalogue, shape: ToolShape, workspaces: readonly string[] | null): JsonSchema {
+function inputSchema(catalogue: Catalogue, shape: ToolShape): JsonSchema {
   const { resource, inPath, inQuery, own } = shape;
   const common = commonArguments(catalogue);
   const properties: Record<string, JsonSchema> = {};
-  if (own.includes('workspace')) properties['workspace'] = workspaceSchema(workspaces ?? []);
+  if (own.includes('workspace')) properties['workspace'] = WORKSPACE_SCHEMA;
   for (const name of inPath) {
     const lister = listerOf(catalogue, resource, name);
     const description = describePathParameter(lister);
@@ -131,15 +125,12 @@ const ownSchemas: Readonly<Record<Exclude<OwnArgument, 'workspace'>, JsonSchema>
   plain: { type: 'boolean' },
 };
 
-/** Returns the JSON Schema of the argument that names a workspace. */
-export function workspaceSchema(names: readonly string[]): JsonSchema {
-  if (names.length <= NAMES_LISTED_MAX) return { type: 'string', enum: names, description: 'The workspace.' };
-  return { type: 'string', description: `A name listed by \`${LIST_WORKSPACES}\`.` };
-}
+/** Schema of the argument that names a workspace. The instructions of the server and an error about another name list the names. */
+export const WORKSPACE_SCHEMA = { type: 'string' } as const;
 
 /** The definition of the tool that lists the workspaces. */
 export const listWorkspaces = {
-  name: LIST_WORKSPACES,
+  name: 'list_workspaces',
   title: 'List workspaces',
   description: 'Names of the workspaces, of which every other tool needs one as `workspace`.',
   inputSchema: { type: 'object' as const, properties: {}, additionalProperties: false },
