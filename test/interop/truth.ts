@@ -143,7 +143,7 @@ function toolCalls(all: readonly Item[], brands: readonly BrandFigures[], cutMs:
       arguments: { metric: 'visibility', brand, ...compared },
       expected: {
         ...compared,
-        total: { before: shareOf(before), after: shareOf(after), nBefore: before.length, nAfter: after.length },
+        total: { before: shareOf(before), after: shareOf(after), n_before: before.length, n_after: after.length },
       },
     },
   ];
