@@ -29,7 +29,7 @@ export interface Opportunity {
 }
 
 /** Maximum number of opportunities of each kind. */
-const LISTED_MAX = 50;
+export const LISTED_MAX = 50;
 /** Minimum number of responses that cite a domain of a source gap. */
 const GAP_LEAST = 3;
 // The responses of the range, the tracked competitors that each mentions, and the pages that it cites.
@@ -43,6 +43,8 @@ const ASKED = `asked AS (
 const TABLES = `WITH ${ASKED}, cited AS (
     SELECT response_id, created_at, url, domain FROM mart.fct_citation WHERE ${RANGE}
   )`;
+// An address without scheme, www and the last slash.
+const pageOf = (url: string): string => `rtrim(regexp_replace(lower(${url}), '^https?://(www\\.)?', ''), '/')`;
 // The newest 5 responses of a group. A list of all ids would need memory for every response.
 const EVIDENCE = 'CAST(arg_max(response_id, created_at, 5) AS VARCHAR[])';
 
@@ -63,10 +65,10 @@ const queries: Readonly<Record<Exclude<OpportunityKind, 'competitor_wins'>, stri
     ) g
     JOIN mart.dim_domain d USING (domain)
     WHERE d.brand_id = CAST($1 AS UUID)`,
-  forum_thread: `SELECT CAST(f.opportunity_id AS VARCHAR), any_value(f.title), count(DISTINCT c.response_id) AS n, any_value(f.status),
-      any_value(f.subforum), CAST(list(DISTINCT c.response_id)[:5] AS VARCHAR[])
+  forum_thread: `SELECT CAST(f.opportunity_id AS VARCHAR), any_value(f.title), count(*) AS n, any_value(f.status),
+      any_value(f.subforum), CAST(arg_max(c.response_id, c.created_at, 5) AS VARCHAR[])
     FROM mart.fct_forum f
-    JOIN cited c ON rtrim(regexp_replace(lower(c.url), '^https?://(www\\.)?', ''), '/') = rtrim(regexp_replace(lower(f.url), '^https?://(www\\.)?', ''), '/')
+    JOIN (SELECT DISTINCT response_id, created_at, ${pageOf('url')} AS page FROM cited) c ON c.page = ${pageOf('f.url')}
     WHERE f.brand_id = CAST($1 AS UUID) AND f.status NOT IN ('dismissed', 'posted')
     GROUP BY f.opportunity_id`,
   page_cited_once: `SELECT url, url, count(*) AS n, NULL, NULL, ${EVIDENCE}

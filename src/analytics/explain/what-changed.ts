@@ -3,7 +3,7 @@ import { CHANGE_KINDS, type ChangeKind, historyQueries } from './history-queries
 import { quotedName } from './sentences.ts';
 
 /** Maximum number of listed changes of each kind; the newest are kept. */
-const LISTED_MAX = 200;
+export const CHANGES_LISTED = 200;
 
 /** A change with the time at which it was made or first seen. */
 export interface HistoryChange {
@@ -48,7 +48,7 @@ export async function whatChanged(
       `SELECT kind, CAST(moment AS BIGINT), CAST(brand_id AS VARCHAR), CAST(name AS VARCHAR), CAST(was AS VARCHAR), CAST(became AS VARCHAR),
          CAST(a AS DOUBLE), CAST(b AS DOUBLE), CAST(ids AS VARCHAR), count(*) OVER (PARTITION BY kind)
        FROM (${sql}) ${columns} WHERE list_contains($3, kind) AND (brand_id IS NOT NULL OR NOT $4)
-       QUALIFY row_number() OVER (PARTITION BY kind ORDER BY moment DESC, ids) <= ${LISTED_MAX} ORDER BY moment DESC, ids`,
+       QUALIFY row_number() OVER (PARTITION BY kind ORDER BY moment DESC, ids) <= ${CHANGES_LISTED} ORDER BY moment DESC, ids`,
       [Math.trunc(sinceMs), brandIds, kinds.length === 0 ? CHANGE_KINDS : kinds, ofBrandsOnly],
     );
     for (const row of rows) {
@@ -107,7 +107,7 @@ const UNQUOTED: readonly ChangeKind[] = ['source_added', 'alert', 'upstream_drif
 function toChange([kind, at, brandId, name, was, became, a, b, ids]: readonly unknown[]): HistoryChange {
   const known = kind as ChangeKind;
   const text = (value: unknown): string => (value === null ? 'none' : String(value));
-  const shown = UNQUOTED.includes(known) ? text(name).replace(/\.$/, '') : quotedName(text(name));
+  const shown = shownName(known, name);
   const facts = { name: shown, was: text(was), became: text(became), a: Number(a ?? 0), b: Number(b ?? 0) };
   return {
     at: new Date(Number(at)).toISOString(),
@@ -116,6 +116,11 @@ function toChange([kind, at, brandId, name, was, became, a, b, ids]: readonly un
     sentence: sentences[known](facts),
     ids: JSON.parse(String(ids)) as Record<string, string>,
   };
+}
+
+function shownName(kind: ChangeKind, name: unknown): string {
+  if (name === null) return 'without a title';
+  return UNQUOTED.includes(kind) ? String(name).replace(/\.$/, '') : quotedName(String(name));
 }
 
 function percent(value: number): string {

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../contract/json-schema.ts';
 import type { DataTool, ToolContext, ToolOutput } from './data-tool.ts';
 import { tokensOfJson } from './estimate-tokens.ts';
 import { NOTE } from './result-note.ts';
-import { shorten } from './shorten.ts';
+import { shorten, shortenTexts } from './shorten.ts';
 import type { Values } from './tool-arguments.ts';
 
 /** Tokens that separate two rows, and those of the note. */
@@ -17,7 +17,7 @@ export function outputSchemaOf({ members }: DataTool): JsonSchema {
 
 /**
  * Calls a tool and returns its result as structured content and as JSON text, with at most `tokensMax` tokens, estimated. Rows at
- * the end of its list are omitted, and long texts are cut, if the result would be longer; `_sightline.omitted` describes it.
+ * the end of its list are omitted, and long texts are cut, if the result would be longer; one row that is longer stays. `_sightline.omitted` describes it.
  */
 export async function callDataTool(
   tool: DataTool,
@@ -28,13 +28,14 @@ export async function callDataTool(
   const output = await tool.run(context, values);
   const running = await context.workspace.service.running();
   const { content, omitted } = cutToSize(output, tokensMax - NOTE_TOKENS);
-  const { asOf, isPartial = false, completeTo, remarks = [], more = [] } = output;
+  const { asOf, isPartial, completeTo, remarks = [], more = [] } = output;
   const all = [
-    ...(isPartial ? ['Days of the range were not read completely: numbers may be too low.'] : []),
+    ...(isPartial === true ? ['Days of the range were not read completely: numbers may be too low.'] : []),
     ...remarks,
   ];
   const note = {
-    ...(asOf === undefined ? {} : { asOf, coverage: isPartial ? 'partial' : 'complete' }),
+    ...(asOf === undefined ? {} : { asOf }),
+    ...(isPartial === undefined ? {} : { coverage: isPartial ? 'partial' : 'complete' }),
     ...(completeTo === undefined ? {} : { completeTo }),
     ...(running === null ? {} : { progress: `${running.done}/${running.expected}` }),
     ...(omitted.length === 0 ? {} : { omitted: omitted.join(' ') }),
@@ -44,11 +45,16 @@ export async function callDataTool(
   return { content: [{ type: 'text', text: JSON.stringify(shown) }, ...more], structuredContent: shown };
 }
 
-function cutToSize(
-  { content, list, total }: ToolOutput,
-  tokensMax: number,
-): { content: Record<string, unknown>; omitted: string[] } {
-  const omitted: string[] = [];
+function cutToSize(output: ToolOutput, tokensMax: number): { content: Record<string, unknown>; omitted: string[] } {
+  const { list, total } = output;
+  const sizeOf = (content: object): number =>
+    tokensOfJson(list === undefined ? content : { ...content, [list.name]: list.rows.slice(0, 1) });
+  const fits = sizeOf(output.content) <= tokensMax;
+  const shorter = fits
+    ? undefined
+    : (output.shorter?.find(({ content }) => sizeOf(content) <= tokensMax) ?? output.shorter?.at(-1));
+  const { content } = shorter ?? output;
+  const omitted = shorter === undefined ? [] : [shorter.omitted];
   let whole: Record<string, unknown> = { ...content };
   if (list !== undefined) {
     const { name, rows } = list;
@@ -62,7 +68,8 @@ function cutToSize(
       omitted.push(`These are the first ${rows.length} of ${all ?? 'more'} rows: raise the limit, or ask for less.`);
     }
   }
-  const cut = shorten(whole, tokensMax);
+  // Lists in rows stay whole: a row without its last values would have other columns than it states.
+  const cut = list === undefined ? shorten(whole, tokensMax) : { ...shortenTexts(whole, tokensMax), itemsMax: null };
   if (cut === null) return { content: whole, omitted };
   if (cut.textsCut > 0) omitted.push('Long texts are cut at the marked places.');
   if (cut.itemsMax !== null) omitted.push(`Inner lists end after ${cut.itemsMax} items.`);

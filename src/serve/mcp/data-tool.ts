@@ -44,12 +44,15 @@ export interface ToolContext {
 export interface ToolOutput {
   /** Members besides `list`. */
   readonly content: Readonly<Record<string, unknown>>;
+  /** Shorter forms of `content`, the longest first; the first one that fits is used. `omitted` states what it lacks. */
+  readonly shorter?: readonly { readonly content: Readonly<Record<string, unknown>>; readonly omitted: string }[];
   /** The member with the rows. Rows at its end are omitted if the result would be too long. */
   readonly list?: { readonly name: string; readonly rows: readonly unknown[] };
   /** Number of all rows if `list` has only the first ones; null if it is not known. Default: the rows of `list`. */
   readonly total?: number | null;
   /** Time of the data, ISO 8601; null if they were never read, absent if the result has no data. */
   readonly asOf?: string | null;
+  /** Whether days of the range were not read completely; absent if the result does not depend on it. */
   readonly isPartial?: boolean;
   /** Last day that was read completely; absent if it does not matter. */
   readonly completeTo?: string | null;

@@ -22,12 +22,16 @@ export interface Shortened {
  * of characters left out. Then cuts nested lists. Returns null if that is not enough.
  */
 export function shorten(value: unknown, tokensMax: number): Shortened | null {
-  const tooMany = tokensOfJson(value) - tokensMax;
-  if (tooMany <= 0) return { value, textsCut: 0, itemsMax: null };
-  const byTexts = cutTexts(value, tooMany);
+  const byTexts = shortenTexts(value, tokensMax);
   if (tokensOfJson(byTexts.value) <= tokensMax) return { ...byTexts, itemsMax: null };
   const itemsMax = greatest(0, tokensMax, (max) => tokensOfJson(cutLists(byTexts.value, max)) <= tokensMax);
   return itemsMax === null ? null : { value: cutLists(byTexts.value, itemsMax), textsCut: byTexts.textsCut, itemsMax };
+}
+
+/** Cuts the long texts of a value, starting with the last one, until it fits or all are cut. */
+export function shortenTexts(value: unknown, tokensMax: number): Omit<Shortened, 'itemsMax'> {
+  const tooMany = tokensOfJson(value) - tokensMax;
+  return tooMany <= 0 ? { value, textsCut: 0 } : cutTexts(value, tooMany);
 }
 
 function cutTexts(value: unknown, tooMany: number): { value: unknown; textsCut: number } {

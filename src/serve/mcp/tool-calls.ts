@@ -4,7 +4,7 @@ import {
   ProtocolErrorCode,
   type Tool as ToolDefinition,
 } from '@modelcontextprotocol/server';
-import { type SightlineError, toSightlineError } from '../../base/errors.ts';
+import { type ErrorCode, errorTable, type SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { DescribedTable } from '../../operations/sql/sql-schema.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import type { Scope } from '../../session/stored-keys.ts';
@@ -55,6 +55,16 @@ export interface Call extends Caller {
   readonly arguments?: Record<string, unknown> | undefined;
 }
 
+/** Next steps for a model, for errors whose own hint is about the command line. */
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  internal: 'Try again later; the log of the server has the details.',
+  overloaded: 'Try again in a few seconds.',
+  query_crashed: 'Select fewer rows, or aggregate.',
+  query_limit: 'Select fewer rows or columns, or aggregate.',
+  query_timeout: 'Ask for fewer days, or filter.',
+  sql_rejected: 'Use one SELECT over the tables of `list_tables`.',
+};
+
 /** Lists the tools that the caller may use: the data tools first, then the endpoints. */
 export async function listTools({ served, derive, options }: Calling): Promise<ToolDefinition[]> {
   const own = visibleTools(served, options).map((tool) => definitionOf(tool, served));
@@ -91,8 +101,10 @@ async function callData({ served, options }: Calling, tool: DataTool, call: Call
       callDataTool(tool, contextOf(served, open, workspace, call), values, values.count('max_tokens')),
     );
   } catch (thrown) {
-    return failed(thrown, call, options, ({ hint }) => {
-      return [hint, `${tool.name} takes ${Object.keys(declared).join(', ')}.`].filter((text) => text !== '').join(' ');
+    return failed(thrown, call, options, ({ code, hint }) => {
+      // Hints of the error table are for operators at a command line.
+      const own = hint === errorTable[code].hint ? (HINTS[code] ?? hint) : hint;
+      return `${own} Arguments of ${tool.name}: ${Object.keys(declared).join(', ')}.`;
     });
   }
 }

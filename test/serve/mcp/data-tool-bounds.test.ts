@@ -60,7 +60,7 @@ describe('an argument of a data tool', () => {
   it('is rejected with its value, what is allowed, the nearest name and the arguments of the tool', async () => {
     const brand = brandName();
     const cases: [name: string, values: Record<string, unknown>, ...told: string[]][] = [
-      ['query_metrics', {}, 'metrics is required', 'query_metrics takes metrics, group_by, grain'],
+      ['query_metrics', {}, 'metrics is required', 'Arguments of query_metrics: metrics, group_by, grain'],
       ['query_metrics', { metrics: [] }, 'metrics is required'],
       ['query_metrics', { metrics: null }, 'metrics is required'],
       ['query_metrics', { metrics: ['visiblity'] }, 'metrics is "visiblity"; allowed: ', 'did you mean "visibility"?'],
@@ -190,7 +190,7 @@ describe('a result that is too long', () => {
     });
     const fixed: { name: string; values: Record<string, unknown> }[] = [
       { name: 'explain_change', values: { metric: 'visibility', brand, from, to } },
-      { name: 'what_changed', values: { since: '300d', limit: 1_000 } },
+      { name: 'what_changed', values: { since: '300d', limit: 200 } },
       { name: 'find_opportunities', values: { brand, limit: 200 } },
       { name: 'list_dimension_values', values: { dimension: 'domain', limit: 10_000 } },
       { name: 'list_tables', values: { search: 'a' } },

@@ -19,12 +19,7 @@ describe('an invalid tool argument', () => {
   it("is rejected with the allowed values and the tool's arguments, as text only", async () => {
     const { client, brandId } = await open();
     const cases: [name: string, values: Record<string, unknown>, ...told: (string | RegExp)[]][] = [
-      [
-        'get_metrics',
-        {},
-        'invalid_parameter: brandId is missing; allowed: a UUID',
-        'takes brandId (required), from, to',
-      ],
+      ['get_metrics', {}, 'invalid_parameter: brandId is missing; allowed: a UUID', ': brandId (required), from, to'],
       ['get_metrics', { brandId: null }, 'brandId is missing'],
       ['get_metrics', { brandId: STRANGER }, `not_found: the brand ${STRANGER} does not exist`, 'from list_brands'],
       [
@@ -57,14 +52,19 @@ describe('an invalid tool argument', () => {
       ['get_metrics', { brandId, skip: -1 }, 'skip must be a whole number from 0'],
       ['get_metrics', { brandId, skip: 'all' }, 'skip must be a whole number from 0'],
       ['get_metrics', { brandId, skip: 99_999_999 }, 'skip must be a whole number from 0'],
-      ['list_brands', { brandId }, 'this endpoint has no parameters', 'list_brands takes skip, maxTokens, plain.'],
+      [
+        'list_brands',
+        { brandId },
+        'this endpoint has no parameters',
+        'Arguments of list_brands: skip, maxTokens, plain.',
+      ],
       [
         'get_metrics',
         { brandId, maxTokens: 20_001 },
         'maxTokens must be a whole number from 1000 to 20000; got "20001"',
       ],
       ['get_metrics', { brandId, plain: 'maybe' }, 'plain must be true or false; got "maybe"'],
-      ['get_credit_balance', { x: '' }, 'get_credit_balance takes no arguments'],
+      ['get_credit_balance', { x: '' }, 'Arguments of get_credit_balance: none'],
     ];
     for (const [name, values, ...told] of cases) {
       const { isError, text, content } = await call(client, name, values);

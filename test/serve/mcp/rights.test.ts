@@ -140,7 +140,7 @@ describe('a key for one brand', () => {
         values: { metrics: ['visibility'], group_by: ['entity'], order: [one.name.slice(0, -1)] },
       },
       { name: 'explain_change', values: { metric: 'visibility', brand: own.id, where: { prompt }, from, to } },
-      { name: 'what_changed', values: { since: '300d', limit: 1_000, max_tokens: 20_000 } },
+      { name: 'what_changed', values: { since: '300d', limit: 200, max_tokens: 20_000 } },
       ...endpoints.flatMap((name) => [
         ...wrong.map((brandId) => ({ name, values: { brandId } })),
         { name, values: { brandId: own.id } },

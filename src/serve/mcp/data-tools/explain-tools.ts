@@ -1,6 +1,7 @@
 import { explainedMetrics } from '../../../analytics/explain/explained-metrics.ts';
 import { CHANGE_KINDS, type ChangeKind } from '../../../analytics/explain/history-queries.ts';
-import { OPPORTUNITY_KINDS, type OpportunityKind } from '../../../analytics/explain/opportunities.ts';
+import { LISTED_MAX, OPPORTUNITY_KINDS, type OpportunityKind } from '../../../analytics/explain/opportunities.ts';
+import { CHANGES_LISTED } from '../../../analytics/explain/what-changed.ts';
 import { dayOf } from '../../../contract/time.ts';
 import { OPPORTUNITIES_LISTED, OPPORTUNITIES_MAX } from '../../../query/metrics/explanation-parameters.ts';
 import {
@@ -10,17 +11,20 @@ import {
   listOpportunities,
 } from '../../../query/metrics/explanations.ts';
 import type { MetricsSource } from '../../../query/metrics/table-result.ts';
-import type { DataTool } from '../data-tool.ts';
+import { syncedAtOf, toBriefValue } from '../brief-values.ts';
+import type { DataTool, ToolOutput } from '../data-tool.ts';
 import { OVERVIEW, type PageView, pageLink } from '../page-link.ts';
 import { scopeArguments } from './metrics-tools.ts';
 
-const CHANGES = { least: 1, most: 1_000, standard: 50 } as const;
+// The layer lists at most 200 changes of a kind, so the newest 200 of all kinds are without gaps.
+const CHANGES = { least: 1, most: CHANGES_LISTED, standard: 50 } as const;
 const OPPORTUNITIES = { least: 1, most: OPPORTUNITIES_MAX, standard: OPPORTUNITIES_LISTED } as const;
-/** Members of each dimension that an explanation shows, those with the greatest effects. */
-const MEMBERS_MAX = 5;
+/** Members of each dimension that an explanation shows, those with the greatest effects; fewer if it would be too long. */
+const MEMBERS_SHOWN = [5, 3, 1, 0] as const;
 /** Responses that show an opportunity. */
 const EVIDENCE_MAX = 2;
-const SIGNIFICANT_DIGITS = 4;
+
+const FIRST_SYNC = 'SELECT epoch_ms(min(started_at)) FROM sync.runs';
 
 const CONTENT: PageView = { path: '/content' };
 const FORUM: PageView = { path: '/content', more: { view: 'forum' } };
@@ -70,7 +74,7 @@ export const explainChange: DataTool = {
   name: 'explain_change',
   title: 'Explain change',
   about:
-    'Why a metric of a brand changed: causes with ids of responses as evidence, effects of engines, topics and prompts that add up to the change, the changed prompt set, associated competitors and domains. Says if the change is noise.',
+    'Why a metric of a brand changed: causes with ids of responses as evidence, effects of engines, topics and prompts that add up to the change, the changed prompt set, associated competitors and domains. States if the change is noise.',
   scope: 'metrics',
   arguments: {
     metric: { kind: 'text', isRequired: true, choices: Object.keys(explainedMetrics) },
@@ -89,8 +93,13 @@ export const explainChange: DataTool = {
       path: '/compare',
       more: { of: 'period', a: `${from}..${to}`, b: `${beforeFrom}..${beforeTo}`, measure: explained.metric },
     });
+    const [content, ...shorter] = MEMBERS_SHOWN.map((members) => ({
+      content: { ...(shown(explained, members) as Record<string, unknown>), ...url },
+      omitted: `Only ${members} members of each dimension are listed: allow more with max_tokens.`,
+    }));
     return {
-      content: { ...(shown(explained) as Record<string, unknown>), ...url },
+      content: content?.content ?? {},
+      shorter,
       asOf: explained.asOf,
       isPartial: explained.partial,
       completeTo: explained.completeTo,
@@ -120,7 +129,6 @@ export const whatChanged: DataTool = {
       const count = counts[kind];
       return count === undefined ? [] : [[kind, count]];
     });
-    const { syncedAt } = await workspace.service.freshness();
     const days = values.parameters(['brand']);
     days.set('from', since.slice(0, 10));
     days.set('to', dayOf(from.nowMs));
@@ -146,11 +154,23 @@ export const whatChanged: DataTool = {
           .map(({ at, kind, brandId, sentence, ids }) => [at, kind, nameOf(from, brandId), sentence, ids]),
       },
       total: total.reduce((sum, [, count]) => sum + count, 0),
-      asOf: syncedAt === null ? null : new Date(syncedAt).toISOString(),
-      isPartial: false,
+      asOf: await syncedAtOf(workspace.service),
+      ...(await beginningRemark(from, since)),
     };
   },
 };
+
+// Histories begin with the first sync, so earlier edits of lists are not known.
+async function beginningRemark(
+  { replica, signal }: MetricsSource,
+  since: string,
+): Promise<Pick<ToolOutput, 'remarks'>> {
+  const [[beganAt] = []] = await replica.replica.work((query) => query(FIRST_SYNC), signal);
+  const began = beganAt === null || beganAt === undefined ? null : new Date(Number(beganAt)).toISOString();
+  return began === null || began <= since
+    ? {}
+    : { remarks: [`The first sync was at ${began}: edits of lists before it are not known.`] };
+}
 
 /** Lists opportunities of a brand. */
 export const findOpportunities: DataTool = {
@@ -195,7 +215,10 @@ export const findOpportunities: DataTool = {
             evidence.slice(0, EVIDENCE_MAX),
           ]),
       },
-      total: asked.length,
+      // A kind with as many opportunities as are listed may have more.
+      total: OPPORTUNITY_KINDS.some((kind) => asked.filter((one) => one.kind === kind).length >= LISTED_MAX)
+        ? null
+        : asked.length,
       asOf: found.asOf,
       isPartial: found.partial,
       completeTo: found.completeTo,
@@ -215,10 +238,10 @@ function nameOf({ replica }: MetricsSource, brandId: string | null): string | nu
 }
 
 // Causes are shown completely, members of dimensions by their effects.
-function shown(explained: ChangeExplanation): unknown {
+function shown(explained: ChangeExplanation, membersMax: number): unknown {
   const { metric, summary, total, causes, promptSet, dimensions, associations, associationsWithinChance, ...periods } =
     explained;
-  return toResult({
+  return toBriefValue({
     metric,
     from: periods.from,
     to: periods.to,
@@ -235,7 +258,7 @@ function shown(explained: ChangeExplanation): unknown {
       columns: ['name', 'id', 'before', 'after', 'n_before', 'n_after', 'mix', 'rate', 'verdict'],
       rows: members
         .toSorted((a, b) => Math.abs(b.effect) - Math.abs(a.effect))
-        .slice(0, MEMBERS_MAX)
+        .slice(0, membersMax)
         .map((one) => [
           one.name,
           dimension === 'engine' ? null : one.id,
@@ -247,22 +270,9 @@ function shown(explained: ChangeExplanation): unknown {
           one.rate,
           one.verdict,
         ]),
-      others: Math.max(0, members.length - MEMBERS_MAX),
+      others: Math.max(0, members.length - membersMax),
     })),
     associations: associations.map(({ sentence, evidence }) => ({ sentence, evidence })),
     associationsWithinChance,
   });
-}
-
-// Rounds numbers and writes names in snake_case, as in arguments and columns.
-function toResult(value: unknown): unknown {
-  if (typeof value === 'number') return Number.isInteger(value) ? value : Number(value.toPrecision(SIGNIFICANT_DIGITS));
-  if (Array.isArray(value)) return value.map(toResult);
-  if (value === null || typeof value !== 'object') return value;
-  const named = Object.entries(value).map(([name, inner]) => [toSnakeCase(name), toResult(inner)]);
-  return Object.fromEntries(named);
-}
-
-function toSnakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -4,6 +4,7 @@ import { GRAINS, isOfTraffic, type Measure, measures, tests } from '../../../ana
 import { dimensionValues } from '../../../query/metrics/dimension-values.ts';
 import { runMetrics } from '../../../query/metrics/run-metrics.ts';
 import { COMPARISONS } from '../../../query/metrics/scope-request.ts';
+import { roundNumber, syncedAtOf } from '../brief-values.ts';
 import { chartContent } from '../charts/chart-content.ts';
 import type { DataTool } from '../data-tool.ts';
 import { pageLink, pageOfDimensions } from '../page-link.ts';
@@ -20,14 +21,13 @@ export const scopeArguments = {
   where: { kind: 'filters', names: FILTERS, about: 'Names, ids or lists of them.' },
 } as const satisfies Readonly<Record<string, Argument>>;
 
-const SIGNIFICANT_DIGITS = 4;
 const ROWS = { least: 1, most: 10_000, standard: 200 } as const;
 
 /** Parts of a measure's columns that a result has unless it is exact. Lower and upper bounds become one column. */
-const SHOWN = ['', '_n', '_before', '_change', '_p_adjusted', '_significant'] as const;
+const SHOWN = ['', '_n', '_before', '_before_n', '_change', '_p_adjusted', '_significant'] as const;
 
 /** Parts that counts do not have: they are not estimated from a sample, so their changes are not tested. */
-const UNTESTED: readonly string[] = ['_n', '_p_adjusted', '_significant'];
+const UNTESTED: readonly string[] = ['_n', '_before_n', '_p_adjusted', '_significant'];
 
 /** Computes measures by groups. */
 export const queryMetrics: DataTool = {
@@ -57,14 +57,16 @@ export const queryMetrics: DataTool = {
     const result = await runMetrics(await source(), given);
     const asked = measures.filter(({ name }) => result.columns.some((column) => column.name === name));
     const { columns, rows } = values.flag('exact') ? namedRows(result) : brief(result, asked);
+    const content = {
+      about: result.about,
+      definitions: Object.fromEntries(asked.map((measure) => [measure.name, definitionOf(measure)])),
+      ...(await pageLink(context, given, pageOfDimensions(values.list('group_by'), asked.every(isOfTraffic)))),
+      columns,
+    };
     return {
-      content: {
-        about: result.about,
-        definitions: Object.fromEntries(asked.map((measure) => [measure.name, definitionOf(measure)])),
-        ...(values.flag('include_sql') ? { sql: result.sql } : {}),
-        ...(await pageLink(context, given, pageOfDimensions(values.list('group_by'), asked.every(isOfTraffic)))),
-        columns,
-      },
+      content: values.flag('include_sql') ? { sql: result.sql, ...content } : content,
+      // SQL that is cut cannot be run.
+      shorter: [{ content, omitted: 'The SQL is left out: allow more with max_tokens.' }],
       list: { name: 'rows', rows },
       total: result.truncated ? null : rows.length,
       asOf: result.asOf,
@@ -84,13 +86,16 @@ export const listMetrics: DataTool = {
   arguments: {},
   members: ['metrics', 'dimensions', 'grains'],
   run: async () => ({
-    content: {
-      metrics: measures.map((measure) => ({
+    list: {
+      name: 'metrics',
+      rows: measures.map((measure) => ({
         name: measure.name,
         ...definitionOf(measure),
         about: measure.about,
         group_by: measure.dimensions.join(', '),
       })),
+    },
+    content: {
       dimensions: Object.fromEntries(dimensions.map(({ name, about }) => [name, about])),
       grains: GRAINS,
       tests,
@@ -115,13 +120,11 @@ export const listDimensionValues: DataTool = {
     const given = values.parameters(['dimension', 'brand', 'search']);
     given.set('limit', String(values.count('limit')));
     const { columns, rows, total } = await dimensionValues(await source(), given);
-    const { syncedAt } = await workspace.service.freshness();
     return {
       content: { columns: columns.map(({ name }) => name) },
       list: { name: 'values', rows },
       total,
-      asOf: syncedAt === null ? null : new Date(syncedAt).toISOString(),
-      isPartial: false,
+      asOf: await syncedAtOf(workspace.service),
     };
   },
 };
@@ -151,7 +154,11 @@ function brief(
   const place = (name: string): number => names.indexOf(name);
   const isOfMeasure = (name: string): boolean =>
     asked.some((one) => name === one.name || name.startsWith(`${one.name}_`));
-  const keys = names.filter((name) => !isOfMeasure(name) && !(HIDDEN_IDS[name] ?? []).some((of) => names.includes(of)));
+  const groups = names.filter((name) => !isOfMeasure(name));
+  const named = groups.filter((name) => !(HIDDEN_IDS[name] ?? []).some((of) => names.includes(of)));
+  // Two topics can have the same name.
+  const distinct = new Set(rows.map((row) => JSON.stringify(named.map((name) => row[place(name)]))));
+  const keys = distinct.size === rows.length ? named : groups;
   const cells: { readonly name: string; readonly read: (row: readonly unknown[]) => unknown }[] = keys.map((name) => ({
     name,
     read: (row) => row[place(name)],
@@ -160,7 +167,7 @@ function brief(
     for (const part of SHOWN) {
       const column = `${name}${part}`;
       if (place(column) >= 0 && !(kind === 'count' && UNTESTED.includes(part)))
-        cells.push({ name: column, read: (row) => rounded(row[place(column)]) });
+        cells.push({ name: column, read: (row) => roundNumber(row[place(column)]) });
       for (const bounds of [
         part === '' && kind !== 'count' ? name : null,
         part === '_change' && kind !== 'count' ? column : null,
@@ -175,7 +182,7 @@ function brief(
   return { columns: cells.map(({ name }) => name), rows: rows.map((row) => cells.map(({ read }) => read(row))) };
 }
 
-/** Columns with ids that are left out if the result has their names. */
+/** Columns with ids that are left out if the result has their names, and the names tell all rows apart. */
 const HIDDEN_IDS: Readonly<Record<string, readonly string[]>> = {
   brand_id: ['brand'],
   topic_id: ['topic'],
@@ -184,10 +191,5 @@ const HIDDEN_IDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 function pairOf(lower: unknown, upper: unknown): unknown {
-  return lower === null && upper === null ? null : [rounded(lower), rounded(upper)];
-}
-
-function rounded(value: unknown): unknown {
-  if (typeof value !== 'number' || Number.isInteger(value)) return value;
-  return Number(value.toPrecision(SIGNIFICANT_DIGITS));
+  return lower === null && upper === null ? null : [roundNumber(lower), roundNumber(upper)];
 }

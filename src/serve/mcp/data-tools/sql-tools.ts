@@ -33,7 +33,6 @@ export const query: DataTool = {
       list: { name: 'rows', rows: rows.map((row) => row.map(shortCell)) },
       total: isTruncated ? rowsTotal : rows.length,
       asOf,
-      isPartial: false,
       completeTo,
     };
   },
@@ -52,9 +51,8 @@ export const listTables: DataTool = {
     const search = (values.text('search') ?? '').toLowerCase();
     const shown = tables.filter(({ schema, name, about, columns }) => {
       if (search === '') return !INTERNAL.includes(schema) && !name.endsWith('_history');
-      return [name, about ?? '', ...columns.map((column) => column.name)].some((text) =>
-        text.toLowerCase().includes(search),
-      );
+      const own = columns.map((column) => column.name).filter((column) => !column.startsWith('_'));
+      return [schema, name, about ?? '', ...own].some((text) => text.toLowerCase().includes(search));
     });
     const hidden = tables.length - shown.length;
     return {
@@ -68,6 +66,7 @@ export const listTables: DataTool = {
             ],
           }
         : {}),
+      ...(shown.length === 0 ? { remarks: [`No name, meaning or column contains ${JSON.stringify(search)}.`] } : {}),
     };
   },
 };
@@ -101,7 +100,11 @@ export async function tablesOf(context: ToolContext): Promise<readonly Described
  * @throws SightlineError `not_found` with the nearest name
  */
 export function findTable(tables: readonly DescribedTable[], given: string): DescribedTable {
-  const text = given.trim().replaceAll('"', '').toLowerCase();
+  const text = given
+    .trim()
+    .replaceAll('"', '')
+    .toLowerCase()
+    .replace(/^main\./, '');
   const found = tables.find((table) => tableName(table) === text) ?? tables.find(({ name }) => name === text);
   if (found !== undefined) return found;
   const near = nearestName(text, [...tables.map(tableName), ...tables.map(({ name }) => name)]);

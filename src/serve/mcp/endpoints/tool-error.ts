@@ -24,8 +24,8 @@ function adviceOn({ code, hint }: SightlineError, catalogue: Catalogue, tool: To
     case 'invalid_parameter': {
       const { required = [], properties = {} } = tool.definition.inputSchema as InputSchema;
       const names = Object.keys(properties).map((name) => (required.includes(name) ? `${name} (required)` : name));
-      const takes = names.length === 0 ? 'no arguments' : names.join(', ');
-      return `${hint} ${tool.definition.name} takes ${takes}.`;
+      const known = names.length === 0 ? 'none' : names.join(', ');
+      return `${hint} Arguments of ${tool.definition.name}: ${known}.`;
     }
     // The hint of the error table is for operators of a sync.
     case 'not_found': {
