@@ -10,7 +10,7 @@ import {
   prefixed,
 } from './exported-measures.ts';
 
-/** Cube's name of the cube itself in SQL. */
+/** Reference to the cube itself in its SQL. */
 const SELF = '{CUBE}.';
 const TYPES: Readonly<Record<string, string>> = {
   BOOLEAN: 'boolean',

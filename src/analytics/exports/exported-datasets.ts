@@ -36,12 +36,12 @@ export interface ExportedDataset {
   readonly relations: readonly Relation[];
 }
 
-/** The dimensions that joined datasets have, and why others are left out. */
+/** Dimensions that are not exported, with reasons. */
 const UNEXPORTED: Partial<Record<DimensionName, string>> = {
   tag: 'A response counts in every tag of its prompt. Tools that join each response with at most one prompt cannot express that.',
 };
 
-/** The dimensions that no dataset has, with reasons. */
+/** The dimensions that are not exported, as a list. */
 export const unexportedDimensions = Object.entries(UNEXPORTED).map(([name, reason]) => ({ name, reason }));
 
 /** The day of a row. */

@@ -26,7 +26,7 @@ export interface Omission {
   readonly reason: string;
 }
 
-/** The exported measures, in the order of the model. Names of measures by entity and by domain begin with entity and domain. */
+/** The exported measures, in the order of the model. Names of measures by entity begin with `entity_`, by domain with `domain_`. */
 export const exportedMeasures: readonly ExportedMeasure[] = measures.flatMap((measure) => [
   ...onResponses(measure),
   ...byEntity(measure),
@@ -77,7 +77,7 @@ export function prefixed(sql: string, dataset: string, prefix: string): string {
   return sql.replace(new RegExp(`\\b(?:${names.join('|')})\\b`, 'g'), (name) => `${prefix}${name}`);
 }
 
-/** Returns a dataset. @throws TypeError if there is none of that name */
+/** Returns the dataset with a name. Throws TypeError for an unknown name. */
 export function datasetOf(name: string): ExportedDataset {
   const found = exportedDatasets.find((dataset) => dataset.name === name);
   if (found === undefined) throw new TypeError(`no dataset ${name}`);
@@ -90,12 +90,12 @@ export function describeMeasure({ about, measure }: ExportedMeasure): string {
   return `${about} Formula: ${measure.formula}.${better}`;
 }
 
-/** Returns the properties of a measure that formats have no field for. */
+/** Returns the properties of a measure for which the formats do not define a field. */
 export function metaOf({ unit, direction, sampleUnit }: Measure): Record<string, string | null> {
   return { unit, direction, sample_unit: sampleUnit };
 }
 
-// The dataset has the value as a column, because tools cannot use subqueries in measures.
+// Tools cannot use subqueries in measures, so the dataset has the result of the subquery as a column.
 function withColumns(sql: string): string {
   return sql.replaceAll('(SELECT place FROM first_place)', 'first_place');
 }
@@ -110,7 +110,7 @@ function onResponses(measure: Measure): ExportedMeasure[] {
   const y = withColumns(response.y);
   const { name, label, about, kind } = measure;
   const whole: Aggregate = kind === 'ratio' && response.x !== undefined ? sum(response.x) : { over: 'count', of: y };
-  // Some formats find the dataset of a measure by its columns, so each measure reads one.
+  // Some formats infer the dataset of a measure from its columns, so each measure reads at least one column.
   const numerator: Aggregate = y === '1' ? { over: 'count', of: 'response_id' } : sum(y);
   return [
     { name, label, about, measure, dataset: 'responses', numerator, denominator: kind === 'count' ? null : whole },
@@ -143,7 +143,7 @@ function byEntity(measure: Measure): ExportedMeasure[] {
 
 function byDomain(measure: Measure): ExportedMeasure[] {
   const { domain } = measure.sums;
-  // A share of all domains; see omissions.
+  // A share of the citations of all domains cannot be exported; see `omissions`.
   if (domain === undefined || domain.units === 'citing') return [];
   return [
     {

@@ -17,7 +17,7 @@ const TIME_SPINE = 'sightline_days';
 const SOURCES: Readonly<Record<string, string>> = { mart: 'marts', main: 'sightline' };
 /** Name of the day in MetricFlow, which reserves the names of its granularities. */
 const DATE = 'date_day';
-/** The semantic models with one row per value of an entity, by dataset. */
+/** Names of the primary entities of the semantic models, by dataset. An entity identifies the rows of a dataset in joins. */
 const ENTITIES: Readonly<Record<string, string>> = {
   brands: 'brand',
   prompts: 'prompt',
@@ -103,7 +103,7 @@ function semanticModel(dataset: ExportedDataset): YamlValue {
   };
 }
 
-// MetricFlow joins by one expression.
+// A join of MetricFlow compares one expression.
 function keyExpression(columns: readonly string[]): string {
   const [only = ''] = columns;
   return columns.length === 1 ? only : `concat(${columns.join(", '/', ")})`;

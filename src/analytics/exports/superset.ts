@@ -63,7 +63,7 @@ function supersetDataset(dataset: ExportedDataset): YamlValue {
   };
 }
 
-// A dataset of Superset has no joins, so its query contains them.
+// Superset does not join datasets, so the query of a dataset contains the joins.
 function joinedSql(dataset: ExportedDataset): string {
   const joins = dataset.relations.map(({ to, columns }) => {
     const on = columns.map((column) => `${to}.${column} = facts.${column}`).join(' AND ');

@@ -6,8 +6,9 @@ import { NOTE } from './result-note.ts';
 import { shorten, shortenTexts } from './shorten.ts';
 import type { Values } from './tool-arguments.ts';
 
-/** Tokens that separate two rows, and those of the note. */
+/** Tokens between two rows. */
 const SEPARATOR_TOKENS = 1;
+/** Tokens reserved for the note of a result. */
 const NOTE_TOKENS = 200;
 
 /** Returns the JSON Schema of a tool's result. */
@@ -16,8 +17,9 @@ export function outputSchemaOf({ members }: DataTool): JsonSchema {
 }
 
 /**
- * Calls a tool and returns its result as structured content and as JSON text, with at most `tokensMax` tokens, estimated. Rows at
- * the end of its list are omitted, and long texts are cut, if the result would be longer; one row that is longer stays. `_sightline.omitted` describes it.
+ * Calls a tool and returns its result as structured content and as JSON text, with at most `tokensMax` estimated tokens. If the result
+ * would be longer, rows at the end of its list are omitted, and long texts are cut; `_sightline.omitted` states this. A result has at
+ * least one row, even if that row is longer.
  */
 export async function callDataTool(
   tool: DataTool,
@@ -76,7 +78,7 @@ function cutToSize(output: ToolOutput, tokensMax: number): { content: Record<str
   return { content: cut.value as Record<string, unknown>, omitted };
 }
 
-// At least one row, even if it does not fit; its texts are cut then.
+// Returns at least 1 if there are rows. If the first row does not fit, its texts are cut later.
 function rowsThatFit(rows: readonly unknown[], tokensMax: number): number {
   let left = tokensMax;
   let shown = 0;

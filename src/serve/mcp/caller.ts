@@ -27,7 +27,7 @@ export function visibleTools({ hasSql }: Served, rights: Rights): readonly DataT
 }
 
 /**
- * Returns the workspace that a call names; null if the server has one.
+ * Returns the workspace that a call names; null if the server has only one workspace.
  *
  * @throws SightlineError `invalid_parameter` with the known names
  */

@@ -32,7 +32,7 @@ const CHART_VALUES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Completes an argument of a prompt or of a resource template. Values that begin with the text come first, then those that contain it.
- * Names of the data are limited to the brands of the caller. Arguments without known values have none.
+ * Names from the data are limited to the brands of the caller. Returns an empty list for arguments such as days.
  *
  * @throws ProtocolError `InvalidParams` for an unknown prompt, template or argument
  */
@@ -76,7 +76,7 @@ async function promptValues(
   if (!known.includes(argument)) throw unknownArgument(prompt, argument, known);
   if (argument === 'workspace') return served.workspaces ?? [];
   if (argument === 'to' || !mayUse('metrics', options)) return [];
-  // Without a workspace there are no names yet.
+  // The names depend on the workspace, which is not selected yet.
   if (served.workspaces !== null && (given['workspace'] ?? '') === '') return [];
   const workspace = chosenWorkspace(served, given['workspace'] ?? null);
   return served.use(workspace, async (open) => {
@@ -93,7 +93,7 @@ async function namesOf(source: MetricsSource, argument: string, brand: string): 
   return argument === 'competitor' ? competitorsOf(source, chosen.id) : alertsOf(source, chosen.id);
 }
 
-// A name that two items share does not select one of them, but the id does.
+// Returns the id of an item whose name is not unique, because the name would not select it.
 function shownNames(items: readonly Named[]): string[] {
   const counts = new Map<string | null, number>();
   for (const { name } of items) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -5,13 +5,13 @@ import type { Scope } from '../../session/stored-keys.ts';
 import type { ServedWorkspace } from './served.ts';
 import type { Argument, Values } from './tool-arguments.ts';
 
-/** A tool that is not an endpoint of the API: it reads the metrics layer, the histories or SQL. */
+/** A tool that is not an endpoint of the API. It computes measures and explanations, lists changes, or runs SQL. */
 export interface DataTool {
   readonly name: string;
   readonly title: string;
   /** Result and use, for a model. Keep it short: every client sends all descriptions with each conversation. */
   readonly about: string;
-  /** Right that the caller needs. */
+  /** Scope that the caller needs. */
   readonly scope: Scope;
   /** Arguments by name, the required ones first. `max_tokens` and `workspace` are added. */
   readonly arguments: Readonly<Record<string, Argument>>;
@@ -20,12 +20,12 @@ export interface DataTool {
   /**
    * Computes the result.
    *
-   * @throws SightlineError `invalid_parameter` and the errors of the layer it reads
+   * @throws SightlineError `invalid_parameter`; also the errors of the query, such as `no_data`
    */
   run(context: ToolContext, values: Values): Promise<ToolOutput>;
 }
 
-/** Everything a call of a tool reads besides its arguments. */
+/** Inputs of a call of a tool besides its arguments. */
 export interface ToolContext {
   readonly workspace: ServedWorkspace;
   /** Null if the server has one workspace. */
@@ -33,7 +33,7 @@ export interface ToolContext {
   readonly catalogue: Catalogue;
   /** The newest replica, limited to the brands of the caller. */
   source(): Promise<MetricsSource>;
-  /** Id of the caller, which takes turns with others. */
+  /** Id of the caller. Callers take turns to run SQL. */
   readonly session: string;
   readonly signal: AbortSignal;
   /** Sends a progress notification if the caller asked for them. */
@@ -54,9 +54,9 @@ export interface ToolOutput {
   readonly asOf?: string | null;
   /** Whether days of the range were not read completely; absent if the result does not depend on it. */
   readonly isPartial?: boolean;
-  /** Last day that was read completely; absent if it does not matter. */
+  /** Last day that was read completely; absent if the result does not depend on days. */
   readonly completeTo?: string | null;
   readonly remarks?: readonly string[];
-  /** Content besides the structured one, such as an image. */
+  /** Content in addition to the structured content, such as an image. */
   readonly more?: readonly ContentBlock[];
 }

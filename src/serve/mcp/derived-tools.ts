@@ -12,10 +12,10 @@ export interface Derived {
   readonly dictionary: ReadonlyMap<string, Entry>;
 }
 
-/** Derives the tools for the data of a service. Default: of the workspace if there is one, otherwise of no data. */
+/** Derives the tools for a service. Default: the only workspace; with several workspaces, the tools do not depend on data. */
 export type Derive = (service?: Service) => Promise<Derived>;
 
-/** Returns a function that derives again only if the served parameter names or the calibration change with the data. */
+/** Returns a function that derives the tools again only if new data change the served parameter names or the calibration. */
 export function createDerived(served: Served): Derive {
   const { catalogue, workspaces } = served;
   let known: ({ readonly key: string } & Derived) | undefined;
@@ -33,7 +33,7 @@ export function createDerived(served: Served): Derive {
     if (service !== undefined) return deriveFor(service);
     if (workspaces !== null) return deriveFor(null);
     return served.use(null, async (one) => {
-      // What is learned from the data is known only after the replica was opened.
+      // The calibration is read when the replica is opened.
       if (one.service.conventions() === null) await one.service.freshness();
       return deriveFor(one.service);
     });

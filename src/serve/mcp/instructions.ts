@@ -10,7 +10,7 @@ import type { Served } from './served.ts';
 /** Workspaces that the instructions name. */
 const WORKSPACES_NAMED_MAX = 10;
 
-/** Returns the instructions of a server for a caller with these scopes: which tool is for what, and what all tools share. */
+/** Returns the instructions of a server for a caller with these scopes: the use of each tool, and the arguments and results of all tools. */
 export function instructionsOf({ catalogue, workspaces, hasSql }: Served, scopes: readonly Scope[]): string {
   const hasMetrics = scopes.includes('metrics');
   const mayRead = scopes.includes('read');
@@ -27,7 +27,7 @@ export function instructionsOf({ catalogue, workspaces, hasSql }: Served, scopes
     ...(mayRead
       ? [
           `The other tools are the endpoints of the API. They need a brandId of ${providerOf(catalogue, 'brand').tool}. Common arguments: ${commonText(catalogue)}`,
-          `\`skip\` skips rows, \`maxTokens\` (\`max_tokens\` in the tools above) sets the size of a result. Lists are tables, {columns, rows}, if that is shorter; with \`plain\` rows are objects. A column {citations: [url, domain]} has lists of such values.`,
+          `\`skip\` skips rows, \`maxTokens\` (\`max_tokens\` in the tools above) limits the size of a result. Lists are tables, {columns, rows}, if that is shorter; with \`plain\` rows are objects. A column {citations: [url, domain]} has lists of [url, domain].`,
         ]
       : []),
     `Names of brands, competitors, topics, tags and engines are accepted instead of ids. Days are UTC, YYYY-MM-DD; ranges are inclusive, at most ${RANGE_DAYS_MAX} days for the API.`,

@@ -11,12 +11,12 @@ type Request = FastifyRequest['raw'];
 type Response = FastifyReply['raw'];
 
 /**
- * Handles one HTTP request to the MCP endpoint, with its body already parsed. A tool call with a `refusal`, such as an exceeded rate
- * limit, gets it as its result, because clients do not show the status of a response to the model.
+ * Handles one HTTP request to the MCP endpoint, with its body already parsed. If the caller has a `refusal`, such as an exceeded rate
+ * limit, tool calls return it as their result, because clients do not show the status of a response to the model.
  */
 export type McpHandler = (request: Request, response: Response, body: unknown, caller: McpCaller) => Promise<void>;
 
-/** The caller of a request. `session` takes turns with others; `refusal` is the result of its tool calls. */
+/** The caller of a request. Callers with different `session` take turns to run SQL. `refusal` is returned as the result of each tool call. */
 export interface McpCaller {
   readonly session: string;
   readonly refusal?: SightlineError | undefined;
@@ -33,7 +33,7 @@ export function createMcpHandler(served: Served, options: McpOptions = {}): McpH
     toNodeHandler(createLibraryHandler(factory, { onerror, maxSubscriptions: 0 }), { onerror });
   const answer = toHandler(createServerFactory(served, options));
   return async (raw, response, body, { session, refusal }) => {
-    // The library passes `auth` on to the handlers. The token stays here.
+    // The library passes `auth` on to the handlers, which do not need the token.
     const request = Object.assign(raw, { auth: { token: '', clientId: session, scopes: [] } });
     if (request.method !== 'POST') response.setHeader('Allow', 'POST');
     if (Array.isArray(body) && body.length > 1) refuseBatch(response);

@@ -9,7 +9,7 @@ export interface PageView {
   readonly more?: Readonly<Record<string, string>>;
 }
 
-/** Pages of the dimensions, those with the more specific page first. */
+/** Pages by dimension. A result with several dimensions links to the page of the first of them in this list. */
 const DIMENSION_PAGES: readonly (readonly [DimensionName, PageView])[] = [
   ['prompt', { path: '/prompts' }],
   ['entity', { path: '/competitors' }],
@@ -22,7 +22,7 @@ const DIMENSION_PAGES: readonly (readonly [DimensionName, PageView])[] = [
   ['branded', { path: '/topics', more: { view: 'branded' } }],
 ];
 
-/** The first page. */
+/** The start page. */
 export const OVERVIEW: PageView = { path: '/' };
 
 /** Returns the page that shows measures by these dimensions. */
@@ -32,9 +32,9 @@ export function pageOfDimensions(groupBy: readonly string[], isTraffic: boolean)
 }
 
 /**
- * Returns `url`, the address of a data page with the brand, days and filters of a call, which `parameters` has as the metrics layer
- * takes them. Returns nothing if the workspace has no pages, or if no page can show the call: a page shows one brand (two if they are
- * compared), and one topic, tag, prompt and competitor.
+ * Returns `url`, the address of a data page with the brand, days and filters of a call. `parameters` are those of the metrics layer.
+ * Returns an empty object if the address of the pages is unknown, or if no page can show the call: a page shows one brand (two if they
+ * are compared), and at most one topic, tag, prompt and competitor.
  */
 export async function pageLink(
   { workspace: { pageUrl }, source }: ToolContext,
@@ -58,7 +58,7 @@ function comparedBrands({ brands, topics, tags, prompts, competitors }: Scope, v
   return view !== OVERVIEW || isFiltered ? view : { path: '/compare', more: { of: 'brand', a, b } };
 }
 
-// The parameters of the pages' addresses; null if a filter has several values of which a page shows one.
+// Returns the parameters of the address of a page; null if a filter has several values and the pages accept only one.
 function filtersOf(scope: Scope, comparison: string): [string, string][] | null {
   const { brands, from, to, engines, topics, tags, prompts, competitors, branded } = scope;
   if ([topics, tags, prompts, competitors].some(({ length }) => length > 1)) return null;

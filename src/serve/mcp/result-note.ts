@@ -11,7 +11,7 @@ export interface Note {
   readonly coverage: 'complete' | 'partial';
   /** Requests done and expected by the sync that is running, as `118/195`; absent if none is. */
   readonly progress?: string;
-  /** What is left out because the result would be too long, and how to get it; absent if it is complete. */
+  /** Sentences about rows and texts that are left out, and how to get them; absent if the result is complete. */
   readonly omitted?: string;
   /** Sentences about the result; absent if there are none. */
   readonly remarks?: readonly string[];

@@ -3,7 +3,7 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import type { SqlService } from '../../operations/sql/sql-service.ts';
 import type { Service } from '../../query/service.ts';
 
-/** A workspace as an MCP server reads it. */
+/** A workspace that an MCP server reads. */
 export interface ServedWorkspace {
   readonly service: Service;
   /** Guarded SQL; null if the server has none. */
@@ -12,16 +12,16 @@ export interface ServedWorkspace {
   readonly pageUrl: string | null;
 }
 
-/** The data that an MCP server serves: one workspace, or several of which each call names one. */
+/** The data that an MCP server serves: one workspace, or several workspaces, from which each call selects one by name. */
 export interface Served {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
-  /** Names of the workspaces; null if there is one, which calls do not name. */
+  /** Names of the workspaces; null if the server has only one, because calls then do not name it. */
   readonly workspaces: readonly string[] | null;
   /** Whether the workspaces have guarded SQL. */
   readonly hasSql: boolean;
   /**
-   * Runs `work` with a workspace, which stays open until it ends. `name` is null if there is one.
+   * Runs `work` with a workspace, which stays open until `work` ends. `name` is null if the server has only one workspace.
    *
    * @throws SightlineError `invalid_parameter` for an unknown name
    */

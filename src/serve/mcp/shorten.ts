@@ -4,7 +4,7 @@ import { tokensOfJson } from './estimate-tokens.ts';
 /** Texts up to this length are never cut: ids, names, days, URLs. */
 const TEXT_CHARACTERS_MIN = 400;
 
-/** Tokens that the estimates of a text before and after it is cut may differ from those within the whole. */
+/** Tolerance: the estimate of a single text may differ from its part of the estimate of the whole by this many tokens. */
 const SLACK_TOKENS = 2;
 
 /** A shortened value. */
@@ -17,9 +17,9 @@ export interface Shortened {
 }
 
 /**
- * Shortens a value so that its JSON has at most `tokensMax` estimated tokens. First cuts long texts, starting with the last one, so
- * that of several versions of a text the first remains complete as long as possible; each cut text ends with the number
- * of characters left out. Then cuts nested lists. Returns null if that is not enough.
+ * Shortens a value so that its JSON has at most `tokensMax` estimated tokens. First cuts long texts, starting with the last one: if a
+ * value has several versions of a text, such as Markdown and HTML, the first version is cut last. Each cut text ends with the number of
+ * characters left out. Then cuts nested lists. Returns null if that is not enough.
  */
 export function shorten(value: unknown, tokensMax: number): Shortened | null {
   const byTexts = shortenTexts(value, tokensMax);
@@ -46,7 +46,7 @@ function cutTexts(value: unknown, tooMany: number): { value: unknown; textsCut: 
     const text = texts[index] as string;
     const before = tokensOfJson(text) - SLACK_TOKENS;
     const saved = (kept: number): number => before - tokensOfJson(cutText(text, kept));
-    // The mark needs tokens too, so a cut text may have more than the original.
+    // The text about the characters left out needs tokens too, so a cut text may have more tokens than the original.
     const kept = greatest(TEXT_CHARACTERS_MIN, text.length, (candidate) => saved(candidate) >= left);
     const used = kept ?? TEXT_CHARACTERS_MIN;
     if (saved(used) <= 0) continue;

@@ -1,8 +1,8 @@
 import { isRecord } from '../../base/json.ts';
 
 /**
- * Rows with the same fields: their names once, and the values of each row in this order. A field with lists of such rows is a column
- * `{ citations: ['url', 'domain'] }`, and its values are lists of rows.
+ * Rows with the same fields: the names of the fields once, and the values of each row in this order. A field that contains lists of such
+ * rows becomes a column `{ citations: ['url', 'domain'] }`, whose values are lists of rows.
  */
 export interface Table {
   readonly columns: readonly Column[];
@@ -12,7 +12,7 @@ export interface Table {
 type Column = string | Readonly<Record<string, readonly string[]>>;
 type Row = Readonly<Record<string, unknown>>;
 
-/** Returns rows as a table; null if they do not have the same fields in the same order. No value is lost. */
+/** Returns rows as a table with all values; null if they do not have the same fields in the same order. */
 export function toTable(rows: readonly unknown[]): Table | null {
   const [first] = rows;
   if (!isRecord(first)) return null;
@@ -30,7 +30,7 @@ export function toTable(rows: readonly unknown[]): Table | null {
   return { columns, rows: (rows as readonly Row[]).map(toValues) };
 }
 
-/** Returns the values of a row as they would be in a table whose rows all have its fields. */
+/** Returns a row in the form of a row of a table. */
 export function toTableRow(row: unknown): unknown {
   if (!isRecord(row)) return row;
   return Object.values(row).map((value) =>
@@ -38,7 +38,7 @@ export function toTableRow(row: unknown): unknown {
   );
 }
 
-// The fields of the rows in a column of lists; null if other values are in it, or the rows differ, or there are none.
+// Returns the fields of the rows in a column of lists; null if the column has other values, or rows with different fields, or only empty lists.
 function innerFields(values: readonly unknown[]): string[] | null {
   if (!values.every((value) => value === null || (Array.isArray(value) && value.every(isRecord)))) return null;
   const items = values.flatMap((value) => (value ?? []) as readonly Row[]);

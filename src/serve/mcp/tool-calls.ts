@@ -27,13 +27,13 @@ import { checkArguments } from './tool-arguments.ts';
 export interface McpOptions {
   /** Called with errors whose message is not sent to clients. */
   readonly onError?: (error: Error) => void;
-  /** Scopes of the caller; default: all. Tools that need another scope are not listed, and fail. */
+  /** Scopes of the caller; default: all. Tools that require another scope are not listed, and calls of them fail. */
   readonly scopes?: readonly Scope[];
-  /** Estimated tokens of the result of an endpoint if a call does not ask for more or less; default `RESULT_TOKENS.standard`. */
+  /** Maximum size of the result of an endpoint, in estimated tokens, for calls without `maxTokens`; default `RESULT_TOKENS.standard`. */
   readonly tokensMax?: number;
 }
 
-/** Parts that handle the calls of tools. */
+/** The parts of a server that handle tool calls. */
 export interface Calling {
   readonly served: Served;
   readonly derive: Derive;
@@ -42,7 +42,7 @@ export interface Calling {
 
 /** The caller of a request. */
 export interface Caller {
-  /** Id of the caller, which takes turns with others. */
+  /** Id of the caller. Callers take turns to run SQL. */
   readonly session: string;
   readonly signal: AbortSignal;
   /** Sends a progress notification; absent if the caller did not ask for them. */
@@ -75,7 +75,7 @@ export async function listTools({ served, derive, options }: Calling): Promise<T
   return [...first, ...own, ...endpoints];
 }
 
-/** Calls a tool. Errors of the call are results, so that the model sees them. */
+/** Calls a tool. Errors of the call are returned as results, because clients show results to the model. */
 export async function callByName(calling: Calling, call: Call): Promise<CallToolResult> {
   const { served, derive, options } = calling;
   if (served.workspaces !== null && call.name === listWorkspaces.name) {
@@ -109,7 +109,7 @@ async function callData({ served, options }: Calling, tool: DataTool, call: Call
   }
 }
 
-/** Returns the tables that the caller can query; none if it has no SQL, or if there are no data, or several workspaces. */
+/** Returns the tables that the caller can query; an empty list if the caller cannot run SQL, before the first sync, or with several workspaces. */
 export async function readTables({ served, options }: Calling, caller: Caller): Promise<readonly DescribedTable[]> {
   if (!served.hasSql || served.workspaces !== null || !mayUse('sql', options)) return [];
   try {
@@ -139,7 +139,7 @@ async function callEndpoint({ served, derive, options }: Calling, tool: Tool, ca
     requireScope('read', options);
     const workspace = chosenWorkspace(served, readInput(tool, given).workspace);
     return await served.use(workspace, async ({ service }) => {
-      // One of several workspaces may have other parameter names and other numbers than the definitions say.
+      // With several workspaces, the parameter names and the form of the numbers may differ from the tool definitions.
       const own = workspace === null ? tool : ((await derive(service)).tools.get(call.name) ?? tool);
       const conventions = workspace === null ? null : service.conventions();
       const numbers = conventions === null ? [] : describeNumbers(served.catalogue, own.resource, conventions);

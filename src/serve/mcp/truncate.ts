@@ -2,23 +2,24 @@ import { isRecord } from '../../base/json.ts';
 import { tokensOfJson } from './estimate-tokens.ts';
 import { toTable, toTableRow } from './table-form.ts';
 
-/** Tokens that separate two rows, and those that estimates of parts may miss of the whole. */
+/** Tokens between two rows. */
 const SEPARATOR_TOKENS = 1;
+/** Tolerance: the estimate of a whole may exceed the sum of the estimates of its parts by this many tokens. */
 const SLACK_TOKENS = 8;
 
 /** Content of a result; MCP requires an object. */
 export type Content = Readonly<Record<string, unknown>>;
 
-/** The rows that a result should have. */
+/** Which rows a result should have, and in which form. */
 export interface Wanted {
   readonly skip: number;
-  /** Greatest estimated number of tokens of the content. */
+  /** Maximum number of estimated tokens of the content. */
   readonly tokensMax: number;
   /** Whether rows stay objects. Otherwise lists become tables if that saves tokens. */
   readonly isPlain: boolean;
 }
 
-/** A part of a body's rows. */
+/** The rows of a body that a result includes. */
 export interface Window {
   readonly content: Content;
   /** `total` counts all rows of the body, `skipped` those before the rows that are included. */
@@ -42,7 +43,7 @@ export function takeRows(content: Content, lists: readonly string[], wanted: Wan
   const tables = withTables(taken.content, lists);
   if (tables.saved > 0 && tokensOfJson(tables.content) <= wanted.tokensMax)
     return { ...taken, content: tables.content };
-  // The rows differ from each other, or are few.
+  // Tables would not be shorter, because the rows have different fields or are few.
   return take(content, lists, wanted, (row) => row);
 }
 

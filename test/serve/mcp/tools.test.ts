@@ -142,7 +142,7 @@ it('descriptions say which metric tool to use, and how the served numbers are wr
   }
   expect(percent['get_metrics']).toContain('visibility and shareOfVoice: percent, 0 to 100.');
   expect(percent['get_group_metrics']).toContain('visibilityChange: in percentage points.');
-  expect(percent['list_cited_domains']).toContain('share: percent, 0 to 100. Its whole: all citations.');
+  expect(percent['list_cited_domains']).toContain('share: percent, 0 to 100. Base: all citations.');
   expect(percent['list_responses']).toContain('brandPosition and position: 1 is first, lower is better.');
   expect(percent['list_alerts']).not.toContain('percent');
   const conventions: Conventions = {

@@ -43,13 +43,13 @@ export async function chartOf(source: MetricsSource, parameters: URLSearchParams
   return drawn(chart);
 }
 
-/** Content of a tool's result that shows its chart, and sentences about the chart. */
+/** Image and link of a chart in a tool's result, and sentences about the chart. */
 export interface ChartContent {
   readonly more: readonly ContentBlock[];
   readonly remarks: readonly string[];
 }
 
-/** Draws the chart of a result as an image, and links to its SVG. Without the package for images there is only the link. */
+/** Draws the chart of a result as an image, and links to its SVG. Returns only the link if the package for images is not installed. */
 export async function chartContent(
   source: MetricsSource,
   given: URLSearchParams,
@@ -57,7 +57,7 @@ export async function chartContent(
   workspace: string | null,
 ): Promise<ChartContent> {
   const chart = await specOf(source, given, result);
-  if (chart === null) return { more: [], remarks: ['The result has no values, so there is no chart.'] };
+  if (chart === null) return { more: [], remarks: ['The chart was not drawn, because the result has no values.'] };
   const link: ContentBlock = {
     type: 'resource_link',
     uri: uriOf(given, result, workspace),
@@ -85,7 +85,7 @@ async function drawn({ spec }: ResultChart): Promise<string> {
   return (await loadReportApp()).renderChart(spec);
 }
 
-// With the days of the result, so that the chart stays the same when newer days were read.
+// The URI contains the days of the result, so that the chart stays the same when newer days are read.
 function uriOf(given: URLSearchParams, { from, to }: TableResult, workspace: string | null): string {
   const parameters = new URLSearchParams(given);
   parameters.delete('compare_to');

@@ -5,12 +5,12 @@ import type { ChartSpec } from '../../../web/report/report-types.ts';
 
 /** Width in pixels, for conversations. */
 const WIDTH = 720;
-/** Lines that a reader can tell apart, and bars of a page. */
+/** Maximum number of lines, so that a reader can distinguish them. */
 const LINES_MAX = 8;
 const BARS_MAX = 20;
-/** Lines whose bands do not cover each other. */
+/** Maximum number of lines with bands. Bands of more lines would cover each other. */
 const BANDS_MAX = 3;
-/** Characters of a label in the legend, before its n. */
+/** Maximum length of a label in the legend, without its n. */
 const LABEL_CHARACTERS_MAX = 18;
 
 const UNITS: Readonly<Record<Measure['unit'], ChartSpec['unit']>> = {
@@ -48,7 +48,7 @@ export function chartSpecOf(charted: Charted): ResultChart | null {
   if (measure === undefined || result.rows.every((row) => row[placeOf(result, measure.name)] === null)) return null;
   const all = seriesOf(charted, measure);
   const most = grain === null ? BARS_MAX : LINES_MAX;
-  // Of more lines, those with the greatest samples; bars keep the order of the result.
+  // If there are too many lines, those with the largest samples are drawn. Bars keep the order of the result.
   const shown = grain === null ? all.slice(0, most) : all.toSorted((a, b) => b.n - a.n).slice(0, most);
   const hasBands = shown.length <= BANDS_MAX;
   const by = groupBy.filter((name) => name !== 'brand' || brand === null).map(labelOf);
@@ -92,7 +92,7 @@ interface ChartSeries {
     readonly upper: number | null;
     readonly n: number | null;
   }[];
-  /** Units in the sample of all points. */
+  /** Sum of the sample units of all points. */
   readonly n: number;
   readonly isOwn: boolean;
 }

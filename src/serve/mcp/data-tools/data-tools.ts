@@ -9,7 +9,7 @@ import { explainChange, findOpportunities, whatChanged } from './explain-tools.t
 import { listDimensionValues, listMetrics, queryMetrics } from './metrics-tools.ts';
 import { describeTable, listTables, query } from './sql-tools.ts';
 
-/** The tools beside the endpoints, in the order of lists. */
+/** The tools that are not endpoints, in the order in which they are listed. */
 export const dataTools: readonly DataTool[] = [
   queryMetrics,
   listMetrics,
@@ -55,7 +55,7 @@ const OWN_ARGUMENTS = {
   workspace: { kind: 'text', isRequired: true },
 } as const satisfies Readonly<Record<string, Argument>>;
 
-/** Returns the arguments of a tool, with those that all data tools have. */
+/** Returns the arguments of a tool, including the arguments of all data tools. */
 export function argumentsOf(
   tool: DataTool,
   { workspaces }: Pick<Served, 'workspaces'>,

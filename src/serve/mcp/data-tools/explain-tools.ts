@@ -226,7 +226,7 @@ export const findOpportunities: DataTool = {
   },
 };
 
-// The overview shows rows of several pages.
+// Returns the overview if the kinds have different pages.
 function pageOfKinds<K extends string>(kinds: readonly K[], pages: Readonly<Record<K, PageView>>): PageView {
   const found = new Set(kinds.map((kind) => pages[kind]));
   const [only] = found;

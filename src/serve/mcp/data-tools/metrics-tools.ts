@@ -129,7 +129,7 @@ export const listDimensionValues: DataTool = {
   },
 };
 
-// `n` names the sample units.
+// `n` is the plural of the sample unit, such as `responses`.
 function definitionOf({ formula, unit, direction, sampleUnit, kind }: Measure): Readonly<Record<string, string>> {
   const interval = { count: 'none', share: 'Wilson', ratio: 'ratio estimate' }[kind];
   const better = direction === null ? {} : { better: direction };
@@ -145,7 +145,7 @@ function namedRows({ columns, rows }: { readonly columns: readonly ModelColumn[]
   return { columns: columns.map(({ name }) => name), rows };
 }
 
-// Names replace ids, except ids of prompts, whose texts are long. Bounds become one column with a pair.
+// Names replace ids, except ids of prompts, whose texts are long. The bounds of an interval become one column with a pair.
 function brief(
   { columns, rows }: { readonly columns: readonly ModelColumn[]; readonly rows: Rows['rows'] },
   asked: readonly Measure[],

@@ -5,9 +5,9 @@ import type { SqlCaller, SqlService } from '../../../operations/sql/sql-service.
 import type { DataTool, ToolContext } from '../data-tool.ts';
 
 const ROWS = { least: 1, most: 10_000, standard: 500 } as const;
-/** Longest cell of a result. */
+/** Maximum length of a cell of a result. */
 const CELL_CHARACTERS_MAX = 2_000;
-/** Tables of the copy's own state, which are only listed if they are asked for. */
+/** Schemas with the state of syncs. Their tables are listed only if they match `search`. */
 const INTERNAL = ['sync'];
 
 /** Runs guarded SQL. */
@@ -38,13 +38,13 @@ export const query: DataTool = {
   },
 };
 
-/** Lists the tables of SQL. */
+/** Lists the tables that SQL can query. */
 export const listTables: DataTool = {
   name: 'list_tables',
   title: 'List tables',
-  about: 'Tables and views for `query`, with their meaning.',
+  about: 'Tables and views for `query`, with meaning.',
   scope: 'sql',
-  arguments: { search: { kind: 'text', about: 'Part of a name or meaning.' } },
+  arguments: { search: { kind: 'text', about: 'Part of name, column or meaning.' } },
   members: ['tables'],
   run: async (context, values) => {
     const tables = await tablesOf(context);
@@ -61,8 +61,8 @@ export const listTables: DataTool = {
       ...(search === '' && hidden > 0
         ? {
             remarks: [
-              'Views in schema mart are derived from the other tables, which are as received from upstream.',
-              `${hidden} more tables have histories and the state of syncs; find them with search.`,
+              'Views in schema mart are computed from the other tables, which contain the data as received from upstream.',
+              `${hidden} more tables contain histories and the state of syncs; find them with search.`,
             ],
           }
         : {}),
@@ -122,7 +122,7 @@ async function sqlOf({
   return { sql, caller: { session, brands: allowedBrands === null ? null : [...allowedBrands] } };
 }
 
-// The first clause, and the period of a row: `describe_table` has the complete text.
+// Returns the first clause, with the period of a row (`by week`). `describe_table` has the complete text.
 function shortAbout(about: string | null): string {
   return about === null ? '' : (/^.*?(?=[.:](?: |$)|; | \(|, (?!by ))/.exec(about)?.[0] ?? about);
 }

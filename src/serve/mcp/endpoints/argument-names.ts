@@ -15,8 +15,8 @@ export interface Asked {
 }
 
 /**
- * Validates a tool call like REST. If REST rejects an argument that is a name of a short list (brands, competitors, tags, topics,
- * engines), it asks again with the id of that name.
+ * Validates a tool call like REST. If REST rejects an argument that is a name from a short list (brands, competitors, tags, topics,
+ * engines), replaces the name with its id and validates again.
  *
  * @throws SightlineError like the service; for an unknown name its hint has the known names and the nearest one
  */
@@ -40,8 +40,8 @@ export async function askByName(service: Service, tool: Tool, input: ToolInput, 
 }
 
 /**
- * Returns a sentence for each id among the filters that its list does not have, such as a topic that was deleted. The API accepts such
- * an id and returns zeros, which a model would report as a result.
+ * Returns a sentence for each filter whose id is not in its list, such as the id of a deleted topic. The API accepts such an id and
+ * returns zeros, which a model would report as a result.
  */
 export async function unknownIds(
   service: Service,
@@ -54,7 +54,7 @@ export async function unknownIds(
     const id = given.get(name) ?? '';
     const source = sourceOf(service.catalogue, name, parameter);
     if (parameter.kind !== 'uuid' || !isUuid(id) || source?.paging !== 'single') continue;
-    // The complete list, such as paused prompts too.
+    // Requests the complete list, for example with paused prompts.
     const all = new URLSearchParams();
     for (const [one, { filter }] of Object.entries(source.query)) if (filter?.by === 'inclusion') all.set(one, 'true');
     const own = Object.fromEntries(pathParametersOf(source).map((one) => [one, path[one] ?? '']));

@@ -17,18 +17,18 @@ const PAGE_ATTEMPTS_MAX = 4;
 /** Options of a call. */
 export interface CallOptions {
   readonly signal: AbortSignal;
-  /** Greatest number of tokens of the result, estimated. */
+  /** Maximum number of estimated tokens of the result. */
   readonly tokensMax: number;
   /** Sentences about the numbers of the result. */
   readonly numbers: readonly string[];
 }
 
 /**
- * Calls a tool and returns the response as structured content and as its JSON text. The content equals REST's body (a bare list
- * or value is wrapped in `data`), with lists as tables unless the input is plain, shortened if it has more tokens than `tokensMax`.
- * The member `_sightline` describes it.
+ * Calls a tool and returns the response as structured content and as its JSON text. The content equals the body of the REST response
+ * (a body that is a list or value is wrapped in `data`), with lists as tables unless the input is plain. It is shortened if it has more
+ * tokens than `tokensMax`. Its member `_sightline` describes the data and what is omitted.
  *
- * @throws SightlineError `invalid_parameter`; also whatever the service throws
+ * @throws SightlineError `invalid_parameter`; also the errors of the service
  */
 export async function callTool(
   service: Service,
@@ -54,7 +54,7 @@ interface Page {
   readonly endsEarly: boolean;
 }
 
-// A page must end at the position of its cursor, so a page that is too long is requested again with fewer rows.
+// The next page begins after the last row of a page, so a page that is too long is requested again with fewer rows.
 async function readUntilItFits(
   question: Question,
   { skip, isPlain }: ToolInput,

@@ -7,7 +7,7 @@ import { answerParts, type Tool, type ToolSet } from './tool.ts';
 export const TOOL_URI = 'sightline://tool/';
 export const TABLE_URI = 'sightline://table/';
 
-/** A part of the data dictionary. */
+/** The description of a tool or table in the data dictionary. */
 export interface Entry {
   readonly name: string;
   readonly about: string;
@@ -15,7 +15,7 @@ export interface Entry {
   text(): string;
 }
 
-/** Returns the parts of the data dictionary by URI: one for each tool, and one for each table. */
+/** Returns the entries of the data dictionary by URI: one for each tool, and one for each table. */
 export function dictionaryOf(catalogue: Catalogue, tools: ToolSet): ReadonlyMap<string, Entry> {
   const ofTools = [...tools.values()].map((tool): [string, Entry] => {
     const { name } = tool.definition;

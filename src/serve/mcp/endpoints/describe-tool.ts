@@ -32,8 +32,8 @@ export function describeTool(catalogue: Catalogue, shape: ToolShape, numbers: re
 }
 
 /**
- * Returns the description of a path parameter. Only an id without a name states the tool that lists it, because the instructions of the
- * server state that names are accepted.
+ * Returns the description of a path parameter. It names the tool that lists the ids only if the parameter does not accept names; the
+ * instructions of the server describe names.
  */
 export function describePathParameter(lister: Resource): string {
   const { tool } = lister;
@@ -69,7 +69,7 @@ function orderSentence({ order, tables }: Resource): string | null {
   return `Sorted by ${field}, ${first.startsWith('-') ? words[0] : words[1]} first.`;
 }
 
-// Returns the tools that take this list's ids as arguments.
+// Returns sentences about the tools that accept the ids of this list.
 function usesOf(catalogue: Catalogue, resource: Resource): string[] {
   if (resource.provides !== undefined) {
     return [

@@ -22,7 +22,7 @@ export function describeNumbers(catalogue: Catalogue, resource: Resource, conven
     if (written.length > 0)
       sentences.push(`${listed(written)}: ${whole === 100 ? 'percent, 0 to 100' : 'fraction, 0 to 1'}.`);
   }
-  if (has('share')) sentences.push(`Its whole: all ${domainShare.of}.`);
+  if (has('share')) sentences.push(`Base: all ${domainShare.of}.`);
   if (has('visibilityChange')) sentences.push(`visibilityChange: ${changeText(change)}.`);
   const positions = ['avgPosition', 'brandPosition', 'position'].filter(has);
   if (positions.length > 0) sentences.push(`${listed(positions)}: 1 is first, lower is better.`);

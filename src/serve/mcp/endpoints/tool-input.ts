@@ -4,7 +4,7 @@ import type { ToolShape } from './tool.ts';
 /** Maximum number of rows that can be skipped. */
 const SKIP_MAX = 10_000_000;
 
-/** Bounds of the tokens of a result, estimated. Clients cut or reject results of more than about 25,000. */
+/** Bounds of the estimated tokens of a result. Clients cut or reject results of more than about 25,000 tokens. */
 export const RESULT_TOKENS = { least: 1_000, standard: 8_000, most: 20_000 } as const;
 
 /** A tool's arguments, converted to a REST request. */
@@ -14,7 +14,7 @@ export interface ToolInput {
   readonly given: URLSearchParams;
   /** Number of rows to skip at the start of the list. */
   readonly skip: number;
-  /** Greatest number of tokens of the result, estimated; null if not given. */
+  /** Maximum number of estimated tokens of the result; null if not given. */
   readonly maxTokens: number | null;
   /** Whether rows stay objects. */
   readonly isPlain: boolean;
@@ -22,8 +22,8 @@ export interface ToolInput {
 }
 
 /**
- * Converts a tool's arguments. Values are validated by the service, like those of REST; here only what REST cannot
- * express: missing path parameters, values that are not scalars, and the arguments that REST does not have. Null arguments are
+ * Converts a tool's arguments. The service validates values like those of REST. This function validates only errors that a REST request
+ * cannot have: missing path parameters, values that are not scalars, and the arguments that REST does not have. Null arguments are
  * ignored, because models send null for arguments that they leave out.
  *
  * @throws SightlineError `invalid_parameter`

@@ -36,7 +36,7 @@ export function listerOf(catalogue: Catalogue, resource: Resource, parameter: st
   return isDetail ? catalogue.get(change.of) : providerOf(catalogue, 'brand');
 }
 
-/** Whether the values of an argument can be given by name. Long lists are paged, and the rows of some lists have no name. */
+/** Returns whether an argument accepts names: only if the list of its values is not paged and its rows have names. */
 export function takesName(source: Resource | null): source is Resource {
   return (
     source?.paging === 'single' &&

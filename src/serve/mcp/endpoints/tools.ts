@@ -20,10 +20,10 @@ import {
   takesName,
 } from './tool.ts';
 
-/** Kinds of parameters that the name and the description of the tool explain. */
+/** Kinds of parameters without a description, because the description of the tool explains them. */
 const UNDESCRIBED: readonly Parameter['kind'][] = ['limit', 'cursor'];
 
-/** Number of tools from which on an argument is described once, in the instructions of the server. */
+/** An argument that at least this many tools have is described once, in the instructions of the server. */
 const COMMON_FROM = 4;
 
 /** Returns the arguments that several tools have with the same meaning, by name. */
@@ -40,11 +40,11 @@ export function commonArguments({ resources }: Catalogue): ReadonlyMap<string, s
 /** A read-only tool cannot be destructive, so the other hints are not needed. */
 export const READ_ONLY = { readOnlyHint: true } as const;
 
-/** What tools are derived from, besides the catalogue. */
+/** Inputs from which tools are derived, besides the catalogue. */
 export interface ToolParts {
-  /** Returns the served names of parameters whose name the specification leaves open. */
+  /** Returns the served names of parameters whose name the specification does not define. */
   readonly namesOf: (resource: Resource) => ServedNames;
-  /** How numbers are written; null if it is not known. */
+  /** How numbers are written; null if unknown. */
   readonly conventions: Conventions | null;
   /** Names of the workspaces if each call has to name one, otherwise null. */
   readonly workspaces: readonly string[] | null;
@@ -125,14 +125,14 @@ const ownSchemas: Readonly<Record<Exclude<OwnArgument, 'workspace'>, JsonSchema>
   plain: { type: 'boolean' },
 };
 
-/** Schema of the argument that names a workspace. The instructions of the server and an error about another name list the names. */
+/** Schema of the argument that names a workspace. The instructions of the server and the error for an unknown name list the names. */
 export const WORKSPACE_SCHEMA = { type: 'string' } as const;
 
 /** The definition of the tool that lists the workspaces. */
 export const listWorkspaces = {
   name: 'list_workspaces',
   title: 'List workspaces',
-  description: 'Names of the workspaces, of which every other tool needs one as `workspace`.',
+  description: 'Names of the workspaces. Every other tool requires one as `workspace`.',
   inputSchema: { type: 'object' as const, properties: {}, additionalProperties: false },
   outputSchema: {
     type: 'object' as const,

@@ -39,7 +39,7 @@ export const explainAlert: Prompt = {
       form: [
         'One sentence: the stored responses support the alert, contradict it, or are too few to decide.',
         'The numbers before and after, with n, interval and p.',
-        'The causes by effect, with ids of responses, or the statement that the change is noise.',
+        'The causes, the largest effect first, with ids of responses, or the statement that the change is noise.',
         'Events that may be related, without a claim of cause.',
         'One next step.',
       ],
@@ -49,7 +49,8 @@ export const explainAlert: Prompt = {
 
 type DaysBefore = { readonly before_from: string; readonly before_to: string };
 
-// A week before and a week from the alert on; the week up to the alert if later days were not read yet.
+// Returns at most 7 days from the alert on, and the 7 days before them. If the day of the alert is not complete yet, the later period is the 7
+// days up to it.
 function aroundDay(day: string, completeTo: string): { readonly range: Days; readonly before: DaysBefore } {
   const end = addDays(day, WEEK_DAYS - 1);
   const from = completeTo < day ? addDays(day, 1 - WEEK_DAYS) : day;
@@ -82,7 +83,7 @@ function aboutAlert({ competitorId, domain }: Alert, brand: Named, both: object)
     ...(domain === null
       ? []
       : [
-          call(`Citations of domains; find ${JSON.stringify(domain)}.`, 'query_metrics', {
+          call(`Citations of each domain. Look for ${JSON.stringify(domain)}.`, 'query_metrics', {
             metrics: ['citing_responses'],
             group_by: ['domain'],
             ...both,

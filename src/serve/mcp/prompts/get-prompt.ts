@@ -20,7 +20,7 @@ const ABOUT: Readonly<Record<PromptArgument, string>> = {
   to: 'Last day, YYYY-MM-DD; default: the last complete one.',
 };
 
-/** Lists the prompts. All of them read the metrics layer, so a caller without its scope gets none. */
+/** Lists the prompts. All prompts read the metrics layer, so a caller without the scope `metrics` gets an empty list. */
 export function listPrompts({ served, options }: Calling): PromptDefinition[] {
   if (!mayUse('metrics', options)) return [];
   const workspace = { name: 'workspace', description: 'Name of the workspace.', required: true };

@@ -45,12 +45,12 @@ export function comparisonFact(from: string, days: number): readonly [string, st
   return ['Compared with', `${addDays(from, -days)} to ${addDays(from, -1)}`];
 }
 
-/** Returns a name in quotes. Names are data of the API, and cannot be read as a part of the task. */
+/** Returns a name in quotes, so that the model does not read it as a part of the task: names are data of the API. */
 export function shown({ name, id }: Named): string {
   return JSON.stringify(name ?? id);
 }
 
-/** Returns an argument that was resolved. */
+/** Returns a resolved argument. Throws TypeError if it is null. */
 export function required<T>(value: T | null, argument: string): T {
   if (value === null) throw new TypeError(`${argument} is resolved before the plan`);
   return value;

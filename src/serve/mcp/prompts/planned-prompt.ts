@@ -8,7 +8,7 @@ export interface Prompt {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** Arguments, true if required. `competitor` and `alert` are those of the brand. */
+  /** Arguments, true if required. `competitor` and `alert` belong to the brand, so they require `brand`. */
   readonly arguments: Readonly<Partial<Record<PromptArgument, boolean>>>;
   /** Plans the calls for the resolved arguments. */
   plan(given: Resolved): Plan;
@@ -20,8 +20,9 @@ export interface Resolved {
   readonly brand: Named | null;
   readonly competitor: Named | null;
   readonly alert: Alert | null;
-  /** The last complete day, or the argument `to`. */
+  /** The argument `to`; default: the last complete day. */
   readonly to: string;
+  /** The last complete day; today if unknown. */
   readonly completeTo: string;
 }
 
@@ -38,9 +39,9 @@ export interface Alert extends Named {
 /** The calls of a task. */
 export interface Plan {
   readonly task: string;
-  /** Names, ids and days, by their meaning. */
+  /** Labels and texts, such as the brand with its id, or the days. */
   readonly facts: readonly (readonly [string, string])[];
-  /** In order. Calls of tools that the caller may not use are left out. */
+  /** Calls in the order in which they are made. Calls of tools that the caller may not use are left out later. */
   readonly calls: readonly PlannedCall[];
   /** Sections of the result. */
   readonly form: readonly string[];
@@ -55,11 +56,11 @@ export interface PlannedCall {
 
 const NUMBERS = [
   'Write each share or mean with its n and its 95 % interval, such as "42 % (n = 310, 37 % to 48 %)". Take them from the columns `_n` and `_interval`.',
-  'State a change only if `_significant` is true, or the explanation does not call it noise. Describe all others as within noise, and draw no conclusion from them.',
-  'If `_sightline.coverage` is `partial`, say so beside the numbers: they may be too low. Name the last complete day, `completeTo`.',
+  'Report a change only if `_significant` is true, or if its `verdict` in `explain_change` is `significant`. Describe all other changes as within noise, and do not draw conclusions from them.',
+  'If `_sightline.coverage` is `partial`, state that beside the numbers, because they may be too low. Name the last complete day, `completeTo`.',
   'A lower position is better. Associations are not causes.',
   'Support each statement about single responses with ids from `evidence`. Add the `url` of a result if it has one.',
-  'If a call returns no rows, say that there are no data. Do not estimate numbers.',
+  'If a call does not return rows, state that data are missing. Do not estimate numbers.',
 ];
 
 /** Writes a plan as the text of a message. Each call is a JSON object with `name` and `arguments`. */

@@ -5,7 +5,7 @@ import { runDeclaredQuery } from '../../../query/metrics/run-declared.ts';
 import type { MetricsSource, TableResult } from '../../../query/metrics/table-result.ts';
 import type { Alert } from './planned-prompt.ts';
 
-/** Day before all data. */
+/** A day before all data. */
 const FIRST_DAY = '2000-01-01';
 
 /** Lists the brands that the caller may see, by name. */

@@ -19,7 +19,7 @@ const SCORES = ['visibility', 'share_of_voice', 'position', 'sentiment'];
 const weeklyBrandBrief: Prompt = {
   name: 'weekly_brand_brief',
   title: 'Weekly brand brief',
-  about: 'A brief of one page about the last complete week of a brand: numbers, causes of changes, events, next steps.',
+  about: 'A one-page brief about the last 7 complete days of a brand: numbers, causes of changes, events, next steps.',
   arguments: { brand: true, to: false },
   plan: ({ brand: given, to }) => {
     const { brand, facts, range } = scopeOf(given, to, WEEK_DAYS);
@@ -70,7 +70,7 @@ const competitorDeepDive: Prompt = {
       task: `Compare the brand ${shown(brand)} with its competitor ${shown(rival)}.`,
       facts: [...facts, ['Competitor', `${shown(rival)}, id ${rival.id}`], comparisonFact(range.from, MONTH_DAYS)],
       calls: [
-        call('Both among all competitors.', 'query_metrics', {
+        call('The brand and the competitor among all competitors.', 'query_metrics', {
           metrics: ['visibility', 'share_of_voice', 'position', 'sentiment'],
           group_by: ['entity'],
           ...range,
@@ -78,7 +78,7 @@ const competitorDeepDive: Prompt = {
           compare_to: 'previous',
           order: ['-visibility'],
         }),
-        call('Both in each engine. Ignore the other entities.', 'query_metrics', {
+        call('The brand and the competitor in each engine. Ignore other competitors.', 'query_metrics', {
           metrics: ['visibility', 'position'],
           group_by: ['entity', 'engine'],
           ...range,
@@ -224,8 +224,8 @@ const dataQualityCheck: Prompt = {
         call('Brands, as the API reports them.', 'list_brands', {}),
       ],
       form: [
-        'One sentence: numbers up to which day can be reported, for which brands.',
-        'A table of problems: brand, days, engine, effect on the numbers. State that there are none if there are none.',
+        'One sentence: the last day and the brands for which numbers can be reported.',
+        'A table of problems: brand, days, engine, effect on the numbers. If there are no problems, state that.',
         'Changes of the set of prompts that make periods incomparable.',
         'The next step for each problem, such as a sync or a verification.',
       ],
