@@ -4,10 +4,13 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
-import { dimensions } from '../../analytics/model/dimensions.ts';
+import { type DimensionName, dimensions } from '../../analytics/model/dimensions.ts';
 import { GRAINS, measures } from '../../analytics/model/measures.ts';
 import type { Named } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
+import { tableName } from '../../operations/sql/sql-schema.ts';
+import { dimensionValues } from '../../query/metrics/dimension-values.ts';
+import { ROWS_MAX } from '../../query/metrics/run-metrics.ts';
 import { COMPARISONS } from '../../query/metrics/scope-request.ts';
 import type { MetricsSource } from '../../query/metrics/table-result.ts';
 import { chosenWorkspace, mayUse, sourceOf } from './caller.ts';
@@ -17,7 +20,7 @@ import { resourceTemplates } from './mcp-resources.ts';
 import { findPrompt } from './prompts/get-prompt.ts';
 import { alertsOf, brandsOf, chooseArgument, competitorsOf } from './prompts/prompt-names.ts';
 import { toProtocolError } from './protocol-error.ts';
-import type { Calling } from './tool-calls.ts';
+import { type Caller, type Calling, readTables } from './tool-calls.ts';
 
 /** Maximum number of values of a response, which the protocol defines. */
 const VALUES_MAX = 100;
@@ -30,6 +33,15 @@ const CHART_VALUES: Readonly<Record<string, readonly string[]>> = {
   compare_to: COMPARISONS,
 };
 
+/** Dimensions whose values are names of the data, by the argument of charts that filters by them. */
+const CHART_DIMENSIONS: Readonly<Record<string, DimensionName>> = {
+  brand: 'brand',
+  engine: 'engine',
+  topic: 'topic',
+  tag: 'tag',
+  competitor: 'entity',
+};
+
 /**
  * Completes an argument of a prompt or of a resource template. Values that begin with the text come first, then those that contain it.
  * Names from the data are limited to the brands of the caller. Returns an empty list for arguments such as days.
@@ -39,14 +51,15 @@ const CHART_VALUES: Readonly<Record<string, readonly string[]>> = {
 export async function complete(
   calling: Calling,
   { ref, argument, context }: CompleteRequestParams,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<CompleteResult> {
+  const { signal } = caller;
   const given = context?.arguments ?? {};
   try {
     const values =
       ref.type === 'ref/prompt'
         ? await promptValues(calling, ref.name, argument.name, given, signal)
-        : await templateValues(calling, ref.uri, argument.name);
+        : await templateValues(calling, ref.uri, argument, given, caller);
     return { completion: matching(values, argument.value) };
   } catch (thrown) {
     throw toProtocolError(thrown, signal, calling.options.onError);
@@ -100,7 +113,14 @@ function shownNames(items: readonly Named[]): string[] {
   return items.map(({ id, name }) => (name !== null && counts.get(name) === 1 ? name : id));
 }
 
-async function templateValues({ served, derive }: Calling, uri: string, argument: string): Promise<readonly string[]> {
+async function templateValues(
+  calling: Calling,
+  uri: string,
+  { name: argument, value }: CompleteRequestParams['argument'],
+  given: Readonly<Record<string, string>>,
+  caller: Caller,
+): Promise<readonly string[]> {
+  const { served, derive } = calling;
   const template = resourceTemplates(served).find(({ uriTemplate }) => uriTemplate === uri);
   if (template === undefined) {
     const known = resourceTemplates(served).map(({ uriTemplate }) => uriTemplate);
@@ -110,12 +130,41 @@ async function templateValues({ served, derive }: Calling, uri: string, argument
   const known = [...uri.matchAll(/[{,?](\w+)(?=[,}])/g)].map(([, name]) => name as string);
   if (!known.includes(argument)) throw unknownArgument(uri, argument, known);
   if (argument === 'workspace') return served.workspaces ?? [];
-  const ofChart = CHART_VALUES[argument];
-  if (ofChart !== undefined && uri.startsWith(CHART_URI)) return ofChart;
+  if (uri.startsWith(CHART_URI)) {
+    const dimension = CHART_DIMENSIONS[argument];
+    if (dimension === undefined) return CHART_VALUES[argument] ?? [];
+    return dimensionNames(calling, dimension, value, given, caller.signal);
+  }
   const start = [TOOL_URI, TABLE_URI].find((one) => uri.startsWith(one));
   if (start === undefined) return [];
   const { dictionary } = await derive();
-  return [...dictionary.keys()].flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : []));
+  const listed = [...dictionary.keys()].flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : []));
+  const tables = start === TABLE_URI ? await readTables(calling, caller) : [];
+  return [...new Set([...listed, ...tables.map(tableName)])];
+}
+
+// Names of the brands of the caller, or of the brand that is already known.
+async function dimensionNames(
+  { served, options }: Calling,
+  dimension: DimensionName,
+  search: string,
+  given: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (!mayUse('metrics', options)) return [];
+  if (served.workspaces !== null && (given['workspace'] ?? '') === '') return [];
+  const brand = dimension === 'brand' ? '' : (given['brand'] ?? '');
+  const parameters = new URLSearchParams({ dimension, search: search.trim(), brand, limit: String(ROWS_MAX) });
+  return served.use(chosenWorkspace(served, given['workspace'] ?? null), async (open) => {
+    const { columns, rows } = await dimensionValues(await sourceOf(served, open, signal), parameters);
+    const id = columns.findIndex(({ name }) => name === 'competitor_id' || name === `${dimension}_id`);
+    return shownNames(rows.flatMap((row) => itemOf(row[Math.max(id, 0)], row.at(-1))));
+  });
+}
+
+function itemOf(id: string | null | undefined, name: string | null | undefined): Named[] {
+  // The brand itself is an entity without an id.
+  return typeof id === 'string' ? [{ id, name: name ?? null }] : [];
 }
 
 function unknownArgument(of: string, argument: string, known: readonly string[]): SightlineError {

@@ -8,7 +8,7 @@ import { nearestName } from '../../base/choose-name.ts';
 import { type DescribedTable, tableName } from '../../operations/sql/sql-schema.ts';
 import type { Freshness, Service } from '../../query/service.ts';
 import { chosenWorkspace, requireScope, sourceOf } from './caller.ts';
-import { chartOf, chartTemplate, readChartUri, SVG_TYPE } from './charts/chart-content.ts';
+import { CHART_URI, chartOf, chartTemplate, readChartUri, SVG_TYPE } from './charts/chart-content.ts';
 import { describeIndex, type Entry, TABLE_URI, TOOL_URI, tableText } from './endpoints/data-dictionary.ts';
 import { toProtocolError } from './protocol-error.ts';
 import type { Served } from './served.ts';
@@ -90,12 +90,14 @@ export async function readResource(
   const found = tables.find((table) => uri === `${TABLE_URI}${tableName(table)}`);
   if (found !== undefined) return text(tableText(found));
   const chart = readChartUri(uri);
-  if (chart !== null) return text(await drawChart(calling, chart, caller.signal), SVG_TYPE);
+  if (chart !== null && (served.workspaces !== null || chart.workspace === null))
+    return text(await drawChart(calling, chart, caller.signal), SVG_TYPE);
   const workspace = uri.startsWith(`${FRESHNESS_URI}/`) ? uri.slice(FRESHNESS_URI.length + 1) : null;
   const isFreshness =
     served.workspaces === null ? uri === FRESHNESS_URI : workspace !== null && served.workspaces.includes(workspace);
   if (!isFreshness) {
-    const known = `${DICTIONARY_URI}, ${FRESHNESS_URI}${served.workspaces === null ? '' : '/{workspace}'}`;
+    const ofWorkspace = served.workspaces === null ? '' : '/{workspace}';
+    const known = `${DICTIONARY_URI}, ${FRESHNESS_URI}${ofWorkspace}, ${CHART_URI}${ofWorkspace}?metrics=...`;
     throw new ResourceNotFoundError(
       uri,
       `Unknown resource: ${uri}; known: ${known}, ${TOOL_URI}{name}, ${TABLE_URI}{name}${suggestionFor(uri, dictionary, tables)}`,

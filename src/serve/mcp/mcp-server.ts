@@ -44,9 +44,10 @@ export function createServerFactory(served: Served, options: McpOptions = {}): (
     server.setRequestHandler('prompts/get', ({ params }, { mcpReq }) =>
       getPrompt(calling, params.name, params.arguments ?? {}, mcpReq.signal),
     );
-    server.setRequestHandler('completion/complete', ({ params }, { mcpReq }) =>
-      complete(calling, params, mcpReq.signal),
-    );
+    server.setRequestHandler('completion/complete', ({ params }, { mcpReq, http }) => {
+      const session = http?.authInfo?.clientId ?? LOCAL_SESSION;
+      return complete(calling, params, { session, signal: mcpReq.signal });
+    });
     return server;
   };
 }

@@ -4,6 +4,8 @@ import type { Client } from '@modelcontextprotocol/client';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { TableResult } from '../../../src/query/metrics/table-result.ts';
+import { chartSpecOf } from '../../../src/serve/mcp/charts/chart-spec.ts';
 import type { McpOptions } from '../../../src/serve/mcp/tool-calls.ts';
 import { cursorSecretOf, openService } from '../../../src/serve/open-service.ts';
 import { mcpWorkspaces } from '../../../src/serve/serve-mcp.ts';
@@ -86,7 +88,70 @@ describe('a chart of query_metrics', () => {
   });
 });
 
+describe('the rows of a chart', () => {
+  it('are all rows of the request, whatever its limit and order are', async () => {
+    const client = await open();
+    const request = { metrics: ['visibility'], group_by: ['engine'], grain: 'day', chart: true };
+    const cut = { limit: 5, order: ['-visibility'] };
+    const all = await client.callTool({ name: 'query_metrics', arguments: request });
+    const some = await client.callTool({ name: 'query_metrics', arguments: { ...request, ...cut } });
+    expect((some.structuredContent as Body).rows).toHaveLength(5);
+    expect((all.structuredContent as Body).rows.length).toBeGreaterThan(5);
+    expect(some.content.slice(1)).toEqual(all.content.slice(1));
+  });
+
+  it('are the first bars in the order of the call, with the number of all groups', async () => {
+    const client = await open();
+    const request = { metrics: ['citing_responses'], group_by: ['domain'], compare_to: 'previous', limit: 3 };
+    const order = ['-citing_responses_change'];
+    const result = await client.callTool({
+      name: 'query_metrics',
+      arguments: { ...request, order, chart: true, exact: true },
+    });
+    const { columns, rows } = result.structuredContent as Body;
+    const [, , link] = result.content as [Body, Body, Body];
+    const texts = textsOf(await readSvg(client, link.uri));
+    expect(texts.join('\n')).toMatch(/; 3 of \d+ groups/);
+    const domains = rows.map((row: Body) => row[columns.indexOf('domain')]);
+    expect(texts.filter((text) => domains.includes(text))).toEqual(domains);
+  });
+
+  it('end before the last period if the layer has cut them, and the chart names the cut', () => {
+    const columns = ['engine', 'period', 'visibility', 'visibility_lower', 'visibility_upper', 'visibility_n'];
+    const days = ['2026-03-01', '2026-03-02', '2026-03-03'];
+    const rows = days.flatMap((day) => ['a', 'b'].map((engine) => [engine, day, 0.5, 0.4, 0.6, 90]));
+    const result = {
+      name: 'metrics',
+      about: '',
+      columns: columns.map((name) => ({ name, type: 'VARCHAR', about: '' })) as TableResult['columns'],
+      rows: rows.slice(0, -1),
+      sql: '',
+      asOf: null,
+      completeTo: null,
+      partial: false,
+      from: '2026-03-01',
+      to: '2026-03-09',
+      truncated: true,
+    };
+    const chart = chartSpecOf({ result, groupBy: ['engine'], grain: 'day', brand: null, limit: null });
+    expect(chart?.spec.series.map(({ points }) => points.map(({ day }) => day))).toEqual([
+      ['2026-03-01', '2026-03-02'],
+      ['2026-03-01', '2026-03-02'],
+    ]);
+    expect(chart?.spec.about).toContain('only the first 5 rows, none after 2026-03-02');
+    expect(chart?.remarks.join()).toContain('only the first 5 rows, none after 2026-03-02');
+  });
+});
+
 describe('a chart as a resource', () => {
+  it('states in its subtitle the groups and intervals that it does not show', async () => {
+    const client = await open();
+    const svg = await readSvg(client, 'sightline://chart?metrics=responses&group_by=engine,prompt&grain=day');
+    expect(textsOf(svg).join(' ')).toMatch(/by day; 8 of \d+ groups/);
+    const lines = await readSvg(client, 'sightline://chart?metrics=visibility&group_by=engine,prompt&grain=day');
+    expect(textsOf(lines).join(' ')).toMatch(/by day; 8 of \d+ groups; n = .* per day; intervals not shown/);
+  });
+
   it('takes the arguments of query_metrics from its URI', async () => {
     const client = await open();
     const { resourceTemplates } = await client.listResourceTemplates();
@@ -102,9 +167,19 @@ describe('a chart as a resource', () => {
       ['sightline://chart?metrics=visibilty', /metrics is "visibilty"; allowed: .*did you mean "visibility"/],
       ['sightline://chart?metric=visibility', /parameter is "metric"; allowed: metrics/],
       ['sightline://chart?metrics=visibility&brand=Nobody', /unknown brand "Nobody"/],
-      ['sightline://chart?metrics=visibility&from=1999-01-01&to=1999-01-02', /no values/],
+      [
+        'sightline://chart?metrics=visibility&from=1999-01-01&to=1999-01-02',
+        /no values\. Change the days or the filters\.$/,
+      ],
     ] as const)
-      await expect(client.readResource({ uri }), uri).rejects.toThrow(message);
+      await expect(client.readResource({ uri }), uri).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringMatching(message),
+      });
+    for (const uri of ['sightline://chart/%E0%A4%A?metrics=visibility', 'sightline://chart/demo?metrics=visibility'])
+      await expect(client.readResource({ uri }), uri).rejects.toThrow(
+        /Unknown resource: .*sightline:\/\/chart\?metrics/,
+      );
     const reader = await open({ scopes: ['read'] });
     await expect(reader.readResource({ uri: 'sightline://chart?metrics=visibility' })).rejects.toThrow('scope metrics');
   });
@@ -124,6 +199,8 @@ describe('a chart as a resource', () => {
     expect(result.contents[0].text).toContain('>Visibility by brand</text>');
     const { error } = await client.request('resources/read', { uri: link.uri.replace('beta', 'gamma') });
     expect(error.message).toContain('unknown workspace "gamma"; allowed: alpha, beta');
+    const { error: malformed } = await client.request('resources/read', { uri: link.uri.replace('beta', '%E0%A4%A') });
+    expect(malformed.message).toContain('Unknown resource: ');
   });
 
   it('is absent, with a remark, if the result has no values', async () => {

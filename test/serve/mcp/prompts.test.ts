@@ -126,6 +126,8 @@ describe('the arguments of prompts', () => {
     );
     expect(new Set(texts).size).toBe(1);
     expect(texts[0]).toContain('2026-02-11 to 2026-03-10');
+    const brief = await promptText(client, 'weekly_brand_brief', { brand, to: '2026-03-10' });
+    expect(brief).toContain('The events of the week. The tool has no last day: ignore events after 2026-03-10.');
   });
 
   it('are rejected with the value and the allowed ones', async () => {
@@ -136,10 +138,11 @@ describe('the arguments of prompts', () => {
       ['weekly_brand', known, /prompt is "weekly_brand"; allowed: .*weekly_brand_brief.*did you mean/],
       ['weekly_brand_brief', { brand }, /workspace is missing; allowed: alpha, beta/],
       ['weekly_brand_brief', { workspace: 'gamma', brand }, /unknown workspace "gamma"; allowed: alpha, beta/],
-      ['weekly_brand_brief', { workspace: 'alpha' }, /unknown brand ""; allowed: /],
+      ['weekly_brand_brief', { workspace: 'alpha' }, /brand is required; allowed: .+ \(/],
       ['weekly_brand_brief', { ...known, brand: 'Nobody' }, /unknown brand "Nobody"; allowed: /],
       ['weekly_brand_brief', { ...known, until: '1' }, /no argument "until"; allowed: workspace, brand, to/],
       ['weekly_brand_brief', { ...known, to: '10 March' }, /to is "10 March"; allowed: a calendar day/],
+      ['competitor_deep_dive', known, /competitor is required; allowed: .+ \(/],
       ['competitor_deep_dive', { ...known, competitor: 'Nobody' }, /unknown competitor "Nobody"; allowed: /],
       ['explain_alert', { ...known, alert: 'Nothing' }, /unknown alert "Nothing"; allowed: /],
     ];
@@ -180,9 +183,19 @@ describe('the completion', () => {
     const known = { workspace: 'beta', brand: first };
     const alerts = await complete(client, 'explain_alert', 'alert', '', known);
     expect(alerts.total).toBeGreaterThan(0);
+    expect(alerts.values.filter((alert) => /^[0-9a-f]{8}-[0-9a-f]{4}-/.test(alert))).toEqual([]);
     for (const alert of alerts.values.slice(0, 3)) {
       expect(await promptText(client, 'explain_alert', { ...known, alert })).toContain('"name":"explain_change"');
     }
+    // Several alerts of the workspace have the same headline.
+    const dated = alerts.values.flatMap((alert) => {
+      const day = /\((\d{4}-\d{2}-\d{2})\)$/.exec(alert)?.[1];
+      return day === undefined ? [] : [{ alert, day }];
+    });
+    expect(new Set(alerts.values).size).toBe(alerts.total);
+    expect(dated.length).toBeGreaterThan(0);
+    for (const { alert, day } of dated.slice(-2))
+      expect(await promptText(client, 'explain_alert', { ...known, alert })).toContain(`detected on ${day}`);
     expect((await complete(client, 'explain_alert', 'alert', 'no such alert', known)).total).toBe(0);
   });
 
@@ -204,8 +217,47 @@ describe('the completion', () => {
     const { result: all } = await client.request('resources/list');
     const count = all.resources.filter(({ uri }: Body) => uri.startsWith('sightline://table/')).length;
     const every = await values('sightline://table/{name}', '');
-    expect(every).toMatchObject({ total: count, hasMore: count > 100 });
-    expect(every.values).toHaveLength(Math.min(100, count));
+    expect(every.total).toBeGreaterThan(count);
+    expect(every.hasMore).toBe(every.total > 100);
+    expect(every.values).toHaveLength(Math.min(100, every.total));
+    const marts = (await values('sightline://table/{name}', 'visibility_we')).values;
+    expect(marts).toContain('mart.visibility_weekly');
+    const { result: mart } = await client.request('resources/read', { uri: `sightline://table/${marts[0]}` });
+    expect(mart.contents[0].text).toContain('visibility');
+  });
+
+  it('returns names of the data for the filters of charts, which select them', async () => {
+    const client = await openOne();
+    const { result: templates } = await client.request('resources/templates/list');
+    const uri = templates.resourceTemplates.find(({ name }: Body) => name === 'chart').uriTemplate;
+    const values = async (name: string, value: string, given: object) => {
+      const params = { ref: { type: 'ref/resource', uri }, argument: { name, value }, context: { arguments: given } };
+      return (await client.request('completion/complete', params)).result.completion.values as string[];
+    };
+    const brands = await values('brand', '', {});
+    expect(brands).toHaveLength(2);
+    const [brand = ''] = brands;
+    for (const name of ['engine', 'topic', 'tag', 'competitor']) {
+      const [first = '', ...others] = await values(name, '', { brand });
+      expect(first, name).not.toBe('');
+      expect(await values(name, first.slice(1), { brand })).toContain(first);
+      expect([...others, first]).not.toContain(brand);
+      const given = new URLSearchParams({ metrics: 'responses', group_by: 'engine', brand, [name]: first });
+      const { result, error } = await client.request('resources/read', { uri: `sightline://chart?${given}` });
+      expect(error, `${name} ${first}`).toBeUndefined();
+      expect(result.contents[0].text).toContain(brand);
+    }
+    const limited = await openLimited(brand);
+    const ref = { type: 'ref/resource', uri } as const;
+    const { completion } = await limited.complete({ ref, argument: { name: 'brand', value: '' } });
+    expect(completion.values).toEqual([brand]);
+    const reader = await openLimited(brand, { scopes: ['read'] });
+    expect((await reader.complete({ ref, argument: { name: 'brand', value: '' } })).completion.values).toEqual([]);
+    const plain = await reader.complete({
+      ref: { type: 'ref/resource', uri: 'sightline://table/{name}' },
+      argument: { name: 'name', value: 'mart.' },
+    });
+    expect(plain.completion.values).toEqual([]);
   });
 
   it('is rejected for unknown prompts, templates and arguments', async () => {

@@ -1,7 +1,7 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { SightlineError } from '../../../base/errors.ts';
-import { METRICS_PARAMETERS, runMetrics } from '../../../query/metrics/run-metrics.ts';
-import { listOf, onceOf, resolveScope } from '../../../query/metrics/scope-request.ts';
+import { METRICS_PARAMETERS, ROWS_MAX, runMetrics } from '../../../query/metrics/run-metrics.ts';
+import { limitOf, listOf, onceOf, resolveScope } from '../../../query/metrics/scope-request.ts';
 import type { MetricsSource, TableResult } from '../../../query/metrics/table-result.ts';
 import { loadReportApp } from '../../../web/report/report-app.ts';
 import { svgToPng } from '../../../web/report/svg-to-png.ts';
@@ -17,7 +17,8 @@ export function chartTemplate(hasWorkspaces: boolean): string {
 }
 
 /**
- * Returns the workspace and the parameters of a chart's URI; null for other URIs. The workspace is null if the URI has none.
+ * Returns the workspace and the parameters of a chart's URI; null for other URIs, and for escapes that are not UTF-8. The workspace is
+ * null if the URI has none.
  *
  * @example
  * readChartUri('sightline://chart?metrics=visibility&grain=week')
@@ -26,8 +27,13 @@ export function readChartUri(uri: string): { workspace: string | null; parameter
   if (!uri.startsWith(CHART_URI) || !URL.canParse(uri)) return null;
   const { host, pathname, searchParams } = new URL(uri);
   if (host !== 'chart' || pathname.slice(1).includes('/')) return null;
-  const workspace = decodeURIComponent(pathname.slice(1));
-  return { workspace: workspace === '' ? null : workspace, parameters: searchParams };
+  try {
+    const workspace = decodeURIComponent(pathname.slice(1));
+    return { workspace: workspace === '' ? null : workspace, parameters: searchParams };
+  } catch (thrown) {
+    if (thrown instanceof URIError) return null;
+    throw thrown;
+  }
 }
 
 /**
@@ -35,11 +41,12 @@ export function readChartUri(uri: string): { workspace: string | null; parameter
  *
  * @throws SightlineError `invalid_parameter`; `not_found` if the request has no values
  */
-export async function chartOf(source: MetricsSource, parameters: URLSearchParams): Promise<string> {
-  const given = new URLSearchParams(parameters);
-  if (!given.has('compare_to')) given.set('compare_to', 'none');
-  const chart = await specOf(source, given, await runMetrics(source, given));
-  if (chart === null) throw new SightlineError('not_found', 'the chart has no values; change the days or the filters');
+export async function chartOf(source: MetricsSource, given: URLSearchParams): Promise<string> {
+  const chart = await specOf(source, given, await runMetrics(source, chartParameters(given)));
+  if (chart === null) {
+    const hint = 'Change the days or the filters.';
+    throw new SightlineError('not_found', 'the chart has no values', { hint });
+  }
   return drawn(chart);
 }
 
@@ -49,15 +56,19 @@ export interface ChartContent {
   readonly remarks: readonly string[];
 }
 
-/** Draws the chart of a result as an image, and links to its SVG. Returns only the link if the package for images is not installed. */
+/**
+ * Draws the chart of a call as an image, and links to its SVG. Without the package for images there is only the link. If the limit of the
+ * call has cut the result, all rows of the chart are read.
+ */
 export async function chartContent(
   source: MetricsSource,
   given: URLSearchParams,
   result: TableResult,
   workspace: string | null,
 ): Promise<ChartContent> {
-  const chart = await specOf(source, given, result);
-  if (chart === null) return { more: [], remarks: ['The chart was not drawn, because the result has no values.'] };
+  const complete = result.truncated ? await runMetrics(source, chartParameters(given)) : result;
+  const chart = await specOf(source, given, complete);
+  if (chart === null) return { more: [], remarks: ['The result has no values, so there is no chart.'] };
   const link: ContentBlock = {
     type: 'resource_link',
     uri: uriOf(given, result, workspace),
@@ -78,7 +89,18 @@ async function specOf(source: MetricsSource, given: URLSearchParams, result: Tab
   const { brands } = await resolveScope(source, given);
   const [only = ''] = brands;
   const brand = brands.length === 1 ? (source.replica.brands.get(only)?.name ?? only) : null;
-  return chartSpecOf({ result, groupBy: listOf(given, 'group_by'), grain: onceOf(given, 'grain'), brand });
+  const limit = limitOf(given, ROWS_MAX);
+  return chartSpecOf({ result, groupBy: listOf(given, 'group_by'), grain: onceOf(given, 'grain'), brand, limit });
+}
+
+// All rows that the chart needs: lines are in the order of time, which is the default, and bars in the order of the call.
+function chartParameters(given: URLSearchParams): URLSearchParams {
+  const parameters = new URLSearchParams(given);
+  parameters.delete('limit');
+  if (onceOf(given, 'grain') !== null) parameters.delete('order');
+  // The order of bars may name a column of the comparison.
+  if (!parameters.has('order') || !parameters.has('compare_to')) parameters.set('compare_to', 'none');
+  return parameters;
 }
 
 async function drawn({ spec }: ResultChart): Promise<string> {
@@ -87,8 +109,11 @@ async function drawn({ spec }: ResultChart): Promise<string> {
 
 // The URI contains the days of the result, so that the chart stays the same when newer days are read.
 function uriOf(given: URLSearchParams, { from, to }: TableResult, workspace: string | null): string {
-  const parameters = new URLSearchParams(given);
-  parameters.delete('compare_to');
+  const parameters = chartParameters(given);
+  if (parameters.get('compare_to') === 'none') parameters.delete('compare_to');
+  const limit = given.get('limit');
+  // The limit of bars is part of their chart.
+  if (limit !== null && onceOf(given, 'grain') === null) parameters.set('limit', limit);
   if (from !== null) parameters.set('from', from);
   if (to !== null) parameters.set('to', to);
   return `${CHART_URI}${workspace === null ? '' : `/${encodeURIComponent(workspace)}`}?${parameters}`;

@@ -22,7 +22,7 @@ const UNITS: Readonly<Record<Measure['unit'], ChartSpec['unit']>> = {
   currency: 'money',
 };
 
-/** A chart of a result, and sentences about values that it does not show. */
+/** A chart of a result, and sentences about values that it does not show. The subtitle of the chart names them, too. */
 export interface ResultChart {
   readonly spec: ChartSpec;
   readonly remarks: readonly string[];
@@ -30,11 +30,14 @@ export interface ResultChart {
 
 /** A result of `runMetrics` and its request. */
 export interface Charted {
+  /** All rows of the request up to the maximum of the layer; with a grain in the order of time. */
   readonly result: TableResult;
   readonly groupBy: readonly string[];
   readonly grain: string | null;
   /** Name of the brand; null for several. */
   readonly brand: string | null;
+  /** Greatest number of bars, besides `BARS_MAX`; null if the request has no limit. */
+  readonly limit: number | null;
 }
 
 /**
@@ -42,27 +45,30 @@ export interface Charted {
  * the result has no values.
  */
 export function chartSpecOf(charted: Charted): ResultChart | null {
-  const { result, groupBy, grain, brand } = charted;
+  const { result, groupBy, grain, brand, limit } = charted;
   const asked = measures.filter(({ name }) => result.columns.some((column) => column.name === name));
   const [measure] = asked.toSorted((a, b) => placeOf(result, a.name) - placeOf(result, b.name));
   if (measure === undefined || result.rows.every((row) => row[placeOf(result, measure.name)] === null)) return null;
   const all = seriesOf(charted, measure);
-  const most = grain === null ? BARS_MAX : LINES_MAX;
-  // If there are too many lines, those with the largest samples are drawn. Bars keep the order of the result.
-  const shown = grain === null ? all.slice(0, most) : all.toSorted((a, b) => b.n - a.n).slice(0, most);
-  const hasBands = shown.length <= BANDS_MAX;
+  // Lines with the greatest samples; bars keep the order of the result.
+  const shown =
+    grain === null
+      ? all.slice(0, Math.min(BARS_MAX, limit ?? BARS_MAX))
+      : all.toSorted((a, b) => b.n - a.n || (a.label < b.label ? -1 : 1)).slice(0, LINES_MAX);
+  const hasIntervals = grain === null || shown.length <= BANDS_MAX;
+  const omitted = omittedOf(charted, all, shown.length);
   const by = groupBy.filter((name) => name !== 'brand' || brand === null).map(labelOf);
   const remarks = [
     ...(asked.length > 1 ? [`The chart shows ${measure.label}, the first metric.`] : []),
-    ...(all.length > most ? [`The chart shows ${shown.length} of ${all.length} groups.`] : []),
-    ...(grain !== null && measure.kind !== 'count' && !hasBands
+    ...omitted.map((text) => `The chart shows ${text}.`),
+    ...(measure.kind !== 'count' && !hasIntervals
       ? [`The chart has no intervals, because it has more than ${BANDS_MAX} lines.`]
       : []),
   ];
   const spec: ChartSpec = {
     kind: grain === null ? 'bars' : 'lines',
     title: `${measure.label}${by.length === 0 ? '' : ` by ${by.join(' and ')}`}${brand === null ? '' : `, ${brand}`}`,
-    about: aboutOf(charted, measure, grain === null || hasBands, shown),
+    about: aboutOf(charted, measure, { hasIntervals, shown, omitted }),
     unit: UNITS[measure.unit],
     series: shown.map(({ label, points, n, isOwn }) => {
       const sample = measure.kind === 'count' ? '' : `n = ${n.toLocaleString('en-US')}`;
@@ -97,7 +103,26 @@ interface ChartSeries {
   readonly isOwn: boolean;
 }
 
-function seriesOf({ result, groupBy }: Charted, { name }: Measure): ChartSeries[] {
+// Returns the part that is shown of groups and of days, if it is not everything.
+function omittedOf({ result, grain }: Charted, all: readonly ChartSeries[], shown: number): string[] {
+  const groups = `${result.truncated ? 'more than ' : ''}${all.length.toLocaleString('en-US')}`;
+  const isCut = result.truncated && grain !== null;
+  return [
+    ...(all.length > shown ? [`${shown} of ${groups} groups`] : []),
+    ...(isCut
+      ? [`only the first ${result.rows.length.toLocaleString('en-US')} rows, none after ${lastPeriod(result)}`]
+      : []),
+  ];
+}
+
+// A result in the order of time may lack groups of its last period if it is cut, so the chart ends with the period before.
+function lastPeriod(result: TableResult): string | null {
+  const periods = result.rows.map((row) => String(row[placeOf(result, 'period')]));
+  const last = periods.at(-1);
+  return periods.findLast((period) => !result.truncated || period !== last) ?? last ?? null;
+}
+
+function seriesOf({ result, groupBy, grain }: Charted, { name }: Measure): ChartSeries[] {
   const cell = (row: readonly unknown[], column: string): unknown => row[placeOf(result, column)];
   const number = (row: readonly unknown[], column: string): number | null => {
     const value = cell(row, column);
@@ -105,7 +130,9 @@ function seriesOf({ result, groupBy }: Charted, { name }: Measure): ChartSeries[
   };
   const keys = groupBy.flatMap((dimension) => columnsOf(dimension));
   const groups = new Map<string, (readonly unknown[])[]>();
+  const end = grain === null ? null : lastPeriod(result);
   for (const row of result.rows) {
+    if (end !== null && String(cell(row, 'period')) > end) continue;
     const key = JSON.stringify(keys.map((column) => cell(row, column)));
     const rows = groups.get(key) ?? [];
     rows.push(row);
@@ -135,8 +162,11 @@ function seriesOf({ result, groupBy }: Charted, { name }: Measure): ChartSeries[
 function aboutOf(
   { result, grain }: Charted,
   { kind, sampleUnit }: Measure,
-  hasBands: boolean,
-  shown: readonly ChartSeries[],
+  {
+    hasIntervals,
+    shown,
+    omitted,
+  }: { readonly hasIntervals: boolean; readonly shown: readonly ChartSeries[]; readonly omitted: readonly string[] },
 ): string {
   const points = shown.flatMap((one) => one.points);
   const samples = points.flatMap(({ n }) => (n === null ? [] : [n]));
@@ -144,11 +174,12 @@ function aboutOf(
   const intervals = points.some(({ lower }) => lower !== null) ? '95 % intervals' : 'too few for intervals';
   return [
     `${result.from} to ${result.to}${grain === null ? '' : `, by ${grain}`}`,
+    ...omitted,
     ...(kind === 'count' || samples.length === 0
       ? []
       : [
           `n = ${least === most ? most : `${least} to ${most}`} ${sampleUnit}s${grain === null ? '' : ` per ${grain}`}`,
-          hasBands ? intervals : 'without intervals',
+          hasIntervals ? intervals : 'intervals not shown',
         ]),
     ...(result.partial ? ['incomplete days'] : []),
   ].join('; ');

@@ -50,11 +50,11 @@ export const queryMetrics: DataTool = {
   },
   members: ['about', 'columns', 'rows', 'definitions', 'sql', 'url'],
   run: async (context, values) => {
-    const { source } = context;
+    const source = await context.source();
     const given = values.parameters(['metrics', 'group_by', 'grain', 'brand', 'from', 'to', 'where', 'order']);
     given.set('compare_to', values.text('compare_to') ?? 'none');
     given.set('limit', String(values.count('limit')));
-    const result = await runMetrics(await source(), given);
+    const result = await runMetrics(source, given);
     const asked = measures.filter(({ name }) => result.columns.some((column) => column.name === name));
     const { columns, rows } = values.flag('exact') ? namedRows(result) : brief(result, asked);
     const content = {
@@ -72,7 +72,7 @@ export const queryMetrics: DataTool = {
       asOf: result.asOf,
       isPartial: result.partial,
       completeTo: result.completeTo,
-      ...(values.flag('chart') ? await chartContent(await source(), given, result, context.workspaceName) : {}),
+      ...(values.flag('chart') ? await chartContent(source, given, result, context.workspaceName) : {}),
     };
   },
 };

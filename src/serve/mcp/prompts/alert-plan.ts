@@ -1,7 +1,7 @@
 import { COUNT_OF_RESPONSES } from '../../../analytics/model/measures.ts';
 import type { Named } from '../../../base/choose-name.ts';
 import { addDays } from '../../../contract/time.ts';
-import { brandFact, call, type Days, daysFact, required, shown, WEEK_DAYS } from './plan-parts.ts';
+import { brandFact, call, type Days, daysFact, ignoreAfter, required, shown, WEEK_DAYS } from './plan-parts.ts';
 import type { Alert, Plan, Prompt } from './planned-prompt.ts';
 
 /** Explains an alert with the stored responses of the weeks before and after it. */
@@ -31,7 +31,10 @@ export const explainAlert: Prompt = {
           ...before,
         }),
         ...aboutAlert(alert, brand, both),
-        call('Other events of these days.', 'what_changed', { since: before.before_from, brand: [brand.id] }),
+        call(`Other events of these days. ${ignoreAfter(range.to)}`, 'what_changed', {
+          since: before.before_from,
+          brand: [brand.id],
+        }),
         call('The recorded versions of the alert.', 'query', {
           sql: `SELECT valid_from, change, headline, detail, previous, current FROM alerts_history WHERE id = '${alert.id}' ORDER BY valid_from`,
         }),

@@ -1,5 +1,5 @@
 import type { GetPromptResult, Prompt as PromptDefinition } from '@modelcontextprotocol/server';
-import { suggestion } from '../../../base/choose-name.ts';
+import { listedNames, type Named, suggestion } from '../../../base/choose-name.ts';
 import { SightlineError } from '../../../base/errors.ts';
 import { dayOf } from '../../../contract/time.ts';
 import { completeDay } from '../../../query/metrics/scope-freshness.ts';
@@ -90,8 +90,8 @@ async function resolve(
   source: MetricsSource,
 ): Promise<Resolved> {
   const brands = brandsOf(source);
-  const named = textGiven(given, 'brand') ?? (declared.brand === true ? '' : null);
-  const brand = named === null ? null : chooseArgument('brand', named, brands);
+  const brand =
+    declared.brand !== true && textGiven(given, 'brand') === null ? null : chooseRequired('brand', given, brands);
   const asked = textGiven(given, 'to');
   const parameters = new URLSearchParams(asked === null ? {} : { to: asked });
   if (brand !== null) parameters.set('brand', brand.id);
@@ -111,13 +111,19 @@ async function resolveOfBrand(
   const competitor =
     declared.competitor === undefined
       ? null
-      : chooseArgument('competitor', textGiven(given, 'competitor') ?? '', await competitorsOf(source, brandId));
+      : chooseRequired('competitor', given, await competitorsOf(source, brandId));
   if (declared.alert === undefined) return { competitor, alert: null };
   const alerts = await alertsOf(source, brandId);
   const [newest] = alerts;
   if (newest === undefined) throw new SightlineError('invalid_parameter', 'the brand has no alerts');
   const asked = textGiven(given, 'alert');
   return { competitor, alert: asked === null ? newest : chooseArgument('alert', asked, alerts) };
+}
+
+function chooseRequired(argument: string, given: Readonly<Record<string, string>>, known: readonly Named[]): Named {
+  const text = textGiven(given, argument);
+  if (text !== null) return chooseArgument(argument, text, known);
+  throw new SightlineError('invalid_parameter', `${argument} is required; allowed: ${listedNames(known)}`);
 }
 
 // Tools of endpoints need the scope `read`.

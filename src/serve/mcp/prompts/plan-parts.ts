@@ -45,7 +45,12 @@ export function comparisonFact(from: string, days: number): readonly [string, st
   return ['Compared with', `${addDays(from, -days)} to ${addDays(from, -1)}`];
 }
 
-/** Returns a name in quotes, so that the model does not read it as a part of the task: names are data of the API. */
+/** Limits the events of `what_changed`, which has no last day. */
+export function ignoreAfter(to: string): string {
+  return `The tool has no last day: ignore events after ${to}.`;
+}
+
+/** Returns a name in quotes. Names are data of the API, and cannot be read as a part of the task. */
 export function shown({ name, id }: Named): string {
   return JSON.stringify(name ?? id);
 }

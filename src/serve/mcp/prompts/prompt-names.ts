@@ -21,21 +21,33 @@ export async function competitorsOf(source: MetricsSource, brandId: string): Pro
     .map(({ id, name }) => ({ id: String(id), name: textOrNull(name) }));
 }
 
-/** Lists the alerts of a brand, newest first. Headlines are names. */
+/** Lists the alerts of a brand, newest first. Headlines are names, with the day in parentheses if several alerts have the headline. */
 export async function alertsOf(source: MetricsSource, brandId: string): Promise<Alert[]> {
   // The last day is in the future, so that alerts of today are listed in every time zone.
   const days = { from: FIRST_DAY, to: addDays(dayOf(source.nowMs), 1) };
   const table = await runDeclaredQuery(source, 'alert_list', new URLSearchParams({ brand: brandId, ...days }));
   const competitors = await competitorsOf(source, brandId);
-  return recordsOf(table).map((row) => ({
+  const rows = recordsOf(table);
+  const counts = new Map<unknown, number>();
+  for (const { headline } of rows) counts.set(headline, (counts.get(headline) ?? 0) + 1);
+  return rows.map((row) => ({
     id: String(row['alert_id']),
-    name: textOrNull(row['headline']),
-    day: String(row['detected_at']).slice(0, 10),
+    name: alertName(row, counts.get(row['headline']) === 1),
+    day: dayOfAlert(row),
     type: String(row['type']),
     detail: textOrNull(row['detail']),
     domain: textOrNull(row['domain']),
     competitorId: competitors.find(({ name }) => name !== null && name === row['competitor'])?.id ?? null,
   }));
+}
+
+function alertName(row: Readonly<Record<string, unknown>>, isUnique: boolean): string | null {
+  const headline = textOrNull(row['headline']);
+  return headline === null || isUnique ? headline : `${headline} (${dayOfAlert(row)})`;
+}
+
+function dayOfAlert(row: Readonly<Record<string, unknown>>): string {
+  return String(row['detected_at']).slice(0, 10);
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   call,
   comparisonFact,
   daysFact,
+  ignoreAfter,
   last,
   MONTH_DAYS,
   required,
@@ -43,13 +44,16 @@ const weeklyBrandBrief: Prompt = {
           limit: 10,
         }),
         call('The causes of the change.', 'explain_change', { metric: 'visibility', brand: brand.id, ...range }),
-        call('The events of the week.', 'what_changed', { since: range.from, brand: [brand.id] }),
+        call(`The events of the week. ${ignoreAfter(range.to)}`, 'what_changed', {
+          since: range.from,
+          brand: [brand.id],
+        }),
         call('The next steps.', 'find_opportunities', { brand: brand.id, ...last(to, MONTH_DAYS), limit: 5 }),
       ],
       form: [
         'Two sentences with the state of the week, and whether anything changed beyond noise.',
         'A table of the scores: this week, the week before, n, interval, verdict.',
-        'Engines and competitors: only differences beyond noise.',
+        'Engines and competitors: only changes beyond noise.',
         'Causes of the change, or the statement that it is noise.',
         'At most five events and at most three next steps, each with its evidence.',
       ],
@@ -115,9 +119,9 @@ const competitorDeepDive: Prompt = {
         }),
       ],
       form: [
-        'Two sentences: who leads, by how much, and whether the intervals overlap.',
+        'Two sentences: the visibility of both with their intervals and n, and the tested change of each since the days before. The difference of the two is not tested: do not claim that it is significant or noise.',
         'A table of both: visibility, share of voice, position, sentiment, with n, interval and tested change.',
-        'Engines and topics in which the difference is beyond noise.',
+        'Engines and topics with the greatest differences: both values with interval and n, without a claim about noise.',
         'At most five prompts that the competitor wins, with ids of responses.',
         'Domains that support the competitor, and what to do about them.',
       ],
@@ -207,7 +211,7 @@ const dataQualityCheck: Prompt = {
           compare_to: 'previous',
         }),
         call(
-          'Changes of the set of prompts and competitors, drift of the API, and failed verifications.',
+          `Changes of the set of prompts and competitors, drift of the API, and failed verifications. ${ignoreAfter(range.to)}`,
           'what_changed',
           {
             since: range.from,

@@ -14,6 +14,8 @@ const TITLE_HEIGHT = 26;
 const LINE_HEIGHT = 18;
 /** Mean width of a letter of the 12 and 15 pixel texts. */
 const LETTER_WIDTH = 6.4;
+/** Lines of the description; a longer one is cut off. */
+const ABOUT_LINES_MAX = 3;
 /** Letters of an entry of the legend; longer ones are cut off. */
 const LABEL_LENGTH_MAX = 32;
 const FONT = "'Public Sans', system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
@@ -42,7 +44,10 @@ export function svgFile({ title, about, legend, draw }: PaperChart, format: Form
   ];
   let y = 26 + LINE_HEIGHT;
   if (about !== '') {
-    parts.push(create('text', { x: PADDING, y, fill: theme.muted }, cut(about, letters)));
+    for (const [index, line] of linesOf(about, letters).entries()) {
+      if (index > 0) y += LINE_HEIGHT;
+      parts.push(create('text', { x: PADDING, y, fill: theme.muted }, line));
+    }
     y += legend.length === 0 ? 0 : TITLE_HEIGHT;
   }
   let x = PADDING;
@@ -85,6 +90,19 @@ export function svgFile({ title, about, legend, draw }: PaperChart, format: Form
 // XML cannot represent most control characters, lone surrogates, U+FFFE or U+FFFF.
 function xmlText(text: string): string {
   return text.replaceAll(/[^\P{Cc}\t\n]|\p{Cs}|[\uFFFE\uFFFF]/gu, ' ');
+}
+
+// Breaks a text between words.
+function linesOf(text: string, most: number): string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (lines.length < ABOUT_LINES_MAX - 1 && [...rest].length > most) {
+    const end = rest.lastIndexOf(' ', most);
+    if (end <= 0) break;
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(end + 1);
+  }
+  return [...lines, cut(rest, most)];
 }
 
 function cut(text: string, most: number): string {
