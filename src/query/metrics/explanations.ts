@@ -5,7 +5,7 @@ import { findOpportunities, OPPORTUNITY_QUERIES, type Opportunity } from '../../
 import { type History, whatChanged } from '../../analytics/explain/what-changed.ts';
 import type { DayRange, Scope } from '../../analytics/model/scope-sql.ts';
 import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
-import { DAY_MS, toDay, toTimestamp } from '../../contract/time.ts';
+import { DAY_MS, toTimestamp } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import {
   CHANGES_PARAMETERS,
@@ -17,6 +17,7 @@ import {
 } from './explanation-parameters.ts';
 import { freshnessOf } from './scope-freshness.ts';
 import {
+  calendarDayOf,
   invalidParameter,
   limitOf,
   listOf,
@@ -61,8 +62,11 @@ export async function explainMetric(source: MetricsSource, given: URLSearchParam
   return replica.replica.work(async (query) => {
     const scope = await readScope(source, query, given);
     const brandId = await oneBrand(query, scope, given);
-    const before = readBefore(given) ?? scope.before;
+    const before = readBefore(given, scope) ?? scope.before;
     if (before === null) throw invalidParameter('compare_to', 'none', 'previous, year');
+    if (before.to >= scope.from && before.from <= scope.to) {
+      throw invalidParameter('compare_to', 'year', 'previous, or year with a range of at most a year');
+    }
     const compared = { ...scope, before, brandId };
     const explained = await explainChange(counted(query, source, null), {
       metric,
@@ -137,16 +141,18 @@ function freshness(source: MetricsSource, scope: Scope): Freshness {
   return { asOf, completeTo, partial };
 }
 
-function readBefore(given: URLSearchParams): DayRange | null {
-  const [from, to] = (['before_from', 'before_to'] as const).map((name) => {
-    const text = onceOf(given, name);
-    if (text === null || (/^\d{4}-\d{2}-\d{2}$/.test(text) && toDay(text) !== null)) return text;
-    throw invalidParameter(name, text, 'a calendar day, YYYY-MM-DD');
-  }) as [string | null, string | null];
+function readBefore(given: URLSearchParams, after: DayRange): DayRange | null {
+  const from = calendarDayOf(given, 'before_from');
+  const to = calendarDayOf(given, 'before_to');
   if (from === null && to === null) return null;
   if (from === null) throw invalidParameter('before_from', '', 'a calendar day, if before_to is given');
   if (to === null) throw invalidParameter('before_to', '', 'a calendar day, if before_from is given');
   if (from > to) throw invalidParameter('before_from', from, `${to}, the last day of that period, or an earlier one`);
+  // The tests assume that no response is in both periods.
+  if (from <= after.to && to >= after.from) {
+    const [name, day] = from < after.from ? (['before_to', to] as const) : (['before_from', from] as const);
+    throw invalidParameter(name, day, `a day before ${after.from}, or a period after ${after.to}`);
+  }
   return { from, to };
 }
 

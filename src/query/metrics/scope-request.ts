@@ -15,6 +15,8 @@ import type { MetricsSource } from './table-result.ts';
 
 /** Days of the default range. */
 const DEFAULT_DAYS = 28;
+/** First and last day of a range, so that the period before the longest range also has years of four digits. */
+const DAY_LIMITS: DayRange = { from: '1970-01-01', to: '2999-12-31' };
 /** Maximum number of values of one filter. */
 const VALUES_MAX = 100;
 
@@ -72,6 +74,15 @@ export function onceOf(given: URLSearchParams, name: string): string | null {
   const texts = given.getAll(name);
   if (texts.length > 1) throw invalidParameter(name, texts.join(' and '), 'one value');
   return texts[0] === undefined || texts[0] === '' ? null : texts[0];
+}
+
+/** Returns the value of a parameter that is a day within the limits of a range; null if it is absent. */
+export function calendarDayOf(given: URLSearchParams, name: string): string | null {
+  const text = onceOf(given, name);
+  if (text === null) return null;
+  const { from, to } = DAY_LIMITS;
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && toDay(text) !== null && text >= from && text <= to) return text;
+  throw invalidParameter(name, text, `a calendar day, YYYY-MM-DD, from ${from} to ${to}`);
 }
 
 /** Returns one of the allowed values of a parameter; null if it is absent. */
@@ -194,15 +205,8 @@ function choose(parameter: string, given: string, known: readonly Named[]): Name
 }
 
 function readRange(source: MetricsSource, given: URLSearchParams, brands: readonly string[]): DayRange {
-  const day = (name: string): string | null => {
-    const text = onceOf(given, name);
-    if (text !== null && (!/^\d{4}-\d{2}-\d{2}$/.test(text) || toDay(text) === null)) {
-      throw invalidParameter(name, text, 'a calendar day, YYYY-MM-DD');
-    }
-    return text;
-  };
-  const to = day('to') ?? completeDay(source, brands) ?? addDays(dayOf(source.nowMs), -1);
-  const from = day('from') ?? addDays(to, 1 - DEFAULT_DAYS);
+  const to = calendarDayOf(given, 'to') ?? completeDay(source, brands) ?? addDays(dayOf(source.nowMs), -1);
+  const from = calendarDayOf(given, 'from') ?? addDays(to, 1 - DEFAULT_DAYS);
   if (from > to) throw invalidParameter('from', from, `${to}, the last day, or an earlier one`);
   return { from, to };
 }

@@ -57,6 +57,46 @@ test('a name with a comma is one value, and a missing brand is required by its n
   });
 });
 
+test('days outside the limits, and periods that overlap, are rejected', async () => {
+  const mirror = await openMirror({ seed: 3, brands: 1, prompts: 8, days: 20 });
+  await mirror.publish();
+  const source = await sourceOf(mirror);
+  const measured = (given: string): Promise<TableResult> =>
+    runMetrics(source, new URLSearchParams(`metrics=responses&${given}`));
+  const [row = {}] = recordsOf(await measured('from=1970-01-01&to=2999-12-31'));
+  expect(row['responses']).toBeGreaterThan(0);
+  expect(row['responses_before']).toBe(0);
+  for (const parameter of ['from', 'to']) {
+    for (const day of ['0001-01-01', '1969-12-31', '3000-01-01', '9999-12-31']) {
+      await expect(measured(`${parameter}=${day}&grain=day`)).rejects.toMatchObject({
+        code: 'invalid_parameter',
+        message: `${parameter} is "${day}"; allowed: a calendar day, YYYY-MM-DD, from 1970-01-01 to 2999-12-31`,
+      });
+    }
+  }
+
+  const explained = (given: string): ReturnType<typeof explainMetric> => {
+    const parameters = new URLSearchParams('metric=visibility&from=2026-03-05&to=2026-03-10');
+    for (const [name, value] of new URLSearchParams(given)) parameters.set(name, value);
+    return explainMetric(source, parameters);
+  };
+  for (const [given, message] of [
+    ['before_from=1969-12-31&before_to=2026-03-01', /^before_from is "1969-12-31"; allowed: .* 1970-01-01 to /],
+    ['before_from=2026-03-01&before_to=9999-12-31', /^before_to is "9999-12-31"; allowed: .* to 2999-12-31$/],
+    ['before_from=2026-03-01&before_to=2026-03-05', /^before_to is "2026-03-05"; allowed: a day before 2026-03-05/],
+    ['before_from=2026-03-01&before_to=2026-03-20', /^before_to is "2026-03-20"; allowed: a day before 2026-03-05/],
+    ['before_from=2026-03-10&before_to=2026-03-12', /^before_from is "2026-03-10"; allowed: a day before 2026-03-05/],
+    ['from=2024-03-09&compare_to=year', /^compare_to is "year"; allowed: previous, or year with /],
+  ] as const) {
+    await expect(explained(given), given).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      message: expect.stringMatching(message),
+    });
+  }
+  const touching = await explained('before_from=2026-03-01&before_to=2026-03-04');
+  expect(touching).toMatchObject({ beforeFrom: '2026-03-01', beforeTo: '2026-03-04' });
+});
+
 test('the model describes every measure with its test, and no SQL', () => {
   const { measures, dimensions } = describeModel();
   for (const { name, kind, test: significance, ...rest } of measures) {
