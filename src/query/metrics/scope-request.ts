@@ -156,9 +156,8 @@ async function readList(
 ): Promise<string[]> {
   if (listOf(given, name).length === 0) return [];
   const known = await readNames(query, name === 'brand' ? BRANDS : SCOPE_LISTS[name], visible ?? brands);
-  const names = new Set(known.map((item) => item.name));
-  // A name may contain a comma.
-  const isOne = (text: string): boolean => name === 'prompt' || names.has(text);
+  // A name, and the beginning of one, may contain a comma.
+  const isOne = (text: string): boolean => name === 'prompt' || (text.includes(',') && selectsOne(name, text, known));
   const texts = given.getAll(name).flatMap((text) => (isOne(text) ? [text] : text.split(',')));
   const chosen = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))];
   if (chosen.length > VALUES_MAX) {
@@ -170,6 +169,16 @@ async function readList(
     for (const [id] of await query(stored, [brands, unlisted])) known.push({ id: String(id), name: null });
   }
   return [...new Set(chosen.map((text) => choose(name, text, known).id))];
+}
+
+// Whether a text is an id, a name or the beginning of only one.
+function selectsOne(parameter: string, text: string, known: readonly Named[]): boolean {
+  try {
+    choose(parameter, text, known);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function readNames(query: Query, sql: string, brands: readonly string[]): Promise<Named[]> {

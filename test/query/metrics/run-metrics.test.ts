@@ -47,7 +47,16 @@ test('a name with a comma is one value, and a missing brand is required by its n
   if (rival === undefined) throw new Error('the world has no competitor with a comma in its name');
   const asked = (competitor: string): Promise<TableResult> =>
     runMetrics(source, new URLSearchParams({ metrics: 'responses', competitor }));
-  expect((await asked(rival.name)).rows).toEqual((await asked(rival.id)).rows);
+  const expected = (await asked(rival.id)).rows;
+  // The name, in another letter case, and its beginning with the comma.
+  const beginning = rival.name.slice(0, rival.name.indexOf(',') + 3);
+  for (const text of [rival.name, rival.name.toUpperCase(), ` ${rival.name.toLowerCase()}`, beginning]) {
+    expect((await asked(text)).rows, text).toEqual(expected);
+  }
+  const [other = { id: '', name: '' }] = mirror.sandbox.world.brands.flatMap(({ competitors }) =>
+    competitors.filter(({ name, id }) => !name.includes(',') && id !== rival.id),
+  );
+  expect((await asked(`${other.name},${rival.id}`)).rows).toEqual((await asked(`${other.id},${rival.id}`)).rows);
   const brands = recordsOf(await runDeclaredQuery(source, 'brands', new URLSearchParams()));
   const ids = brands.map((row) => `(${String(row['brand_id']).slice(0, 8)})`);
   await expect(explainMetric(source, new URLSearchParams('metric=visibility'))).rejects.toMatchObject({
