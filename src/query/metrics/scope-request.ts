@@ -126,7 +126,7 @@ export async function readScope(source: MetricsSource, query: Query, given: URLS
     tags: lists.tag,
     prompts: lists.prompt,
     competitors: lists.competitor,
-    branded: choiceOf(given, 'branded', ['branded', 'non-branded']),
+    branded: readBranded(given),
   };
 }
 
@@ -218,6 +218,12 @@ function readRange(source: MetricsSource, given: URLSearchParams, brands: readon
   const from = calendarDayOf(given, 'from') ?? addDays(to, 1 - DEFAULT_DAYS);
   if (from > to) throw invalidParameter('from', from, `${to}, the last day, or an earlier one`);
   return { from, to };
+}
+
+function readBranded(given: URLSearchParams): Scope['branded'] {
+  const text = choiceOf(given, 'branded', ['branded', 'non-branded', 'true', 'false']);
+  if (text === 'true') return 'branded';
+  return text === 'false' ? 'non-branded' : text;
 }
 
 function comparedRange({ from, to }: DayRange, compareTo: (typeof COMPARISONS)[number]): DayRange | null {

@@ -37,7 +37,7 @@ test('measures and declared queries have the columns that they declare, and a ke
   });
 });
 
-test('a name with a comma is one value, and a missing brand is required by its name', async () => {
+test('a name with a comma is one value, branded is also true or false, and a missing brand is required by its name', async () => {
   const mirror = await openMirror({ seed: 3, brands: 2, prompts: 8, days: 20 });
   await mirror.publish();
   const source = await sourceOf(mirror);
@@ -57,6 +57,11 @@ test('a name with a comma is one value, and a missing brand is required by its n
     competitors.filter(({ name, id }) => !name.includes(',') && id !== rival.id),
   );
   expect((await asked(`${other.name},${rival.id}`)).rows).toEqual((await asked(`${other.id},${rival.id}`)).rows);
+  const counted = async (branded: string): Promise<unknown> =>
+    (await runMetrics(source, new URLSearchParams({ metrics: 'responses', branded }))).rows;
+  expect(await counted('true')).toEqual(await counted('branded'));
+  expect(await counted('false')).toEqual(await counted('non-branded'));
+  expect(await counted('true')).not.toEqual(await counted('false'));
   const brands = recordsOf(await runDeclaredQuery(source, 'brands', new URLSearchParams()));
   const ids = brands.map((row) => `(${String(row['brand_id']).slice(0, 8)})`);
   await expect(explainMetric(source, new URLSearchParams('metric=visibility'))).rejects.toMatchObject({
