@@ -48,8 +48,7 @@ export function metricsSql(request: MetricsRequest): string {
     [...valueColumns(measure), ...(compared ? changeColumns(measure) : [])].map(({ name, from, type }) => {
       const found = `any_value(${from}) FILTER (measure = '${measure.name}')`;
       const isZero = SIZES.includes(from) || (measure.kind === 'count' ? OF_COUNT : OF_QUOTIENT).includes(from);
-      const missing = isZero ? '0' : from === 'significant' ? 'false' : null;
-      const filled = missing === null ? found : `coalesce(${found}, ${missing})`;
+      const filled = isZero ? `coalesce(${found}, 0)` : found;
       return `CAST(${filled} AS ${type}) AS ${name}`;
     }),
   );
@@ -140,7 +139,8 @@ function changeColumns({ name, label, kind, unit }: Measure): ValueColumn[] {
       name: `${name}_significant`,
       type: 'BOOLEAN',
       from: 'significant',
-      about: 'Whether the corrected p value is at most 0.05 and the interval of the change excludes zero.',
+      about:
+        'Whether the corrected p value is at most 0.05 and the interval of the change excludes zero; null if it cannot be tested.',
     },
   ];
 }

@@ -76,7 +76,8 @@ ${hasShares ? `), ${TAILS}` : ''}
 ), adjusted AS (
   SELECT *, ${formulas.corrected_p('p', 'scaled', 'measure')} AS p_adjusted FROM ranked
 ), tested AS (
-  SELECT *, coalesce(p_adjusted <= 0.05 AND (change_lower > 0 OR change_upper < 0), false) AS significant FROM adjusted
+  SELECT *, CASE WHEN p_adjusted IS NOT NULL THEN p_adjusted <= 0.05 AND (change_lower > 0 OR change_upper < 0) END AS significant
+  FROM adjusted
 )`;
 }
 

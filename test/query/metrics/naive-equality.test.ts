@@ -248,7 +248,7 @@ function changesOf(
     [`${name}_p`]: p,
     [`${name}_p_adjusted`]: adjusted,
     [`${name}_significant`]:
-      adjusted !== null && adjusted <= 0.05 && lower !== null && upper !== null && (lower > 0 || upper < 0),
+      adjusted === null ? null : adjusted <= 0.05 && lower !== null && upper !== null && (lower > 0 || upper < 0),
   };
 }
 
