@@ -14,7 +14,7 @@ export function keysOf({ groupBy, grain }: Pick<CellRequest, 'groupBy' | 'grain'
 
 /**
  * Returns the CTEs that end with `sums`: one row per group, period and measure with `n` sample units, the sums `part` of y and
- * `whole` of x, and of their products `yy`, `xy` and `xx`. `is_fraction` is whether a ratio is from 0 to 1.
+ * `whole` of x, and of their products `yy`, `xy` and `xx`. `is_fraction` is whether a ratio is from 0 to 1. `empty` is `emptyValue`.
  */
 export function cellCtes(request: CellRequest): string[] {
   const { groupBy, measures } = request;
@@ -30,7 +30,7 @@ export function cellCtes(request: CellRequest): string[] {
     parts.push(sumsOf('cells', others, request));
   }
   if (ofTraffic.length > 0) {
-    ctes.push(trafficCells(request, ofTraffic));
+    ctes.push(connectedCte(request), trafficCells(request, ofTraffic));
     parts.push(sumsOf('traffic_cells', ofTraffic, request));
   }
   return [...ctes, `sums AS (\n  ${parts.join('\n  UNION ALL\n  ')}\n)`];
@@ -41,11 +41,25 @@ function sumsOf(cells: string, measures: readonly Measure[], request: CellReques
   const keys = keysOf(request)
     .map((key) => `${key}, `)
     .join('');
-  const each = measures.map(
-    ({ name, kind, unit }) =>
-      `{measure: ${literal(name)}, kind: ${literal(kind)}, is_fraction: ${kind === 'ratio' && unit === 'ratio'}, n: ${name}_n, part: ${name}_part, whole: ${name}_whole, yy: ${name}_yy, xy: ${name}_xy, xx: ${name}_xx}`,
-  );
+  const each = measures.map((measure) => {
+    const { name, kind, unit } = measure;
+    const empty = `CAST(${emptyValue(measure, request)} AS DOUBLE)`;
+    return `{measure: ${literal(name)}, kind: ${literal(kind)}, is_fraction: ${kind === 'ratio' && unit === 'ratio'}, empty: ${empty}, n: ${name}_n, part: ${name}_part, whole: ${name}_whole, yy: ${name}_yy, xy: ${name}_xy, xx: ${name}_xx}`;
+  });
   return `SELECT ${keys}is_before, unnest([\n    ${each.join(',\n    ')}\n  ], recursive := true) FROM ${cells}`;
+}
+
+/**
+ * Returns SQL of the value of a measure in a group without rows: 0 for a count, except that visits of brands without a connected analytics
+ * property are not known. `alias` is the table of the group columns.
+ */
+export function emptyValue(measure: Measure, request: Pick<CellRequest, 'groupBy' | 'grain'>, alias = ''): string {
+  if (measure.kind !== 'count') return 'NULL';
+  if (measure.sums.traffic === undefined) return '0';
+  const isKnown = keysOf(request).includes('brand_id')
+    ? `${alias}brand_id IN (SELECT brand_id FROM connected)`
+    : 'EXISTS (SELECT 1 FROM connected)';
+  return `CASE WHEN ${isKnown} THEN 0 END`;
 }
 
 interface Sums {
@@ -186,32 +200,58 @@ function domainCtes(request: CellRequest): string[] {
   ];
 }
 
+// The brands with a connected analytics property, by the newest report as in the query traffic_property.
+function connectedCte({ scope }: CellRequest): string {
+  return `connected AS (
+  SELECT brand_id FROM main.traffic_totals WHERE ${inBrands(scope.brands)} AND _deleted_at IS NULL
+  GROUP BY brand_id HAVING coalesce(arg_max(connected, (_synced_at, range_to)), false)
+)`;
+}
+
 function trafficCells(request: CellRequest, measures: readonly Measure[]): string {
-  const { scope, grain } = request;
   const keys = keysOf(request)
     .map((key) => `${key}, `)
     .join('');
-  const columns = measures.map((measure) =>
-    columnsOf(measure, {
-      ...overRows(measure, measure.sums.traffic?.y ?? 'NULL', undefined),
-      n: `count(DISTINCT (brand_id, day))`,
-    }),
-  );
-  const within = (from: string, to: string): string =>
-    `${inBrands(scope.brands)} AND day BETWEEN DATE '${from}' AND DATE '${to}'`;
-  const period = grain === null ? '' : `, CAST(date_trunc(${literal(grain)}, ${alignedDay(scope)}) AS DATE) AS period`;
-  const { before } = scope;
+  const columns = measures.map((measure) => {
+    const y = measure.sums.traffic?.y ?? 'NULL';
+    const sums = overRows(measure, y, undefined);
+    // Amounts in different currencies are not added. The order makes the sum of fractions the same each time.
+    const amount = `CASE WHEN bool_and(is_one_currency) THEN coalesce(sum(${y} ORDER BY brand_id, day, source), 0) END`;
+    const part = measure.unit === 'currency' ? amount : sums.part;
+    return columnsOf(measure, { ...sums, part, n: 'count(DISTINCT (brand_id, day))' });
+  });
+  const rows = measures.some(({ unit }) => unit === 'currency')
+    ? inOneCurrency(trafficRows(request), keysOf(request))
+    : trafficRows(request);
   return `traffic_cells AS (
   SELECT ${keys}is_before,
     ${columns.join(',\n    ')}
   FROM (
-    SELECT *${period} FROM (
-      SELECT *, false AS is_before FROM mart.fct_traffic_daily WHERE ${within(scope.from, scope.to)}${
-        before === null
-          ? ''
-          : `\n      UNION ALL SELECT *, true FROM mart.fct_traffic_daily WHERE ${within(before.from, before.to)}`
-      }
-    ) s
+    ${rows}
   ) GROUP BY ALL
 )`;
+}
+
+// The rows of both periods.
+function trafficRows({ scope, grain }: CellRequest): string {
+  const { before } = scope;
+  const within = (from: string, to: string): string =>
+    `${inBrands(scope.brands)} AND day BETWEEN DATE '${from}' AND DATE '${to}'`;
+  const period = grain === null ? '' : `, CAST(date_trunc(${literal(grain)}, ${alignedDay(scope)}) AS DATE) AS period`;
+  const compared =
+    before === null
+      ? ''
+      : `\n      UNION ALL SELECT *, true FROM mart.fct_traffic_daily WHERE ${within(before.from, before.to)}`;
+  return `SELECT *${period} FROM (
+      SELECT *, false AS is_before FROM mart.fct_traffic_daily WHERE ${within(scope.from, scope.to)}${compared}
+    ) s`;
+}
+
+// Adds whether the revenue of a group, in all its periods, has one currency. A brand without a reported currency has its own one.
+function inOneCurrency(rows: string, keys: readonly string[]): string {
+  const partition = keys.filter((key) => key !== 'period').join(', ');
+  return `SELECT *, coalesce(min(money) OVER w = max(money) OVER w, true) AS is_one_currency FROM (
+      SELECT *, CASE WHEN revenue <> 0 THEN coalesce(currency, max(currency) OVER (PARTITION BY brand_id), CAST(brand_id AS VARCHAR)) END AS money
+      FROM (${rows})
+    ) WINDOW w AS (${partition === '' ? '' : `PARTITION BY ${partition}`})`;
 }

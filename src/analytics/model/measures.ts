@@ -305,7 +305,8 @@ export const measures: readonly Measure[] = [
     ...onTraffic,
     name: 'revenue',
     label: 'Revenue',
-    about: "Revenue of sessions that AI assistants referred, in the currency of the brand's analytics property.",
+    about:
+      "Revenue of sessions that AI assistants referred, in the currency of the brand's analytics property. Amounts in several currencies must not be added.",
     formula: 'sum of revenue',
     numerator: 'revenue',
     unit: 'currency',

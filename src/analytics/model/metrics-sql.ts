@@ -1,5 +1,5 @@
 import type { CellRequest } from './answers-sql.ts';
-import { cellCtes, keysOf } from './cells-sql.ts';
+import { cellCtes, emptyValue, keysOf } from './cells-sql.ts';
 import { dimensions, type ModelColumn, periodColumn } from './dimensions.ts';
 import type { Measure } from './measures.ts';
 import { changes, estimates } from './statistics-sql.ts';
@@ -46,9 +46,13 @@ export function metricsSql(request: MetricsRequest): string {
   const shown = dimensions.filter(({ name }) => groupBy.includes(name));
   const values = measures.flatMap((measure) =>
     [...valueColumns(measure), ...(compared ? changeColumns(measure) : [])].map(({ name, from, type }) => {
-      const found = `any_value(${from}) FILTER (measure = '${measure.name}')`;
-      const isZero = SIZES.includes(from) || (measure.kind === 'count' ? OF_COUNT : OF_QUOTIENT).includes(from);
-      const filled = isZero ? `coalesce(${found}, 0)` : found;
+      const ofMeasure = `FILTER (measure = '${measure.name}')`;
+      const found = `any_value(${from}) ${ofMeasure}`;
+      const isZero = SIZES.includes(from) || (measure.kind !== 'count' && OF_QUOTIENT.includes(from));
+      const zeroed = isZero ? `coalesce(${found}, 0)` : found;
+      const empty = emptyValue(measure, request, 't.');
+      const isEmpty = measure.kind === 'count' && OF_COUNT.includes(from);
+      const filled = isEmpty ? `CASE WHEN count(*) ${ofMeasure} = 0 THEN ${empty} ELSE ${found} END` : zeroed;
       return `CAST(${filled} AS ${type}) AS ${name}`;
     }),
   );
@@ -66,10 +70,11 @@ FROM ${from} t${names.map((join) => `\n${join}`).join('')}${grouped}${by}
 LIMIT ${limit + 1}`;
 }
 
-/** Columns that are 0 in a group without rows in a period: of any measure, of a count, and of others. */
-const SIZES: readonly string[] = ['n', 'before_n', 'part'];
+/** Columns that are 0 in a group without rows in a period: of any measure, and of a quotient. */
+const SIZES: readonly string[] = ['n', 'before_n'];
+const OF_QUOTIENT: readonly string[] = ['part', 'whole'];
+/** Columns that have `emptyValue` in a group without rows of a count. */
 const OF_COUNT: readonly string[] = ['value', 'before_value', 'change'];
-const OF_QUOTIENT: readonly string[] = ['whole'];
 
 type ValueColumn = ModelColumn & { readonly from: string };
 
@@ -78,7 +83,7 @@ function valueColumns({ name, label, about, kind, unit, numerator, denominator }
   return [
     { name, type, from: 'value', about },
     { name: `${name}_n`, type: 'BIGINT', from: 'n', about: `Sample units of ${label}.` },
-    { name: `${name}_numerator`, type, from: 'part', about: `${label}: ${numerator}.` },
+    { name: `${name}_numerator`, type, from: kind === 'count' ? 'value' : 'part', about: `${label}: ${numerator}.` },
     {
       name: `${name}_denominator`,
       type,

@@ -7,7 +7,7 @@ const RATIO_UNITS_MIN = 30;
 
 /**
  * Returns the CTE `estimates`: the value of each measure and its interval, for rows of `sums` with the columns `kind`, `n`, `part`,
- * `whole`, `yy`, `xy`, `xx` and `is_fraction` (whether a ratio is from 0 to 1). The formulas are the same as in mart.brand_changes.
+ * `whole`, `yy`, `xy`, `xx`, `is_fraction` (whether a ratio is from 0 to 1) and `empty` (the value without rows). The formulas are the same as in mart.brand_changes.
  */
 export function estimates(): string {
   return `estimates AS (
@@ -33,10 +33,11 @@ export function changes(keys: readonly string[], hasShares: boolean): string {
   const key = keys.map((name) => `${name}, `).join('');
   const side = (prefix: string, filter: string): string =>
     ['n', 'part', 'whole', 'value', 'lower', 'upper', 'reach']
-      // A group without rows in a period has a count of 0.
+      // A group without rows in a period has the value `empty`.
       .map((name) => {
         const found = `any_value(${name}) FILTER (${filter})`;
-        return `${name === 'value' ? `coalesce(${found}, if(kind = 'count', 0, NULL))` : found} AS ${prefix}${name}`;
+        const filled = `if(count(*) FILTER (${filter}) = 0, any_value(empty), ${found})`;
+        return `${name === 'value' ? filled : found} AS ${prefix}${name}`;
       })
       .join(', ');
   return `sides AS (

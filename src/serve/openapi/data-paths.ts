@@ -91,9 +91,14 @@ const scopeParameters: readonly Json[] = [
   queryParameter('engine', 'Engine slugs, separated by commas.', 'chatgpt'),
   queryParameter('topic', 'Ids or names of topics, separated by commas.', 'Alternatives'),
   queryParameter('tag', 'Ids or names of tags, separated by commas.', 'priority'),
-  queryParameter('branded', 'Only prompts that name the brand (`branded` or `true`), or do not (`non-branded` or `false`).', 'branded', {
-    enum: ['branded', 'non-branded', 'true', 'false'],
-  }),
+  queryParameter(
+    'branded',
+    'Only prompts that name the brand (`branded` or `true`), or do not (`non-branded` or `false`).',
+    'branded',
+    {
+      enum: ['branded', 'non-branded', 'true', 'false'],
+    },
+  ),
   queryParameter('prompt', 'Id or text of a prompt.', 'Which one is best?'),
   queryParameter(
     'competitor',

@@ -5,7 +5,14 @@ import { GRAINS, type Measure, measures } from '../../../src/analytics/model/mea
 import { addDays, daysInRange } from '../../../src/contract/time.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
-import { type NaiveRequest, type NaiveWorld, naiveUnits, readNaiveWorld } from './naive-metrics.ts';
+import {
+  emptyCount,
+  hasCurrencies,
+  type NaiveRequest,
+  type NaiveWorld,
+  naiveUnits,
+  readNaiveWorld,
+} from './naive-metrics.ts';
 import { adjust, type Estimate, estimate, pValue } from './naive-statistics.ts';
 import { DAYS, LAST_DAY, openRandomWorld, type WorldSettings } from './random-world.ts';
 
@@ -173,21 +180,29 @@ function naiveTable(world: NaiveWorld, asked: Asked): Cells {
   const found = asked.measures.map((measure) => {
     const request: NaiveRequest = { ...asked, measure: measure.name, groupBy: ordered, before, brands };
     const now = naiveUnits(world, request, asked);
-    return { measure, now, earlier: before === null ? new Map() : naiveUnits(world, request, before) };
+    return { measure, request, now, earlier: before === null ? new Map() : naiveUnits(world, request, before) };
   });
   const keys = new Set(found.flatMap(({ now, earlier }) => [...now.keys(), ...earlier.keys()]));
   if (ordered.length === 0 && asked.grain === null) keys.add('[]');
   const all = [...keys];
-  for (const { measure, now, earlier } of found) {
+  for (const { measure, request, now, earlier } of found) {
     const { name, kind } = measure;
-    const rows = all.map((key) => ({ key, own: present(measure, now, key), old: present(measure, earlier, key) }));
+    const rows = all.map((key) => {
+      const isUnknown = hasCurrencies(world, request, key);
+      const side = (groups: typeof now): Estimate | null => {
+        const estimated = present(measure, groups, key);
+        return isUnknown && estimated !== null ? { ...estimated, value: null } : estimated;
+      };
+      const missing = kind === 'count' ? emptyCount(world, request, key) : null;
+      return { key, missing, own: side(now), old: side(earlier) };
+    });
     const ps = rows.map(({ own, old }) => (own === null || old === null ? null : pValue(kind, own, old)));
     const adjusted = adjust(ps);
-    for (const [index, { key, own, old }] of rows.entries()) {
+    for (const [index, { key, missing, own, old }] of rows.entries()) {
       table[key] = {
         ...table[key],
-        ...valuesOf(name, own, kind),
-        ...(before === null ? {} : changesOf(measure, own, old, ps[index] ?? null, adjusted[index] ?? null)),
+        ...valuesOf(name, own, kind, missing),
+        ...(before === null ? {} : changesOf(name, own, old, missing, ps[index] ?? null, adjusted[index] ?? null)),
       };
     }
   }
@@ -199,7 +214,7 @@ function naiveTable(world: NaiveWorld, asked: Asked): Cells {
   );
 }
 
-// A group without rows in a period has no estimate, except that its counts are 0.
+// A group without units in a period has no estimate.
 function present(
   { kind, unit }: Measure,
   groups: ReadonlyMap<string, Parameters<typeof estimate>[2]>,
@@ -209,12 +224,12 @@ function present(
   return units === undefined ? null : estimate(kind, unit === 'ratio', units);
 }
 
-function valuesOf(name: string, own: Estimate | null, kind: string): Record<string, unknown> {
-  const missing = kind === 'count' ? 0 : null;
+function valuesOf(name: string, own: Estimate | null, kind: string, missing: number | null): Record<string, unknown> {
+  const value = own === null ? missing : own.value;
   return {
-    [name]: own?.value ?? missing,
+    [name]: value,
     [`${name}_n`]: own?.n ?? 0,
-    [`${name}_numerator`]: own?.part ?? 0,
+    [`${name}_numerator`]: kind === 'count' ? value : (own?.part ?? 0),
     [`${name}_denominator`]: kind === 'count' ? null : (own?.whole ?? 0),
     [`${name}_lower`]: own?.lower ?? null,
     [`${name}_upper`]: own?.upper ?? null,
@@ -222,15 +237,15 @@ function valuesOf(name: string, own: Estimate | null, kind: string): Record<stri
 }
 
 function changesOf(
-  { name, kind }: Measure,
+  name: string,
   own: Estimate | null,
   old: Estimate | null,
+  missing: number | null,
   p: number | null,
   adjusted: number | null,
 ): Record<string, unknown> {
-  const isCount = kind === 'count';
-  const value = own?.value ?? (isCount ? 0 : null);
-  const earlier = old?.value ?? (isCount ? 0 : null);
+  const value = own === null ? missing : own.value;
+  const earlier = old === null ? missing : old.value;
   const change = value === null || earlier === null ? null : value - earlier;
   const hasBounds = change !== null && own?.lower != null && old?.lower != null;
   const lower = hasBounds

@@ -37,7 +37,17 @@ export interface NaiveWorld {
   /** Host of the website by brand. */
   readonly hosts: ReadonlyMap<string, string | null>;
   readonly labels: Readonly<Record<string, number>>;
-  readonly traffic: readonly { brand: string; day: string; source: string; sums: Readonly<Record<string, number>> }[];
+  readonly traffic: readonly Visits[];
+  /** Brands with an analytics property that was connected when it was last read. */
+  readonly connected: ReadonlySet<string>;
+}
+
+interface Visits {
+  readonly brand: string;
+  readonly day: string;
+  readonly source: string;
+  readonly currency: string | null;
+  readonly sums: Readonly<Record<string, number>>;
 }
 
 /** Reads the rows of a replica with statements without joins, groups or marts. */
@@ -65,6 +75,9 @@ export async function readNaiveWorld(query: Query, labels: Readonly<Record<strin
   const traffic =
     await read(`SELECT CAST(brand_id AS VARCHAR), CAST(date AS VARCHAR), source, sessions, key_events, revenue
     FROM main.traffic_daily WHERE ${live}`);
+  const properties =
+    await read(`SELECT CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR), currency, CAST(connected AS VARCHAR)
+    FROM main.traffic_totals WHERE ${live} ORDER BY _synced_at`);
   const known = new Map(brands.map(([id, url]) => [String(id), url === null ? null : hostOf(String(url))]));
   const ofKnown = ([brand]: (string | null)[]): boolean => known.has(String(brand));
   const tracked = groupBy(rivals.filter(ofKnown), 0, ([, id]) => String(id));
@@ -121,8 +134,19 @@ export async function readNaiveWorld(query: Query, labels: Readonly<Record<strin
         brand: String(brand),
         day: String(day),
         source: String(source),
+        // The ranges of a brand do not overlap.
+        currency:
+          properties.find(
+            ([of, from, to]) => of === brand && String(from) <= String(day) && String(to) >= String(day),
+          )?.[3] ?? null,
         sums: { ai_sessions: Number(sessions), key_events: Number(events), revenue: Number(revenue ?? 0) },
       })),
+    // The last report decides.
+    connected: new Set(
+      [...new Map(properties.map((row) => [String(row[0]), row[4]]))]
+        .filter(([, is]) => is === 'true')
+        .map(([id]) => id),
+    ),
   };
 }
 
@@ -158,7 +182,7 @@ export function naiveUnits(world: NaiveWorld, request: NaiveRequest, range: { fr
     groups.set(text, group);
     group.push(...units);
   };
-  if (['ai_sessions', 'key_events', 'revenue'].includes(request.measure)) {
+  if (isOfTraffic(request)) {
     const rows = world.traffic.filter(
       ({ brand, day }) => request.brands.includes(brand) && day >= range.from && day <= range.to,
     );
@@ -189,6 +213,38 @@ export function naiveUnits(world: NaiveWorld, request: NaiveRequest, range: { fr
     for (const [part, units] of citationUnits(world, request, answers)) add([...key, ...part], units);
   }
   return groups;
+}
+
+function isOfTraffic({ measure }: NaiveRequest): boolean {
+  return ['ai_sessions', 'key_events', 'revenue'].includes(measure);
+}
+
+/** Returns the value of a count in a group without units, by its key as JSON: null for visits of brands that are not connected. */
+export function emptyCount(world: NaiveWorld, request: NaiveRequest, key: string): number | null {
+  if (!isOfTraffic(request)) return 0;
+  const place = request.groupBy.indexOf('brand') + (request.grain === null ? 0 : 1);
+  const brands = request.groupBy.includes('brand') ? [(JSON.parse(key) as string[])[place]] : request.brands;
+  return brands.some((brand) => world.connected.has(String(brand))) ? 0 : null;
+}
+
+/** Whether a total, by its key as JSON, would add amounts in several currencies, in any of its periods. */
+export function hasCurrencies(world: NaiveWorld, request: NaiveRequest, key: string): boolean {
+  if (request.measure !== 'revenue') return false;
+  const ranges = [request, ...(request.before === null ? [] : [request.before])];
+  const rows = world.traffic.filter(
+    ({ brand, day }) => request.brands.includes(brand) && ranges.some(({ from, to }) => day >= from && day <= to),
+  );
+  const group = JSON.stringify((JSON.parse(key) as string[]).slice(request.grain === null ? 0 : 1));
+  const found = rows
+    .filter(
+      (row) => JSON.stringify(request.groupBy.map((name) => (name === 'brand' ? row.brand : row.source))) === group,
+    )
+    .filter(({ sums }) => (sums['revenue'] ?? 0) > 0)
+    .map(
+      ({ brand, currency }) =>
+        currency ?? rows.find((row) => row.brand === brand && row.currency !== null)?.currency ?? brand,
+    );
+  return new Set(found).size > 1;
 }
 
 // The units of a share are all responses of the group that name a domain, also those that do not cite this one.

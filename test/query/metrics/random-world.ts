@@ -125,6 +125,12 @@ function statements({ seed, responses, labels, repeats, days = DAYS }: WorldSett
        CAST(floor(random() * 5) AS BIGINT) AS key_events, ${rare(0.8, 'round(random() * 90, 2)')} AS revenue
      FROM brands b, (SELECT unnest(generate_series(DATE '${LAST_DAY}' - ${days}, DATE '${LAST_DAY}', INTERVAL 1 DAY)) AS day),
        (SELECT unnest(['assistant-a', 'other-ai']) AS source) WHERE random() < 0.8`,
+    // The property of brand 1 was disconnected, and its last visits are older. Odd worlds have two currencies.
+    `DELETE FROM traffic_daily WHERE brand_id = ${id('brand', '1')} AND date > DATE '${LAST_DAY}' - 30`,
+    `INSERT INTO traffic_totals BY NAME SELECT ${id('brand', 'b')} AS brand_id, DATE '${LAST_DAY}' - first AS range_from,
+       DATE '${LAST_DAY}' - last AS range_to, connected, currency, TIMESTAMP '2026-03-11 01:00:00' - to_days(CAST(last AS INTEGER)) AS _synced_at
+     FROM (VALUES (0, ${days}, 0, true, 'EUR'), (1, ${days}, 40, true, '${seed % 2 === 0 ? 'EUR' : 'USD'}'), (1, 39, 0, false, NULL))
+       t(b, first, last, connected, currency)`,
     ...(labels === null
       ? []
       : [
