@@ -272,7 +272,10 @@ function shown(explained: ChangeExplanation, membersMax: number): unknown {
         ]),
       others: Math.max(0, members.length - membersMax),
     })),
-    associations: associations.map(({ sentence, evidence }) => ({ sentence, evidence })),
+    // The three effects of a competitor or domain add up to the change.
+    associations: associations.map(({ sentence, occurrenceEffect, withEffect, withoutEffect, evidence }) => {
+      return { sentence, occurrenceEffect, withEffect, withoutEffect, evidence };
+    }),
     associationsWithinChance,
   });
 }
