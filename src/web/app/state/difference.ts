@@ -20,6 +20,8 @@ export type EstimateKind = 'share' | 'ratio';
 
 /** Square of the normal quantile for intervals of level 0.95. */
 const Z2 = 3.841458820694124;
+/** Rounding error by which the bounds of Wilson's interval may differ. */
+const WILSON_ERROR = 1e-12;
 /** Largest number of sample units of both sides for which the exact test is computed. */
 const EXACT_UNITS_MAX = 1_000;
 
@@ -65,10 +67,22 @@ function shareTest(a: Estimate, b: Estimate): Pick<Difference, 'p' | 'test'> {
 }
 
 function ratioTest(difference: number, a: Estimate, b: Estimate): Pick<Difference, 'p' | 'test'> {
-  if (a.lower === null || a.upper === null || b.lower === null || b.upper === null) return { p: null, test: null };
-  const reach = Math.hypot((a.upper - a.lower) / 2, (b.upper - b.lower) / 2);
+  const [reachA, reachB] = [reachOf(a), reachOf(b)];
+  if (reachA === null || reachB === null) return { p: null, test: null };
+  const reach = Math.hypot(reachA, reachB);
   if (reach === 0) return { p: null, test: null };
   return { p: normalTails((Math.sqrt(Z2) * Math.abs(difference)) / reach), test: 'Normal test of ratios' };
+}
+
+// Half the width of the interval of a ratio. A ratio without variance has Wilson's interval instead, and adds nothing to the error.
+function reachOf({ value, n, lower, upper }: Estimate): number | null {
+  if (value === null || lower === null || upper === null) return null;
+  const w = Z2 / (n ?? 0);
+  const half = Math.sqrt(w * value * (1 - value) + (w * w) / 4);
+  const isWilson = [(value + w / 2 - half) / (1 + w), (value + w / 2 + half) / (1 + w)].every(
+    (bound, index) => Math.abs(bound - (index === 0 ? lower : upper)) < WILSON_ERROR,
+  );
+  return isWilson ? 0 : (upper - lower) / 2;
 }
 
 // Hypergeometric distribution of the successes of the first sample; the observed value counts half.
