@@ -7,7 +7,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { SightlineError } from '../base/errors.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { noData, openNewestReplicaWith, openReplicaWith } from '../session/newest-replica.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
@@ -101,7 +101,11 @@ export async function streamQuery(
 export async function saveText(path: string, text: string): Promise<void> {
   const target = resolve(path);
   const aside = `${target}.${process.pid}.new`;
-  await ensureWritableFolder(resolve(target, '..'));
+  // The hint of the error is about the data folder.
+  await ensureWritableFolder(resolve(target, '..')).catch((reason: unknown) => {
+    const { code, message } = toSightlineError(reason);
+    throw new SightlineError(code, message, { hint: 'Choose a folder that this user may write to.', cause: reason });
+  });
   try {
     await writeFile(aside, text.endsWith('\n') ? text : `${text}\n`);
     await syncToDisk(aside);

@@ -142,7 +142,13 @@ export async function readBrands(
   given: URLSearchParams,
 ): Promise<string[]> {
   const visible = [...replica.brands.keys()].filter((id) => allowed?.includes(id) ?? true);
-  if (visible.length === 0) throw new SightlineError('no_data', 'there are no brands that the key may read');
+  if (visible.length === 0) {
+    const isLimited = allowed !== undefined || replica.allowedBrands !== null;
+    throw new SightlineError(
+      'no_data',
+      isLimited ? 'the key can read no brand of the data' : 'the data have no brands yet',
+    );
+  }
   const chosen = await readList(query, given, 'brand', visible, visible);
   return chosen.length === 0 ? visible : chosen;
 }

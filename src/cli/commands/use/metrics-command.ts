@@ -173,14 +173,16 @@ const write = defineCommand({
     ['sightline metrics export --format osi', 'print the semantic model in the Open Semantic Interchange format'],
   ],
   run: async ({ format, output, ...unread }, begin) => {
-    const { json } = begin(unread);
+    const { context: load, json } = begin(unread);
     if (format === null) {
       throw new SightlineError('usage', `--format is missing; allowed: ${EXPORT_FORMATS.join(', ')}`);
     }
     const folder = output === '-' ? null : output;
     const files = [...exportFiles(format)];
     if (folder !== null) {
-      const { saveText } = await import('../../../operations/query.ts');
+      const { checkOutputFile, saveText } = await import('../../../operations/query.ts');
+      const { config } = await load();
+      for (const [path] of files) await checkOutputFile(config, join(folder, path), '--output');
       for (const [path, content] of files) await saveText(join(folder, path), content);
       say(`Wrote ${plural(files.length, 'file')} to ${folder}.`);
     }
