@@ -2,11 +2,14 @@ import { literal, quoted } from './schema.ts';
 
 /** Comments on the tables of schema `sync`. */
 const tables: Readonly<Record<string, string>> = {
+  answers: 'Responses of upstream that are kept as evidence for the calibration.',
   audits: 'The last comparison of each day of a list with the day counts of upstream.',
   calibration: 'How upstream computes and writes its numbers, found by comparing its numbers with the stored rows.',
   checkpoints: 'Pages of slices that are not finished; the next run resumes after them.',
+  comparisons: 'Questions asked of upstream and of the stored data, with the differences.',
   coverage: 'Slices that were read completely: one row per slice, with the last time.',
   drift: 'Differences between the responses of upstream and the declarations; counted, never fatal.',
+  endpoints: 'Endpoints in the OpenAPI document of upstream that no declaration describes.',
   held_deletions: 'Mass deletions that await confirmation with sightline sync --accept-deletions.',
   listings: 'The order in which upstream sent its lists.',
   meta: 'The version of the tables in this schema.',
@@ -43,10 +46,21 @@ const calibration = {
   largest_error: 'The largest difference among the compared numbers.',
   note: 'The reason for the value.',
   decided_at: 'Time of the calibration (UTC).',
+  candidates: 'The values that were compared, each with the number of agreeing rows.',
+  confidence: 'Share of the compared numbers that support the value, from 0 to 1; null without evidence.',
+  contradicted: 'Whether upstream reports numbers that no candidate explains.',
 };
 
 /** Comments on columns of a single table of schema `sync`. */
 const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  answers: {
+    query: 'Query parameters by their declared names.',
+    purpose: 'report: a synced report; probe: asked to separate candidates; compare: asked by `sightline compare`.',
+    status: 'HTTP status.',
+    body: 'The body as received.',
+    asked_at: 'When upstream sent the response (UTC, from its Date header).',
+    run_id: 'The run that asked.',
+  },
   audits: {
     day: 'The day, UTC.',
     checked_at: 'Time of the day counts (UTC).',
@@ -68,6 +82,15 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     unidentified: 'Items of the page without a key.',
     read_at: 'When upstream sent the page (UTC, from its Date header).',
   },
+  comparisons: {
+    compared_at: 'Time of the comparison (UTC); equal for all its questions.',
+    run_id: 'The run that asked.',
+    query: 'Query parameters by their declared names.',
+    verdict: 'equal, differs, or skipped if the data changed meanwhile.',
+    fields: 'Paths of the differing fields, at most 20.',
+    convention: 'The point of the calibration with which both responses would be equal; null if there is none.',
+    detail: 'The first difference.',
+  },
   coverage: {
     closed_at: 'When the last page was read (UTC, from the Date header).',
     rows: 'Rows of the slice.',
@@ -80,6 +103,15 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     count: 'Number of items.',
     run_id: 'The last run in which it occurred.',
     example: 'One item or value.',
+  },
+  endpoints: {
+    path: 'Path below the base URL, with parameters in braces.',
+    resource: 'Name of the generic resource; null if the endpoint is not mirrored.',
+    state: 'mirrored, excluded, unsupported or declared (a declaration has taken it over).',
+    reason: 'Why it is not mirrored; null if it is.',
+    declaration: 'The inferred declaration.',
+    found_at: 'When the document first listed it (UTC).',
+    changed_at: 'When its declaration last changed (UTC).',
   },
   held_deletions: {
     rows_before: 'Stored rows of the list.',

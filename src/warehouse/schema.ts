@@ -1,7 +1,7 @@
 import type { ColumnKind } from '../contract/fields.ts';
 
 /** Version of the tables in schema `sync`; resource tables are migrated to the catalogue without a version. */
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 /** The SQL type of each column kind. */
 export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
@@ -118,6 +118,26 @@ ALTER TABLE sync.runs ADD COLUMN IF NOT EXISTS trigger VARCHAR;
 UPDATE sync.runs SET kind = 'sync';
 `;
 
+// Calibration from whole responses, comparisons with upstream, and endpoints that no declaration describes.
+// The view is created again, because DuckDB rejects a view whose table has gained columns.
+const openPoints = `
+DROP VIEW sync.conventions;
+ALTER TABLE sync.calibration ADD COLUMN IF NOT EXISTS candidates JSON;
+ALTER TABLE sync.calibration ADD COLUMN IF NOT EXISTS confidence DOUBLE;
+ALTER TABLE sync.calibration ADD COLUMN IF NOT EXISTS contradicted BOOLEAN;
+CREATE VIEW sync.conventions AS SELECT * FROM sync.calibration;
+COMMENT ON VIEW sync.conventions IS 'Earlier name of sync.calibration.';
+CREATE TABLE IF NOT EXISTS sync.answers (
+  resource VARCHAR NOT NULL, brand_id UUID, query JSON NOT NULL, purpose VARCHAR NOT NULL, status BIGINT NOT NULL,
+  body VARCHAR, asked_at TIMESTAMP NOT NULL, run_id UUID);
+CREATE TABLE IF NOT EXISTS sync.comparisons (
+  compared_at TIMESTAMP NOT NULL, run_id UUID, resource VARCHAR NOT NULL, brand_id UUID, query JSON NOT NULL,
+  verdict VARCHAR NOT NULL, fields JSON, convention VARCHAR, detail VARCHAR);
+CREATE TABLE IF NOT EXISTS sync.endpoints (
+  path VARCHAR NOT NULL, resource VARCHAR, state VARCHAR NOT NULL, reason VARCHAR, declaration JSON,
+  found_at TIMESTAMP NOT NULL, changed_at TIMESTAMP NOT NULL);
+`;
+
 /** SQL that migrates a file from each version to the next; the first step creates the tables. */
 export const steps: readonly string[] = [
   firstTables,
@@ -126,4 +146,5 @@ export const steps: readonly string[] = [
   proofTables,
   calibrationTable,
   runKinds,
+  openPoints,
 ];

@@ -16,7 +16,9 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const SHARED_SYNC: Readonly<Record<string, { readonly hidden: Readonly<Record<string, string>> }>> = {
   meta: { hidden: {} },
   shapes: { hidden: {} },
-  calibration: { hidden: { compared: '0', agreed: '0', largest_error: '0', note: "''" } },
+  calibration: {
+    hidden: { compared: '0', agreed: '0', largest_error: '0', note: "''", candidates: 'NULL', confidence: 'NULL' },
+  },
 };
 
 /** Tables without the column `brand_id`. */
