@@ -85,7 +85,7 @@ async function replay(context: Context, request: ReplayRequest, onProgress: OnPr
   );
   if (summary.replaced) {
     await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
-      await calibrateConventions(warehouse.database, { now: context.clock.now(), onlyIfNone: true }).catch(
+      await calibrateConventions(warehouse.database, { catalogue, now: context.clock.now(), onlyIfNone: true }).catch(
         () => undefined,
       );
       await warehouse.recordRun({ kind: 'replay', trigger: context.trigger ?? 'command' }, context.clock.now());

@@ -172,7 +172,7 @@ async function syncThrough(
   const midway = createMidwayPublisher({
     clock,
     publish: async () => {
-      await calibrateConventions(database, { now: clock.now(), onlyIfNone: true });
+      await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true });
       return publishMidway(warehouse, layout, copy);
     },
   });
@@ -240,7 +240,7 @@ async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Cloc
   const note = { chain: 'conventions', code: 'bad_answer' };
   try {
     const { database } = warehouse;
-    const unexplained = await calibrateConventions(database, { now: clock.now(), onlyIfNone: !isChanged });
+    const unexplained = await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: !isChanged });
     if (unexplained.length === 0) return [];
     const names = unexplained.join(', ');
     const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.calibration for the reasons`;

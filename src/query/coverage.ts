@@ -124,7 +124,8 @@ export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered 
   const filters = Object.entries(resource.query).flatMap(([name, { filter }]) =>
     filter?.by === 'list' && asked.values[name] !== undefined ? [catalogue.get(filter.resource)] : [],
   );
-  const from = computes !== undefined && looksBack(computes) ? rangeBefore(asked).from : asked.from;
+  const from =
+    computes !== undefined && looksBack(computes) ? rangeBefore(asked, { changePeriod: 'adjacent' }).from : asked.from;
   const range = { from, to: asked.to, since };
   const covered = worstOf(
     [...own, ...filters].map((source) =>

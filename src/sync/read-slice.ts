@@ -1,5 +1,5 @@
 import { inSpan } from '../base/trace/trace.ts';
-import type { Catalogue } from '../contract/catalogue.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { RowReader, TableRows } from '../contract/rows.ts';
@@ -10,7 +10,7 @@ import { UpstreamError } from '../upstream/errors.ts';
 import { walkPages } from '../upstream/page-chain.ts';
 import { quarantineIdentity } from '../warehouse/ledger/ledger.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
-import { type HeldRows, LossError } from '../warehouse/write/page-commit.ts';
+import { type HeldRows, LossError, type PageAnswer } from '../warehouse/write/page-commit.ts';
 import { commitPage, type PageDestinations } from './commit-page.ts';
 import { confirmDeletions } from './confirm-deletions.ts';
 import { CursorLost, createOrderCheck } from './page-order.ts';
@@ -157,6 +157,7 @@ function readPages(
         doubtful: refused > 0,
         guard: chain.guard,
         requests: requests.splice(0),
+        answer: answerOf(resource, chain, value.bytes),
         arrival: { body, bytes, path: chain.path, query, member: chain.member },
       };
       const named = { 'sightline.resource': chain.resource, 'sightline.page': pages.count };
@@ -170,6 +171,17 @@ function readPages(
     if (refused > 0) throw implausibleTimes(chain, refused);
     return result;
   });
+}
+
+// Computed reports over several days are kept as evidence of how upstream computes them. Reports of single days are too many.
+function answerOf(resource: Resource, chain: Slice, bytes: Uint8Array): PageAnswer | null {
+  if (resource.computes === undefined || chain.from === chain.to) return null;
+  const { each } = resource;
+  const names = Object.keys(resource.query);
+  const query = Object.fromEntries(Object.entries(chain.query).filter(([name]) => names.includes(name)));
+  const chosen = each === undefined ? undefined : chain.fixed[each.column];
+  if (each !== undefined && chosen !== undefined) query[each.parameter] = String(chosen);
+  return { query, body: Buffer.from(bytes).toString('utf8') };
 }
 
 function countKnown({ rejected }: TableRows, quarantined: ReadonlySet<string>): number {

@@ -131,6 +131,9 @@ export function publishAnalytics(database: Database, path: string, find?: FindHi
   return withDiskNeed(need, () => writeReplica(database, path, find));
 }
 
+/** Kept responses are evidence for the calibration of the warehouse; readers do not need them. */
+const KEPT_ANSWERS: HiddenRows = { schema: 'sync', table: 'answers', where: 'true' };
+
 type FindHidden = (query: Query) => Promise<readonly HiddenRows[] | null>;
 
 async function writeReplica(database: Database, path: string, find: FindHidden | undefined): Promise<boolean> {
@@ -140,7 +143,8 @@ async function writeReplica(database: Database, path: string, find: FindHidden |
   try {
     const isCopied = await database.exclusive(async (session) => {
       const without = find === undefined ? [] : await find(session.query);
-      if (without !== null) await copyDatabase(session, aside, { forReaders: true, without });
+      if (without !== null)
+        await copyDatabase(session, aside, { forReaders: true, without: [...without, KEPT_ANSWERS] });
       return without !== null;
     });
     if (!isCopied) return false;

@@ -56,7 +56,10 @@ export async function learnChanged(workspace: TestWorkspace, ...changes: readonl
 
 async function learn(workspace: TestWorkspace, database: Database): Promise<Learned> {
   const query = (sql: string) => database.exclusive((session) => session.all(sql));
-  const unexplained = await calibrateConventions(database, { now: workspace.sandbox.world.now() });
+  const unexplained = await calibrateConventions(database, {
+    catalogue: workspace.catalogue,
+    now: workspace.sandbox.world.now(),
+  });
   const stored = (await query('SELECT * FROM sync.calibration')).map((row): [string, Stored] => [
     String(row['name']),
     {

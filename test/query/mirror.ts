@@ -48,7 +48,10 @@ export async function openMirror(options: TestWorkspaceOptions = {}): Promise<Mi
   });
   onTestFinished(() => service.close());
   const publishOnly = async (): Promise<void> => {
-    await calibrateConventions(workspace.warehouse().database, { now: workspace.clock.now() });
+    await calibrateConventions(workspace.warehouse().database, {
+      catalogue: workspace.catalogue,
+      now: workspace.clock.now(),
+    });
     await ensureViews(workspace.warehouse().database, MART_SCHEMA, marts());
     await publishAnalytics(workspace.warehouse().database, copy);
   };

@@ -1,4 +1,7 @@
+import type { Catalogue } from '../../contract/catalogue.ts';
 import type { Database, Query } from '../../warehouse/database.ts';
+import { readShapes } from '../../warehouse/ledger/shapes.ts';
+import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
 import { type Finding, findBest, isEqual, ROWS_LEAST, spread } from './candidates.ts';
 import { fitLabels } from './candidates-labels.ts';
 import {
@@ -7,6 +10,7 @@ import {
   fitDomainShare,
   fitEmpty,
   fitEmptyChange,
+  fitLike,
   fitMean,
   fitShare,
   type ShareRow,
@@ -16,7 +20,10 @@ import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, re
 import { collectGroups } from './evidence-groups.ts';
 import { readCombinedEngines, readCompetitorTypes, readDomains, readEmptyDays, readSites } from './evidence-lists.ts';
 import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } from './evidence-prompts.ts';
-import { type Findings, hasFindings, writeFindings } from './findings.ts';
+import { type Findings, hasFindings, type ReportedFindings, writeFindings } from './findings.ts';
+import { createCompute, fitPoints, type PointEvidence } from './fit-points.ts';
+import { readKnownAnswers } from './known-answers.ts';
+import { calibrationPoints } from './points/points.ts';
 
 /** Upstream's reports, paired with counts of the stored responses. */
 interface Evidence {
@@ -30,21 +37,50 @@ interface Evidence {
   readonly competitorTypes: readonly string[];
 }
 
+/** Options of `calibrateConventions`. */
+export interface CalibrationOptions {
+  readonly catalogue: Catalogue;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Does nothing if there are findings already. */
+  readonly onlyIfNone?: boolean;
+}
+
 /**
- * Calibrates how upstream computes and writes its numbers, and stores the findings in `sync.calibration`. `now` is epoch
- * milliseconds. With `onlyIfNone`, does nothing if there are findings already. Returns the names of contradicted
- * conventions: enough rows, but no definition explains them.
+ * Calibrates how upstream computes and writes its numbers, and stores the findings in `sync.calibration`. Returns the names of
+ * contradicted conventions: enough rows, but no definition explains them.
  */
 export async function calibrateConventions(
   database: Database,
-  { now, onlyIfNone = false }: { readonly now: number; readonly onlyIfNone?: boolean },
+  { catalogue, now, onlyIfNone = false }: CalibrationOptions,
 ): Promise<string[]> {
   return database.transaction(async (session) => {
     if (onlyIfNone && (await hasFindings(session))) return [];
-    const findings = fitConventions(await readEvidence(session.query));
+    const findings = await findConventions(session.query, catalogue);
     await writeFindings(session, findings, now);
     return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
   });
+}
+
+/** Finds every convention from the stored reports, responses and kept answers. */
+async function findConventions(query: Query, catalogue: Catalogue): Promise<Findings> {
+  const reported = fitConventions(await readEvidence(query));
+  const points = await fitPoints(await readPointEvidence(query, catalogue, reported));
+  return { ...reported, ...points } as Findings;
+}
+
+/** Reads the inputs of `fitPoints`: the kept answers, and the conventions found so far. */
+export async function readPointEvidence(
+  query: Query,
+  catalogue: Catalogue,
+  reported: ReportedFindings,
+): Promise<PointEvidence> {
+  const values = Object.fromEntries(Object.entries(reported).map(([name, { value }]) => [name, value]));
+  const conventions = { ...defaultConventions, ...values };
+  const shapes = await readShapes(query);
+  const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
+  const compute = createCompute(query, { catalogue, mayRepeat });
+  return { points: calibrationPoints, answers: await readKnownAnswers(query), conventions, compute };
 }
 
 async function readEvidence(query: Query): Promise<Evidence> {
@@ -67,7 +103,7 @@ async function readEvidence(query: Query): Promise<Evidence> {
   };
 }
 
-function fitConventions(evidence: Evidence): Findings {
+function fitConventions(evidence: Evidence): ReportedFindings {
   const { labels, numbers, prompts, domains } = evidence;
   const standard = defaultConventions;
   const { conventions, ...shares } = fitShares(evidence);
@@ -75,6 +111,8 @@ function fitConventions(evidence: Evidence): Findings {
   const means = avgPosition.source === 'learned' ? avgPosition.value : standard.sentiment;
   const known = { labels: standard.labels, sentiment: means };
   const sentiments = fitLabels(labels, spread(numbers.sentiment, ROWS_MAX), known);
+  const emptyShare = fitEmpty(spread([...numbers.emptyShare, ...evidence.sites.empty], ROWS_MAX), standard.emptyShare);
+  const emptyMean = fitEmpty(spread(numbers.emptyMean, ROWS_MAX), standard.emptyMean);
   const counted = <T>(finding: Finding<T>, unlike = numbers.unlike): Finding<T> => withUnlike(finding, unlike);
   return {
     visibility: counted(shares.visibility),
@@ -85,8 +123,10 @@ function fitConventions(evidence: Evidence): Findings {
     labels: counted(sentiments.labels),
     domainShare: counted(shares.domainShare, domains.unlike),
     shareOfSite: shares.shareOfSite,
-    emptyShare: fitEmpty(spread([...numbers.emptyShare, ...evidence.sites.empty], ROWS_MAX), standard.emptyShare),
-    emptyMean: fitEmpty(spread(numbers.emptyMean, ROWS_MAX), standard.emptyMean),
+    emptyShare,
+    emptyVoice: fitLike(spread(numbers.emptyVoice, ROWS_MAX), emptyShare.value, 'share'),
+    emptyMean,
+    emptySentiment: fitLike(spread(numbers.emptySentiment, ROWS_MAX), emptyMean.value, 'mean'),
     emptyChange: fitEmptyChange(spread(prompts.emptyChanges, ROWS_MAX), conventions),
     emptyDays: findBest<Conventions['emptyDays'], boolean>({
       rows: evidence.emptyDays,
@@ -105,13 +145,6 @@ function fitConventions(evidence: Evidence): Findings {
       settles: (most) => most,
       describe: (most) => `at most ${most}`,
     }),
-    groupPrompts: findBest<Conventions['groupPrompts'], PromptEvidence['groupPrompts'][number]>({
-      rows: prompts.groupPrompts,
-      candidates: ['answered', 'all'],
-      prior: standard.groupPrompts,
-      agrees: (which, row) => row.reported === row[which],
-      describe: String,
-    }),
     ungrouped: fitName(prompts.ungrouped, standard.ungrouped, 1),
     brandedGroups: fitBranded(prompts),
   };
@@ -120,7 +153,10 @@ function fitConventions(evidence: Evidence): Findings {
 /** More competitors than any brand tracks. */
 const TOP_UNBOUNDED = 1_000_000;
 
-type Shares = Pick<Findings, 'visibility' | 'shareOfVoice' | 'visibilityChange' | 'domainShare' | 'shareOfSite'>;
+type Shares = Pick<
+  ReportedFindings,
+  'visibility' | 'shareOfVoice' | 'visibilityChange' | 'domainShare' | 'shareOfSite'
+>;
 
 // A share with too little evidence gets the form of the share with the most evidence.
 function fitShares({ numbers, prompts, domains, sites }: Evidence): Shares & { conventions: Conventions } {
@@ -187,7 +223,7 @@ function fitName<T extends string | null | GroupName>(rows: readonly T[], prior:
 /** Maximum number of candidate names. */
 const NAMES_MAX = 20;
 
-function fitBranded({ branded }: PromptEvidence): Findings['brandedGroups'] {
+function fitBranded({ branded }: PromptEvidence): ReportedFindings['brandedGroups'] {
   const standard = defaultConventions.brandedGroups;
   const [yes, no] = ([true, false] as const).map((wanted) => {
     const names = branded.flatMap(({ name: { groupId, name }, is }) =>

@@ -121,6 +121,22 @@ export function fitEmpty(reported: readonly (number | null)[], prior: 0 | null):
   });
 }
 
+/** Finds the placeholder of a number that may have that of another number, which `like` stands for. */
+export function fitLike<Like extends string>(
+  reported: readonly (number | null)[],
+  other: 0 | null,
+  like: Like,
+): Finding<0 | null | Like> {
+  return findBest<0 | null | Like, number | null>({
+    rows: reported,
+    candidates: [like, 0, null],
+    prior: like,
+    least: 1,
+    agrees: (candidate, row) => (candidate === like ? other : candidate) === row,
+    describe: (candidate) => (candidate === like ? `${other}, like the ${like}` : String(candidate)),
+  });
+}
+
 /** Finds the value of a change from an empty range. `conventions` gives the form of all other changes. */
 export function fitEmptyChange(
   rows: readonly ChangeRow[],

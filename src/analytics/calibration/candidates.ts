@@ -11,7 +11,12 @@ export interface Finding<T> {
   readonly note: string;
   /** Whether there are enough rows and no candidate explains them. */
   readonly contradicted: boolean;
+  /** The candidates that explain most rows, each with the number of rows that it explains; the best first. */
+  readonly candidates?: readonly { readonly value: T; readonly agreed: number }[];
 }
+
+/** Maximum number of candidates in a finding. */
+const LISTED_MAX = 12;
 
 /** Candidate definitions, and the rows to test them on. */
 export interface Trial<T, Row> {
@@ -86,6 +91,10 @@ export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
     largestError,
     note: note.trim(),
     contradicted,
+    candidates: candidates
+      .map((candidate, index) => ({ value: candidate, agreed: counts[index] ?? 0 }))
+      .toSorted((a, b) => b.agreed - a.agreed)
+      .slice(0, LISTED_MAX),
   };
 }
 

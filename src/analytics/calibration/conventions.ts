@@ -21,13 +21,64 @@ export const roundingModes = [
   'down',
 ] as const;
 
+/**
+ * Points with a few possible values, the default first. `points/report-points.ts` has their evidence.
+ */
+export const pointChoices = {
+  /** The prompts that `prompts` of a group counts: those with responses in the range, all current ones, or those not paused. */
+  groupPrompts: ['answered', 'all', 'active'],
+  /** Whether `prompts` of a group counts only the prompts that match the filters. Concerns `all` and `active` prompts. */
+  groupPromptsFilter: ['all', 'matching'],
+  /** The groups that have a row: those with responses, those with a prompt that matches the filters, or all. */
+  groupRows: ['answered', 'matching', 'all'],
+  /** The responses of a group under a filter by prompts: those of the matching prompts, or of all its members. */
+  groupMembers: ['matching', 'all'],
+  /** The groups under a filter of their own kind: every group of the matching prompts, or only the filtered one. */
+  filteredGroups: ['all', 'filtered'],
+  /** The prompts that have a row: current ones with responses, current ones that are not paused, or all current ones. */
+  promptRows: ['answered', 'active', 'all'],
+  /** The responses that are counted: all, those of current prompts, or those of prompts that are not paused. */
+  countedResponses: ['all', 'current', 'active'],
+  /** Deleted competitors: ignored, counted in the whole of share of voice, or also listed as rows. */
+  deletedCompetitors: ['excluded', 'counted', 'listed'],
+  /** Whether competitors without mentions have a row. */
+  unmentioned: ['listed', 'absent'],
+  /** Whether a range without responses has rows. */
+  emptyRange: ['listed', 'absent'],
+  /** Whether the brand itself is one of a prompt's top competitors. */
+  topCompetitorsBrand: ['excluded', 'included'],
+  /** The earlier range of a change: as long and directly before, or shifted back by whole weeks. */
+  changePeriod: ['adjacent', 'weeks'],
+  /** The title of a page that was cited under several: by time, the most frequent one, or by the alphabet. */
+  urlTitle: ['latest', 'first', 'frequent', 'least', 'greatest'],
+} as const;
+
+type Choices = { readonly [Name in keyof typeof pointChoices]: (typeof pointChoices)[Name][number] };
+
+/** Orders of rows: sort keys, with a leading `-` for descending. `points/order-points.ts` has their candidates. */
+export interface Orders {
+  /** The brand and its competitors. */
+  readonly entityOrder: readonly string[];
+  /** Daily rows. */
+  readonly dayOrder: readonly string[];
+  readonly promptOrder: readonly string[];
+  readonly groupOrder: readonly string[];
+  readonly domainOrder: readonly string[];
+  readonly urlOrder: readonly string[];
+  /** The competitors in the row of a prompt. */
+  readonly topCompetitorOrder: readonly string[];
+}
+
+/** Conventions that whole responses decide. */
+export type PointName = keyof Choices | keyof Orders;
+
 /** How a share is written: as a number from 0 to `whole`. */
 export interface ShareForm extends Rounding {
   readonly whole: 1 | 100;
 }
 
 /** Choices for how the API computes its numbers that the specification leaves open. */
-export interface Conventions {
+export interface Conventions extends Choices, Orders {
   readonly visibility: ShareForm;
   readonly shareOfVoice: ShareForm;
   readonly visibilityChange: ShareForm & {
@@ -44,8 +95,12 @@ export interface Conventions {
   readonly shareOfSite: ShareForm;
   /** The share when the whole is 0. */
   readonly emptyShare: 0 | null;
+  /** The share of voice without mentions; `share` for the value of `emptyShare`. */
+  readonly emptyVoice: 0 | null | 'share';
   /** The mean position or sentiment without mentions. */
   readonly emptyMean: 0 | null;
+  /** The mean sentiment without mentions; `mean` for the value of `emptyMean`. */
+  readonly emptySentiment: 0 | null | 'mean';
   /** The change of visibility when the earlier range has no responses: null, 0 or the current visibility. */
   readonly emptyChange: 0 | null | 'visibility';
   /** Whether days, and engines on a day, without responses are omitted or listed with zeros. */
@@ -56,8 +111,6 @@ export interface Conventions {
   readonly competitorType: string;
   /** Maximum number of competitors in a prompt's row. */
   readonly topCompetitors: number;
-  /** Whether a group counts only prompts with responses in the range, or all its current prompts. */
-  readonly groupPrompts: 'answered' | 'all';
   /** The row for prompts without a topic, tag or stage; null if upstream has no such row. */
   readonly ungrouped: { readonly groupId: string | null; readonly name: string | null } | null;
   /** Id and name of the branded and the non-branded group. */
@@ -78,16 +131,29 @@ export const defaultConventions: Conventions = {
   domainShare: { ...percent, of: 'citations' },
   shareOfSite: percent,
   emptyShare: 0,
+  emptyVoice: 'share',
   emptyMean: null,
+  emptySentiment: 'mean',
   emptyChange: null,
   emptyDays: 'absent',
   combinedEngine: null,
   competitorType: 'competitor',
   topCompetitors: 3,
-  groupPrompts: 'answered',
+  ...firstChoices(),
+  entityOrder: ['brand', 'listed'],
+  dayOrder: ['date', 'engine', 'entity'],
+  promptOrder: ['exactVisibility', 'promptId'],
+  groupOrder: ['listed'],
+  domainOrder: ['-citations', 'domain'],
+  urlOrder: ['-citations', 'url'],
+  topCompetitorOrder: ['-mentions', 'name'],
   ungrouped: null,
   brandedGroups: {
     true: { groupId: 'branded', name: 'branded' },
     false: { groupId: 'non-branded', name: 'non-branded' },
   },
 };
+
+function firstChoices(): Choices {
+  return Object.fromEntries(Object.entries(pointChoices).map(([name, [first]]) => [name, first])) as unknown as Choices;
+}

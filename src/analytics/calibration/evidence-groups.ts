@@ -20,13 +20,13 @@ type Members = ReadonlyMap<string, readonly string[]>;
 export async function collectGroups(query: Query, { sides, evidence, add }: PromptCounts): Promise<void> {
   const members = await readMembers(query);
   const rows = await query(
-    `SELECT ${KEY}, m.group_by, m.group_id, m.name, m.prompts, m.responses, m.visibility, m.visibility_change,
+    `SELECT ${KEY}, m.group_by, m.group_id, m.name, m.responses, m.visibility, m.visibility_change,
        m.avg_position, m.sentiment, m.share_of_voice
      FROM metrics_groups m JOIN (${askedSql('metrics_groups')}) a USING (brand_id, range_from, range_to)
      WHERE m._deleted_at IS NULL LIMIT ${ROWS_MAX}`,
   );
   const unknown = new Map<string, UnknownRow[]>();
-  for (const [key, by, groupId, name, prompts, ...numbers] of rows) {
+  for (const [key, by, groupId, name, ...numbers] of rows) {
     const side = sides.get(String(key));
     if (side === undefined) continue;
     const report = `${String(key)} ${String(by)}`;
@@ -40,9 +40,7 @@ export async function collectGroups(query: Query, { sides, evidence, add }: Prom
       continue;
     }
     const pair = { now: sum(ids, side.now), before: sum(ids, side.before) };
-    if (!add(side, pair, reported) || typeof prompts !== 'number') continue;
-    const answered = ids.filter((id) => side.now.has(id)).length;
-    evidence.groupPrompts.push({ reported: prompts, answered, all: ids.length });
+    add(side, pair, reported);
   }
   for (const [report, ofReport] of new Map(rows.map((row) => [`${String(row[0])} ${String(row[1])}`, row]))) {
     const by = String(ofReport[1]);

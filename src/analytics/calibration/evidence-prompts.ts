@@ -19,8 +19,6 @@ export interface PromptEvidence {
   readonly emptyChanges: ChangeRow[];
   /** Number of competitors in a prompt's row, and number of tracked competitors with mentions. */
   readonly tops: { readonly listed: number; readonly available: number }[];
-  /** Prompts counted by a group's row, prompts with responses, and all prompts of the group. */
-  readonly groupPrompts: { readonly reported: number; readonly answered: number; readonly all: number }[];
   /** The row for responses without a group, or null if upstream has none; only for reports with such responses. */
   readonly ungrouped: (GroupName | null)[];
   /** Ids and names of the rows grouped by `branded`; `is` is true for the branded group. */
@@ -72,7 +70,6 @@ export async function countPrompts(query: Query, numbers: Numbers, labels: reado
     changes: [],
     emptyChanges: [],
     tops: [],
-    groupPrompts: [],
     ungrouped: [],
     branded: [],
   };

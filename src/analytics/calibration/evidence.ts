@@ -35,8 +35,12 @@ export interface Numbers {
   readonly shareOfVoice: ShareRow[];
   readonly avgPosition: MeanRow[];
   readonly sentiment: LabelRow[];
+  /** Visibility without responses, and share of voice without mentions. */
   readonly emptyShare: (number | null)[];
+  readonly emptyVoice: (number | null)[];
+  /** Mean position and mean sentiment without mentions. */
   readonly emptyMean: (number | null)[];
+  readonly emptySentiment: (number | null)[];
   /** Number of rows whose counts differ from the stored ones; calibration skips them. */
   unlike: number;
 }
@@ -72,7 +76,9 @@ export function createNumbers(): Numbers {
     avgPosition: [],
     sentiment: [],
     emptyShare: [],
+    emptyVoice: [],
     emptyMean: [],
+    emptySentiment: [],
     unlike: 0,
   };
 }
@@ -80,17 +86,17 @@ export function createNumbers(): Numbers {
 /** Adds the numbers of a standing. Skips nulls that upstream reports although the number can be computed. */
 export function collect(numbers: Numbers, labels: readonly string[], standing: Standing): void {
   const { tally, labelled, voices, reported } = standing;
-  const addShare = (rows: ShareRow[], part: number, whole: number, value: number | null): void => {
-    if (whole === 0) numbers.emptyShare.push(value);
-    else if (value !== null) rows.push({ part, whole, reported: value });
+  const addShare = (kind: 'visibility' | 'shareOfVoice', whole: number, value: number | null): void => {
+    if (whole === 0) numbers[kind === 'visibility' ? 'emptyShare' : 'emptyVoice'].push(value);
+    else if (value !== null) numbers[kind].push({ part: tally.mentions, whole, reported: value });
   };
-  addShare(numbers.visibility, tally.mentions, tally.responses, reported.visibility);
-  if (voices !== null) addShare(numbers.shareOfVoice, tally.mentions, voices, reported.shareOfVoice);
+  addShare('visibility', tally.responses, reported.visibility);
+  if (voices !== null) addShare('shareOfVoice', voices, reported.shareOfVoice);
   const { count, sum } = tally.positions;
   if (count === 0) numbers.emptyMean.push(reported.avgPosition);
   else if (reported.avgPosition !== null) numbers.avgPosition.push({ sum, count, reported: reported.avgPosition });
   const times = labels.map((label) => tally.labels[label] ?? 0);
-  if (labelled === 0) numbers.emptyMean.push(reported.sentiment);
+  if (labelled === 0) numbers.emptySentiment.push(reported.sentiment);
   else if (reported.sentiment !== null && times.reduce((a, b) => a + b, 0) === labelled) {
     numbers.sentiment.push({ times, reported: reported.sentiment });
   }

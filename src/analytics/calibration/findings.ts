@@ -1,11 +1,14 @@
 import type { Query, Session } from '../../warehouse/database.ts';
 import { toTimestampText } from '../../warehouse/ledger/ledger.ts';
 import type { Finding } from './candidates.ts';
-import { type Conventions, defaultConventions } from './conventions.ts';
+import { type Conventions, defaultConventions, type PointName } from './conventions.ts';
 import { conventionSchemas } from './overrides.ts';
 
 /** The finding of each convention. */
 export type Findings = { readonly [Name in keyof Conventions]: Finding<Conventions[Name]> };
+
+/** The findings from numbers that upstream reported; whole responses decide the other conventions. */
+export type ReportedFindings = Omit<Findings, PointName>;
 
 /**
  * Reads the conventions found by the last calibration, from a warehouse or a replica. Missing or invalid ones get their
@@ -51,7 +54,8 @@ export async function writeFindings(session: Session, findings: Findings, now: n
   for (const [name, finding] of Object.entries(findings)) {
     await session.run(
       `INSERT INTO sync.calibration
-       SELECT $1, CAST($2 AS JSON), $3, $4, $5, CAST($6 AS DOUBLE), $7, CAST($8 AS TIMESTAMP)`,
+       SELECT $1, CAST($2 AS JSON), $3, $4, $5, CAST($6 AS DOUBLE), $7, CAST($8 AS TIMESTAMP), CAST($9 AS JSON),
+         CAST($10 AS DOUBLE), $11`,
       [
         name,
         JSON.stringify(finding.value),
@@ -61,6 +65,9 @@ export async function writeFindings(session: Session, findings: Findings, now: n
         finding.largestError,
         finding.note,
         toTimestampText(now),
+        finding.candidates === undefined ? null : JSON.stringify(finding.candidates),
+        confidenceOf(finding),
+        finding.contradicted,
       ],
     );
   }
@@ -72,4 +79,9 @@ function parse(text: unknown): unknown {
   } catch {
     return undefined;
   }
+}
+
+// The share of the compared rows that agree; null if no row tells the candidates apart.
+function confidenceOf({ source, compared, agreed }: Finding<unknown>): number | null {
+  return source === 'learned' && compared > 0 ? agreed / compared : null;
 }

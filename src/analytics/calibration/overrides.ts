@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { suggestion } from '../../base/choose-name.ts';
 import { CONFIG_FILE } from '../../base/config/config-file.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { type Conventions, roundingModes } from './conventions.ts';
+import { type Conventions, type Orders, pointChoices, roundingModes } from './conventions.ts';
+import { keysOf, orderCandidates } from './points/order-points.ts';
 
 /** Maximum decimal places; a double has about 15 significant digits. */
 const DECIMALS_MAX = 15;
@@ -15,8 +16,21 @@ const shareForm = rounding.extend({ whole: z.literal([1, 100]) });
 const group = z.strictObject({ groupId: z.string(), name: z.string() });
 const brandedGroups = z.strictObject({ true: group, false: group });
 
+const choiceSchemas = Object.fromEntries(
+  Object.entries(pointChoices).map(([name, values]) => [name, z.enum(values)]),
+) as unknown as { readonly [Name in keyof typeof pointChoices]: z.ZodType<Conventions[Name]> };
+
+const orderSchemas = Object.fromEntries(
+  Object.keys(orderCandidates).map((name) => {
+    const keys = keysOf(name as keyof Orders).flatMap((key) => [key, `-${key}`]);
+    return [name, z.array(z.enum(keys)).min(1)];
+  }),
+) as unknown as { readonly [Name in keyof Orders]: z.ZodType<Conventions[Name]> };
+
 /** The schema of each convention. */
 export const conventionSchemas = {
+  ...choiceSchemas,
+  ...orderSchemas,
   visibility: shareForm,
   shareOfVoice: shareForm,
   visibilityChange: shareForm.extend({ as: z.enum(['difference', 'relative']), of: z.enum(['exact', 'rounded']) }),
@@ -32,7 +46,8 @@ export const conventionSchemas = {
   combinedEngine: z.string().nullable(),
   competitorType: z.string(),
   topCompetitors: z.int().min(0),
-  groupPrompts: z.enum(['answered', 'all']),
+  emptyVoice: z.literal([0, null, 'share']),
+  emptySentiment: z.literal([0, null, 'mean']),
   ungrouped: z.strictObject({ groupId: z.string().nullable(), name: z.string().nullable() }).nullable(),
   brandedGroups,
 } satisfies { readonly [Name in keyof Conventions]: z.ZodType<Conventions[Name]> };
@@ -57,6 +72,13 @@ export type ConventionOverrides = z.infer<typeof overridesSchema>;
 
 /** Descriptions of allowed values, for error messages. */
 const allowed: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(pointChoices).map(([name, values]) => [name, values.join(', ')])),
+  ...Object.fromEntries(
+    Object.keys(orderCandidates).map((name) => [
+      name,
+      `a list of ${keysOf(name as keyof Orders).join(', ')}, each with or without a leading -`,
+    ]),
+  ),
   whole: '1 or 100',
   decimals: `a whole number from 0 to ${DECIMALS_MAX}, or null for no rounding`,
   mode: roundingModes.join(', '),
@@ -71,7 +93,8 @@ const allowed: Readonly<Record<string, string>> = {
   combinedEngine: 'a string or null',
   competitorType: 'a string',
   topCompetitors: 'a whole number, 0 or more',
-  groupPrompts: 'answered or all',
+  emptyVoice: '0, null or share',
+  emptySentiment: '0, null or mean',
   ungrouped: 'an object with groupId and name, or null for no such row',
   brandedGroups: 'an object with true and false, each with groupId and name',
   true: 'an object with groupId and name',

@@ -13,6 +13,7 @@ import {
 } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
+import type { Conventions } from '../calibration/conventions.ts';
 import { responseSums } from '../model/response-sums.ts';
 import type { MentionCounts } from './definitions.ts';
 
@@ -26,6 +27,8 @@ export interface Selection {
   readonly values: Values['values'];
   /** Whether a response may list the same competitor twice. Counting is much faster when none does. */
   readonly mayRepeat: boolean;
+  /** Whether responses of deleted or paused prompts are left out; default: all are counted. */
+  readonly counted?: Conventions['countedResponses'];
 }
 
 /** The grouping of counts. Each part of a key is a string, or null if the response has no value for it. */
@@ -105,7 +108,16 @@ export function selectionConditions(selection: Selection, bindings: Bindings): s
     ...liveConditions('t', brandId, bindings),
     rangeCondition('t.created_at', selection, bindings),
     ...parameterConditions(target, declared, values, bindings),
+    ...promptConditions(selection, bindings),
   ];
+}
+
+function promptConditions({ catalogue, brandId, counted = 'all' }: Selection, bindings: Bindings): string[] {
+  if (counted === 'all') return [];
+  const prompts = catalogue.get('prompts').derived[0] as ResourceTable;
+  const active = counted === 'active' ? ['x.active IS DISTINCT FROM false'] : [];
+  const where = [...liveConditions('x', brandId, bindings), ...active].join(' AND ');
+  return [`t.prompt_id IN (SELECT x.id FROM ${quoted(prompts.name)} x WHERE ${where})`];
 }
 
 type Statement = [sql: string, parameters: Bindings['values']];

@@ -17,13 +17,29 @@ export function share(conventions: Conventions, form: ShareForm, part: number, w
   return round(form, exactShare(conventions, form, part, whole));
 }
 
+/** Returns a share of voice, or `emptyVoice` without mentions. */
+export function voiceShare(conventions: Conventions, part: number, whole: number): number | null {
+  if (whole === 0) return emptyVoiceOf(conventions);
+  return share(conventions, conventions.shareOfVoice, part, whole);
+}
+
+/** Returns the share of voice of a range without mentions. */
+export function emptyVoiceOf({ emptyVoice, emptyShare }: Pick<Conventions, 'emptyVoice' | 'emptyShare'>): 0 | null {
+  return emptyVoice === 'share' ? emptyShare : emptyVoice;
+}
+
+/** Returns the mean sentiment without mentions. */
+export function emptySentimentOf(conventions: Pick<Conventions, 'emptySentiment' | 'emptyMean'>): 0 | null {
+  return conventions.emptySentiment === 'mean' ? conventions.emptyMean : conventions.emptySentiment;
+}
+
 /** Returns the mean position of the mentions that have one, or `emptyMean` if none has. */
 export function avgPosition(conventions: Conventions, { positions }: MentionCounts): number | null {
   if (positions.count === 0) return conventions.emptyMean;
   return round(conventions.avgPosition, positions.sum / positions.count);
 }
 
-/** Returns the mean worth of the labels over all mentions with a label in `labels`, or `emptyMean` without any. */
+/** Returns the mean worth of the labels over all mentions with a label in `labels`, or `emptySentiment` without any. */
 export function sentiment(conventions: Conventions, { labels }: MentionCounts): number | null {
   let count = 0;
   let sum = 0;
@@ -33,7 +49,7 @@ export function sentiment(conventions: Conventions, { labels }: MentionCounts): 
     count += times;
     sum += times * weight;
   }
-  return count === 0 ? conventions.emptyMean : round(conventions.sentiment, sum / count);
+  return count === 0 ? emptySentimentOf(conventions) : round(conventions.sentiment, sum / count);
 }
 
 /**

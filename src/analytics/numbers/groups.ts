@@ -1,89 +1,120 @@
 import type { ResourceTable } from '../../contract/tables.ts';
-import { childOf, createBindings, liveConditions } from '../../warehouse/conditions.ts';
+import { createBindings, liveConditions } from '../../warehouse/conditions.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import { listingOrder } from '../../warehouse/write/listings.ts';
+import type { Conventions } from '../calibration/conventions.ts';
 import type { GroupTally } from './aggregate.ts';
-import { avgPosition, type MentionCounts, sentiment, share, visibilityChange } from './definitions.ts';
+import { avgPosition, type MentionCounts, sentiment, share, visibilityChange, voiceShare } from './definitions.ts';
+import { sortedBy } from './order.ts';
+import {
+  filtersPrompts,
+  type ListedPrompt,
+  matchingPrompts,
+  type PromptGroup,
+  readPromptList,
+  withoutPromptFilters,
+} from './prompt-list.ts';
 import { tallyPrompts } from './prompts.ts';
 import { mentionsOfAll, nothing, type Report, type ReportRequest } from './report-request.ts';
 
 interface Group {
   readonly groupId: string | null;
   readonly name: string | null;
-  /** Ids of the group's current prompts. */
-  readonly prompts: readonly string[];
+  readonly members: readonly ListedPrompt[];
+  /** Place in upstream's list of groups, from 0. */
+  readonly listed: number;
 }
 
-interface Grouped {
-  readonly promptId: string;
-  readonly key: string | null;
-  readonly name: string | null;
-}
-
-/** Returns a row per group with responses in the range. Prompts count in their current groups, and in every tag. */
+/** Returns a row per group of prompts. Prompts count in their current groups, and in every tag. */
 export async function reportGroups(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
   const by = String(asked.values['groupBy']);
-  const { now, before } = await tallyPrompts(request);
-  const groups = await readGroups(request, by);
-  const rows = groups.flatMap(({ groupId, name, prompts }) => {
-    const answered = prompts.filter((id) => (now.get(id)?.own.responses ?? 0) > 0);
-    const group = sum(answered.flatMap((id) => now.get(id) ?? []));
-    const { own } = group;
-    if (own.responses === 0) return [];
-    const earlier = prompts.reduce((total, id) => add(total, before.get(id)?.own ?? nothing), nothing);
+  const prompts = await readPromptList(request);
+  const matching = new Set(matchingPrompts(request, prompts).map(({ id }) => id));
+  const keepsMembers = conventions.groupMembers === 'all' && filtersPrompts(request);
+  const { now, before } = await tallyPrompts(keepsMembers ? withoutPromptFilters(request) : request);
+  const groups = await readGroups(request, by, prompts);
+  const rows = groups.flatMap((group) => {
+    const { groupId, name, members, listed } = group;
+    const isMatched = members.some(({ id }) => matching.has(id));
+    if (keepsMembers && !isMatched) return [];
+    const tallies = sum(members.flatMap(({ id }) => now.get(id) ?? []));
+    const { own } = tallies;
+    if (own.responses === 0 && !isListedEmpty(conventions, isMatched)) return [];
+    const earlier = members.reduce((total, { id }) => add(total, before.get(id)?.own ?? nothing), nothing);
+    const row = {
+      groupId,
+      name,
+      prompts: countPrompts(conventions, members, matching, now),
+      responses: own.responses,
+      visibility: share(conventions, conventions.visibility, own.mentions, own.responses),
+      visibilityChange: visibilityChange(conventions, own, earlier),
+      avgPosition: avgPosition(conventions, own),
+      sentiment: sentiment(conventions, own),
+      shareOfVoice: voiceShare(conventions, own.mentions, mentionsOfAll(request, tallies)),
+    };
+    const appearance = members[0]?.listed ?? null;
     return [
-      {
-        groupId,
-        name,
-        prompts: conventions.groupPrompts === 'all' ? prompts.length : answered.length,
-        responses: own.responses,
-        visibility: share(conventions, conventions.visibility, own.mentions, own.responses),
-        visibilityChange: visibilityChange(conventions, own, earlier),
-        avgPosition: avgPosition(conventions, own),
-        sentiment: sentiment(conventions, own),
-        shareOfVoice: share(conventions, conventions.shareOfVoice, own.mentions, mentionsOfAll(request.brand, group)),
-      },
+      { row, values: { ...row, listed, appearance, exactVisibility: own.mentions / Math.max(1, own.responses) } },
     ];
   });
-  return { beside: { from: asked.from, to: asked.to, groupBy: by }, rows };
+  const sorted = sortedBy(rows, conventions.groupOrder, ({ values }, key) => values[key as keyof typeof values]);
+  return { beside: { from: asked.from, to: asked.to, groupBy: by }, rows: sorted.map(({ row }) => row) };
 }
 
-async function readGroups(request: ReportRequest, by: string): Promise<Group[]> {
-  const { ungrouped } = request.conventions;
-  const grouped = await readGrouped(request, by);
-  const keys = await readKeys(request, by, grouped);
-  const groups = keys.map(({ key, groupId, name }) => ({
+function isListedEmpty({ groupRows }: Conventions, isMatched: boolean): boolean {
+  return groupRows === 'all' || (groupRows === 'matching' && isMatched);
+}
+
+function countPrompts(
+  { groupPrompts, groupPromptsFilter }: Conventions,
+  members: readonly ListedPrompt[],
+  matching: ReadonlySet<string>,
+  now: ReadonlyMap<string, GroupTally>,
+): number {
+  if (groupPrompts === 'answered') return members.filter(({ id }) => (now.get(id)?.own.responses ?? 0) > 0).length;
+  const counted = members.filter(({ isActive }) => isActive || groupPrompts === 'all');
+  return counted.filter(({ id }) => groupPromptsFilter === 'all' || matching.has(id)).length;
+}
+
+async function readGroups(request: ReportRequest, by: string, prompts: readonly ListedPrompt[]): Promise<Group[]> {
+  const { ungrouped, filteredGroups } = request.conventions;
+  const keys = await readKeys(request, by, prompts);
+  const groups = keys.map(({ key, groupId, name }, listed) => ({
+    key,
     groupId,
     name,
-    prompts: grouped.filter((prompt) => prompt.key === key).map(({ promptId }) => promptId),
+    members: prompts.filter((prompt) => groupsOf(prompt, by).some((group) => group.id === key)),
+    listed,
   }));
-  const others = grouped.filter(({ key }) => key === null).map(({ promptId }) => promptId);
-  return ungrouped === null ? groups : [...groups, { ...ungrouped, prompts: others }];
+  const wanted = filteredGroups === 'filtered' ? keyOfFilter(request, by) : undefined;
+  if (wanted !== undefined) return groups.filter(({ key }) => key === wanted);
+  const others = prompts.filter((prompt) => groupsOf(prompt, by).length === 0);
+  return ungrouped === null ? groups : [...groups, { ...ungrouped, members: others, listed: groups.length }];
 }
 
-// Returns one row per current prompt and group.
-async function readGrouped({ catalogue, query, brand }: ReportRequest, by: string): Promise<Grouped[]> {
-  const table = catalogue.get('prompts').derived[0] as ResourceTable;
-  const bindings = createBindings();
-  const live = liveConditions('t', brand.id, bindings).join(' AND ');
-  const from = `FROM ${quoted(table.name)} t`;
-  const columns: Readonly<Record<string, string>> = {
-    topic: `SELECT t.id, CAST(t.topic_id AS VARCHAR), t.topic_name ${from} WHERE ${live}`,
-    tag: `SELECT t.id, CAST(g.tag_id AS VARCHAR), g.name ${from} LEFT JOIN ${quoted(childOf(table, 'tags').name)} g
-      ON g.brand_id = t.brand_id AND g.prompt_id = t.id AND g._deleted_at IS NULL WHERE ${live}`,
-    funnelStage: `SELECT t.id, t.funnel_stage, t.funnel_stage ${from} WHERE ${live}`,
-    branded: `SELECT t.id, CASE WHEN t.branded THEN 'true' ELSE 'false' END, NULL ${from} WHERE ${live}`,
+// The group that the request filters by, if it is of the kind by which the report groups.
+function keyOfFilter({ asked: { values } }: ReportRequest, by: string): string | undefined {
+  const given: Readonly<Record<string, unknown>> = {
+    topic: values['topicId'],
+    tag: values['tagId'],
+    branded: values['branded'] === undefined ? undefined : String(values['branded'] === 'branded'),
   };
-  const rows = await query(
-    `SELECT DISTINCT CAST(id AS VARCHAR), * EXCLUDE (id) FROM (${columns[by]}) ORDER BY ALL`,
-    bindings.values,
-  );
-  return rows.map(([promptId, key, name]) => ({
-    promptId: String(promptId),
-    key: key as string | null,
-    name: name as string | null,
-  }));
+  return given[by] as string | undefined;
+}
+
+// The groups of a prompt: several tags, or at most one group of another kind.
+function groupsOf({ topic, tags, funnelStage, isBranded }: ListedPrompt, by: string): readonly PromptGroup[] {
+  switch (by) {
+    case 'topic':
+      return topic === null ? [] : [topic];
+    case 'tag':
+      return tags;
+    case 'funnelStage':
+      return funnelStage === null ? [] : [{ id: funnelStage, name: funnelStage }];
+    default:
+      return [{ id: String(isBranded), name: null }];
+  }
 }
 
 interface Key {
@@ -94,13 +125,14 @@ interface Key {
   readonly name: string | null;
 }
 
-async function readKeys(request: ReportRequest, by: string, grouped: readonly Grouped[]): Promise<Key[]> {
+async function readKeys(request: ReportRequest, by: string, prompts: readonly ListedPrompt[]): Promise<Key[]> {
   const { brandedGroups } = request.conventions;
+  const grouped = prompts.flatMap((prompt) => groupsOf(prompt, by));
   switch (by) {
     case 'branded':
       return (['true', 'false'] as const).map((key) => ({ key, ...brandedGroups[key] }));
     case 'funnelStage': {
-      const stages = [...new Set(grouped.flatMap(({ key }) => key ?? []))].sort();
+      const stages = [...new Set(grouped.map(({ id }) => id))].sort();
       const names = await readReportedNames(request, by);
       return stages.map((key) => ({ key, groupId: key, name: names.get(key) ?? key }));
     }
@@ -108,7 +140,7 @@ async function readKeys(request: ReportRequest, by: string, grouped: readonly Gr
       const listed = await readListed(request, by === 'tag' ? 'tags' : 'topics');
       const known = new Set(listed.map(({ key }) => key));
       // Prompts may refer to groups that the list of groups lacks.
-      const more = new Map(grouped.flatMap(({ key, name }) => (key === null || known.has(key) ? [] : [[key, name]])));
+      const more = new Map(grouped.flatMap(({ id, name }) => (known.has(id) ? [] : [[id, name]])));
       return [...listed, ...[...more].map(([key, name]) => ({ key, groupId: key, name }))];
     }
   }

@@ -1,9 +1,17 @@
-import type { ResourceTable } from '../../contract/tables.ts';
-import { createBindings, liveConditions } from '../../warehouse/conditions.ts';
-import { quoted } from '../../warehouse/schema.ts';
+import type { Conventions } from '../calibration/conventions.ts';
 import { type GroupTally, tally, tallyBrand } from './aggregate.ts';
-import { avgPosition, sentiment, share, visibilityChange } from './definitions.ts';
-import { labelsOf, nothing, type Report, type ReportRequest, rangeBefore, selectionOf } from './report-request.ts';
+import { avgPosition, type MentionCounts, sentiment, share, visibilityChange } from './definitions.ts';
+import { type SortValue, sortedBy } from './order.ts';
+import { type ListedPrompt, matchingPrompts, readPromptList } from './prompt-list.ts';
+import {
+  countedCompetitors,
+  labelsOf,
+  nothing,
+  type Report,
+  type ReportRequest,
+  rangeBefore,
+  selectionOf,
+} from './report-request.ts';
 
 /** Counts by prompt in the range and in the preceding one. */
 export interface PromptTallies {
@@ -11,29 +19,39 @@ export interface PromptTallies {
   readonly before: ReadonlyMap<string, Pick<GroupTally, 'own'>>;
 }
 
-/** Returns a row per current prompt with responses in the range, lowest visibility first. */
+/** Returns a row per current prompt, lowest visibility first. */
 export async function reportPrompts(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
   const { now, before } = await tallyPrompts(request);
-  const prompts = await readPrompts(request);
-  const rows = prompts.flatMap(({ id, text }) => {
-    const group = now.get(id);
-    if (group === undefined || group.own.responses === 0) return [];
+  const prompts = matchingPrompts(request, await readPromptList(request));
+  const rows = prompts.flatMap((prompt) => {
+    const group = now.get(prompt.id) ?? { key: [], own: nothing, competitors: new Map<string, MentionCounts>() };
     const { own } = group;
+    if (own.responses === 0 && !isListedEmpty(conventions, prompt)) return [];
     const row = {
-      promptId: id,
-      prompt: text,
+      promptId: prompt.id,
+      prompt: prompt.text,
       responses: own.responses,
       visibility: share(conventions, conventions.visibility, own.mentions, own.responses),
-      visibilityChange: visibilityChange(conventions, own, before.get(id)?.own ?? nothing),
+      visibilityChange: visibilityChange(conventions, own, before.get(prompt.id)?.own ?? nothing),
       avgPosition: avgPosition(conventions, own),
       sentiment: sentiment(conventions, own),
       topCompetitors: topCompetitors(request, group),
     };
-    return [{ row, exact: own.mentions / own.responses }];
+    const { createdAt, listed } = prompt;
+    const exactVisibility = own.mentions / Math.max(1, own.responses);
+    return [{ row, values: { ...row, createdAt, listed, exactVisibility, mentions: own.mentions } }];
   });
-  rows.sort((a, b) => a.exact - b.exact || (a.row.promptId < b.row.promptId ? -1 : 1));
-  return { beside: { from: asked.from, to: asked.to }, rows: rows.map(({ row }) => row) };
+  const sorted = sortedBy(rows, conventions.promptOrder, ({ values }, key) => sortValue(values, key));
+  return { beside: { from: asked.from, to: asked.to }, rows: sorted.map(({ row }) => row) };
+}
+
+function isListedEmpty({ promptRows }: Conventions, { isActive }: ListedPrompt): boolean {
+  return promptRows === 'all' || (promptRows === 'active' && isActive);
+}
+
+function sortValue(values: Readonly<Record<string, unknown>>, key: string): SortValue {
+  return values[key] as SortValue;
 }
 
 /** Counts the selected responses by prompt, in the range and in the preceding one. */
@@ -44,30 +62,22 @@ export async function tallyPrompts(request: ReportRequest): Promise<PromptTallie
   const byPrompt = <T extends Pick<GroupTally, 'key'>>(groups: readonly T[]): Map<string, T> =>
     new Map(groups.flatMap((group) => (typeof group.key[0] === 'string' ? [[group.key[0], group]] : [])));
   const now = await tally(query, selection, 'prompt', labels);
-  const before = await tallyBrand(query, { ...selection, ...rangeBefore(asked) }, 'prompt', labels);
+  const before = await tallyBrand(query, { ...selection, ...rangeBefore(asked, conventions) }, 'prompt', labels);
   return { now: byPrompt(now), before: byPrompt(before) };
 }
 
-async function readPrompts({ catalogue, query, brand }: ReportRequest): Promise<{ id: string; text: string | null }[]> {
-  const { name } = catalogue.get('prompts').derived[0] as ResourceTable;
-  const bindings = createBindings();
-  const where = liveConditions('t', brand.id, bindings).join(' AND ');
-  const rows = await query(
-    `SELECT CAST(t.id AS VARCHAR), t.text FROM ${quoted(name)} t WHERE ${where}`,
-    bindings.values,
-  );
-  return rows.map(([id, text]) => ({ id: String(id), text: text as string | null }));
-}
-
-// Sorted by mentions, then by name.
+// The competitors with most mentions, and the brand itself if upstream lists it.
 function topCompetitors({ brand, conventions }: ReportRequest, group: GroupTally): unknown[] {
-  return brand.competitors
-    .map(({ competitorId, name }) => ({
-      competitorId,
-      name,
-      mentions: group.competitors.get(competitorId as string)?.mentions ?? 0,
-    }))
-    .filter(({ mentions }) => mentions > 0)
-    .sort((a, b) => b.mentions - a.mentions || ((a.name ?? '') < (b.name ?? '') ? -1 : 1))
-    .slice(0, conventions.topCompetitors);
+  const rivals = countedCompetitors(brand, conventions, 'listed').map(({ competitorId, name }, listed) => ({
+    row: { competitorId, name, mentions: group.competitors.get(competitorId as string)?.mentions ?? 0 },
+    listed: listed + 1,
+  }));
+  const own = { row: { competitorId: null, name: brand.name, mentions: group.own.mentions }, listed: 0 };
+  const entities = conventions.topCompetitorsBrand === 'included' ? [own, ...rivals] : rivals;
+  const mentioned = entities.filter(({ row }) => row.mentions > 0);
+  return sortedBy(mentioned, conventions.topCompetitorOrder, ({ row, listed }, key) =>
+    sortValue({ ...row, listed }, key),
+  )
+    .slice(0, conventions.topCompetitors)
+    .map(({ row }) => row);
 }

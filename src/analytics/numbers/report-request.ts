@@ -36,6 +36,8 @@ export interface ReportedBrand {
   readonly engines: readonly string[];
   /** Competitors tracked now, in upstream's order. */
   readonly competitors: readonly Entity[];
+  /** Competitors that were tracked earlier, by their ids. */
+  readonly formerCompetitors: readonly Entity[];
 }
 
 /** A computed report: the fields beside the rows, and the rows. */
@@ -47,15 +49,23 @@ export interface Report {
 /** The counts of an empty set of responses. */
 export const nothing: MentionCounts = { responses: 0, mentions: 0, positions: { count: 0, sum: 0 }, labels: {} };
 
-/** Returns the range of equal length that ends the day before `from`. */
-export function rangeBefore({ from, to }: { from: string; to: string }): { from: string; to: string } {
-  return { from: addDays(from, -daysInRange(from, to)), to: addDays(from, -1) };
+const WEEK = 7;
+
+/** Returns the range of equal length that ends the day before `from`, or that is shifted back by whole weeks. */
+export function rangeBefore(
+  { from, to }: { from: string; to: string },
+  { changePeriod }: Pick<Conventions, 'changePeriod'>,
+): { from: string; to: string } {
+  const days = daysInRange(from, to);
+  const shift = changePeriod === 'weeks' ? Math.ceil(days / WEEK) * WEEK : days;
+  return { from: addDays(from, -shift), to: addDays(to, -shift) };
 }
 
 /** Returns the selection of responses that a request counts. */
-export function selectionOf({ catalogue, brand, resource, asked, mayRepeat }: ReportRequest): Selection {
+export function selectionOf({ catalogue, brand, resource, asked, mayRepeat, conventions }: ReportRequest): Selection {
   const { from, to, values } = asked;
-  return { catalogue, brandId: brand.id, from, to, declared: resource.query, values, mayRepeat };
+  const counted = conventions.countedResponses;
+  return { catalogue, brandId: brand.id, from, to, declared: resource.query, values, mayRepeat, counted };
 }
 
 /** Returns the sentiment labels that have a worth. */
@@ -63,9 +73,22 @@ export function labelsOf({ labels }: Conventions): string[] {
   return Object.keys(labels);
 }
 
-/** Returns the mentions of the brand and all currently tracked competitors: the denominator of share of voice. */
-export function mentionsOfAll({ competitors }: ReportedBrand, group: GroupTally | undefined): number {
-  return competitors.reduce(
+/** Returns the competitors that count in shares of voice, or that have rows: those tracked now, and former ones if upstream keeps them. */
+export function countedCompetitors(
+  { competitors, formerCompetitors }: ReportedBrand,
+  { deletedCompetitors }: Pick<Conventions, 'deletedCompetitors'>,
+  as: 'counted' | 'listed',
+): readonly Entity[] {
+  const keepsFormer = deletedCompetitors === 'listed' || deletedCompetitors === as;
+  return keepsFormer ? [...competitors, ...formerCompetitors] : competitors;
+}
+
+/** Returns the mentions of the brand and all counted competitors: the denominator of share of voice. */
+export function mentionsOfAll(
+  { brand, conventions }: Pick<ReportRequest, 'brand' | 'conventions'>,
+  group: GroupTally | undefined,
+): number {
+  return countedCompetitors(brand, conventions, 'counted').reduce(
     (sum, { competitorId }) => sum + (group?.competitors.get(competitorId as string)?.mentions ?? 0),
     group?.own.mentions ?? 0,
   );

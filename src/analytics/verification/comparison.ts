@@ -1,6 +1,7 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { Conventions, Rounding } from '../calibration/conventions.ts';
+import { emptySentimentOf, emptyVoiceOf } from '../numbers/definitions.ts';
 import type { ReportedBrand } from '../numbers/report-request.ts';
 
 /** A number that differs between upstream's report and the local computation. */
@@ -72,25 +73,29 @@ function toExact(conventions: Conventions): Conventions {
     sentiment: unrounded(conventions.sentiment),
     domainShare: unrounded(conventions.domainShare),
     emptyShare: null,
+    emptyVoice: null,
     emptyMean: null,
+    emptySentiment: null,
     emptyChange: null,
   };
 }
 
 // Empty shares and empty means have their own conventions. A change from an empty range is not compared.
 function placeholderDiffers(
-  { emptyShare, emptyMean }: Conventions,
+  conventions: Conventions,
   isKnown: Comparison['isKnown'],
   measure: Measure,
   upstream: unknown,
 ): boolean {
   switch (measure) {
     case 'visibility':
+      return isKnown('emptyShare') && (upstream ?? null) !== conventions.emptyShare;
     case 'shareOfVoice':
-      return isKnown('emptyShare') && (upstream ?? null) !== emptyShare;
+      return isKnown('emptyShare') && (upstream ?? null) !== emptyVoiceOf(conventions);
     case 'avgPosition':
+      return isKnown('emptyMean') && (upstream ?? null) !== conventions.emptyMean;
     case 'sentiment':
-      return isKnown('emptyMean') && (upstream ?? null) !== emptyMean;
+      return isKnown('emptyMean') && (upstream ?? null) !== emptySentimentOf(conventions);
     default:
       return false;
   }

@@ -173,7 +173,7 @@ function compareEntities(
 ): Difference[] {
   const { exact } = comparison;
   const differences: Difference[] = [];
-  const all = mentionsOfAll(brand, group);
+  const all = mentionsOfAll({ brand, conventions: exact }, group);
   const listed = new Set(rows.map(({ competitorId }) => competitorId));
   const isTracked = ({ competitorId }: { competitorId: string | null }): boolean => listed.has(competitorId);
   // Share of voice is comparable only if upstream counts the same competitors.

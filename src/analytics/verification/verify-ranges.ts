@@ -82,7 +82,9 @@ export async function verifyRanges(
     const isOpen = within(report).some(({ status, differences }) => status === 'settling' && differences.length > 0);
     if (moves && isOpen) moved.add(range);
     // A change is comparable only if every day of the preceding range agrees.
-    const isBeforeVerified = within(rangeBefore(report)).every(({ status }) => status === 'agrees');
+    const isBeforeVerified = within(rangeBefore(report, scope.comparison.exact)).every(
+      ({ status }) => status === 'agrees',
+    );
     for (const one of await compareReport(scope, report, isBeforeVerified)) {
       if (report.resource === 'metrics' && moves && one.countsDiffer) moved.add(range);
       const sums = one.reported !== one.held && report.resource !== 'cited_domains';

@@ -123,7 +123,9 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
   );
   await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
     // A snapshot does not contain the calibration.
-    await calibrateConventions(warehouse.database, { now: clock.now(), onlyIfNone: true }).catch(() => undefined);
+    await calibrateConventions(warehouse.database, { catalogue, now: clock.now(), onlyIfNone: true }).catch(
+      () => undefined,
+    );
     await warehouse.recordRun({ kind: 'import', trigger: context.trigger ?? 'command' }, clock.now());
     await publish(warehouse, layout, copy);
   });

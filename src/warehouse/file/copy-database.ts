@@ -21,6 +21,8 @@ export interface CopyDatabaseOptions {
 
 /** Rows of one table. */
 export interface HiddenRows {
+  /** Default: `main`. */
+  readonly schema?: string;
   readonly table: string;
   /** SQL condition. */
   readonly where: string;
@@ -42,8 +44,8 @@ export async function copyDatabase(
     await session.run(`COPY FROM DATABASE ${from} TO ${TARGET} (SCHEMA)`);
     await convertTimes(session, forReaders);
     await session.run(`COPY FROM DATABASE ${from} TO ${TARGET} (DATA)`);
-    for (const { table, where } of without)
-      await session.run(`DELETE FROM ${TARGET}.main.${quoted(table)} WHERE ${where}`);
+    for (const { schema = 'main', table, where } of without)
+      await session.run(`DELETE FROM ${TARGET}.${quoted(schema)}.${quoted(table)} WHERE ${where}`);
     // A session that keeps its own log would also keep the log of the copy.
     await session.run(`CHECKPOINT ${TARGET}`);
   } finally {

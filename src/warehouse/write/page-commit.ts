@@ -2,6 +2,7 @@ import { SightlineError } from '../../base/errors.ts';
 import type { Attempt } from '../../contract/request.ts';
 import type { TableRows, Values } from '../../contract/rows.ts';
 import type { DeletionGuard, TableLoss } from '../../plausibility/mass-deletion.ts';
+import type { StoredAnswer } from '../ledger/answers.ts';
 import type { DriftNotes } from '../ledger/drift-notes.ts';
 import type { SliceRef } from '../ledger/ledger.ts';
 import type { RawLocation } from '../ledger/raw-pages.ts';
@@ -32,7 +33,12 @@ export interface PageCommit {
   /** Position of the page in the archive of raw pages. */
   readonly raw?: RawLocation | null;
   readonly drift?: DriftNotes | null;
+  /** The response to keep as evidence for the calibration; null for none. */
+  readonly answer?: PageAnswer | null;
 }
+
+/** A report as received, with the query parameters by their declared names. */
+export type PageAnswer = Pick<StoredAnswer, 'query' | 'body'>;
 
 /** Changes of a committed page, by table. */
 export interface PageResult {

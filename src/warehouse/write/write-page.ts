@@ -4,6 +4,7 @@ import type { Rejected } from '../../contract/rows.ts';
 import { isMassDeletion, type TableLoss } from '../../plausibility/mass-deletion.ts';
 import { ownKeyOf } from '../conditions.ts';
 import type { Session } from '../database.ts';
+import { keepAnswer } from '../ledger/answers.ts';
 import { writeDrift } from '../ledger/drift-notes.ts';
 import {
   forgetCoverage,
@@ -34,12 +35,17 @@ export interface PageWriterParts extends CloseParts {
  */
 export async function writePage(parts: PageWriterParts, session: Session, page: PageCommit): Promise<PageResult> {
   const { catalogue, version } = parts;
-  const { run, chain, date, raw = null, drift = null } = page;
+  const { run, chain, date, raw = null, drift = null, answer = null } = page;
   const syncedAt = `${toTimestampText(date)}000`;
   const resource = catalogue.get(chain.resource);
   const tables = await writeTables(parts, session, page, syncedAt);
   if (raw !== null) await writeRawPage(session, run.runId, chain, { number: page.page, at: date, place: raw });
   if (drift !== null) await writeDrift(session, run.runId, drift, date);
+  if (answer !== null) {
+    const brandId = (chain.fixed['brand_id'] ?? null) as string | null;
+    const given = { resource: chain.resource, brandId, purpose: 'report', status: 200, askedAt: date } as const;
+    await keepAnswer(session, run.runId, { ...given, ...answer });
+  }
   const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
   // Other items of the page may be wrong too, so read all days of the window again, including days that other slices
   // have read.

@@ -1,17 +1,10 @@
 import type { Conventions } from '../conventions.ts';
 
-/** A response of upstream that is kept as evidence, from `sync.answers`. */
-export interface KnownAnswer {
+/** A request for a computed report. Parameters have their declared names. */
+export interface ReportQuestion {
   readonly resource: string;
-  /** Null for a resource of the workspace. */
-  readonly brandId: string | null;
-  /** Query parameters by their declared names, as sent. */
+  readonly brandId: string;
   readonly query: Readonly<Record<string, string>>;
-  readonly status: number;
-  /** The parsed body, with numbers as doubles. */
-  readonly body: unknown;
-  /** When upstream sent it, epoch milliseconds. */
-  readonly askedAt: number;
 }
 
 /** A response, of upstream or computed from the stored data. */
@@ -20,55 +13,58 @@ export interface Compared {
   readonly body: unknown;
 }
 
-/** A question that separates the candidates of a point. */
-export interface ProbeQuestion {
-  readonly resource: string;
-  readonly brandId: string | null;
-  readonly query: Readonly<Record<string, string>>;
-  /** What the response shows, in a few words, such as "groups under a filter by tag". */
+/** A response of upstream that is kept as evidence, from `sync.answers`. */
+export interface KnownAnswer extends ReportQuestion, Compared {
+  /** Whether it is a report of a sync, which may include responses that are not stored yet. */
+  readonly isReport: boolean;
+  /** When upstream sent it, epoch milliseconds. */
+  readonly askedAt: number;
+}
+
+/** A question that may separate the candidates of a point. */
+export interface ProbeQuestion extends ReportQuestion {
+  /** What the response shows, in a few words, such as `groups under a filter by tag`. */
   readonly reason: string;
 }
 
-/** Stored values from which questions are built. */
-export interface ProbeVocabulary {
-  /** The brands, those with most responses first. */
-  readonly brands: readonly BrandVocabulary[];
-  /** Upstream's current day, `YYYY-MM-DD`. */
-  readonly today: string;
-}
-
-/** Ids of one brand, those with most responses first. */
+/** Ids of one brand, those with most responses first, from which questions are built. */
 export interface BrandVocabulary {
   readonly id: string;
-  /** The first and the last day with responses; null without responses. */
-  readonly days: { readonly first: string; readonly last: string } | null;
+  /** The first and the last complete day with responses. */
+  readonly first: string;
+  readonly last: string;
+  /** A day in the range without responses; null if there is none. */
+  readonly emptyDay: string | null;
   readonly engines: readonly string[];
-  readonly competitorIds: readonly string[];
   readonly promptIds: readonly string[];
-  readonly pausedPromptIds: readonly string[];
   readonly topicIds: readonly string[];
+  /** Tags that share prompts with other tags come first. */
   readonly tagIds: readonly string[];
-  /** A tag that shares a prompt with another tag; null if there is none. */
-  readonly overlappingTagId: string | null;
 }
 
 /**
- * A point that the specification leaves open and that whole responses decide: each candidate is used to compute the
+ * The part of a response that depends on a point. `values`: values by subject, such as titles by URL; only subjects of both
+ * responses are compared. `set`: members that a response has or lacks. `order`: the order of the members that both have.
+ */
+export type Facts =
+  | { readonly kind: 'values'; readonly values: ReadonlyMap<string, unknown> }
+  | { readonly kind: 'set'; readonly members: ReadonlySet<string> }
+  | { readonly kind: 'order'; readonly members: readonly string[] };
+
+/**
+ * A point that the specification leaves open and that whole responses decide. Each candidate is used to compute the
  * response from the stored data, and the facts are compared with those of upstream's response.
  */
 export interface CalibrationPoint<Name extends keyof Conventions = keyof Conventions> {
   readonly name: Name;
-  /** One sentence: what the specification leaves open. */
+  /** What the specification leaves open, as a phrase: `the title of a page that was cited under several`. */
   readonly about: string;
   /** Resources whose responses are evidence. */
   readonly resources: readonly string[];
   /** The values to compare, most likely first. */
   readonly candidates: readonly Conventions[Name][];
-  /**
-   * Returns the facts of a response that depend on this point, by subject: for the title of a cited URL, the title by URL.
-   * Subjects that only one of two responses has are not compared, unless the point is about the subjects themselves.
-   */
-  facts(response: Compared, answer: KnownAnswer): ReadonlyMap<string, unknown>;
-  /** Questions whose responses differ between candidates, best first; asked only if the synced reports do not decide. */
-  probes(vocabulary: ProbeVocabulary): readonly ProbeQuestion[];
+  /** Returns the facts of a response to a question. */
+  facts(response: Compared, question: ReportQuestion): Facts;
+  /** Questions whose responses may differ between candidates, best first. */
+  probes(brand: BrandVocabulary): readonly ProbeQuestion[];
 }

@@ -1,0 +1,38 @@
+import { isRecord } from '../../../base/json.ts';
+import type { Compared, Facts } from './point.ts';
+
+/** Returns the rows of a report; none if the body has no list `data`. */
+export function rowsOf({ body }: Compared): Record<string, unknown>[] {
+  const rows = isRecord(body) ? body['data'] : null;
+  return Array.isArray(rows) ? rows.filter(isRecord) : [];
+}
+
+/** Returns the identity of a row: its fields, ids in lower case. */
+export function identityOf(row: Record<string, unknown>, fields: readonly string[]): string {
+  return fields.map((field) => textOf(row[field])).join(' ');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.toLowerCase() : String(value ?? null);
+}
+
+/** Returns a field's values by row. */
+export function valuesOf(response: Compared, key: readonly string[], field: string): Facts {
+  return { kind: 'values', values: new Map(rowsOf(response).map((row) => [identityOf(row, key), row[field] ?? null])) };
+}
+
+/** Returns the rows that a report has. */
+export function membersOf(response: Compared, key: readonly string[]): Facts {
+  return { kind: 'set', members: new Set(rowsOf(response).map((row) => identityOf(row, key))) };
+}
+
+/** Returns the order of a report's rows. */
+export function orderOf(response: Compared, key: readonly string[]): Facts {
+  return { kind: 'order', members: rowsOf(response).map((row) => identityOf(row, key)) };
+}
+
+/** Returns the status of a response, and the fields of its body beside the rows if it has one. */
+export function statusOf({ status, body }: Compared, beside: readonly string[] = []): Facts {
+  const fields = beside.map((field): [string, unknown] => [field, isRecord(body) ? (body[field] ?? null) : null]);
+  return { kind: 'values', values: new Map<string, unknown>([['status', status], ...(status === 200 ? fields : [])]) };
+}

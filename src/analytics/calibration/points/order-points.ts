@@ -1,0 +1,213 @@
+import type { Orders } from '../conventions.ts';
+import { identityOf, orderOf, rowsOf } from './facts.ts';
+import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
+import { DAY_ROW, ENTITY, GROUP, PROMPT, rangeOf } from './report-points.ts';
+
+type OrderName = keyof Orders;
+
+/** Candidate orders of each list, most likely first. The keys are those of `src/analytics/numbers`. */
+export const orderCandidates: Readonly<Record<OrderName, readonly (readonly string[])[]>> = {
+  entityOrder: [
+    ...['listed', 'name', 'competitorId'].map((key) => ['brand', key]),
+    ...['-visibility', '-shareOfVoice', '-mentions'].flatMap((key) =>
+      ['listed', 'name', 'competitorId'].flatMap((tie) => [
+        ['brand', key, tie],
+        [key, 'brand', tie],
+        [key, tie],
+      ]),
+    ),
+  ],
+  dayOrder: [
+    ['date', 'engine', 'entity'],
+    ...['date', '-date'].flatMap((date) =>
+      ['engine', 'engineListed', '-engine'].flatMap((engine) => [
+        [date, engine, 'entity'],
+        [date, 'entity', engine],
+      ]),
+    ),
+    ...['date', '-date'].flatMap((date) => [
+      ['engine', date, 'entity'],
+      ['entity', date, 'engine'],
+      ['entity', date, 'engineListed'],
+      ['entity', 'engine', date],
+    ]),
+  ],
+  promptOrder: ['exactVisibility', 'visibility'].flatMap((visibility) =>
+    [
+      'promptId',
+      'prompt',
+      'listed',
+      'createdAt',
+      '-createdAt',
+      '-responses',
+      'responses',
+      '-prompt',
+      '-promptId',
+    ].flatMap((tie) =>
+      /responses|createdAt/.test(tie)
+        ? [
+            [visibility, tie, 'promptId'],
+            [visibility, tie, 'prompt'],
+            [visibility, tie, 'listed'],
+          ]
+        : [[visibility, tie]],
+    ),
+  ),
+  groupOrder: [
+    ['listed'],
+    ['name', 'groupId'],
+    ['groupId'],
+    ['appearance'],
+    ['-name', 'groupId'],
+    ...[
+      '-visibility',
+      'visibility',
+      '-responses',
+      '-prompts',
+      '-exactVisibility',
+      'exactVisibility',
+      '-shareOfVoice',
+    ].flatMap((key) => [
+      [key, 'listed'],
+      [key, 'name', 'groupId'],
+      [key, 'groupId'],
+    ]),
+  ],
+  domainOrder: [
+    ['-citations', 'domain'],
+    ['-citations', '-domain'],
+    ['-citations', 'firstSeen'],
+    ...['-responses', 'responses'].flatMap((key) => [
+      ['-citations', key, 'domain'],
+      ['-citations', key, '-domain'],
+      ['-citations', key, 'firstSeen'],
+    ]),
+  ],
+  urlOrder: [
+    ['-citations', 'url'],
+    ['-citations', '-url'],
+    ['-citations', 'firstSeen'],
+    ['-citations', 'domain', 'url'],
+    ['-citations', 'title', 'url'],
+    ['-citations', '-responses', 'url'],
+  ],
+  topCompetitorOrder: [
+    ['-mentions', 'name'],
+    ['-mentions', 'listed'],
+    ['-mentions', 'competitorId'],
+    ['-mentions', '-name'],
+    ['-mentions', '-competitorId'],
+  ],
+};
+
+/** Sort keys of each order. */
+export function keysOf(name: OrderName): string[] {
+  return [...new Set(orderCandidates[name].flat().map((key) => key.replace(/^-/, '')))];
+}
+
+interface Ordered {
+  readonly name: OrderName;
+  readonly about: string;
+  readonly resource: string;
+  readonly queries: (brand: BrandVocabulary) => readonly Readonly<Record<string, string>>[];
+  readonly facts: (response: Compared, question: ReportQuestion) => Facts;
+}
+
+const lists: readonly Ordered[] = [
+  {
+    name: 'entityOrder',
+    about: 'the order of the brand and its competitors',
+    resource: 'metrics',
+    queries: (brand) => [{}, ...brand.engines.slice(0, 2).map((engine) => ({ engine })), rangeOf(brand, 7)],
+    facts: (response) => orderOf(response, ENTITY),
+  },
+  {
+    name: 'dayOrder',
+    about: 'the order of daily rows',
+    resource: 'metrics_daily',
+    queries: (brand) => [rangeOf(brand, 5)],
+    facts: (response) => orderOf(response, DAY_ROW),
+  },
+  {
+    name: 'promptOrder',
+    about: 'the order of prompts with equal visibility',
+    resource: 'metrics_prompts',
+    queries: (brand) => [
+      {},
+      rangeOf(brand, 3),
+      rangeOf(brand, 1),
+      ...brand.engines.slice(0, 2).map((engine) => ({ engine, ...rangeOf(brand, 3) })),
+    ],
+    facts: (response) => orderOf(response, PROMPT),
+  },
+  {
+    name: 'groupOrder',
+    about: 'the order of groups',
+    resource: 'metrics_groups',
+    queries: (brand) =>
+      ['topic', 'tag', 'funnelStage', 'branded'].flatMap((groupBy) => [{ groupBy }, { groupBy, ...rangeOf(brand, 2) }]),
+    facts: (response) => orderOf(response, GROUP),
+  },
+  {
+    name: 'domainOrder',
+    about: 'the order of domains with equally many citations',
+    resource: 'cited_domains',
+    queries: (brand) => [
+      { limit: '200' },
+      { limit: '200', ...rangeOf(brand, 3) },
+      { limit: '200', ...rangeOf(brand, 1) },
+    ],
+    facts: (response) => orderOf(response, ['domain']),
+  },
+  {
+    name: 'urlOrder',
+    about: 'the order of pages with equally many citations',
+    resource: 'cited_urls',
+    queries: (brand) => [
+      { limit: '200' },
+      { limit: '200', ...rangeOf(brand, 3) },
+      { limit: '200', ...rangeOf(brand, 1) },
+    ],
+    facts: (response) => orderOf(response, ['url']),
+  },
+  {
+    name: 'topCompetitorOrder',
+    about: 'the order of competitors with equally many mentions in the row of a prompt',
+    resource: 'metrics_prompts',
+    queries: (brand) => [{}, rangeOf(brand, 3), rangeOf(brand, 1)],
+    facts: topCompetitors,
+  },
+];
+
+function topCompetitors(response: Compared): Facts {
+  return {
+    kind: 'values',
+    values: new Map(
+      rowsOf(response).map((row) => {
+        const rivals = Array.isArray(row['topCompetitors']) ? (row['topCompetitors'] as Record<string, unknown>[]) : [];
+        return [
+          identityOf(row, PROMPT),
+          rivals.map((rival) => identityOf(rival, ['competitorId', 'mentions'])).join(', '),
+        ];
+      }),
+    ),
+  };
+}
+
+/** Points about the order of rows. */
+export const orderPoints: readonly CalibrationPoint[] = lists.map(
+  ({ name, about, resource, queries, facts }): CalibrationPoint => ({
+    name,
+    about,
+    resources: [resource],
+    candidates: orderCandidates[name],
+    facts,
+    probes: (brand): ProbeQuestion[] =>
+      queries(brand).map((query) => ({
+        resource,
+        brandId: brand.id,
+        query: { ...rangeOf(brand), ...query },
+        reason: about,
+      })),
+  }),
+);

@@ -1,0 +1,6 @@
+import { orderPoints } from './order-points.ts';
+import type { CalibrationPoint } from './point.ts';
+import { reportPoints } from './report-points.ts';
+
+/** The points that whole responses decide. Points that decide which rows there are come before those about their order. */
+export const calibrationPoints: readonly CalibrationPoint[] = [...reportPoints, ...orderPoints];

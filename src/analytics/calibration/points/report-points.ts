@@ -1,0 +1,245 @@
+import { pointChoices } from '../conventions.ts';
+import { membersOf, rowsOf, valuesOf } from './facts.ts';
+import type { BrandVocabulary, CalibrationPoint, ProbeQuestion } from './point.ts';
+
+/** Fields that identify the rows of each report. */
+export const ENTITY = ['entityType', 'competitorId'] as const;
+export const DAY_ROW = ['date', 'engine', 'competitorId'] as const;
+export const PROMPT = ['promptId'] as const;
+export const GROUP = ['groupId'] as const;
+
+/** Returns the range of all complete days of a brand, at most `days`. */
+export function rangeOf({ first, last }: BrandVocabulary, days = 60): { from: string; to: string } {
+  const from = new Date(Date.parse(`${last}T00:00:00Z`) - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+  return { from: from < first ? first : from, to: last };
+}
+
+function questions(
+  brand: BrandVocabulary,
+  resource: string,
+  reason: string,
+  queries: readonly Readonly<Record<string, string>>[],
+): ProbeQuestion[] {
+  return queries.map((query) => ({ resource, brandId: brand.id, query: { ...rangeOf(brand), ...query }, reason }));
+}
+
+/** Returns the filters by prompts that select something. */
+function filtersOf({ tagIds, topicIds, promptIds }: BrandVocabulary): Record<string, string>[] {
+  return [
+    ...tagIds.slice(0, 3).map((tagId) => ({ tagId })),
+    ...topicIds.slice(0, 2).map((topicId) => ({ topicId })),
+    { branded: 'branded' },
+    { branded: 'non-branded' },
+    ...promptIds.slice(0, 1).map((promptId) => ({ promptId })),
+  ];
+}
+
+const groupings = ['tag', 'topic', 'funnelStage', 'branded'] as const;
+
+/** Group reports under filters by prompts. */
+function filteredGroups(brand: BrandVocabulary): ProbeQuestion[] {
+  const queries = filtersOf(brand).flatMap((filter) => groupings.map((groupBy) => ({ ...filter, groupBy })));
+  return questions(brand, 'metrics_groups', 'groups under a filter', queries);
+}
+
+/** Group reports under a filter by engine, and of short ranges, in which some prompts have no response. */
+function narrowGroups(brand: BrandVocabulary): ProbeQuestion[] {
+  const engines = brand.engines.slice(0, 2).map((engine) => ({ engine }));
+  const day = { from: brand.last, to: brand.last };
+  const queries = [...engines, day].flatMap((query) => groupings.map((groupBy) => ({ ...query, groupBy })));
+  return questions(brand, 'metrics_groups', 'groups with prompts that have no response', queries);
+}
+
+function narrowPrompts(brand: BrandVocabulary): ProbeQuestion[] {
+  const engines = brand.engines.slice(0, 2).map((engine) => ({ engine, from: brand.last, to: brand.last }));
+  return questions(brand, 'metrics_prompts', 'prompts without responses', [
+    { from: brand.last, to: brand.last },
+    ...engines,
+  ]);
+}
+
+function days(brand: BrandVocabulary): ProbeQuestion[] {
+  return questions(brand, 'metrics_daily', 'rows of a few days', [
+    rangeOf(brand, 7),
+    { ...rangeOf(brand, 7), breakdown: 'none' },
+  ]);
+}
+
+function totals(brand: BrandVocabulary): ProbeQuestion[] {
+  return questions(brand, 'metrics', 'totals of all days', [
+    {},
+    rangeOf(brand, 7),
+    { from: brand.first, to: brand.first },
+  ]);
+}
+
+function emptyRanges({ id, emptyDay }: BrandVocabulary): ProbeQuestion[] {
+  if (emptyDay === null) return [];
+  return [
+    { resource: 'metrics', brandId: id, query: { from: emptyDay, to: emptyDay }, reason: 'a range without responses' },
+  ];
+}
+
+const urlTitle: CalibrationPoint<'urlTitle'> = {
+  name: 'urlTitle',
+  about: 'the title of a page that was cited under several',
+  resources: ['cited_urls'],
+  candidates: pointChoices.urlTitle,
+  facts: (response) => valuesOf(response, ['url'], 'title'),
+  probes: (brand) =>
+    questions(brand, 'cited_urls', 'titles of cited pages', [
+      { limit: '200' },
+      { ...rangeOf(brand, 14), limit: '200' },
+    ]),
+};
+
+const groupPrompts: CalibrationPoint<'groupPrompts'> = {
+  name: 'groupPrompts',
+  about: 'the prompts that a group counts',
+  resources: ['metrics_groups'],
+  candidates: pointChoices.groupPrompts,
+  facts: (response) => valuesOf(response, GROUP, 'prompts'),
+  probes: narrowGroups,
+};
+
+const groupPromptsFilter: CalibrationPoint<'groupPromptsFilter'> = {
+  name: 'groupPromptsFilter',
+  about: 'the prompts that a group counts under a filter by prompts',
+  resources: ['metrics_groups'],
+  candidates: pointChoices.groupPromptsFilter,
+  facts: (response) => valuesOf(response, GROUP, 'prompts'),
+  probes: filteredGroups,
+};
+
+const groupMembers: CalibrationPoint<'groupMembers'> = {
+  name: 'groupMembers',
+  about: 'the responses of a group under a filter by prompts',
+  resources: ['metrics_groups'],
+  candidates: pointChoices.groupMembers,
+  facts: (response) => valuesOf(response, GROUP, 'responses'),
+  probes: filteredGroups,
+};
+
+const groupRows: CalibrationPoint<'groupRows'> = {
+  name: 'groupRows',
+  about: 'whether groups without responses have a row',
+  resources: ['metrics_groups'],
+  candidates: pointChoices.groupRows,
+  facts: (response) => membersOf(response, GROUP),
+  probes: (brand) => [...filteredGroups(brand), ...narrowGroups(brand)],
+};
+
+const filteredGroupsPoint: CalibrationPoint<'filteredGroups'> = {
+  name: 'filteredGroups',
+  about: 'the groups under a filter of their own kind',
+  resources: ['metrics_groups'],
+  candidates: pointChoices.filteredGroups,
+  facts: (response) => membersOf(response, GROUP),
+  probes: filteredGroups,
+};
+
+const promptRows: CalibrationPoint<'promptRows'> = {
+  name: 'promptRows',
+  about: 'whether prompts without responses have a row',
+  resources: ['metrics_prompts'],
+  candidates: pointChoices.promptRows,
+  facts: (response) => membersOf(response, PROMPT),
+  probes: narrowPrompts,
+};
+
+const countedResponses: CalibrationPoint<'countedResponses'> = {
+  name: 'countedResponses',
+  about: 'whether responses of deleted and paused prompts are counted',
+  resources: ['metrics', 'metrics_daily'],
+  candidates: pointChoices.countedResponses,
+  facts: (response, { resource }) =>
+    resource === 'metrics'
+      ? {
+          kind: 'values',
+          values: new Map([['responses', (response.body as { responses?: unknown } | null)?.responses ?? null]]),
+        }
+      : valuesOf(response, DAY_ROW, 'responses'),
+  probes: (brand) => [...totals(brand), ...days(brand)],
+};
+
+const deletedCompetitors: CalibrationPoint<'deletedCompetitors'> = {
+  name: 'deletedCompetitors',
+  about: 'whether competitors that are no longer tracked count',
+  resources: ['metrics', 'metrics_daily'],
+  candidates: pointChoices.deletedCompetitors,
+  facts: (response, { resource }) => {
+    const key = resource === 'metrics' ? ENTITY : DAY_ROW;
+    const rows = rowsOf(response);
+    const brand = rows.filter((row) => (row['competitorId'] ?? null) === null);
+    const shares = brand.map((row): [string, unknown] => [
+      `share ${String(row['date'])} ${String(row['engine'])}`,
+      row['shareOfVoice'] ?? null,
+    ]);
+    const listed = membersOf(response, key) as { members: ReadonlySet<string> };
+    return { kind: 'values', values: new Map<string, unknown>([...shares, ['rows', listed.members.size]]) };
+  },
+  probes: (brand) => [...totals(brand), ...days(brand)],
+};
+
+const unmentioned: CalibrationPoint<'unmentioned'> = {
+  name: 'unmentioned',
+  about: 'whether competitors without mentions have a row',
+  resources: ['metrics', 'metrics_daily'],
+  candidates: pointChoices.unmentioned,
+  facts: (response, { resource }) => membersOf(response, resource === 'metrics' ? ENTITY : DAY_ROW),
+  probes: (brand) => [...days(brand), ...totals(brand)],
+};
+
+const emptyRange: CalibrationPoint<'emptyRange'> = {
+  name: 'emptyRange',
+  about: 'whether a range without responses has rows',
+  resources: ['metrics'],
+  candidates: pointChoices.emptyRange,
+  facts: (response) => membersOf(response, ENTITY),
+  probes: emptyRanges,
+};
+
+const topCompetitorsBrand: CalibrationPoint<'topCompetitorsBrand'> = {
+  name: 'topCompetitorsBrand',
+  about: "whether the brand is one of a prompt's top competitors",
+  resources: ['metrics_prompts'],
+  candidates: pointChoices.topCompetitorsBrand,
+  facts: (response) => ({
+    kind: 'values',
+    values: new Map(
+      rowsOf(response).map((row) => [
+        String(row['promptId']).toLowerCase(),
+        Array.isArray(row['topCompetitors']) &&
+          row['topCompetitors'].some((rival: { competitorId?: unknown }) => (rival?.competitorId ?? null) === null),
+      ]),
+    ),
+  }),
+  probes: (brand) => questions(brand, 'metrics_prompts', 'top competitors', [{}]),
+};
+
+const changePeriod: CalibrationPoint<'changePeriod'> = {
+  name: 'changePeriod',
+  about: 'the earlier range of a change',
+  resources: ['metrics_prompts', 'metrics_groups'],
+  candidates: pointChoices.changePeriod,
+  facts: (response, { resource }) =>
+    valuesOf(response, resource === 'metrics_prompts' ? PROMPT : GROUP, 'visibilityChange'),
+  probes: (brand) => questions(brand, 'metrics_prompts', 'changes', [rangeOf(brand, 10), rangeOf(brand, 5)]),
+};
+
+/** Points about the rows and numbers of reports. */
+export const reportPoints: readonly CalibrationPoint[] = [
+  countedResponses,
+  deletedCompetitors,
+  unmentioned,
+  emptyRange,
+  groupMembers,
+  filteredGroupsPoint,
+  groupRows,
+  groupPrompts,
+  groupPromptsFilter,
+  promptRows,
+  changePeriod,
+  topCompetitorsBrand,
+  urlTitle,
+] as readonly CalibrationPoint[];
