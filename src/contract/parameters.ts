@@ -20,6 +20,14 @@ export type Filter =
   /** All rows if true; otherwise the rows whose `field` is not false. */
   | { readonly by: 'inclusion'; readonly field: string };
 
+/** A field of the rows of a resource. */
+export interface ListField {
+  readonly resource: string;
+  /** Table of the resource; default: its first. */
+  readonly table?: string;
+  readonly field: string;
+}
+
 /** A query parameter of an endpoint: kind, allowed values and meaning. */
 export interface Parameter {
   readonly kind: 'day' | 'uuid' | 'text' | 'choice' | 'flag' | 'limit' | 'cursor';
@@ -36,7 +44,9 @@ export interface Parameter {
   readonly nameUnknown?: boolean;
   readonly filter?: Filter;
   /** List whose `field` contains the allowed values of a `text`, such as the slugs of engines. */
-  readonly oneOf?: { readonly resource: string; readonly field: string };
+  readonly oneOf?: ListField;
+  /** List whose `field` contains the ids that exist, for a `uuid`. */
+  readonly idOf?: ListField;
   /** A value for the documentation that most workspaces accept, if the value's form does not give one. */
   readonly example?: string;
 }
@@ -50,7 +60,7 @@ export function dayParameter(about: string): Parameter {
 }
 
 /** An id. */
-export function uuidParameter(about: string, options: Pick<Parameter, 'filter'> = {}): Parameter {
+export function uuidParameter(about: string, options: Pick<Parameter, 'filter' | 'idOf'> = {}): Parameter {
   return { kind: 'uuid', about, ...options };
 }
 

@@ -8,10 +8,10 @@ import { type Catalogue, providerOf, type Resource } from '../contract/catalogue
 import { isServedBare } from '../contract/formats.ts';
 import {
   type Query as CheckedQuery,
+  checkKnown,
   isUuid,
   ParameterError,
   readQuery,
-  servedName,
 } from '../contract/query-parameters.ts';
 import { dayOf } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -180,15 +180,10 @@ function checkPath(
 }
 
 function checkQuery(replica: ServedReplica, resource: Resource, given: URLSearchParams, nowMs: number): CheckedQuery {
-  const names = replica.namesOf(resource);
+  const options = { names: replica.namesOf(resource), rules: replica.conventions };
   try {
-    const asked = readQuery(resource.query, given, nowMs, names);
-    for (const [name, parameter] of Object.entries(resource.query)) {
-      const [value, values] = [asked.values[name], replica.valuesOf(parameter)];
-      if (typeof value === 'string' && values !== null && !values.includes(value)) {
-        throw new ParameterError(servedName(name, parameter, names), value, `one of ${values.join(', ')}`);
-      }
-    }
+    const asked = readQuery(resource.query, given, nowMs, options);
+    checkKnown(resource.query, asked, replica.valuesOf, options);
     return asked;
   } catch (thrown) {
     throw toInvalid(thrown);
@@ -258,7 +253,8 @@ function sinceOf(replica: ServedReplica, brandId: string | null): string | null 
 
 function toInvalid(thrown: unknown): unknown {
   if (!(thrown instanceof ParameterError)) return thrown;
-  const { message, parameter, allowed } = thrown;
+  const { message, parameter, allowed, isMissing } = thrown;
+  if (isMissing) return new SightlineError('not_found', message, { cause: thrown, parameter, allowed });
   return new SightlineError('invalid_parameter', message, { cause: thrown, parameter, allowed });
 }
 

@@ -3,7 +3,6 @@ import type { Conventions } from '../analytics/calibration/conventions.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
-import type { Parameter } from '../contract/parameters.ts';
 import { isUuid, type ServedNames } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { columnAt } from '../warehouse/conditions.ts';
@@ -11,6 +10,7 @@ import type { Query } from '../warehouse/database.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
 import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
+import { readValueLists, type ValuesOf } from '../warehouse/value-lists.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
 
@@ -33,8 +33,7 @@ export interface ServedReplica {
   namesOf(resource: Resource): ServedNames;
   /** Returns whether the body of a resource is served without the wrapper `data`. */
   isBare(resource: Resource): boolean;
-  /** Returns the allowed values of a parameter; null if they are not known. */
-  valuesOf(parameter: Parameter): readonly string[] | null;
+  readonly valuesOf: ValuesOf;
 }
 
 /** A brand of a replica. */
@@ -83,7 +82,7 @@ async function readServedReplica(
   const conventions = await options.readConventions(query);
   const shapes = await readShapes(query);
   const [lastRun, dataVersion] = [await readLastRun(query), await readDataVersion(query)];
-  const lists = await readLists(query, catalogue);
+  const lists = await readValueLists(query, catalogue);
   const versions = await readDataVersions(query, catalogue, shapes, conventions);
   return {
     replica,
@@ -104,7 +103,7 @@ async function readServedReplica(
           return served === null ? [] : [[name, served]];
         }),
       ),
-    valuesOf: ({ oneOf }) => (oneOf === undefined ? null : (lists.get(`${oneOf.resource}.${oneOf.field}`) ?? null)),
+    valuesOf: lists,
   };
 }
 
@@ -156,23 +155,4 @@ async function readBrands(query: Query, catalogue: Catalogue): Promise<Map<strin
       { name: named as string | null, since: day as string | null },
     ]),
   );
-}
-
-// Values that were ever listed stay allowed, because stored responses may contain them.
-async function readLists(query: Query, catalogue: Catalogue): Promise<Map<string, string[]>> {
-  const lists = new Map<string, string[]>();
-  const wanted = catalogue.resources.flatMap((resource) =>
-    Object.values(resource.query).flatMap(({ oneOf }) => oneOf ?? []),
-  );
-  for (const { resource, field } of wanted) {
-    const name = `${resource}.${field}`;
-    const table = catalogue.get(resource).derived[0] as ResourceTable;
-    const column = columnAt(table, field);
-    if (lists.has(name) || column === null) continue;
-    const rows = await query(
-      `SELECT CAST(${quoted(column.name)} AS VARCHAR) FROM ${quoted(table.name)} ORDER BY "_deleted_at" NULLS FIRST, rowid`,
-    );
-    if (rows.length > 0) lists.set(name, [...new Set(rows.map(([value]) => String(value)))]);
-  }
-  return lists;
 }

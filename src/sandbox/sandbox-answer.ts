@@ -55,7 +55,7 @@ export function answer<W>(
 
 function checkQuery(declared: Parameters, given: URLSearchParams, nowMs: number, unknownName?: string): Query {
   try {
-    return readQuery(declared, given, nowMs, nameOpenParameters(declared, unknownName));
+    return readQuery(declared, given, nowMs, { names: nameOpenParameters(declared, unknownName) });
   } catch (thrown) {
     if (thrown instanceof ParameterError) throw new Refusal(400, 'invalid_parameter', thrown.message);
     throw thrown;

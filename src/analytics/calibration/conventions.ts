@@ -51,6 +51,15 @@ export const pointChoices = {
   changePeriod: ['adjacent', 'weeks'],
   /** The title of a page that was cited under several: by time, the most frequent one, or by the alphabet. */
   urlTitle: ['latest', 'first', 'frequent', 'least', 'greatest'],
+  // Treatment of requests; src/contract/query-parameters.ts describes the values.
+  overLimit: ['rejected', 'clamped', 'honoured'],
+  overRange: ['rejected', 'last', 'first', 'honoured'],
+  reversedRange: ['rejected', 'empty', 'swapped'],
+  futureRange: ['given', 'clamped'],
+  unknownParameter: ['rejected', 'ignored'],
+  invalidChoice: ['rejected', 'ignored'],
+  unknownEngine: ['rejected', 'empty', 'missing'],
+  unknownId: ['empty', 'rejected', 'missing'],
 } as const;
 
 type Choices = { readonly [Name in keyof typeof pointChoices]: (typeof pointChoices)[Name][number] };

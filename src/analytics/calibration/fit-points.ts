@@ -1,8 +1,9 @@
 import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
-import { ParameterError, readQuery } from '../../contract/query-parameters.ts';
+import { checkKnown, ParameterError, readQuery } from '../../contract/query-parameters.ts';
 import { columnAt, ownKeyOf } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
+import { readValueLists, type ValuesOf } from '../../warehouse/value-lists.ts';
 import { readReportedBrand } from '../numbers/brand.ts';
 import { computeReport } from '../numbers/reports.ts';
 import { type Finding, findBest, isEqual, isSame } from './candidates.ts';
@@ -45,16 +46,23 @@ export function createCompute(
     known.set(key, found);
     return found;
   };
+  let lists: Promise<ValuesOf> | undefined;
+  const valuesOf = (): Promise<ValuesOf> => {
+    lists ??= readValueLists(query, catalogue);
+    return lists;
+  };
   return async ({ resource: name, brandId, query: given }, askedAt, conventions) => {
     const resource = catalogue.get(name);
     try {
-      const asked = readQuery(resource.query, new URLSearchParams(given), askedAt);
+      const options = { rules: conventions };
+      const asked = readQuery(resource.query, new URLSearchParams(given), askedAt, options);
+      checkKnown(resource.query, asked, await valuesOf(), options);
       const brand = await readReportedBrand(once, catalogue, brandId, await readSince(once, catalogue, brandId));
       const request = { catalogue, query: once, conventions, brand, resource, asked, nowMs: askedAt, mayRepeat };
       const { beside, rows } = await computeReport(resource.computes ?? 'by-nothing', request);
       return { status: 200, body: { ...beside, data: rows } };
     } catch (thrown) {
-      if (thrown instanceof ParameterError) return { status: 400, body: null };
+      if (thrown instanceof ParameterError) return { status: thrown.isMissing ? 404 : 400, body: null };
       throw thrown;
     }
   };

@@ -1,6 +1,7 @@
 import { orderPoints } from './order-points.ts';
 import type { CalibrationPoint } from './point.ts';
 import { reportPoints } from './report-points.ts';
+import { requestPoints } from './request-points.ts';
 
 /** The points that whole responses decide. Points that decide which rows there are come before those about their order. */
-export const calibrationPoints: readonly CalibrationPoint[] = [...reportPoints, ...orderPoints];
+export const calibrationPoints: readonly CalibrationPoint[] = [...reportPoints, ...orderPoints, ...requestPoints];
