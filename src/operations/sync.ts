@@ -8,6 +8,7 @@ import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
 import { providerOf } from '../contract/catalogue.ts';
 import { type Context, catalogue, type Opened, publish, publishMidway, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import type { AskUpstream } from '../sync/ask-upstream.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
 import { progressOf } from '../sync/progress.ts';
 import { keepProgress } from '../sync/progress-file.ts';
@@ -24,6 +25,7 @@ import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { chooseResources } from './choose-resources.ts';
 import { estimateSync } from './disk-estimates.ts';
 import { notifyOfSync } from './notify/notify-of.ts';
+import { probeUpstream } from './probe-upstream.ts';
 import { createMidwayPublisher } from './publish-midway.ts';
 
 /** Called with the sync stats and the budget while a sync runs. */
@@ -196,6 +198,10 @@ async function syncThrough(
       origin: { kind, trigger },
       onProgress: take,
       onMilestone: midway.milestone,
+      onRead: async (ask: AskUpstream, read: SyncStats) => {
+        if (kind !== 'sync' || !hasChanges(Object.fromEntries(read.tables))) return;
+        await probeUpstream({ catalogue, database, clock, signal, max: config.probes, stats: read }, ask);
+      },
     };
     for (const options of runs) {
       const summary = await runSync(parts, options);
@@ -233,10 +239,14 @@ export async function openBudget({
   return openBudgetAt(remote, { key, baseUrl, share: config.budgetShare, clock, say, signal });
 }
 
+function hasChanges(tables: SyncSummary['tables']): boolean {
+  return Object.values(tables).some(({ inserted, updated, deleted }) => inserted + updated + deleted > 0);
+}
+
 // Calibrates how upstream computes its numbers. A failure is a warning, because the data are complete without it.
 async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
   if (summary.error !== null) return [];
-  const isChanged = Object.values(summary.tables).some((table) => table.inserted + table.updated + table.deleted > 0);
+  const isChanged = hasChanges(summary.tables);
   const note = { chain: 'conventions', code: 'bad_answer' };
   try {
     const { database } = warehouse;

@@ -47,7 +47,8 @@ const calibration = {
   note: 'The reason for the value.',
   decided_at: 'Time of the calibration (UTC).',
   candidates: 'The values that were compared, each with the number of agreeing rows.',
-  confidence: 'Share of the compared numbers that support the value, from 0 to 1; null without evidence.',
+  confidence:
+    'Lower end of the 95 % Wilson interval of the share of separating facts that the value explains; null if it is not determined.',
   contradicted: 'Whether upstream reports numbers that no candidate explains.',
 };
 

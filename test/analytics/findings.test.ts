@@ -16,7 +16,10 @@ test('stored conventions override the defaults, and invalid ones are ignored', a
     (await database.exclusive((session) => session.all(sql))).map((row) => Object.values(row));
   const store = async (name: string, value: string | null): Promise<void> => {
     const json = value === null ? 'NULL' : `'${value}'`;
-    await run(`INSERT INTO sync.calibration VALUES ('${name}', ${json}, 'learned', 9, 9, 0, 'note', now()::TIMESTAMP)`);
+    await run(
+      `INSERT INTO sync.calibration BY NAME SELECT '${name}' AS name, ${json} AS value, 'learned' AS source, 9 AS compared, 9 AS agreed,
+         0 AS largest_error, 'note' AS note, now()::TIMESTAMP AS decided_at`,
+    );
   };
   expect(await readConventions(query)).toEqual(defaultConventions);
 

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { dayOf } from '../../contract/time.ts';
 import type { Database, Query } from '../../warehouse/database.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
@@ -24,6 +25,7 @@ import { type Findings, hasFindings, type ReportedFindings, writeFindings } from
 import { createCompute, fitPoints, type PointEvidence } from './fit-points.ts';
 import { readKnownAnswers } from './known-answers.ts';
 import { calibrationPoints } from './points/points.ts';
+import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './probe.ts';
 
 /** Upstream's reports, paired with counts of the stored responses. */
 interface Evidence {
@@ -56,21 +58,38 @@ export async function calibrateConventions(
 ): Promise<string[]> {
   return database.transaction(async (session) => {
     if (onlyIfNone && (await hasFindings(session))) return [];
-    const findings = await findConventions(session.query, catalogue);
+    const { findings } = await findConventions(session.query, catalogue);
     await writeFindings(session, findings, now);
     return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
   });
 }
 
 /** Finds every convention from the stored reports, responses and kept answers. */
-async function findConventions(query: Query, catalogue: Catalogue): Promise<Findings> {
+async function findConventions(query: Query, catalogue: Catalogue) {
   const reported = fitConventions(await readEvidence(query));
-  const points = await fitPoints(await readPointEvidence(query, catalogue, reported));
-  return { ...reported, ...points } as Findings;
+  const evidence = await readPointEvidence(query, catalogue, reported);
+  const points = await fitPoints(evidence);
+  return { findings: { ...reported, ...points } as Findings, points, evidence };
+}
+
+/**
+ * Returns the questions that would separate the candidates of undetermined points, at most `max`. None if no responses are stored.
+ */
+export async function findProbes(
+  database: Database,
+  { catalogue, now, max }: Omit<CalibrationOptions, 'onlyIfNone'> & { readonly max: number },
+): Promise<ChosenProbe[]> {
+  if (max <= 0) return [];
+  return database.exclusive(async ({ query }) => {
+    const brands = await readProbeVocabulary(query, catalogue, dayOf(now));
+    if (brands.length === 0) return [];
+    const { points, evidence } = await findConventions(query, catalogue);
+    return chooseProbes({ evidence, findings: points, brands, now, max });
+  });
 }
 
 /** Reads the inputs of `fitPoints`: the kept answers, and the conventions found so far. */
-export async function readPointEvidence(
+async function readPointEvidence(
   query: Query,
   catalogue: Catalogue,
   reported: ReportedFindings,

@@ -11,6 +11,11 @@ export interface Finding<T> {
   readonly note: string;
   /** Whether there are enough rows and no candidate explains them. */
   readonly contradicted: boolean;
+  /**
+   * How sure the value is: the lower end of the 95 % Wilson score interval (Wilson 1927) of the share of rows that rule out other
+   * candidates and that the value explains. Null unless the value is learned.
+   */
+  readonly confidence?: number | null;
   /** The candidates that explain most rows, each with the number of rows that it explains; the best first. */
   readonly candidates?: readonly { readonly value: T; readonly agreed: number }[];
 }
@@ -91,11 +96,22 @@ export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
     largestError,
     note: note.trim(),
     contradicted,
+    confidence: isLearned ? wilsonLow(tellingAgreed, telling.length) : null,
     candidates: candidates
       .map((candidate, index) => ({ value: candidate, agreed: counts[index] ?? 0 }))
       .toSorted((a, b) => b.agreed - a.agreed)
       .slice(0, LISTED_MAX),
   };
+}
+
+/** The 97.5 % quantile of the normal distribution. */
+const Z = 1.959964;
+
+function wilsonLow(agreed: number, of: number): number {
+  const share = agreed / of;
+  const centre = share + (Z * Z) / (2 * of);
+  const spread = Z * Math.sqrt((share * (1 - share)) / of + (Z * Z) / (4 * of * of));
+  return (centre - spread) / (1 + (Z * Z) / of);
 }
 
 interface Unlearned {

@@ -35,6 +35,45 @@ async function tableIn(query: Query): Promise<string | null> {
   return found === undefined ? null : String(found[0]);
 }
 
+/** A finding of the last calibration. */
+export interface StoredFinding
+  extends Pick<Finding<unknown>, 'value' | 'source' | 'compared' | 'agreed' | 'note' | 'contradicted'> {
+  readonly candidates: NonNullable<Finding<unknown>['candidates']>;
+  /** Null unless the value was learned. */
+  readonly confidence: number | null;
+  /** Epoch milliseconds. */
+  readonly decidedAt: number;
+}
+
+/** Reads all findings of the last calibration, by convention. None in a replica of an earlier schema version. */
+export async function readStoredFindings(query: Query): Promise<ReadonlyMap<string, StoredFinding>> {
+  const [current] = await query(
+    `SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'sync'
+       AND table_name = 'calibration' AND column_name = 'candidates'`,
+  );
+  if (current === undefined) return new Map();
+  const rows = await query(
+    `SELECT name, CAST(value AS VARCHAR), source, compared, agreed, note, coalesce(contradicted, false), CAST(candidates AS VARCHAR),
+       confidence, epoch_ms(decided_at) FROM sync.calibration`,
+  );
+  return new Map(
+    rows.map(([name, value, source, compared, agreed, note, contradicted, candidates, confidence, decidedAt]) => [
+      String(name),
+      {
+        value: parse(value),
+        source: source === 'learned' ? 'learned' : 'default',
+        compared: Number(compared),
+        agreed: Number(agreed),
+        note: String(note ?? ''),
+        contradicted: contradicted === true,
+        candidates: (parse(candidates) ?? []) as StoredFinding['candidates'],
+        confidence: confidence as number | null,
+        decidedAt: Number(decidedAt),
+      },
+    ]),
+  );
+}
+
 /** Returns the names of the calibrated conventions. */
 export async function readCalibrated(query: Query): Promise<ReadonlySet<string>> {
   const table = await tableIn(query);
@@ -66,7 +105,7 @@ export async function writeFindings(session: Session, findings: Findings, now: n
         finding.note,
         toTimestampText(now),
         finding.candidates === undefined ? null : JSON.stringify(finding.candidates),
-        confidenceOf(finding),
+        finding.confidence ?? null,
         finding.contradicted,
       ],
     );
@@ -79,9 +118,4 @@ function parse(text: unknown): unknown {
   } catch {
     return undefined;
   }
-}
-
-// The share of the compared rows that agree; null if no row tells the candidates apart.
-function confidenceOf({ source, compared, agreed }: Finding<unknown>): number | null {
-  return source === 'learned' && compared > 0 ? agreed / compared : null;
 }

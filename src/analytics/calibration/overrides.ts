@@ -29,8 +29,6 @@ const orderSchemas = Object.fromEntries(
 
 /** The schema of each convention. */
 export const conventionSchemas = {
-  ...choiceSchemas,
-  ...orderSchemas,
   visibility: shareForm,
   shareOfVoice: shareForm,
   visibilityChange: shareForm.extend({ as: z.enum(['difference', 'relative']), of: z.enum(['exact', 'rounded']) }),
@@ -50,6 +48,8 @@ export const conventionSchemas = {
   emptySentiment: z.literal([0, null, 'mean']),
   ungrouped: z.strictObject({ groupId: z.string().nullable(), name: z.string().nullable() }).nullable(),
   brandedGroups,
+  ...choiceSchemas,
+  ...orderSchemas,
 } satisfies { readonly [Name in keyof Conventions]: z.ZodType<Conventions[Name]> };
 
 const overridesSchema = z

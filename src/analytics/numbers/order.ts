@@ -8,10 +8,10 @@ export type SortValue = string | number | boolean | null | undefined;
 export function sortedBy<Row>(
   rows: readonly Row[],
   keys: readonly string[],
-  valueOf: (row: Row, key: string) => SortValue,
+  sortValueOf: (row: Row, key: string) => SortValue,
 ): Row[] {
   const order = keys.map((key) => ({ key: key.replace(/^-/, ''), sign: key.startsWith('-') ? -1 : 1 }));
-  const keyed = rows.map((row) => ({ row, values: order.map(({ key }) => valueOf(row, key) ?? null) }));
+  const keyed = rows.map((row) => ({ row, values: order.map(({ key }) => sortValueOf(row, key) ?? null) }));
   keyed.sort((a, b) => {
     for (const [index, { sign }] of order.entries()) {
       const compared = compare(a.values[index], b.values[index], sign);

@@ -28,6 +28,9 @@ export const PUBLISHED_MARTS = ['none', 'star', 'all'] as const;
 /** Readers of the data folder besides its owner: nobody, or the group. */
 export const PERMISSIONS = ['private', 'group'] as const;
 
+/** Default number of requests per sync that the calibration may send. */
+export const PROBES = 20;
+
 /** Default number of snapshots to keep. */
 export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
 
@@ -49,6 +52,8 @@ export const allowed = {
   daily: 'a whole number of snapshots from 0 to 10000',
   weekly: 'a whole number of snapshots from 0 to 10000',
   monthly: 'a whole number of snapshots from 0 to 10000',
+  calibration: 'an object with the member probes',
+  probes: 'a whole number of requests per sync from 0 to 100; 0 asks none',
   conventions: 'an object with a member for each convention',
   jobs: 'an object with a member for each job',
   notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
@@ -94,11 +99,14 @@ export const keep = z.strictObject({
   weekly: snapshots.optional(),
   monthly: snapshots.optional(),
 });
+/** Requests per sync that the calibration may send. */
+export const probes = z.int().min(0).max(100);
 const anything = z.record(z.string(), z.unknown());
 const inFile = {
   ...common,
   budget: budgetSchema.optional(),
   keep: keep.optional(),
+  calibration: z.strictObject({ probes: probes.optional() }).optional(),
   conventions: anything.optional(),
   jobs: anything.optional(),
   notify: notifySchema.optional(),

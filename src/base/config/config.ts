@@ -17,7 +17,9 @@ import {
   type keep,
   type PARQUET_FORMS,
   PERMISSIONS,
+  PROBES,
   type PUBLISHED_MARTS,
+  probes,
   readConfigFile,
   readText,
   snapshots,
@@ -72,6 +74,8 @@ export interface WorkspaceConfig {
   readonly remote: RemoteSettings;
   /** One sentence per setting that was given under an earlier name. */
   readonly notices: readonly string[];
+  /** Requests per sync that the calibration may send to determine open points; 0 for none. */
+  readonly probes: number;
   /** Overrides of the calibration, not validated here; src/analytics validates them. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** Overrides of jobs by job name, not validated here; src/scheduler validates them. */
@@ -154,6 +158,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
     remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, allowHttp),
     notices: file.notices ?? [],
+    probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
     notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, allowHttp),
@@ -332,6 +337,14 @@ function readKeep(
     weekly: read('SIGHTLINE_KEEP_WEEKLY', 'weekly'),
     monthly: read('SIGHTLINE_KEEP_MONTHLY', 'monthly'),
   };
+}
+
+function readProbes(environment: ConfigSources['environment'], configured: number = PROBES): number {
+  const text = nonEmpty(environment['SIGHTLINE_CALIBRATION_PROBES']);
+  if (text === undefined) return configured;
+  const parsed = probes.safeParse(toWholeNumber(text));
+  if (!parsed.success) throw invalid('SIGHTLINE_CALIBRATION_PROBES', text, allowed.probes);
+  return parsed.data;
 }
 
 // DuckDB parses the text after a question mark as parameters and writes its WAL to another path.

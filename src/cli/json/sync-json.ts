@@ -91,6 +91,29 @@ export const verify = z.object({
   error: errorParts.optional(),
 });
 
+/** `calibration`. */
+export const calibration = z.object({
+  stale: z.boolean().describe('whether the live file has newer data'),
+  points: z.array(
+    z.object({
+      name: z.string(),
+      about: z.string().describe('what the specification leaves open'),
+      state: z.enum(['determined', 'configured', 'undetermined', 'contradicted']),
+      value: z.unknown().describe('the value that is used'),
+      text: z.string().describe('the value in words'),
+      compared: number.describe("facts of upstream's responses that were compared"),
+      agreed: number.describe('compared facts that the value explains'),
+      confidence: z
+        .number()
+        .nullable()
+        .describe('lower end of the 95 % Wilson interval of the share of separating facts that the value explains'),
+      note: z.string(),
+      candidates: z.array(z.object({ value: z.unknown(), text: z.string(), agreed: number })),
+      decidedAt: time.nullable(),
+    }),
+  ),
+});
+
 /** `replay`. */
 export const replay = z.object({
   status: z.enum(['complete', 'partial']),

@@ -115,6 +115,10 @@ const operate: CommandGroup['commands'] = {
     about: "check the stored data against the API's own counts",
     load: async () => (await import('../commands/operate/verify-command.ts')).verify,
   },
+  calibration: {
+    about: 'show how the API computes and orders what its specification leaves open, with the evidence',
+    load: async () => (await import('../commands/operate/calibration-command.ts')).calibration,
+  },
   runs: {
     about: 'list the requests of each run, or of one run by resource',
     load: async () => (await import('../commands/operate/runs-command.ts')).runs,

@@ -1,3 +1,4 @@
+import { addDays, laterDay } from '../../../contract/time.ts';
 import { pointChoices } from '../conventions.ts';
 import { membersOf, rowsOf, valuesOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, ProbeQuestion } from './point.ts';
@@ -10,8 +11,7 @@ export const GROUP = ['groupId'] as const;
 
 /** Returns the range of all complete days of a brand, at most `days`. */
 export function rangeOf({ first, last }: BrandVocabulary, days = 60): { from: string; to: string } {
-  const from = new Date(Date.parse(`${last}T00:00:00Z`) - (days - 1) * 86_400_000).toISOString().slice(0, 10);
-  return { from: from < first ? first : from, to: last };
+  return { from: laterDay(addDays(last, 1 - days), first), to: last };
 }
 
 function questions(

@@ -3,6 +3,7 @@ import { addDays } from '../../../contract/time.ts';
 import { pointChoices } from '../conventions.ts';
 import { rowsOf, statusOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, Compared, Facts } from './point.ts';
+import { rangeOf } from './report-points.ts';
 
 /** An id that no resource of upstream has. */
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
@@ -26,11 +27,7 @@ const asked: readonly Asked[] = [
     name: 'overLimit',
     about: 'a limit above the maximum',
     resource: 'cited_urls',
-    query: ({ first, last }) => ({
-      from: first > addDays(last, -59) ? first : addDays(last, -59),
-      to: last,
-      limit: '201',
-    }),
+    query: (brand) => ({ ...rangeOf(brand), limit: '201' }),
     concerns: ({ limit }) => Number(limit) > 200,
   },
   {

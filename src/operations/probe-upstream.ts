@@ -1,0 +1,54 @@
+import { findProbes } from '../analytics/calibration/calibrate.ts';
+import type { Clock } from '../base/clock.ts';
+import { toSightlineError } from '../base/errors.ts';
+import type { Catalogue } from '../contract/catalogue.ts';
+import type { AskUpstream } from '../sync/ask-upstream.ts';
+import type { SyncStats } from '../sync/sync-stats.ts';
+import { AllowanceReached } from '../upstream/allowance.ts';
+import type { Database } from '../warehouse/database.ts';
+import { keepAnswer } from '../warehouse/ledger/answers.ts';
+
+/** Rounds of questions: the answers to one round may separate candidates that depend on others. */
+const ROUNDS_MAX = 4;
+
+/** Dependencies of `probeUpstream`. */
+export interface ProbeUpstreamParts {
+  readonly catalogue: Catalogue;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Maximum number of requests. */
+  readonly max: number;
+  readonly stats: SyncStats;
+}
+
+/**
+ * Asks upstream the questions that separate the candidates of undetermined points, and keeps the responses as evidence. A failure ends the
+ * probing with a warning: the data are complete without it.
+ * @throws the signal's reason if the sync is stopped
+ */
+export async function probeUpstream(
+  { catalogue, database, clock, signal, max, stats }: ProbeUpstreamParts,
+  ask: AskUpstream,
+): Promise<void> {
+  let left = max;
+  try {
+    for (let round = 0; round < ROUNDS_MAX && left > 0; round++) {
+      const questions = await findProbes(database, { catalogue, now: clock.now(), max: left });
+      if (questions.length === 0) break;
+      for (const { resource, brandId, query } of questions) {
+        left -= 1;
+        const { status, body, at } = await ask({ resource, brandId, query });
+        const answer = { resource, brandId, query, purpose: 'probe', status, body, askedAt: at } as const;
+        await database.transaction((session) => keepAnswer(session, null, answer));
+      }
+    }
+  } catch (thrown) {
+    // The allowance of the run is used up by optional requests, so the run is complete nevertheless.
+    if (thrown instanceof AllowanceReached) return;
+    signal.throwIfAborted();
+    const { code, message } = toSightlineError(thrown);
+    if (code === 'unauthorized' || code === 'plan_required') throw thrown;
+    stats.warned({ chain: 'calibration', code, message: `stopped asking about open points: ${message}` });
+  }
+}
