@@ -1,4 +1,4 @@
-import { findProbes } from '../analytics/calibration/calibrate.ts';
+import { createProbeFinder } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import { toSightlineError } from '../base/errors.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
@@ -31,10 +31,11 @@ export async function probeUpstream(
   { catalogue, database, clock, signal, max, stats }: ProbeUpstreamParts,
   ask: AskUpstream,
 ): Promise<void> {
+  const findProbes = createProbeFinder(database, { catalogue, now: clock.now() });
   let left = max;
   try {
     for (let round = 0; round < ROUNDS_MAX && left > 0; round++) {
-      const questions = await findProbes(database, { catalogue, now: clock.now(), max: left });
+      const questions = await findProbes(left);
       if (questions.length === 0) break;
       for (const { resource, brandId, query } of questions) {
         left -= 1;

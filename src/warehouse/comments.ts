@@ -60,7 +60,8 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     status: 'HTTP status.',
     body: 'The body as received.',
     asked_at: 'When upstream sent the response (UTC, from its Date header).',
-    run_id: 'The run that asked.',
+    run_id: 'The run that asked, or the newest run at that time.',
+    agreements: 'Comparisons with the candidates of the points, made while the stored data were those of the response.',
   },
   audits: {
     day: 'The day, UTC.',

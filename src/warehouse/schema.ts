@@ -129,7 +129,7 @@ CREATE VIEW sync.conventions AS SELECT * FROM sync.calibration;
 COMMENT ON VIEW sync.conventions IS 'Earlier name of sync.calibration.';
 CREATE TABLE IF NOT EXISTS sync.answers (
   resource VARCHAR NOT NULL, brand_id UUID, query JSON NOT NULL, purpose VARCHAR NOT NULL, status BIGINT NOT NULL,
-  body VARCHAR, asked_at TIMESTAMP NOT NULL, run_id UUID);
+  body VARCHAR, asked_at TIMESTAMP NOT NULL, run_id UUID, agreements JSON);
 CREATE TABLE IF NOT EXISTS sync.comparisons (
   compared_at TIMESTAMP NOT NULL, run_id UUID, resource VARCHAR NOT NULL, brand_id UUID, query JSON NOT NULL,
   verdict VARCHAR NOT NULL, fields JSON, convention VARCHAR, detail VARCHAR);

@@ -1,8 +1,6 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { dayOf } from '../../contract/time.ts';
 import type { Database, Query } from '../../warehouse/database.ts';
-import { readShapes } from '../../warehouse/ledger/shapes.ts';
-import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
 import { type Finding, findBest, isEqual, ROWS_LEAST, spread } from './candidates.ts';
 import { fitLabels } from './candidates-labels.ts';
 import {
@@ -22,9 +20,7 @@ import { collectGroups } from './evidence-groups.ts';
 import { readCombinedEngines, readCompetitorTypes, readDomains, readEmptyDays, readSites } from './evidence-lists.ts';
 import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } from './evidence-prompts.ts';
 import { type Findings, hasFindings, type ReportedFindings, writeFindings } from './findings.ts';
-import { createCompute, fitPoints, type PointEvidence } from './fit-points.ts';
-import { readKnownAnswers } from './known-answers.ts';
-import { calibrationPoints } from './points/points.ts';
+import { fitStoredPoints } from './point-evidence.ts';
 import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './probe.ts';
 
 /** Upstream's reports, paired with counts of the stored responses. */
@@ -58,48 +54,37 @@ export async function calibrateConventions(
 ): Promise<string[]> {
   return database.transaction(async (session) => {
     if (onlyIfNone && (await hasFindings(session))) return [];
-    const { findings } = await findConventions(session.query, catalogue);
+    const reported = fitConventions(await readEvidence(session.query));
+    const { points } = await fitStoredPoints(session, catalogue, reported);
+    const findings = { ...reported, ...points } as Findings;
     await writeFindings(session, findings, now);
     return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
   });
 }
 
-/** Finds every convention from the stored reports, responses and kept answers. */
-async function findConventions(query: Query, catalogue: Catalogue) {
-  const reported = fitConventions(await readEvidence(query));
-  const evidence = await readPointEvidence(query, catalogue, reported);
-  const points = await fitPoints(evidence);
-  return { findings: { ...reported, ...points } as Findings, points, evidence };
-}
+/** Returns at most `max` questions that separate the candidates of undetermined points; none if no responses are stored. */
+export type FindProbes = (max: number) => Promise<ChosenProbe[]>;
 
 /**
- * Returns the questions that would separate the candidates of undetermined points, at most `max`. None if no responses are stored.
+ * Returns the function that finds questions. It can be called again after the responses to its questions were kept; the other stored
+ * data must not change meanwhile.
  */
-export async function findProbes(
+export function createProbeFinder(
   database: Database,
-  { catalogue, now, max }: Omit<CalibrationOptions, 'onlyIfNone'> & { readonly max: number },
-): Promise<ChosenProbe[]> {
-  if (max <= 0) return [];
-  return database.exclusive(async ({ query }) => {
-    const brands = await readProbeVocabulary(query, catalogue, dayOf(now));
-    if (brands.length === 0) return [];
-    const { points, evidence } = await findConventions(query, catalogue);
-    return chooseProbes({ evidence, findings: points, brands, now, max });
-  });
-}
-
-/** Reads the inputs of `fitPoints`: the kept answers, and the conventions found so far. */
-async function readPointEvidence(
-  query: Query,
-  catalogue: Catalogue,
-  reported: ReportedFindings,
-): Promise<PointEvidence> {
-  const values = Object.fromEntries(Object.entries(reported).map(([name, { value }]) => [name, value]));
-  const conventions = { ...defaultConventions, ...values };
-  const shapes = await readShapes(query);
-  const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
-  const compute = createCompute(query, { catalogue, mayRepeat });
-  return { points: calibrationPoints, answers: await readKnownAnswers(query), conventions, compute };
+  { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
+): FindProbes {
+  const known = new Map<string, Promise<unknown[][]>>();
+  let reported: ReportedFindings | undefined;
+  return async (max) => {
+    if (max <= 0) return [];
+    return database.transaction(async (session) => {
+      const brands = await readProbeVocabulary(session.query, catalogue, dayOf(now));
+      if (brands.length === 0) return [];
+      reported ??= fitConventions(await readEvidence(session.query));
+      const { points, evidence } = await fitStoredPoints(session, catalogue, reported, known);
+      return chooseProbes({ evidence, findings: points, brands, now, max });
+    });
+  };
 }
 
 async function readEvidence(query: Query): Promise<Evidence> {

@@ -6,14 +6,23 @@ import { quoted, utc } from '../../warehouse/schema.ts';
 import { readValueLists, type ValuesOf } from '../../warehouse/value-lists.ts';
 import { readReportedBrand } from '../numbers/brand.ts';
 import { computeReport } from '../numbers/reports.ts';
-import { type Finding, findBest, isEqual, isSame } from './candidates.ts';
+import { type Finding, findBest, isEqual } from './candidates.ts';
+import { type Agreement, compareFacts, countFacts } from './compare-facts.ts';
 import type { Conventions } from './conventions.ts';
-import type { CalibrationPoint, Compared, Facts, KnownAnswer, ReportQuestion } from './points/point.ts';
+import type {
+  CalibrationPoint,
+  Compared,
+  Facts,
+  KnownAnswer,
+  ReportQuestion,
+  StoredAgreements,
+} from './points/point.ts';
+import { isValid, packRows, unpackRows } from './stored-agreements.ts';
 
 /** Computes the response to a question from the stored data, with some conventions. */
 export type Compute = (question: ReportQuestion, askedAt: number, conventions: Conventions) => Promise<Compared>;
 
-/** Maximum number of responses that are compared per point, newest first. */
+/** Maximum number of responses that one calibration compares per point. Earlier comparisons are kept. */
 const ANSWERS_MAX = 12;
 /** Rounds of fitting: the value of one point may depend on those of others. */
 const ROUNDS_MAX = 3;
@@ -24,22 +33,30 @@ export type PointFindings = Readonly<Record<string, Finding<unknown>>>;
 /** Inputs of `fitPoints`. */
 export interface PointEvidence {
   readonly points: readonly CalibrationPoint[];
-  /** Responses of upstream, newest first. */
+  /** Responses of upstream: to questions first, then reports, newest first. */
   readonly answers: readonly KnownAnswer[];
-  /** The conventions found from other evidence; registry points have their defaults. */
+  /** The conventions found from other evidence; for registry points, those of the calibration before. */
   readonly conventions: Conventions;
   readonly compute: Compute;
+}
+
+/** Results of statements, by statement and parameters. */
+export type KnownResults = Map<string, Promise<unknown[][]>>;
+
+/** Options of `createCompute`. */
+export interface ComputeOptions {
+  readonly catalogue: Catalogue;
+  /** Whether a response may list the same competitor twice. */
+  readonly mayRepeat: boolean;
+  /** Pass the same map again as long as the stored data do not change. */
+  readonly known?: KnownResults;
 }
 
 /**
  * Returns the function that computes responses from stored data. Equal statements of one calibration are run once, because candidates
  * differ mostly in what they do with the rows.
  */
-export function createCompute(
-  query: Query,
-  { catalogue, mayRepeat }: { readonly catalogue: Catalogue; readonly mayRepeat: boolean },
-): Compute {
-  const known = new Map<string, Promise<unknown[][]>>();
+export function createCompute(query: Query, { catalogue, mayRepeat, known = new Map() }: ComputeOptions): Compute {
   const once: Query = (sql, parameters = []) => {
     const key = JSON.stringify([sql, parameters]);
     const found = known.get(key) ?? query(sql, parameters);
@@ -101,25 +118,79 @@ export async function fitPoints(evidence: PointEvidence): Promise<PointFindings>
   return findings;
 }
 
-/** Whether each candidate gives one fact of upstream. */
-type Agreement = readonly boolean[];
-
 async function fitPoint(
   point: CalibrationPoint,
-  { answers, conventions, compute }: PointEvidence,
+  evidence: PointEvidence,
 ): Promise<{ finding: Finding<unknown>; best: unknown }> {
-  const rows: Agreement[] = [];
-  for (const answer of answers.filter(({ resource }) => point.resources.includes(resource)).slice(0, ANSWERS_MAX)) {
-    const theirs = point.facts(answer, answer);
-    const ours: Facts[] = [];
-    for (const candidate of point.candidates) {
-      const own = await compute(answer, answer.askedAt, { ...conventions, [point.name]: candidate });
-      ours.push(point.facts(own, answer));
+  const all = await readAgreements(point, evidence);
+  const fitted = fitRows(
+    point,
+    all.flatMap(({ rows }) => rows),
+  );
+  if (!fitted.finding.contradicted) return fitted;
+  // Upstream may have changed since the earlier responses.
+  const latest = fitRows(
+    point,
+    all.flatMap(({ rows, isFresh }) => (isFresh ? rows : [])),
+  );
+  return latest.finding.source === 'learned' ? latest : fitted;
+}
+
+interface AnswerRows {
+  readonly isFresh: boolean;
+  readonly rows: readonly Agreement[];
+}
+
+// Agreements are computed while the stored data are those that the response describes, and are kept for later calibrations.
+async function readAgreements(point: CalibrationPoint, evidence: PointEvidence): Promise<AnswerRows[]> {
+  const all: AnswerRows[] = [];
+  let computed = 0;
+  for (const answer of evidence.answers.filter(({ resource }) => point.resources.includes(resource))) {
+    const { isFresh } = answer;
+    const before = answer.agreements.get(point.name);
+    if (before !== undefined && isValid(before, point, evidence, isFresh)) {
+      all.push({ isFresh, rows: unpackRows(before) });
+    } else if (isFresh && computed < ANSWERS_MAX) {
+      const now = await compareAnswer(point, answer, evidence);
+      answer.agreements.set(point.name, now);
+      all.push({ isFresh, rows: unpackRows(now) });
+      // Responses without facts of the point cost nothing.
+      if (now.reads.length > 0) computed += 1;
     }
-    // A report may count responses that came after the stored ones, so facts that nothing explains are no evidence.
-    const found = agreements(theirs, ours);
-    rows.push(...(answer.isReport ? found.filter((row) => row.includes(true)) : found));
   }
+  return all;
+}
+
+// Computes the response with each candidate, and records the other conventions that the computations have read.
+async function compareAnswer(
+  point: CalibrationPoint,
+  answer: KnownAnswer,
+  evidence: PointEvidence,
+): Promise<StoredAgreements> {
+  const { conventions, compute } = evidence;
+  const theirs = point.facts(answer, answer);
+  if (countFacts(theirs) === 0) return packRows([], point, evidence, []);
+  const reads = new Set<keyof Conventions>();
+  const ours: Facts[] = [];
+  for (const candidate of point.candidates) {
+    const watched = new Proxy<Conventions>(
+      { ...conventions, [point.name]: candidate },
+      {
+        get: (target, name) => {
+          if (name !== point.name && Object.hasOwn(target, name)) reads.add(name as keyof Conventions);
+          return Reflect.get(target, name) as unknown;
+        },
+      },
+    );
+    ours.push(point.facts(await compute(answer, answer.askedAt, watched), answer));
+  }
+  const found = compareFacts(theirs, ours);
+  // A report may count responses that came after the stored ones, so facts that nothing explains are no evidence.
+  const rows = answer.isReport ? found.filter((row) => row.includes(true)) : found;
+  return packRows(rows, point, evidence, [...reads]);
+}
+
+function fitRows(point: CalibrationPoint, rows: readonly Agreement[]): { finding: Finding<unknown>; best: unknown } {
   const places = new Map<unknown, number>(point.candidates.map((candidate, index) => [candidate, index]));
   const finding = findBest<unknown, Agreement>({
     rows,
@@ -139,49 +210,6 @@ export function describeValue(value: unknown): string {
   return Array.isArray(value) ? value.join(', ') : String(value);
 }
 
-/** Compares the facts of upstream with those of each candidate. */
-function agreements(theirs: Facts, ours: readonly Facts[]): Agreement[] {
-  switch (theirs.kind) {
-    case 'values': {
-      const sides = ours.map((facts) => (facts.kind === 'values' ? facts.values : new Map<string, unknown>()));
-      const shared = [...theirs.values].filter(([subject]) => sides.some((side) => side.has(subject)));
-      return shared.map(([subject, value]) =>
-        sides.map((side) => side.has(subject) && isAlike(value, side.get(subject))),
-      );
-    }
-    case 'set': {
-      const sides = ours.map((facts) => (facts.kind === 'set' ? facts.members : new Set<string>()));
-      const members = new Set([...theirs.members, ...sides.flatMap((side) => [...side])]);
-      return [...members].map((member) => sides.map((side) => side.has(member) === theirs.members.has(member)));
-    }
-    case 'order':
-      return orderAgreements(
-        theirs.members,
-        ours.map((facts) => (facts.kind === 'order' ? facts.members : [])),
-      );
-  }
-}
-
-// Only members that all sides have are compared, by their neighbours: moving one row changes few facts.
-function orderAgreements(theirs: readonly string[], ours: readonly (readonly string[])[]): Agreement[] {
-  const common = theirs.filter((member) => ours.every((side) => side.includes(member)));
-  const kept = new Set(common);
-  const places = ours.map(
-    (side) => new Map(side.filter((member) => kept.has(member)).map((member, index) => [member, index])),
-  );
-  return common.slice(1).map((member, index) => {
-    const before = common[index] as string;
-    return places.map((side) => (side.get(before) ?? 0) < (side.get(member) ?? 0));
-  });
-}
-
-function isAlike(a: unknown, b: unknown): boolean {
-  const left = a ?? null;
-  const right = b ?? null;
-  if (typeof left === 'number' && typeof right === 'number') return isSame(left, right);
-  return isEqual(left, right);
-}
-
 /** Whether the responses of some candidates to a question would differ in the facts of the point. */
 export async function separates(
   point: CalibrationPoint,
@@ -194,7 +222,7 @@ export async function separates(
     const own = await compute(question, askedAt, { ...conventions, [point.name]: candidate });
     facts.push(point.facts(own, question));
     const [first] = facts;
-    if (first !== undefined && agreements(facts.at(-1) as Facts, [first]).some(([agrees]) => agrees === false))
+    if (first !== undefined && compareFacts(facts.at(-1) as Facts, [first]).some(([agrees]) => agrees === false))
       return true;
   }
   return false;

@@ -75,7 +75,7 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
     `WITH cited AS NOT MATERIALIZED (SELECT t.* FROM ${table} WHERE ${where} AND t.url IS NOT NULL),
        listed AS (SELECT url, count(*) AS citations, count(DISTINCT response_id) AS responses,
          min((created_at, response_id, ordinal)) AS first_seen FROM cited GROUP BY url
-         ${needsTitles ? '' : `ORDER BY ${order} LIMIT ${limit}`}),
+         ${needsTitles ? mostCited(urlOrder, limit) : `ORDER BY ${order} LIMIT ${limit}`}),
        titled AS (SELECT cited.*, citations, responses, first_seen${
          urlTitle === 'frequent' ? ', count(*) OVER (PARTITION BY url, cited.title) AS times' : ''
        } FROM listed JOIN cited USING (url))
@@ -85,6 +85,11 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
     bindings.values,
   );
   return { beside: {}, rows: rows.map(([url, domain, title, citations]) => ({ url, domain, title, citations })) };
+}
+
+// Leaves out pages that cannot be listed because enough others have more citations.
+function mostCited([first]: readonly string[], limit: string): string {
+  return first === '-citations' ? `QUALIFY rank() OVER (ORDER BY count(*) DESC) <= ${limit}` : '';
 }
 
 function cited(request: ReportRequest, bindings: ReturnType<typeof createBindings>) {

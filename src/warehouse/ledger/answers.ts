@@ -25,7 +25,7 @@ export interface StoredAnswer {
 
 /**
  * Stores a response. A report replaces the kept report with the same parameters except the range; another response replaces the one
- * to the same question. Bodies over 256 KiB are not kept.
+ * to the same question. Bodies over 256 KiB are not kept. Without a run it belongs to the newest one.
  */
 export async function keepAnswer(session: Session, runId: string | null, answer: StoredAnswer): Promise<void> {
   const { resource, brandId, query, purpose, status, body, askedAt } = answer;
@@ -44,7 +44,8 @@ export async function keepAnswer(session: Session, runId: string | null, answer:
   }
   if (body !== null && body.length > BODY_CHARACTERS_MAX) return;
   await session.run(
-    `INSERT INTO sync.answers SELECT $1, CAST($2 AS UUID), CAST($3 AS JSON), $4, $5, $6, CAST($7 AS TIMESTAMP), CAST($8 AS UUID)`,
+    `INSERT INTO sync.answers SELECT $1, CAST($2 AS UUID), CAST($3 AS JSON), $4, $5, $6, CAST($7 AS TIMESTAMP),
+       coalesce(CAST($8 AS UUID), (SELECT run_id FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1)), NULL`,
     [resource, brandId, textOf(query), purpose, status, body, toTimestampText(askedAt), runId],
   );
   if (purpose === 'report') return;
@@ -54,14 +55,33 @@ export async function keepAnswer(session: Session, runId: string | null, answer:
   );
 }
 
+/** A kept response, as the calibration reads it. */
+export interface KeptAnswer extends StoredAnswer {
+  /** Identifies the response within a transaction. */
+  readonly rowId: number;
+  /** Whether the run that asked, or one that resumed it, is the newest. The body of another response is null. */
+  readonly isFresh: boolean;
+  /** Comparisons with candidates, as written by `writeAgreements`; null if there are none. */
+  readonly agreements: unknown;
+}
+
+/** Runs of one pass may be days apart; data of so long ago are not those of the newest run. */
+const FRESH_HOURS = 12;
+
 /** Reads the kept responses of some resources, newest first. */
-export async function readAnswers(query: Query, resources: readonly string[]): Promise<StoredAnswer[]> {
+export async function readAnswers(query: Query, resources: readonly string[]): Promise<KeptAnswer[]> {
   const rows = await query(
-    `SELECT resource, CAST(brand_id AS VARCHAR), CAST(query AS VARCHAR), purpose, status, body, epoch_ms(asked_at) FROM sync.answers
-     WHERE list_contains(CAST($1 AS VARCHAR[]), resource) ORDER BY asked_at DESC, rowid DESC`,
+    `WITH newest AS (SELECT pass_id, started_at FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1),
+       fresh AS (SELECT r.run_id FROM sync.runs r, newest n WHERE r.pass_id = n.pass_id
+         AND r.started_at >= n.started_at - INTERVAL ${FRESH_HOURS} HOUR)
+     SELECT a.rowid, resource, CAST(brand_id AS VARCHAR), CAST(query AS VARCHAR), purpose, status, if(is_fresh, body, NULL),
+       epoch_ms(asked_at), is_fresh, CAST(agreements AS VARCHAR)
+     FROM (SELECT rowid, *, run_id IN (FROM fresh) AS is_fresh FROM sync.answers) a
+     WHERE list_contains(CAST($1 AS VARCHAR[]), resource) ORDER BY asked_at DESC, a.rowid DESC`,
     [resources],
   );
-  return rows.map(([resource, brandId, text, purpose, status, body, askedAt]) => ({
+  return rows.map(([rowId, resource, brandId, text, purpose, status, body, askedAt, isFresh, agreements]) => ({
+    rowId: Number(rowId),
     resource: String(resource),
     brandId: brandId as string | null,
     query: JSON.parse(String(text)) as Record<string, string>,
@@ -69,7 +89,17 @@ export async function readAnswers(query: Query, resources: readonly string[]): P
     status: Number(status),
     body: body as string | null,
     askedAt: Number(askedAt),
+    isFresh: isFresh === true,
+    agreements: agreements === null ? null : (JSON.parse(String(agreements)) as unknown),
   }));
+}
+
+/** Stores comparisons of a kept response with candidates. */
+export async function writeAgreements(session: Session, rowId: number, agreements: unknown): Promise<void> {
+  await session.run('UPDATE sync.answers SET agreements = CAST($1 AS JSON) WHERE rowid = $2', [
+    JSON.stringify(agreements),
+    rowId,
+  ]);
 }
 
 async function readKept(query: Query, resource: string, brandId: string | null, purpose: AnswerPurpose) {

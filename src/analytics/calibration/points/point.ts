@@ -13,12 +13,28 @@ export interface Compared {
   readonly body: unknown;
 }
 
+/** How the candidates of a point agree with one response of upstream, as stored in `sync.answers`. */
+export interface StoredAgreements {
+  /** The other conventions that the comparison has read. */
+  readonly reads: readonly (keyof Conventions)[];
+  /** Digest of the candidates and of the values of `reads`. */
+  readonly digest: string;
+  /** The same for those of `reads` that whole responses decide. */
+  readonly pointDigest: string;
+  /** Number of facts by agreement, a character for each candidate: `101` if the first and the third explain the fact. */
+  readonly facts: Readonly<Record<string, number>>;
+}
+
 /** A response of upstream that is kept as evidence, from `sync.answers`. */
 export interface KnownAnswer extends ReportQuestion, Compared {
   /** Whether it is a report of a sync, which may include responses that are not stored yet. */
   readonly isReport: boolean;
   /** When upstream sent it, epoch milliseconds. */
   readonly askedAt: number;
+  /** Whether the stored data are still those that the response describes. The body of another response is null. */
+  readonly isFresh: boolean;
+  /** Results of comparisons, by point. */
+  readonly agreements: Map<string, StoredAgreements>;
 }
 
 /** A question that may separate the candidates of a point. */
