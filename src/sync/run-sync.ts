@@ -28,7 +28,7 @@ import { createNextPlanner } from './plan/plan-next.ts';
 import { planBrand, planWorkspace } from './plan/plan-slices.ts';
 import { createRowReaders } from './read-page.ts';
 import { createSliceReader, type SliceReader } from './read-slice.ts';
-import { createRequestLog, type RequestLog } from './request-log.ts';
+import { createRequestLog } from './request-log.ts';
 import { createResponseDates } from './response-dates.ts';
 import { chooseBrands, readPlausibleBrands, warnOfMissing } from './run-brands.ts';
 import { createContext, readContext } from './run-context.ts';
@@ -164,7 +164,7 @@ async function readAll(
 ): Promise<void> {
   const { catalogue, warehouse } = parts;
   const { database } = warehouse;
-  const { reader, opening, context, log } = await openRun(parts, options, run, stats);
+  const { reader, opening, context, ask } = await openRun(parts, options, run, stats);
   const checkPlan = createPlanSizeCheck(await lastRequests(parts, options), context.read);
   const perform = createSliceRunner(parts, reader, stats, context);
   const follower = createNextPlanner({ catalogue, database }, context);
@@ -231,18 +231,7 @@ async function readAll(
     maxRequests === null ? BACKFILL_REQUESTS_MAX : maxRequests - stats.requests,
   );
   await backfillTotals({ catalogue, database, context, requestsMax, read: readAnew }, brands);
-  if (options.only !== null || options.brands !== null) return;
-  const { client, clock, signal } = parts;
-  const ask = createAskUpstream({
-    catalogue,
-    client,
-    signal,
-    names: context.names,
-    log,
-    now: clock.now,
-    purpose: 'probe',
-  });
-  await parts.onRead?.(ask, stats);
+  if (options.only === null && options.brands === null) await parts.onRead?.(ask, stats);
 }
 
 // Reads the list of brands first: it shows whether upstream is reachable, and sets the run's time.
@@ -251,7 +240,7 @@ async function openRun(
   options: SyncOptions,
   run: RunRef & { continues: boolean },
   stats: SyncStats,
-): Promise<{ reader: SliceReader; opening: Slice; context: PlanContext; log: RequestLog }> {
+): Promise<{ reader: SliceReader; opening: Slice; context: PlanContext; ask: AskUpstream }> {
   const { catalogue, warehouse } = parts;
   const clock = createRunClock(parts.clock, parts.clockPolicy);
   const quarantined = await readQuarantined(warehouse.database);
@@ -273,7 +262,8 @@ async function openRun(
   const names = await learnNames(parts, log, noteForms);
   // Use the run's agreed time, as the checkpoints do.
   const passId = run.continues ? run.passId : null;
-  return { reader, opening, context: { ...(await readContext(parts, options, passId, date)), names }, log };
+  const ask = createAskUpstream({ ...parts, names, log, now: clock.now, purpose: 'probe' });
+  return { reader, opening, context: { ...(await readContext(parts, options, passId, date)), names }, ask };
 }
 
 // Removes rows that were stored by an earlier version, or by a run with a wrong clock.

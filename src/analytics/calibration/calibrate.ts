@@ -21,7 +21,7 @@ import { readCombinedEngines, readCompetitorTypes, readDomains, readEmptyDays, r
 import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } from './evidence-prompts.ts';
 import { type Findings, hasFindings, type ReportedFindings, writeFindings } from './findings.ts';
 import { fitStoredPoints } from './point-evidence.ts';
-import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './probe.ts';
+import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-probes.ts';
 
 /** Upstream's reports, paired with counts of the stored responses. */
 interface Evidence {
