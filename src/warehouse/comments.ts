@@ -155,7 +155,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   runs: {
     run_id: 'ID of the run.',
     started_at: 'Start (UTC, by the clock of this machine).',
-    kind: 'sync, look (lists and day counts read for a plan), verify, replay or import.',
+    kind: 'sync, look (lists and day counts read for a plan), verify, compare, replay or import.',
     trigger: '`command`, `program`, or `job` and the name of the job; null if it is unknown.',
     ended_at: 'End; null while it runs, and until the next run if its process was killed.',
     status: 'running (also if its process was killed), complete, partial, interrupted or failed.',

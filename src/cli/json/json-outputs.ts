@@ -23,6 +23,7 @@ export const jsonOutputs = {
   'sync --all': { about: '`sync --all`: one line for each workspace.', shape: sync.syncOfWorkspace },
   plan: { shape: sync.plan },
   verify: { shape: sync.verify },
+  compare: { shape: sync.compare },
   calibration: { shape: sync.calibration },
   status: { shape: operation.status },
   'status --all': { about: '`status --all`: one line for each workspace.', shape: operation.statusOfWorkspace },

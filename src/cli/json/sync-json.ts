@@ -91,6 +91,34 @@ export const verify = z.object({
   error: errorParts.optional(),
 });
 
+/** `compare`. */
+export const compare = z.object({
+  at: time,
+  seed: number,
+  requests: number,
+  compared: number.describe('equal and differing responses'),
+  equal: number,
+  skipped: number.describe('differences that newer data at upstream may explain'),
+  differing: z.array(
+    z.object({
+      resource: z.string(),
+      brandId: z.string().nullable(),
+      member: z.string().nullable(),
+      query: z.record(z.string(), z.string()),
+      convention: z.string().nullable().describe('the point and value with which both responses would be equal'),
+      differences: z.array(
+        z.object({
+          field: z.string(),
+          kind: z.enum(['value', 'order', 'missing row', 'extra row', 'missing field', 'extra field']),
+          upstream: z.unknown(),
+          own: z.unknown(),
+        }),
+      ),
+    }),
+  ),
+  error: errorParts.optional(),
+});
+
 /** `calibration`. */
 export const calibration = z.object({
   stale: z.boolean().describe('whether the live file has newer data'),

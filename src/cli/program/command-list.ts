@@ -115,6 +115,10 @@ const operate: CommandGroup['commands'] = {
     about: "check the stored data against the API's own counts",
     load: async () => (await import('../commands/operate/verify-command.ts')).verify,
   },
+  compare: {
+    about: 'ask the API and the local data the same generated questions, and list the responses that differ',
+    load: async () => (await import('../commands/operate/compare-command.ts')).compare,
+  },
   calibration: {
     about: 'show how the API computes and orders what its specification leaves open, with the evidence',
     load: async () => (await import('../commands/operate/calibration-command.ts')).calibration,

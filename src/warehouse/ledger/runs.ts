@@ -6,7 +6,7 @@ import { toTimestampText } from './ledger.ts';
 export type RunStatus = 'complete' | 'partial' | 'failed' | 'interrupted';
 
 /** Purpose of a run. A `look` reads only the lists and day counts that a plan needs. */
-export type RunKind = 'sync' | 'look' | 'verify' | 'replay' | 'import';
+export type RunKind = 'sync' | 'look' | 'verify' | 'compare' | 'replay' | 'import';
 
 /** Purpose of a run, and what started it: `command`, `program`, or `job` and the name of the job. */
 export interface RunOrigin {

@@ -327,9 +327,7 @@ async function readNewDrift(query: Query): Promise<DriftStatus[]> {
 
 // A default without any row to compare with is not a failed calibration.
 async function readUnlearned(query: Query) {
-  const rows = await query(
-    "SELECT name, note FROM sync.calibration WHERE source <> 'learned' AND compared > 0 ORDER BY name",
-  );
+  const rows = await query('SELECT name, note FROM sync.calibration WHERE contradicted ORDER BY name');
   return rows.map(([name, note]) => ({ name: String(name), note: note as string | null }));
 }
 

@@ -1,0 +1,100 @@
+import { isRecord } from '../../base/json.ts';
+
+/** A difference between the bodies of two responses. */
+export interface BodyDifference {
+  /** Path of the field, with `[]` for every index of a list: `data[].title`. */
+  readonly field: string;
+  readonly kind: 'value' | 'order' | 'missing row' | 'extra row' | 'missing field' | 'extra field';
+  readonly upstream: unknown;
+  readonly own: unknown;
+}
+
+/** Relative error within which two numbers are equal: unrounded sums depend on the order of their terms. */
+const RELATIVE_ERROR = 1e-9;
+/** Differences that are listed. */
+const LISTED_MAX = 20;
+/** Fields that identify a row of a list, in order of preference. */
+const IDENTITIES = ['id', 'promptId', 'groupId', 'url', 'domain', 'date', 'competitorId', 'slug'];
+/** Fields that differ by design. */
+const IGNORED = ['nextCursor', 'requestId'];
+
+/** Compares the body of upstream with our own; at most 20 differences. Cursors and request ids may differ. */
+export function differencesOf(upstream: unknown, own: unknown): BodyDifference[] {
+  return compare(upstream, own, '').slice(0, LISTED_MAX);
+}
+
+function compare(theirs: unknown, ours: unknown, field: string): BodyDifference[] {
+  if (Array.isArray(theirs) && Array.isArray(ours)) return compareLists(theirs, ours, field);
+  if (isRecord(theirs) && isRecord(ours)) return compareRecords(theirs, ours, field);
+  return isSame(theirs, ours) ? [] : [{ field, kind: 'value', upstream: theirs, own: ours }];
+}
+
+function compareRecords(
+  theirs: Record<string, unknown>,
+  ours: Record<string, unknown>,
+  field: string,
+): BodyDifference[] {
+  const names = [...new Set([...Object.keys(theirs), ...Object.keys(ours)])].filter((name) => !IGNORED.includes(name));
+  return names.flatMap((name): BodyDifference[] => {
+    const path = field === '' ? name : `${field}.${name}`;
+    const [upstream, own] = [theirs[name], ours[name]];
+    if (!Object.hasOwn(ours, name)) return [{ field: path, kind: 'missing field', upstream, own: undefined }];
+    if (!Object.hasOwn(theirs, name)) return [{ field: path, kind: 'extra field', upstream: undefined, own }];
+    return compare(upstream, own, path);
+  });
+}
+
+// Rows are matched by their identity, so that one missing row is one difference.
+function compareLists(theirs: readonly unknown[], ours: readonly unknown[], field: string): BodyDifference[] {
+  const path = `${field}[]`;
+  const [a, b] = [identified(theirs), identified(ours)];
+  if (a === null || b === null) return compareByIndex(theirs, ours, path);
+  const missing = [...a]
+    .filter(([key]) => !b.has(key))
+    .map(([, row]): BodyDifference => ({ field: path, kind: 'missing row', upstream: row, own: undefined }));
+  const extra = [...b]
+    .filter(([key]) => !a.has(key))
+    .map(([, row]): BodyDifference => ({ field: path, kind: 'extra row', upstream: undefined, own: row }));
+  const shared = [...a.keys()].filter((key) => b.has(key));
+  const order = [...b.keys()].filter((key) => a.has(key));
+  const place = shared.findIndex((key, index) => order[index] !== key);
+  const moved: BodyDifference[] =
+    place < 0
+      ? []
+      : [{ field: path, kind: 'order', upstream: a.get(shared[place] as string), own: b.get(order[place] as string) }];
+  return [...missing, ...extra, ...moved, ...shared.flatMap((key) => compare(a.get(key), b.get(key), path))];
+}
+
+function compareByIndex(theirs: readonly unknown[], ours: readonly unknown[], path: string): BodyDifference[] {
+  const length = Math.max(theirs.length, ours.length);
+  return Array.from({ length }, (_, index): BodyDifference[] => {
+    if (index >= ours.length) return [{ field: path, kind: 'missing row', upstream: theirs[index], own: undefined }];
+    if (index >= theirs.length) return [{ field: path, kind: 'extra row', upstream: undefined, own: ours[index] }];
+    return compare(theirs[index], ours[index], path);
+  }).flat();
+}
+
+// Rows by all identifying fields that they have; null if two rows have the same, or a row has none.
+function identified(rows: readonly unknown[]): Map<string, unknown> | null {
+  const found = new Map<string, unknown>();
+  for (const row of rows) {
+    if (!isRecord(row)) return null;
+    const present = IDENTITIES.filter((name) => Object.hasOwn(row, name));
+    const names = present.includes('date')
+      ? ['date', 'engine', 'source', 'entityType', 'competitorId']
+      : present.slice(0, 1);
+    if (names.length === 0) return null;
+    const key = JSON.stringify(
+      names.map((name) => (typeof row[name] === 'string' ? row[name].toLowerCase() : (row[name] ?? null))),
+    );
+    if (found.has(key)) return null;
+    found.set(key, row);
+  }
+  return found;
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (typeof a === 'number' && typeof b === 'number')
+    return Math.abs(a - b) <= RELATIVE_ERROR * Math.max(1, Math.abs(a));
+  return Object.is(a, b);
+}

@@ -1,0 +1,182 @@
+import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import type { ListField, Parameter } from '../../contract/parameters.ts';
+import type { ResourceTable } from '../../contract/tables.ts';
+import { addDays, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
+import { below, pick, type Random } from '../../sandbox/random.ts';
+import { ownKeyOf } from '../../warehouse/conditions.ts';
+import type { Query } from '../../warehouse/database.ts';
+import { quoted } from '../../warehouse/schema.ts';
+
+/** A request that is asked of upstream and of the local server. Parameters have their declared names. */
+export interface CompareQuestion {
+  readonly resource: string;
+  readonly brandId: string | null;
+  /** Id of the row, for a detail. */
+  readonly member: string | null;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** Stored values from which questions are built. */
+export interface CompareVocabulary {
+  readonly brands: readonly string[];
+  /** First and last day of ranges; the last one is over. */
+  readonly days: { readonly first: string; readonly last: string };
+  /** Returns values of a list within a brand, or of the workspace. */
+  values(list: ListField, brandId: string | null): readonly string[];
+  /** Returns ids of the rows of a list. */
+  members(resource: string, brandId: string | null): readonly string[];
+}
+
+/** Ids of a list that questions use. */
+const IDS_MAX = 200;
+/** Longest range of most questions, in days. */
+const DAYS_MAX = 45;
+/** Share of questions with a value that is not allowed, and of optional parameters that a question has. */
+const INVALID_SHARE = 0.05;
+const GIVEN_SHARE = 0.35;
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
+
+/** Reads the vocabulary from a replica. `last` is the last day that was over when it was synced. */
+export async function readCompareVocabulary(
+  query: Query,
+  catalogue: Catalogue,
+  { brands, last }: { readonly brands: readonly string[]; readonly last: string },
+): Promise<CompareVocabulary> {
+  const lists = new Map<string, string[]>();
+  const read = async (resource: string, table: ResourceTable, column: string): Promise<void> => {
+    const scope = table.fixed.includes('brand_id') ? 'CAST(t.brand_id AS VARCHAR)' : 'NULL';
+    const rows = await query(
+      `SELECT ${scope}, CAST(t.${quoted(column)} AS VARCHAR) FROM ${quoted(table.name)} t
+       WHERE t._deleted_at IS NULL AND t.${quoted(column)} IS NOT NULL
+       QUALIFY row_number() OVER (PARTITION BY ${scope} ORDER BY t.rowid DESC) <= ${IDS_MAX}`,
+    );
+    for (const [brandId, value] of rows) {
+      const key = `${resource} ${table.name} ${column} ${String(brandId ?? '')}`;
+      lists.set(key, [...new Set([...(lists.get(key) ?? []), String(value)])]);
+    }
+  };
+  const parameters = catalogue.resources.flatMap((resource) => Object.values(resource.query));
+  const wanted = new Map<string, () => Promise<void>>();
+  for (const list of parameters.flatMap(({ oneOf, idOf }) => oneOf ?? idOf ?? [])) {
+    const found = columnOf(catalogue, list);
+    if (found !== null) wanted.set(found.key, () => read(list.resource, found.table, found.column));
+  }
+  for (const { change } of catalogue.resources) {
+    if (change.kind !== 'detail') continue;
+    const table = catalogue.get(change.of).derived[0] as ResourceTable;
+    wanted.set(`${change.of} ${table.name}`, () => read(change.of, table, ownKeyOf(table)));
+  }
+  for (const work of wanted.values()) await work();
+  const valuesOf = (key: string, brandId: string | null): readonly string[] =>
+    lists.get(`${key} ${brandId ?? ''}`) ?? lists.get(`${key} `) ?? [];
+  return {
+    brands,
+    days: { first: await readFirstDay(query, catalogue, last), last },
+    values: (list, brandId) => valuesOf(columnOf(catalogue, list)?.key ?? '', brandId),
+    members: (resource, brandId) => {
+      const table = catalogue.get(resource).derived[0] as ResourceTable;
+      return valuesOf(`${resource} ${table.name} ${ownKeyOf(table)}`, brandId);
+    },
+  };
+}
+
+/**
+ * Generates questions, in turn for each resource, so that few questions already cover all of them. Ranges end on a day that was over
+ * when it was synced, because later data at upstream could explain a difference.
+ */
+export function* generateQuestions(
+  resources: readonly Resource[],
+  vocabulary: CompareVocabulary,
+  random: Random,
+): Generator<CompareQuestion, void, undefined> {
+  for (let asked = 0, missed = 0; missed <= resources.length; asked++) {
+    const resource = resources[asked % resources.length];
+    if (resource === undefined) return;
+    const question = questionOf(resource, vocabulary, random);
+    if (question === null) missed += 1;
+    else {
+      missed = 0;
+      yield question;
+    }
+  }
+}
+
+function questionOf(resource: Resource, vocabulary: CompareVocabulary, random: Random): CompareQuestion | null {
+  const { brands } = vocabulary;
+  if (resource.scope === 'brand' && brands.length === 0) return null;
+  const brandId = resource.scope === 'brand' ? pick(random, brands) : null;
+  let member: string | null = null;
+  if (resource.change.kind === 'detail') {
+    const members = vocabulary.members(resource.change.of, brandId);
+    if (members.length === 0) return null;
+    member = pick(random, members);
+  }
+  const query: Record<string, string> = {};
+  for (const [name, parameter] of Object.entries(resource.query)) {
+    if (parameter.kind === 'day' || parameter.kind === 'cursor') continue;
+    if (random() >= GIVEN_SHARE) continue;
+    const value = valueOf(parameter, vocabulary, brandId, random);
+    if (value !== null) query[name] = value;
+  }
+  const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
+  return {
+    resource: resource.name,
+    brandId,
+    member,
+    query: { ...(takesDays ? rangeOf(vocabulary, random) : {}), ...query },
+  };
+}
+
+function rangeOf({ days: { first, last } }: CompareVocabulary, random: Random): { from: string; to: string } {
+  if (random() < INVALID_SHARE / 2) return { from: last, to: addDays(last, -1) };
+  if (random() < INVALID_SHARE / 2) return { from: addDays(last, -RANGE_DAYS_MAX - below(random, 30)), to: last };
+  const to = laterDay(addDays(last, -below(random, DAYS_MAX)), first);
+  return { from: addDays(to, -below(random, DAYS_MAX)), to };
+}
+
+function valueOf(
+  parameter: Parameter,
+  vocabulary: CompareVocabulary,
+  brandId: string | null,
+  random: Random,
+): string | null {
+  const isInvalid = random() < INVALID_SHARE;
+  const { kind, values = [], oneOf, idOf, max = 100 } = parameter;
+  switch (kind) {
+    case 'choice':
+      return isInvalid ? 'unknown' : pick(random, values);
+    case 'flag':
+      return random() < 0.5 ? 'true' : 'false';
+    case 'limit':
+      return String(isInvalid ? max + 1 : pick(random, [1 + below(random, max), max, 1 + below(random, 10)]));
+    case 'uuid':
+    case 'text': {
+      const list = oneOf ?? idOf;
+      const known = list === undefined ? [] : vocabulary.values(list, brandId);
+      if (isInvalid) return kind === 'uuid' ? UNKNOWN_ID : 'unknown';
+      return known.length === 0 ? null : pick(random, known);
+    }
+    default:
+      return null;
+  }
+}
+
+function columnOf(catalogue: Catalogue, { resource, table: name, field }: ListField) {
+  const table = catalogue.get(resource).derived.find((one) => name === undefined || one.name === name);
+  const column = table?.columns.find(({ source }) => source.from === 'item' && source.path.join('.') === field)?.name;
+  if (table === undefined || column === undefined) return null;
+  return { table, column, key: `${resource} ${table.name} ${column}` };
+}
+
+// The first day of the rows with a time; 60 days before `last` if there are none.
+async function readFirstDay(query: Query, catalogue: Catalogue, last: string): Promise<string> {
+  const times = catalogue.tables.flatMap(({ name, time }) => (time === undefined ? [] : [{ name, time }]));
+  const days: string[] = [];
+  for (const { name, time } of times) {
+    const [row] = await query(
+      `SELECT strftime(min(${quoted(time)}), '%Y-%m-%d') FROM ${quoted(name)} WHERE _deleted_at IS NULL`,
+    );
+    if (typeof row?.[0] === 'string') days.push(row[0]);
+  }
+  return days.sort()[0] ?? addDays(last, -60);
+}
