@@ -74,6 +74,8 @@ async function render(result: StepResult, json: boolean): Promise<PerformedStep[
       return renderSync(result.summary, result.elapsedMs);
     case 'verify':
       return (await import('./commands/operate/verify-command.ts')).renderVerification(result.verification, json);
+    case 'compare':
+      return (await import('./commands/operate/compare-command.ts')).renderComparison(result.comparison, json);
     case 'export':
       return (await import('./output/export-summary.ts')).renderSnapshot(result.snapshot, json);
     case 'files':

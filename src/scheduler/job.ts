@@ -30,6 +30,8 @@ export type Step = Common &
         readonly allowance?: StepAllowance;
       }
     | { readonly do: 'verify'; readonly fresh?: boolean; readonly repair?: boolean }
+    /** Compares responses of upstream with our own; default: 50 requests. */
+    | { readonly do: 'compare'; readonly requests?: number }
     | {
         /** Writes a snapshot, or plain files if `output` is set. */
         readonly do: 'export';
@@ -54,6 +56,7 @@ export type Step = Common &
 export const STEP_KINDS = {
   sync: ['only', 'full', 'acceptDeletions', 'allowance'],
   verify: ['fresh', 'repair'],
+  compare: ['requests'],
   export: ['output', 'format', 'tables', 'since', 'name'],
   retention: [],
   compact: [],

@@ -208,6 +208,7 @@ describe('the state of a workspace', () => {
       quarantined: 1,
       drift: [drift],
       unlearned: [],
+      comparison: null,
       differing: [],
       heldDeletions: [],
       backfill: [],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { plainFiles, report, snapshot } from './files-json.ts';
 import { amount, day, error, errorParts, number, time } from './json-parts.ts';
-import { sync, verify } from './sync-json.ts';
+import { compare, sync, verify } from './sync-json.ts';
 
 const stepRun = z.object({
   step: z.string(),
@@ -120,7 +120,17 @@ const workspaceData = z.object({
   ),
   unlearned: z
     .array(z.object({ name: z.string(), note: z.string().nullable() }))
-    .describe('conventions that are not calibrated'),
+    .describe('conventions that no known value explains'),
+  comparison: z
+    .object({
+      at: time,
+      compared: number,
+      equal: number,
+      skipped: number,
+      differing: z.array(z.string()).describe('differing fields with their resource'),
+    })
+    .nullable()
+    .describe('the last comparison of responses with upstream'),
   key: z.object({
     state: z.enum(['accepted', 'refused', 'unknown']),
     lastRefusal: z.object({ status: z.int(), at: time }).nullable(),
@@ -188,6 +198,7 @@ const flaw = z.object({
 const stepResult = z.union([
   sync,
   verify,
+  compare,
   snapshot,
   plainFiles,
   z
@@ -212,7 +223,7 @@ const flag = z.boolean().optional();
 
 /** A step of a job with its settings. */
 const step = z.object({
-  do: z.enum(['sync', 'verify', 'export', 'retention', 'compact', 'check', 'report']),
+  do: z.enum(['sync', 'verify', 'compare', 'export', 'retention', 'compact', 'check', 'report']),
   onFailure: z.enum(['stop', 'go on']).optional(),
   only: z.array(z.string()).optional(),
   full: flag,

@@ -6,6 +6,7 @@ import type { Context } from '../../session/workspace.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { Flaw } from '../../warehouse/file/integrity.ts';
 import type { HeldDeletionRow } from '../../warehouse/ledger/held-deletions.ts';
+import type { Comparison } from '../compare/compare.ts';
 import type { ExportedFiles } from '../export/export-files.ts';
 import type { Exported, ExportProgress } from '../export.ts';
 import type { Compaction } from '../maintenance.ts';
@@ -17,6 +18,7 @@ import type { WrittenReport } from '../write-report.ts';
 export type StepResult =
   | { readonly of: 'sync'; readonly summary: SyncSummary; readonly elapsedMs: number }
   | { readonly of: 'verify'; readonly verification: Verification }
+  | { readonly of: 'compare'; readonly comparison: Comparison }
   | { readonly of: 'export'; readonly snapshot: Exported }
   | { readonly of: 'files'; readonly exported: ExportedFiles }
   | { readonly of: 'held export'; readonly held: readonly HeldDeletionRow[]; readonly error: string }
@@ -88,6 +90,14 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
       const verification = await verifyWorkspace(open('verify'), request, parts.onSync);
       await onResult({ of: 'verify', verification });
       return endingOfVerification(verification);
+    }
+    case 'compare': {
+      const { COMPARE_REQUESTS, compareWorkspace, endingOfComparison } = await import('../compare/compare.ts');
+      const { requests = COMPARE_REQUESTS.standard } = step;
+      const request = { requests, brands: null, resources: null, seed: null };
+      const comparison = await compareWorkspace(open('compare'), request, parts.onSync);
+      await onResult({ of: 'compare', comparison });
+      return endingOfComparison(comparison);
     }
     case 'export': {
       const context = open('export');

@@ -19,8 +19,8 @@ export interface ComparedQuestion {
 
 /** The last comparison. */
 export interface ComparisonSummary {
-  /** Epoch milliseconds. */
-  readonly at: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
   readonly compared: number;
   readonly equal: number;
   readonly skipped: number;
@@ -73,7 +73,7 @@ export async function readComparison(query: Query): Promise<ComparisonSummary | 
   );
   const [equal, differs] = [count('equal'), count('differs')];
   return {
-    at: Number(first[0]),
+    at: new Date(Number(first[0])).toISOString(),
     compared: equal + differs,
     equal,
     skipped: count('skipped'),

@@ -5,6 +5,7 @@ import { RETRIES_MAX } from '../../plausibility/completeness.ts';
 import { columnAt } from '../conditions.ts';
 import type { Query } from '../database.ts';
 import { quoted, SCHEMA_VERSION } from '../schema.ts';
+import { type ComparisonSummary, readComparison } from './comparisons.ts';
 import { readDrift } from './drift-notes.ts';
 import { readEmptyDays } from './empty-days.ts';
 import { type Freshness, readFreshness } from './freshness.ts';
@@ -38,6 +39,8 @@ export interface WarehouseStatus {
   /** Conventions that could not be inferred from upstream's numbers, with the reason. */
   readonly unlearned: readonly { readonly name: string; readonly note: string | null }[];
   readonly key: KeyHealth;
+  /** The last comparison of our responses with upstream's; null if there was none. */
+  readonly comparison: ComparisonSummary | null;
   /** Days that still differ from upstream's day counts after they were read, oldest first. */
   readonly differing: readonly DifferingDay[];
   /** Mass deletions that were held back. */
@@ -133,6 +136,7 @@ export async function readStatus(query: Query, catalogue: Catalogue, nowMs: numb
     drift: isCurrent ? await readNewDrift(query) : [],
     unlearned: isCurrent ? await readUnlearned(query) : [],
     key: await readKeyHealth(query),
+    comparison: isCurrent ? await readComparison(query) : null,
     differing: isCurrent ? await readDiffering(query, nowMs) : [],
     heldDeletions: isCurrent ? await readHeldDeletions(query) : [],
     backfill: await readBackfill(query, catalogue, nowMs),

@@ -31,8 +31,8 @@ export function orderOf(response: Compared, key: readonly string[]): Facts {
   return { kind: 'order', members: rowsOf(response).map((row) => identityOf(row, key)) };
 }
 
-/** Returns the status of a response, and the fields of its body beside the rows if it has one. */
-export function statusOf({ status, body }: Compared, beside: readonly string[] = []): Facts {
+/** Returns the status of a response, and fields of its body beside the rows if it has one. */
+export function statusOf({ status, body }: Compared, beside: readonly string[]): Map<string, unknown> {
   const fields = beside.map((field): [string, unknown] => [field, isRecord(body) ? (body[field] ?? null) : null]);
-  return { kind: 'values', values: new Map<string, unknown>([['status', status], ...(status === 200 ? fields : [])]) };
+  return new Map<string, unknown>([['status', status], ...(status === 200 ? fields : [])]);
 }

@@ -18,6 +18,8 @@ interface Asked {
   readonly about: string;
   readonly resource: string;
   query(brand: BrandVocabulary): Readonly<Record<string, string>>;
+  /** Whether the numbers of the response are evidence; not for a range whose data still change. */
+  readonly hasNumbers?: false;
   /** Whether a question is about the point. */
   concerns(query: Readonly<Record<string, string>>): boolean;
 }
@@ -49,6 +51,7 @@ const asked: readonly Asked[] = [
     about: 'a range that ends in the future',
     resource: 'metrics',
     query: ({ last }) => ({ from: last, to: addDays(last, 30) }),
+    hasNumbers: false,
     concerns: ({ from, to }) =>
       from !== undefined && to !== undefined && addDays(from, 29) <= to && addDays(from, 60) > to,
   },
@@ -82,22 +85,22 @@ const asked: readonly Asked[] = [
   },
 ];
 
-// The status, the echoed range and the number of rows or responses; no facts for questions about other points.
-function factsOf(response: Compared, isConcerned: boolean): Facts {
+// The status, the echoed range and the number of rows and responses; no facts for questions about other points.
+function factsOf(response: Compared, isConcerned: boolean, hasNumbers: boolean): Facts {
   if (!isConcerned) return { kind: 'values', values: new Map() };
-  const facts = statusOf(response, ['from', 'to', 'responses']) as { kind: 'values'; values: Map<string, unknown> };
-  const rows: [string, unknown][] = response.status === 200 ? [['rows', rowsOf(response).length]] : [];
-  return { kind: 'values', values: new Map([...facts.values, ...rows]) };
+  const values = statusOf(response, hasNumbers ? ['from', 'to', 'responses'] : ['from', 'to']);
+  if (hasNumbers && response.status === 200) values.set('rows', rowsOf(response).length);
+  return { kind: 'values', values };
 }
 
 /** Points about requests that the specification does not define. */
 export const requestPoints: readonly CalibrationPoint[] = asked.map(
-  ({ name, about, resource, query, concerns }): CalibrationPoint => ({
+  ({ name, about, resource, query, concerns, hasNumbers = true }): CalibrationPoint => ({
     name,
     about,
     resources: [resource],
     candidates: pointChoices[name],
-    facts: (response, question) => factsOf(response, concerns(question.query)),
+    facts: (response, question) => factsOf(response, concerns(question.query), hasNumbers),
     probes: (brand) => [{ resource, brandId: brand.id, query: query(brand), reason: about }],
   }),
 );

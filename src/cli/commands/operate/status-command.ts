@@ -107,7 +107,19 @@ function describeData(
   { heldText, HELD_HINT }: HeldTexts,
   add: (label: string, text: string) => void,
 ): void {
-  const { lastRun, resources, brands, quarantined, drift, unlearned, key, differing, heldDeletions, backfill } = data;
+  const {
+    lastRun,
+    resources,
+    brands,
+    quarantined,
+    drift,
+    unlearned,
+    key,
+    differing,
+    heldDeletions,
+    backfill,
+    comparison,
+  } = data;
   if (lastRun === null) add('last run', 'none');
   else {
     const took = lastRun.durationMs === null ? '' : ` in ${duration(lastRun.durationMs)}`;
@@ -161,8 +173,16 @@ function describeData(
   for (const { resource, path, kind, detail } of drift.slice(0, SHOWN_MAX)) {
     add('', `${resource} ${path}: ${kind}${detail === null ? '' : ` (${detail})`}`);
   }
+  add('compared', describeComparison(comparison));
   const conventions = unlearned.map(({ name }) => name).join(', ');
   add('conventions', unlearned.length === 0 ? 'calibrated as far as the data allow' : `not calibrated: ${conventions}`);
+}
+
+function describeComparison(comparison: WarehouseStatus['comparison']): string {
+  if (comparison === null) return 'never; `sightline compare` compares responses with upstream';
+  const { at, compared, equal, differing } = comparison;
+  const fields = differing.length === 0 ? '' : `; differing: ${differing.join(', ')}`;
+  return `${count(equal)} of ${count(compared)} responses equal to upstream (at ${toMinute(at)}${fields})`;
 }
 
 function describeKey({ state, lastRefusal }: WarehouseStatus['key']): string {

@@ -60,7 +60,9 @@ export function Freshness({ copy }: { readonly copy: Replica }): JSX.Element {
         <p class="quiet">{plural(copy.brandsLeftOut, 'brand')} more; sightline status lists all.</p>
       )}
       {unlearned.length > 0 && (
-        <p class="quiet">Not yet calibrated from upstream’s numbers: {unlearned.map(({ name }) => name).join(', ')}.</p>
+        <p class="quiet">
+          No known definition explains upstream’s numbers: {unlearned.map(({ name }) => name).join(', ')}.
+        </p>
       )}
     </>
   );

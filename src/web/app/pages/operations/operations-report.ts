@@ -71,6 +71,12 @@ export interface Replica {
     readonly quarantined: number;
     readonly drift: readonly { readonly isNew: boolean }[];
     readonly unlearned: readonly { readonly name: string }[];
+    readonly comparison: {
+      readonly at: string;
+      readonly compared: number;
+      readonly equal: number;
+      readonly differing: readonly string[];
+    } | null;
   };
   readonly freshness: readonly FreshnessRow[];
   readonly calendars: readonly Calendar[];

@@ -66,6 +66,7 @@ function factsOf({ copy, budget, jobs, runsJobs }: OperationsReport): (readonly 
   return [
     ['Data complete as of', <Age key="as-of" time={copy?.status.freshness?.asOf ?? null} />],
     ['Verified through', through ?? 'not yet'],
+    ['Compared with upstream', comparisonOf(copy?.status.comparison ?? null)],
     ['Requests this minute', `${now.toLocaleString()} of ${limit}`],
     [
       'Next job',
@@ -79,4 +80,15 @@ function factsOf({ copy, budget, jobs, runsJobs }: OperationsReport): (readonly 
       ),
     ],
   ];
+}
+
+function comparisonOf(comparison: NonNullable<OperationsReport['copy']>['status']['comparison']): JSX.Element | string {
+  if (comparison === null) return 'not yet';
+  const { at, compared, equal, differing } = comparison;
+  const text = `${equal.toLocaleString()} of ${compared.toLocaleString()} responses equal`;
+  return (
+    <span key="compared" title={differing.join('\n')}>
+      {equal === compared ? text : <Marked level="attention">{text}</Marked>}, <Age time={at} />
+    </span>
+  );
 }
