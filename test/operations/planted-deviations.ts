@@ -34,7 +34,9 @@ export const deviations: readonly Deviation[] = [
     name: 'another title of a page',
     resource: 'cited_urls',
     path: /sources\/urls/,
-    alter: first((row) => (row['title'] = 'Another title')),
+    alter: first((row) => {
+      row['title'] = 'Another title';
+    }),
     field: 'title',
   },
   {
@@ -48,7 +50,9 @@ export const deviations: readonly Deviation[] = [
     name: 'one citation more',
     resource: 'cited_urls',
     path: /sources\/urls/,
-    alter: first((row) => (row['citations'] = number(row['citations']) + 1)),
+    alter: first((row) => {
+      row['citations'] = number(row['citations']) + 1;
+    }),
     field: 'citations',
   },
   {
@@ -62,21 +66,27 @@ export const deviations: readonly Deviation[] = [
     name: 'shares with another rounding',
     resource: 'cited_domains',
     path: /sources\/domains/,
-    alter: each((row) => (row['share'] = number(row['share']) + 0.04)),
+    alter: each((row) => {
+      row['share'] = number(row['share']) + 0.04;
+    }),
     field: 'share',
   },
   {
     name: 'domains without the prefix www',
     resource: 'cited_domains',
     path: /sources\/domains/,
-    alter: each((row) => (row['domain'] = `www.${String(row['domain'])}`)),
+    alter: each((row) => {
+      row['domain'] = `www.${String(row['domain'])}`;
+    }),
     field: 'data[]',
   },
   {
     name: 'visibility as a fraction',
     resource: 'metrics',
     path: /\/metrics$/,
-    alter: each((row) => (row['visibility'] = number(row['visibility']) / 100)),
+    alter: each((row) => {
+      row['visibility'] = number(row['visibility']) / 100;
+    }),
     field: 'visibility',
   },
   {
@@ -90,14 +100,18 @@ export const deviations: readonly Deviation[] = [
     name: 'another name of the brand',
     resource: 'metrics',
     path: /\/metrics$/,
-    alter: first((row) => (row['name'] = 'Another')),
+    alter: first((row) => {
+      row['name'] = 'Another';
+    }),
     field: 'name',
   },
   {
     name: 'null for zero',
     resource: 'metrics',
     path: /\/metrics$/,
-    alter: each((row) => row['avgPosition'] === null && (row['avgPosition'] = 0)),
+    alter: each((row) => {
+      if (row['avgPosition'] === null) row['avgPosition'] = 0;
+    }),
     field: 'avgPosition',
   },
   {
@@ -118,7 +132,9 @@ export const deviations: readonly Deviation[] = [
     name: 'an empty engine',
     resource: 'metrics_daily',
     path: /metrics\/daily/,
-    alter: each((row) => (row['engine'] ??= 'all')),
+    alter: each((row) => {
+      row['engine'] ??= 'all';
+    }),
     field: 'engine',
   },
   {
@@ -132,7 +148,9 @@ export const deviations: readonly Deviation[] = [
     name: 'mentions that count twice',
     resource: 'metrics_daily',
     path: /metrics\/daily/,
-    alter: first((row) => (row['mentions'] = number(row['mentions']) + 1)),
+    alter: first((row) => {
+      row['mentions'] = number(row['mentions']) + 1;
+    }),
     field: 'mentions',
   },
   {
@@ -149,28 +167,36 @@ export const deviations: readonly Deviation[] = [
     name: 'one top competitor',
     resource: 'metrics_prompts',
     path: /metrics\/prompts/,
-    alter: each((row) => (row['topCompetitors'] = (row['topCompetitors'] as unknown[]).slice(0, 1))),
+    alter: each((row) => {
+      row['topCompetitors'] = (row['topCompetitors'] as unknown[]).slice(0, 1);
+    }),
     field: 'topCompetitors',
   },
   {
     name: 'changes with the opposite sign',
     resource: 'metrics_prompts',
     path: /metrics\/prompts/,
-    alter: each((row) => (row['visibilityChange'] = -number(row['visibilityChange']) - 1)),
+    alter: each((row) => {
+      row['visibilityChange'] = -number(row['visibilityChange']) - 1;
+    }),
     field: 'visibilityChange',
   },
   {
     name: 'all prompts of a group',
     resource: 'metrics_groups',
     path: /metrics\/groups/,
-    alter: each((row) => (row['prompts'] = number(row['prompts']) + 1)),
+    alter: each((row) => {
+      row['prompts'] = number(row['prompts']) + 1;
+    }),
     field: 'prompts',
   },
   {
     name: 'groups without names',
     resource: 'metrics_groups',
     path: /metrics\/groups/,
-    alter: each((row) => (row['name'] = null)),
+    alter: each((row) => {
+      row['name'] = null;
+    }),
     field: 'name',
   },
   {
@@ -184,21 +210,27 @@ export const deviations: readonly Deviation[] = [
     name: 'ids in upper case',
     resource: 'responses',
     path: /\/responses$/,
-    alter: each((row) => (row['id'] = String(row['id']).toUpperCase())),
+    alter: each((row) => {
+      row['id'] = String(row['id']).toUpperCase();
+    }),
     field: 'id',
   },
   {
     name: 'times in whole seconds',
     resource: 'responses',
     path: /\/responses$/,
-    alter: each((row) => (row['createdAt'] = String(row['createdAt']).replace(/\.\d+Z/, 'Z'))),
+    alter: each((row) => {
+      row['createdAt'] = String(row['createdAt']).replace(/\.\d+Z/, 'Z');
+    }),
     field: 'createdAt',
   },
   {
     name: 'a position that starts at 0',
     resource: 'responses',
     path: /\/responses$/,
-    alter: each((row) => typeof row['brandPosition'] === 'number' && (row['brandPosition'] -= 1)),
+    alter: each((row) => {
+      if (typeof row['brandPosition'] === 'number') row['brandPosition'] -= 1;
+    }),
     field: 'brandPosition',
   },
   {
@@ -212,21 +244,27 @@ export const deviations: readonly Deviation[] = [
     name: 'a field that was not declared',
     resource: 'alerts',
     path: /\/alerts$/,
-    alter: each((row) => (row['severity'] = 'high')),
+    alter: each((row) => {
+      row['severity'] = 'high';
+    }),
     field: 'severity',
   },
   {
     name: 'another status of a thread',
     resource: 'forum_opportunities',
     path: /forum\/opportunities/,
-    alter: each((row) => (row['status'] = 'archived')),
+    alter: each((row) => {
+      row['status'] = 'archived';
+    }),
     field: 'status',
   },
   {
     name: 'paused prompts in the list',
     resource: 'prompts',
     path: /\/prompts$/,
-    alter: each((row) => (row['active'] = row['active'] !== true)),
+    alter: each((row) => {
+      row['active'] = row['active'] !== true;
+    }),
     field: 'active',
   },
   {

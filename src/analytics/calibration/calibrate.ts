@@ -14,6 +14,7 @@ import {
   fitShare,
   type ShareRow,
 } from './candidates-numbers.ts';
+import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-probes.ts';
 import { type Conventions, defaultConventions, type ShareForm } from './conventions.ts';
 import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, readSince } from './evidence.ts';
 import { collectGroups } from './evidence-groups.ts';
@@ -21,7 +22,6 @@ import { readCombinedEngines, readCompetitorTypes, readDomains, readEmptyDays, r
 import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } from './evidence-prompts.ts';
 import { type Findings, hasFindings, type ReportedFindings, writeFindings } from './findings.ts';
 import { fitStoredPoints } from './point-evidence.ts';
-import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-probes.ts';
 
 /** Upstream's reports, paired with counts of the stored responses. */
 interface Evidence {

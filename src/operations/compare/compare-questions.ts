@@ -31,9 +31,10 @@ export interface CompareVocabulary {
 const IDS_MAX = 200;
 /** Longest range of most questions, in days. */
 const DAYS_MAX = 45;
-/** Share of questions with a value that is not allowed, and of optional parameters that a question has. */
+/** Share of values that are not allowed. */
 const INVALID_SHARE = 0.05;
-const GIVEN_SHARE = 0.35;
+/** Numbers of optional parameters of a question. With more filters, few responses would have rows. */
+const GIVEN = [0, 1, 1, 1, 2, 2, 3] as const;
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
 
 /** Reads the vocabulary from a replica. `last` is the last day that was over when it was synced. */
@@ -112,9 +113,8 @@ function questionOf(resource: Resource, vocabulary: CompareVocabulary, random: R
     member = pick(random, members);
   }
   const query: Record<string, string> = {};
-  for (const [name, parameter] of Object.entries(resource.query)) {
-    if (parameter.kind === 'day' || parameter.kind === 'cursor') continue;
-    if (random() >= GIVEN_SHARE) continue;
+  const optional = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day' && kind !== 'cursor');
+  for (const [name, parameter] of someOf(optional, random)) {
     const value = valueOf(parameter, vocabulary, brandId, random);
     if (value !== null) query[name] = value;
   }
@@ -127,11 +127,19 @@ function questionOf(resource: Resource, vocabulary: CompareVocabulary, random: R
   };
 }
 
+function someOf<T>(values: readonly T[], random: Random): T[] {
+  const left = [...values];
+  return Array.from(
+    { length: Math.min(pick(random, GIVEN), left.length) },
+    () => left.splice(below(random, left.length), 1)[0] as T,
+  );
+}
+
 function rangeOf({ days: { first, last } }: CompareVocabulary, random: Random): { from: string; to: string } {
   if (random() < INVALID_SHARE / 2) return { from: last, to: addDays(last, -1) };
   if (random() < INVALID_SHARE / 2) return { from: addDays(last, -RANGE_DAYS_MAX - below(random, 30)), to: last };
   const to = laterDay(addDays(last, -below(random, DAYS_MAX)), first);
-  return { from: addDays(to, -below(random, DAYS_MAX)), to };
+  return { from: laterDay(addDays(to, -below(random, DAYS_MAX)), addDays(first, -1)), to };
 }
 
 function valueOf(
