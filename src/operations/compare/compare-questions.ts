@@ -115,7 +115,7 @@ function questionOf(resource: Resource, vocabulary: CompareVocabulary, random: R
   const query: Record<string, string> = {};
   const optional = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day' && kind !== 'cursor');
   for (const [name, parameter] of someOf(optional, random)) {
-    const value = valueOf(parameter, vocabulary, brandId, random);
+    const value = parameterValue(parameter, vocabulary, brandId, random);
     if (value !== null) query[name] = value;
   }
   const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
@@ -142,7 +142,7 @@ function rangeOf({ days: { first, last } }: CompareVocabulary, random: Random): 
   return { from: laterDay(addDays(to, -below(random, DAYS_MAX)), addDays(first, -1)), to };
 }
 
-function valueOf(
+function parameterValue(
   parameter: Parameter,
   vocabulary: CompareVocabulary,
   brandId: string | null,
