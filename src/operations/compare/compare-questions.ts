@@ -2,7 +2,6 @@ import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import type { ListField, Parameter } from '../../contract/parameters.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
 import { addDays, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
-import { below, pick, type Random } from '../../sandbox/random.ts';
 import { ownKeyOf } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted } from '../../warehouse/schema.ts';
@@ -25,6 +24,28 @@ export interface CompareVocabulary {
   values(list: ListField, brandId: string | null): readonly string[];
   /** Returns ids of the rows of a list. */
   members(resource: string, brandId: string | null): readonly string[];
+}
+
+/** Returns numbers in [0, 1). */
+type Random = () => number;
+
+/** Returns a generator of numbers that depend only on the seed: SplitMix32 (Steele, Lea, Flood 2014). */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x9e3779b9) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+  };
+}
+
+function below(random: Random, count: number): number {
+  return Math.floor(random() * count);
+}
+
+function pick<T>(random: Random, values: readonly T[]): T {
+  return values[below(random, values.length)] as T;
 }
 
 /** Ids of a list that questions use. */

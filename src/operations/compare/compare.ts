@@ -9,7 +9,6 @@ import { parameterForm } from '../../contract/formats.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
 import { createService } from '../../query/create-service.ts';
 import type { Service } from '../../query/service.ts';
-import { randomOf } from '../../sandbox/random.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../../session/workspace.ts';
 import { type AskUpstream, createAskUpstream, type UpstreamReply } from '../../sync/ask-upstream.ts';
 import { createRequestLog } from '../../sync/request-log.ts';
@@ -26,7 +25,7 @@ import { chooseBrandIds, readBrandNames } from '../choose-brands.ts';
 import { chooseResources } from '../choose-resources.ts';
 import { type OnProgress, openBudget, SYNC_RESOURCES } from '../sync.ts';
 import { type BodyDifference, differencesOf } from './body-differences.ts';
-import { type CompareQuestion, generateQuestions, readCompareVocabulary } from './compare-questions.ts';
+import { type CompareQuestion, generateQuestions, readCompareVocabulary, seededRandom } from './compare-questions.ts';
 import { createExplainer, type Explainer } from './explain-difference.ts';
 
 /** Default and maximum number of requests. */
@@ -122,7 +121,7 @@ async function compareOpened(
     const chosen = catalogue.resources.filter(({ name }) => resources === null || resources.includes(name));
     const explain = createExplainer(database, { catalogue, conventions: replica.conventions });
     stats.forecast(requests);
-    for (const question of generateQuestions(chosen, vocabulary, randomOf('compare', seed))) {
+    for (const question of generateQuestions(chosen, vocabulary, seededRandom(seed))) {
       if (questions.length >= requests) break;
       questions.push(await compareQuestion(question, { ask, service, names, explain, opened, run }));
     }

@@ -99,29 +99,8 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
       await onResult({ of: 'compare', comparison });
       return endingOfComparison(comparison);
     }
-    case 'export': {
-      const context = open('export');
-      const { heldText, readHeld } = await import('../status.ts');
-      const held = await readHeld(context.config);
-      if (held.length > 0) {
-        const error = `not exported: ${held.map(heldText).join('; ')}`;
-        await onResult({ of: 'held export', held, error });
-        return { status: 'partial', code: null, error };
-      }
-      const { output, format = 'parquet', tables = null, since, name = null } = step;
-      if (output !== undefined) {
-        const { exportFiles } = await import('../export/export-files.ts');
-        const { name: subfolder, compression } = context.config;
-        const range = { since: since === undefined ? null : ({ kind: since } as const), name, from: null, to: null };
-        const target = { output: resolve(parts.folder, output), subfolder, format, compression };
-        const request = { ...range, ...target, tables, brands: null };
-        await onResult({ of: 'files', exported: await exportFiles(context, request, parts.onExport) });
-        return DONE;
-      }
-      const { exportWorkspace } = await import('../export.ts');
-      await onResult({ of: 'export', snapshot: await exportWorkspace(context, parts.onExport) });
-      return DONE;
-    }
+    case 'export':
+      return runExport(step, open('export'), parts);
     case 'report': {
       const { reportWorkspace } = await import('../write-report.ts');
       const { config, clock } = open();
@@ -147,6 +126,30 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
       return error === null ? DONE : { status: 'failed', code: 'warehouse_invalid', error };
     }
   }
+}
+
+async function runExport(step: Extract<Step, { do: 'export' }>, context: Context, parts: StepParts): Promise<Ending> {
+  const { onResult } = parts;
+  const { heldText, readHeld } = await import('../status.ts');
+  const held = await readHeld(context.config);
+  if (held.length > 0) {
+    const error = `not exported: ${held.map(heldText).join('; ')}`;
+    await onResult({ of: 'held export', held, error });
+    return { status: 'partial', code: null, error };
+  }
+  const { output, format = 'parquet', tables = null, since, name = null } = step;
+  if (output !== undefined) {
+    const { exportFiles } = await import('../export/export-files.ts');
+    const { name: subfolder, compression } = context.config;
+    const range = { since: since === undefined ? null : ({ kind: since } as const), name, from: null, to: null };
+    const target = { output: resolve(parts.folder, output), subfolder, format, compression };
+    const request = { ...range, ...target, tables, brands: null };
+    await onResult({ of: 'files', exported: await exportFiles(context, request, parts.onExport) });
+    return DONE;
+  }
+  const { exportWorkspace } = await import('../export.ts');
+  await onResult({ of: 'export', snapshot: await exportWorkspace(context, parts.onExport) });
+  return DONE;
 }
 
 function allowanceOf({ allowance }: Extract<Step, { do: 'sync' }>, { clock }: Context) {

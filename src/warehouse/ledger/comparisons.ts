@@ -24,7 +24,7 @@ export interface ComparisonSummary {
   readonly compared: number;
   readonly equal: number;
   readonly skipped: number;
-  /** Differing fields with their resource, `cited_urls: data[].title`, at most 5. */
+  /** Differing fields with their resource, `responses: data[].engine`, at most 5. */
   readonly differing: readonly string[];
 }
 

@@ -26,7 +26,7 @@ export const compare = defineCommand({
   forwardable: () => ({ needsWarehouse: true }),
   examples: [
     ['sightline compare', 'ask the API and the local data 50 generated questions and compare the responses'],
-    ['sightline compare --requests 300 --resource cited_urls metrics_groups', 'compare two resources thoroughly'],
+    ['sightline compare --requests 300 --resource responses metrics', 'compare two resources thoroughly'],
   ],
   run: async ({ requests, brand, resource, seed, ...unread }, begin) => {
     const { context, json } = begin(unread);
