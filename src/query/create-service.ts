@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Conventions } from '../analytics/calibration/conventions.ts';
+import type { Doubts } from '../analytics/calibration/findings.ts';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
@@ -44,14 +45,16 @@ export interface ServiceOptions {
   readonly replica: ReplicaOptions;
   /** Reads the calibration of upstream's numbers, with overrides from the configuration. */
   readonly readConventions: (query: Query) => Promise<Conventions>;
+  /** Reads the conventions that may differ from upstream's; default: none. */
+  readonly readDoubts?: (query: Query) => Promise<Doubts>;
   /** Reads the progress of the sync that is running in any process; default: none is. */
   readonly readRunning?: () => Promise<Running | null>;
 }
 
 /** Creates the query layer over a replica. */
 export function createService(options: ServiceOptions): Service {
-  const { catalogue, path, clock, replica, readConventions } = options;
-  const holder = createReplicaHolder(path, { catalogue, replica, readConventions });
+  const { catalogue, path, clock } = options;
+  const holder = createReplicaHolder(path, options);
   const signer = createCursorSigner(options.cursorSecret);
   let running: { readonly at: number; readonly read: Promise<Running | null> } | null = null;
   const readRunning = (): Promise<Running | null> => {
@@ -67,6 +70,7 @@ export function createService(options: ServiceOptions): Service {
     namesOf: (resource) => holder.opened()?.namesOf(resource) ?? {},
     isBare: (resource) => holder.opened()?.isBare(resource) ?? isServedBare(resource, null),
     conventions: () => holder.opened()?.conventions ?? null,
+    doubts: () => holder.opened()?.doubts ?? new Map(),
     running: readRunning,
     load: () => holder.opened()?.replica.load() ?? { running: 0, waiting: 0 },
     newest: () => view(),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Conventions } from '../analytics/calibration/conventions.ts';
+import type { Doubts } from '../analytics/calibration/findings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
 import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
@@ -21,6 +22,8 @@ export interface ServedReplica {
   readonly version: string;
   readonly versions: DataVersions;
   readonly conventions: Conventions;
+  /** Conventions that may differ from upstream's. */
+  readonly doubts: Doubts;
   readonly shapes: Shapes;
   readonly coverage: Coverage;
   /** Current brands by id. `since` is the first day with data; it and `name` are null if not known. */
@@ -55,6 +58,8 @@ export interface ServedReplicaOptions {
   readonly replica: ReplicaOptions;
   /** Reads the calibration of upstream's numbers, with overrides from the configuration. */
   readonly readConventions: (query: Query) => Promise<Conventions>;
+  /** Reads the conventions that may differ from upstream's; default: none. */
+  readonly readDoubts?: (query: Query) => Promise<Doubts>;
 }
 
 /**
@@ -89,6 +94,7 @@ async function readServedReplica(
     version: createHash('sha256').update(versions.all).digest('hex').slice(0, 32),
     versions,
     conventions,
+    doubts: (await options.readDoubts?.(query)) ?? new Map(),
     shapes,
     coverage: await readCoverage(query, catalogue),
     brands: await readBrands(query, catalogue),

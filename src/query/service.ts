@@ -1,4 +1,5 @@
 import type { Conventions } from '../analytics/calibration/conventions.ts';
+import type { Doubts } from '../analytics/calibration/findings.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { ColumnKind } from '../contract/fields.ts';
 import type { ServedNames } from '../contract/query-parameters.ts';
@@ -22,6 +23,8 @@ export interface Service {
   isBare(resource: Resource): boolean;
   /** Returns how the numbers of the responses are written; null until a replica was opened. */
   conventions(): Conventions | null;
+  /** Returns the conventions that may differ from upstream's. */
+  doubts(): Doubts;
   /** Returns the progress of the sync that is running; null if none is. */
   running(): Promise<Running | null>;
   /** Number of running and waiting queries. */

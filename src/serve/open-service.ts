@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readConventions } from '../analytics/calibration/findings.ts';
+import { readConventions, readDoubts } from '../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
@@ -27,6 +27,8 @@ export function openService(
     cursorSecret,
     replica: { ...REPLICA_OPTIONS, timeoutMs },
     readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
+    readDoubts: async (query) =>
+      new Map([...(await readDoubts(query))].filter(([name]) => !Object.hasOwn(overrides, name))),
     readRunning: () => readProgress(config.folder, clock.now()),
   });
 }

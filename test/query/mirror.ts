@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { calibrateConventions } from '../../src/analytics/calibration/calibrate.ts';
-import { readConventions } from '../../src/analytics/calibration/findings.ts';
+import { readConventions, readDoubts } from '../../src/analytics/calibration/findings.ts';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { errorTable, SightlineError } from '../../src/base/errors.ts';
 import type { Resource } from '../../src/contract/catalogue.ts';
@@ -45,6 +45,7 @@ export async function openMirror(options: TestWorkspaceOptions = {}): Promise<Mi
     cursorSecret: randomBytes(32),
     replica: REPLICA_OPTIONS,
     readConventions,
+    readDoubts,
   });
   onTestFinished(() => service.close());
   const publishOnly = async (): Promise<void> => {

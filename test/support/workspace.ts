@@ -19,7 +19,7 @@ export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
 
 /** Options of a run. */
 export type RunChanges = Partial<SyncOptions> &
-  Partial<Pick<SyncParts, 'signal' | 'connections' | 'onProgress' | 'clock' | 'clockPolicy'>> & {
+  Partial<Pick<SyncParts, 'signal' | 'connections' | 'onProgress' | 'onRead' | 'clock' | 'clockPolicy'>> & {
     readonly limits?: Partial<ClientLimits>;
   };
 

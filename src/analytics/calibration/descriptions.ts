@@ -2,6 +2,7 @@ import { toExactJson } from '../../base/json.ts';
 import { describeRounding } from './candidates-numbers.ts';
 import type { Conventions, Rounding, ShareForm } from './conventions.ts';
 import type { ReportedFindings } from './findings.ts';
+import { choiceText, hasWords, orderText } from './point-words.ts';
 import { calibrationPoints } from './points/points.ts';
 
 /** What the specification leaves open, by convention that reported numbers decide. */
@@ -62,6 +63,7 @@ export function describeConvention(name: keyof Conventions, value: unknown): str
         .map(([label, weight]) => `${label} ${weight}`)
         .join(', ');
     default:
-      return Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : toExactJson(value);
+      if (hasWords(name)) return `${String(value)}: ${choiceText(name, value as Conventions[typeof name])}`;
+      return Array.isArray(value) ? orderText(value) : typeof value === 'string' ? value : toExactJson(value);
   }
 }

@@ -74,6 +74,24 @@ export async function readStoredFindings(query: Query): Promise<ReadonlyMap<stri
   );
 }
 
+/** Conventions whose value may differ from upstream's. */
+export type Doubts = ReadonlyMap<keyof Conventions, 'undetermined' | 'contradicted'>;
+
+/**
+ * Returns the conventions of the last calibration that are contradicted, or undetermined although it matters: a point that every
+ * candidate explains in all compared responses does not matter for them.
+ */
+export async function readDoubts(query: Query): Promise<Doubts> {
+  const doubts = new Map<keyof Conventions, 'undetermined' | 'contradicted'>();
+  for (const [name, { source, contradicted, compared, candidates }] of await readStoredFindings(query)) {
+    if (source === 'learned') continue;
+    const isAlike = compared > 0 && candidates.every(({ agreed }) => agreed === compared);
+    if (contradicted) doubts.set(name as keyof Conventions, 'contradicted');
+    else if (!isAlike) doubts.set(name as keyof Conventions, 'undetermined');
+  }
+  return doubts;
+}
+
 /** Returns the names of the calibrated conventions. */
 export async function readCalibrated(query: Query): Promise<ReadonlySet<string>> {
   const table = await tableIn(query);

@@ -151,11 +151,12 @@ async function readAgreements(point: CalibrationPoint, evidence: PointEvidence):
     if (before !== undefined && isValid(before, point, evidence, isFresh)) {
       all.push({ isFresh, rows: unpackRows(before) });
     } else if (isFresh && computed < ANSWERS_MAX) {
-      const now = await compareAnswer(point, answer, evidence);
+      const theirs = point.facts(answer, answer);
+      if (countFacts(theirs) === 0) continue;
+      const now = await compareAnswer(point, answer, theirs, evidence);
       answer.agreements.set(point.name, now);
       all.push({ isFresh, rows: unpackRows(now) });
-      // Responses without facts of the point cost nothing.
-      if (now.reads.length > 0) computed += 1;
+      computed += 1;
     }
   }
   return all;
@@ -165,11 +166,10 @@ async function readAgreements(point: CalibrationPoint, evidence: PointEvidence):
 async function compareAnswer(
   point: CalibrationPoint,
   answer: KnownAnswer,
+  theirs: Facts,
   evidence: PointEvidence,
 ): Promise<StoredAgreements> {
   const { conventions, compute } = evidence;
-  const theirs = point.facts(answer, answer);
-  if (countFacts(theirs) === 0) return packRows([], point, evidence, []);
   const reads = new Set<keyof Conventions>();
   const ours: Facts[] = [];
   for (const candidate of point.candidates) {

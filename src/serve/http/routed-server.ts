@@ -336,6 +336,7 @@ function createFrontService(catalogue: Catalogue, present: () => readonly Hosted
     namesOf: () => ({}),
     isBare: (resource) => isServedBare(resource, null),
     conventions: () => null,
+    doubts: () => new Map(),
     running: async () => null,
     limitedTo: () => createFrontService(catalogue, present),
     load: () =>

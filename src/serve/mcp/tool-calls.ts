@@ -142,7 +142,8 @@ async function callEndpoint({ served, derive, options }: Calling, tool: Tool, ca
       // With several workspaces, the parameter names and the form of the numbers may differ from the tool definitions.
       const own = workspace === null ? tool : ((await derive(service)).tools.get(call.name) ?? tool);
       const conventions = workspace === null ? null : service.conventions();
-      const numbers = conventions === null ? [] : describeNumbers(served.catalogue, own.resource, conventions);
+      const numbers =
+        conventions === null ? [] : describeNumbers(served.catalogue, own.resource, conventions, service.doubts());
       const input = readInput(own, given);
       return callTool(service, own, input, { signal, tokensMax: input.maxTokens ?? standard, numbers });
     });

@@ -140,7 +140,7 @@ describe('sightline mcp --all', () => {
       const { content } = await call(client, 'list_brands', { workspace });
       expect(content).toEqual(toContent(body));
       const metrics = await call(client, 'get_metrics', { workspace, brandId, from: '2026-03-01', to: '2026-03-15' });
-      expect(metrics.remarks).toContain('visibility and shareOfVoice: percent, 0 to 100.');
+      expect(metrics.remarks).toContain('visibility and shareOfVoice: percent, 0 to 100, rounded to 1 decimal.');
     }
     for (const [name, given] of [
       ['query', { sql: 'SELECT count(*) FROM brands' }],

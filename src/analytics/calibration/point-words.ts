@@ -1,0 +1,107 @@
+import type { Conventions, Orders, pointChoices, Rounding } from './conventions.ts';
+
+type ChoiceWords = {
+  readonly [Name in keyof typeof pointChoices]: Readonly<Record<Conventions[Name], string>>;
+};
+
+/** The values of points in words. */
+const choiceWords: ChoiceWords = {
+  groupPrompts: {
+    answered: 'prompts with responses in the range',
+    all: 'all current prompts',
+    active: 'current prompts that are not paused',
+  },
+  groupPromptsFilter: { all: 'whether or not they match the filters', matching: 'those that match the filters' },
+  groupRows: {
+    answered: 'groups with responses',
+    matching: 'groups with a prompt that matches the filters',
+    all: 'all groups',
+  },
+  groupMembers: {
+    matching: 'responses to prompts that match the filters',
+    all: 'responses to all prompts of the group',
+  },
+  filteredGroups: { all: 'every group of the matching prompts', filtered: 'only the group that is filtered by' },
+  promptRows: {
+    answered: 'prompts with responses in the range',
+    active: 'prompts that are not paused',
+    all: 'all current prompts',
+  },
+  countedResponses: {
+    all: 'responses to all prompts',
+    current: 'responses to prompts that are not deleted',
+    active: 'responses to prompts that are neither deleted nor paused',
+  },
+  deletedCompetitors: {
+    excluded: 'they do not count',
+    counted: 'they count in shares of voice',
+    listed: 'they count and have rows',
+  },
+  unmentioned: { listed: 'they have a row', absent: 'they have no row' },
+  emptyRange: { listed: 'it has rows', absent: 'it has no rows' },
+  topCompetitorsBrand: { excluded: 'only competitors are listed', included: 'the brand is listed too' },
+  changePeriod: {
+    adjacent: 'the range of equal length directly before',
+    weeks: 'the same range, earlier by whole weeks',
+  },
+  urlTitle: {
+    latest: 'the latest title',
+    first: 'the first title',
+    frequent: 'the most frequent title',
+    least: 'the first title by alphabet',
+    greatest: 'the last title by alphabet',
+  },
+  overLimit: { rejected: 'an error', clamped: 'the maximum is used', honoured: 'the given limit is used' },
+  overRange: {
+    rejected: 'an error',
+    last: 'the last 366 days are used',
+    first: 'the first 366 days are used',
+    honoured: 'the given range is used',
+  },
+  reversedRange: { rejected: 'an error', empty: 'an empty range', swapped: 'the two days are swapped' },
+  futureRange: { given: 'the given range is used', clamped: 'the range ends today' },
+  unknownParameter: { rejected: 'an error', ignored: 'the parameter is ignored' },
+  invalidChoice: { rejected: 'an error', ignored: 'the parameter is ignored' },
+  unknownEngine: { rejected: 'an error', empty: 'a response without rows', missing: 'not found' },
+  unknownId: { rejected: 'an error', empty: 'a response without rows', missing: 'not found' },
+};
+
+/** Returns the value of a point in words. */
+export function choiceText<Name extends keyof ChoiceWords>(name: Name, value: Conventions[Name]): string {
+  return (choiceWords[name] as Readonly<Record<string, string>>)[value] ?? value;
+}
+
+/** Whether a convention has values in words. */
+export function hasWords(name: keyof Conventions): name is keyof ChoiceWords {
+  return Object.hasOwn(choiceWords, name);
+}
+
+/** Names of sort keys, if the name of the field is not enough. */
+const keyWords: Readonly<Record<string, string>> = {
+  brand: 'the brand first',
+  listed: "upstream's list",
+  entity: 'the order of competitors',
+  engineListed: "the brand's list of engines",
+  exactVisibility: 'unrounded visibility',
+  appearance: 'first prompt of the group',
+  firstSeen: 'first citation',
+  competitorId: 'id',
+  promptId: 'id',
+  groupId: 'id',
+};
+
+/** Returns an order in words: `citations (descending), then domain`. */
+export function orderText(order: Orders[keyof Orders]): string {
+  const words = order.map((key) => {
+    const name = key.replace(/^-/, '');
+    return `${keyWords[name] ?? name}${key.startsWith('-') ? ' (descending)' : ''}`;
+  });
+  return words.join(', then ');
+}
+
+/** Returns the number of decimals in words. */
+export function decimalsText({ decimals }: Rounding): string {
+  if (decimals === null) return 'not rounded';
+  if (decimals === 0) return 'rounded to whole numbers';
+  return `rounded to ${decimals} ${decimals === 1 ? 'decimal' : 'decimals'}`;
+}

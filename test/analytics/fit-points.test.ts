@@ -1,0 +1,291 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compareFacts } from '../../src/analytics/calibration/compare-facts.ts';
+import { type Conventions, defaultConventions, pointChoices } from '../../src/analytics/calibration/conventions.ts';
+import { type Compute, fitPoints, type PointEvidence, separates } from '../../src/analytics/calibration/fit-points.ts';
+import type {
+  CalibrationPoint,
+  Facts,
+  KnownAnswer,
+  ReportQuestion,
+} from '../../src/analytics/calibration/points/point.ts';
+
+// The reports of this test are numbers by subject. The subject `name/3` depends on the point `name` alone, `name+other/3` on two points,
+// and `any/3` on none. Each value of a point gives another number, modulo the number after the last slash.
+
+const names = ['urlTitle', 'groupPrompts', 'promptRows', 'changePeriod'] as const;
+type Name = (typeof names)[number];
+type Truth = Pick<Conventions, Name>;
+
+const choicesOf = (name: Name): readonly string[] => pointChoices[name];
+
+function numberOf(subject: string, conventions: Pick<Conventions, Name>): number {
+  const [used = '', modulus = '1'] = subject.split('/');
+  const places = used
+    .split('+')
+    .map((name) => (names.includes(name as Name) ? choicesOf(name as Name).indexOf(conventions[name as Name]) : 0));
+  return places.reduce((sum, place, index) => sum + place * (index + 1), 0) % Number(modulus);
+}
+
+const subjectsOf = ({ query }: ReportQuestion): string[] => (query['subjects'] ?? '').split(' ').filter(Boolean);
+
+function report(question: ReportQuestion, conventions: Pick<Conventions, Name>): Record<string, number> {
+  return Object.fromEntries(subjectsOf(question).map((subject) => [subject, numberOf(subject, conventions)]));
+}
+
+interface Counted {
+  readonly compute: Compute;
+  /** Number of computed responses. */
+  computed: number;
+}
+
+function counting(): Counted {
+  const counted: Counted = {
+    computed: 0,
+    compute: async (question, _askedAt, conventions) => {
+      counted.computed += 1;
+      return { status: 200, body: report(question, conventions) };
+    },
+  };
+  return counted;
+}
+
+function pointOf(name: Name): CalibrationPoint {
+  const facts = ({ body }: { readonly body: unknown }, question: ReportQuestion): Facts => {
+    const own = subjectsOf(question).filter((subject) => subject.includes(name) || subject.startsWith('any'));
+    const numbers = (body ?? {}) as Record<string, number>;
+    return { kind: 'values', values: new Map(own.map((subject) => [subject, numbers[subject]])) };
+  };
+  const about = `the value of ${name}`;
+  return { name, about, resources: ['metrics'], candidates: pointChoices[name], facts, probes: () => [] };
+}
+
+function answerOf(subjects: readonly string[], truth: Truth, changes: Partial<KnownAnswer> = {}): KnownAnswer {
+  const question = { resource: 'metrics', brandId: 'brand', query: { subjects: subjects.join(' ') } };
+  const body = report(question, truth);
+  return {
+    ...question,
+    status: 200,
+    body,
+    isReport: false,
+    askedAt: 0,
+    isFresh: true,
+    agreements: new Map(),
+    ...changes,
+  };
+}
+
+function evidenceOf(answers: readonly KnownAnswer[], compute: Compute, used: readonly Name[] = names): PointEvidence {
+  return { points: used.map(pointOf), answers, conventions: defaultConventions, compute };
+}
+
+const defaults: Truth = {
+  urlTitle: 'latest',
+  groupPrompts: 'answered',
+  promptRows: 'answered',
+  changePeriod: 'adjacent',
+};
+
+const truths: fc.Arbitrary<Truth> = fc.record(
+  Object.fromEntries(names.map((name) => [name, fc.constantFrom(...choicesOf(name))])) as Record<
+    Name,
+    fc.Arbitrary<never>
+  >,
+);
+
+/** Larger than the number of candidates, so that each gives another number. */
+const DISTINCT = 97;
+
+describe('fitting points to whole responses', () => {
+  test('finds every value that a fact shows, and no other', async () => {
+    const shown = fc.subarray([...names], { minLength: 0 });
+    await fc.assert(
+      fc.asyncProperty(truths, shown, fc.boolean(), async (truth, wanted, isReport) => {
+        const subjects = ['any/1', ...wanted.map((name) => `${name}/${DISTINCT}`)];
+        const { compute } = counting();
+        const findings = await fitPoints(evidenceOf([answerOf(subjects, truth, { isReport })], compute));
+        for (const name of names) {
+          const isShown = wanted.includes(name);
+          expect({ name, ...findings[name] }).toMatchObject({
+            name,
+            source: isShown ? 'learned' : 'default',
+            value: isShown ? truth[name] : choicesOf(name)[0],
+            contradicted: false,
+          });
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('does not choose between candidates that explain the same facts', async () => {
+    await fc.assert(
+      fc.asyncProperty(truths, fc.integer({ min: 1, max: 4 }), async (truth, modulus) => {
+        const { compute } = counting();
+        const subject = `urlTitle/${modulus}`;
+        const { urlTitle } = await fitPoints(evidenceOf([answerOf([subject], truth)], compute, ['urlTitle']));
+        const alike = pointChoices.urlTitle.filter(
+          (value) => numberOf(subject, { ...truth, urlTitle: value }) === numberOf(subject, truth),
+        );
+        // The default is kept if it is among the candidates that are left; if it is not, the likeliest of them is used.
+        const isDefaultLeft = alike.includes(pointChoices.urlTitle[0]);
+        expect(urlTitle?.source).toBe(isDefaultLeft && alike.length > 1 ? 'default' : 'learned');
+        expect(urlTitle?.value).toBe(alike[0]);
+        if (urlTitle?.source === 'learned' && alike.length === 1) expect(urlTitle.value).toBe(truth.urlTitle);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('finds points that depend on each other, in rounds', async () => {
+    const truth: Truth = { ...defaults, urlTitle: 'frequent', groupPrompts: 'active' };
+    const { compute } = counting();
+    // The first point has no fact of its own, so it is found only after the second.
+    const subjects = [`urlTitle+groupPrompts/${DISTINCT}`, `groupPrompts/${DISTINCT}`, `groupPrompts/${DISTINCT - 1}`];
+    const findings = await fitPoints(evidenceOf([answerOf(subjects, truth)], compute, ['urlTitle', 'groupPrompts']));
+    expect(findings['groupPrompts']).toMatchObject({ value: 'active' });
+    expect(findings['urlTitle']).toMatchObject({ source: 'learned', value: 'frequent', compared: 1, agreed: 1 });
+  });
+
+  test('reports contradictions of questions, and ignores facts of reports that nothing explains', async () => {
+    const subjects = ['a', 'b', 'c'].map((part) => `urlTitle${part}/${DISTINCT}`);
+    const wrong = {
+      ...answerOf([`urlTitle/${DISTINCT}`, ...subjects], defaults),
+      body: { [`urlTitle/${DISTINCT}`]: 90 },
+    };
+    for (const isReport of [false, true]) {
+      const { compute } = counting();
+      const answer = { ...wrong, isReport, agreements: new Map() };
+      const { urlTitle } = await fitPoints(evidenceOf([answer], compute, ['urlTitle']));
+      expect(urlTitle).toMatchObject({ source: 'default', value: 'latest', contradicted: !isReport });
+    }
+  });
+
+  test('computes nothing again while the data are the same', async () => {
+    const truth: Truth = { ...defaults, urlTitle: 'first', promptRows: 'all' };
+    const counted = counting();
+    const answers = names.map((name) => answerOf([`${name}/${DISTINCT}`], truth));
+    const first = await fitPoints(evidenceOf(answers, counted.compute));
+    const before = counted.computed;
+    expect(before).toBeGreaterThan(0);
+    // Responses without facts of a point are not computed for it.
+    expect(before).toBeLessThanOrEqual(2 * names.reduce((sum, name) => sum + choicesOf(name).length, 0));
+    const conventions = { ...defaultConventions, urlTitle: 'first', promptRows: 'all' } as const;
+    expect(await fitPoints({ ...evidenceOf(answers, counted.compute), conventions })).toEqual(first);
+    expect(counted.computed).toBe(before);
+  });
+
+  test('keeps evidence after the data have changed, unless another point has changed', async () => {
+    const counted = counting();
+    const answer = answerOf([`urlTitle+groupPrompts/${DISTINCT}`], { ...defaults, urlTitle: 'first' });
+    const points = [pointOf('urlTitle'), { ...pointOf('groupPrompts'), resources: [] }];
+    const evidence = { ...evidenceOf([answer], counted.compute), points };
+    expect((await fitPoints(evidence))['urlTitle']).toMatchObject({ value: 'first' });
+    const stored = JSON.parse(JSON.stringify([...answer.agreements])) as [string, never][];
+    const answers = [{ ...answer, isFresh: false, body: null, agreements: new Map(stored) }];
+    const before = counted.computed;
+    expect((await fitPoints({ ...evidence, answers }))['urlTitle']).toMatchObject({ value: 'first' });
+    // The rounding of a number may be refined later.
+    const visibility = { ...defaultConventions.visibility, decimals: 2 };
+    const refined = { ...defaultConventions, visibility };
+    expect((await fitPoints({ ...evidence, answers, conventions: refined }))['urlTitle']).toMatchObject({
+      value: 'first',
+    });
+    const other = [pointOf('urlTitle'), { ...pointOf('groupPrompts'), resources: [], candidates: ['all'] as const }];
+    const changed = await fitPoints({ ...evidence, answers, points: other.toReversed() });
+    expect(changed['urlTitle']).toMatchObject({ source: 'default', compared: 0 });
+    // Comparisons that were made with other candidates are not used.
+    const fewer: CalibrationPoint = { ...pointOf('urlTitle'), candidates: ['latest', 'first'] };
+    const without = await fitPoints({ ...evidence, points: [fewer], answers });
+    expect(without['urlTitle']).toMatchObject({ source: 'default', compared: 0 });
+    expect(counted.computed).toBe(before);
+  });
+
+  test('follows upstream when it changes a definition', async () => {
+    const { compute } = counting();
+    const earlier = Array.from({ length: 5 }, (_, index) => answerOf([`urlTitle/${DISTINCT + index}`], defaults));
+    await fitPoints(evidenceOf(earlier, compute, ['urlTitle']));
+    const kept = earlier.map((answer) => ({ ...answer, isFresh: false, body: null }));
+    const now = answerOf([`urlTitle/${DISTINCT}`], { ...defaults, urlTitle: 'greatest' });
+    const { urlTitle } = await fitPoints(evidenceOf([now, ...kept], compute, ['urlTitle']));
+    expect(urlTitle).toMatchObject({ source: 'learned', value: 'greatest', compared: 1 });
+  });
+
+  test('compares at most 12 new responses of a point in one calibration', async () => {
+    const counted = counting();
+    const answers = Array.from({ length: 40 }, () => answerOf(['any/1'], defaults));
+    const { urlTitle } = await fitPoints(evidenceOf(answers, counted.compute, ['urlTitle']));
+    expect(counted.computed).toBe(12 * pointChoices.urlTitle.length);
+    expect(urlTitle).toMatchObject({ source: 'default', compared: 12 });
+  });
+});
+
+test('confidence grows with the facts that rule out other candidates', async () => {
+  const confidences: number[] = [];
+  for (const count of [1, 3, 10, 100]) {
+    const { compute } = counting();
+    const subjects = Array.from({ length: count }, (_, index) => `urlTitle/${DISTINCT + index}`);
+    const { urlTitle } = await fitPoints(evidenceOf([answerOf(subjects, defaults)], compute, ['urlTitle']));
+    confidences.push(urlTitle?.confidence ?? 0);
+  }
+  expect(confidences.toSorted((a, b) => a - b)).toEqual(confidences);
+  expect(confidences[0]).toBeLessThan(0.25);
+  expect(confidences.at(-1)).toBeGreaterThan(0.95);
+});
+
+test('a question separates candidates only if their responses differ in the facts of the point', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...names), fc.integer({ min: 1, max: 3 }), async (name, modulus) => {
+      const { compute } = counting();
+      const question = {
+        resource: 'metrics',
+        brandId: 'brand',
+        query: { subjects: `${name}/${modulus} promptRows2/9` },
+      };
+      const parts = { conventions: defaultConventions, compute, askedAt: 0 };
+      const separated = await separates(pointOf(name), question, choicesOf(name), parts);
+      const numbers = choicesOf(name).map((_, place) => place % modulus);
+      expect(separated).toBe(new Set(numbers).size > 1);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+describe('comparing facts', () => {
+  test('values count only for subjects that some candidate has', () => {
+    const values = (entries: Record<string, unknown>): Facts => ({
+      kind: 'values',
+      values: new Map(Object.entries(entries)),
+    });
+    const ours = [values({ a: 1, b: 2 }), values({ a: 1.0000000000001, c: null })];
+    expect(compareFacts(values({ a: 1, b: 2, c: undefined, d: 4 }), ours)).toEqual([
+      [true, true],
+      [true, false],
+      [false, true],
+    ]);
+  });
+
+  test('sets count every member of either side', () => {
+    const set = (...members: string[]): Facts => ({ kind: 'set', members: new Set(members) });
+    expect(compareFacts(set('a', 'b'), [set('a', 'b'), set('a'), set('a', 'b', 'c')])).toEqual([
+      [true, true, true],
+      [true, false, true],
+      [true, true, false],
+    ]);
+  });
+
+  test('orders count neighbours of members that all sides have', () => {
+    const letters = fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e'], { minLength: 2 });
+    fc.assert(
+      fc.property(letters, letters, (members, other) => {
+        const order = (of: readonly string[]): Facts => ({ kind: 'order', members: of });
+        const rows = compareFacts(order(members), [order(members), order(other)]);
+        const common = members.filter((member) => other.includes(member));
+        expect(rows).toHaveLength(Math.max(0, common.length - 1));
+        expect(rows.every(([own]) => own === true)).toBe(true);
+        const isAlike = JSON.stringify(other.filter((member) => members.includes(member))) === JSON.stringify(common);
+        expect(rows.every(([, theirs]) => theirs === true)).toBe(isAlike);
+      }),
+    );
+  });
+});

@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { calibrateConventions } from '../../src/analytics/calibration/calibrate.ts';
+import { readStoredFindings } from '../../src/analytics/calibration/findings.ts';
+import { probeUpstream } from '../../src/operations/probe-upstream.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+const PROBES_MAX = 20;
+
+interface Night {
+  readonly status: string;
+  /** Requests that calibration sent, as text. */
+  readonly asked: readonly string[];
+  readonly contradicted: readonly string[];
+  readonly determined: ReadonlySet<string>;
+}
+
+/** Syncs, asks about open points and calibrates, like `sightline sync`. */
+async function night(workspace: TestWorkspace): Promise<Night> {
+  const { catalogue, clock } = workspace;
+  const { database } = workspace.warehouse();
+  const { signal } = new AbortController();
+  const asked: string[] = [];
+  const { status } = await workspace.sync({
+    onRead: (ask, stats) =>
+      probeUpstream({ catalogue, database, clock, signal, max: PROBES_MAX, stats }, (question) => {
+        asked.push(JSON.stringify(question));
+        return ask(question);
+      }),
+  });
+  const contradicted = await calibrateConventions(database, { catalogue, now: clock.now() });
+  const findings = await database.exclusive(({ query }) => readStoredFindings(query));
+  const determined = [...findings].flatMap(([name, { source }]) => (source === 'learned' ? [name] : []));
+  return { status, asked, contradicted, determined: new Set(determined) };
+}
+
+const change = {
+  days: 1,
+  lateAnswers: 5,
+  editedResponses: 5,
+  deletedResponses: 5,
+  pausedPrompts: 1,
+  regroupedPrompts: 3,
+  deletedPrompts: 1,
+  deletedCompetitors: 1,
+} as const;
+
+test('points stay determined while prompts, groups, competitors and responses change', {
+  timeout: 120_000,
+}, async () => {
+  const workspace = await openWorkspace({ brands: 1, prompts: 8, days: 20, seed: 3 });
+  const first = await night(workspace);
+  expect(first).toMatchObject({ status: 'complete', contradicted: [] });
+  expect(first.asked.length).toBeGreaterThan(5);
+  expect(first.asked.length).toBeLessThanOrEqual(PROBES_MAX);
+  expect(new Set(first.asked).size).toBe(first.asked.length);
+  let before = first.determined;
+  for (let count = 0; count < 2; count++) {
+    workspace.sandbox.world.advance(change);
+    const { status, asked, contradicted, determined } = await night(workspace);
+    expect({ status, contradicted }).toEqual({ status: 'complete', contradicted: [] });
+    // Upstream has already answered the questions about these points.
+    expect(asked.length).toBeLessThan(5);
+    const answered = [...before].filter((name) => /Range$|^over|^unknown|^invalid|^group/.test(name));
+    expect(answered.length).toBeGreaterThan(5);
+    for (const name of answered) expect(determined, name).toContain(name);
+    before = determined;
+  }
+});
+
+test('the replica has the findings, but no kept responses', async () => {
+  const workspace = await openWorkspace({ brands: 1, prompts: 4, days: 5 });
+  await night(workspace);
+  const [kept] = await workspace.query('SELECT count(*) AS kept FROM sync.answers');
+  expect(Number(kept?.['kept'])).toBeGreaterThan(5);
+  const path = join(await temporaryFolder(), 'analytics.duckdb');
+  await publishAnalytics(workspace.warehouse().database, path);
+  const reader = await openReader(path);
+  try {
+    const countOf = async (from: string): Promise<number> =>
+      Number((await reader.query(`SELECT count(*) FROM ${from}`)).rows[0]?.[0]);
+    expect(await countOf('sync.answers')).toBe(0);
+    expect(await countOf("sync.calibration WHERE source = 'learned'")).toBeGreaterThan(10);
+  } finally {
+    reader.close();
+  }
+});
