@@ -7,8 +7,6 @@ import type { ResourceDeclaration } from './resource.ts';
 export const FORMS = {
   /** `data` or `bare`: whether a list or a single object is wrapped in `data`. */
   envelope: 'envelope',
-  /** Maximum number of fractional-second digits seen in timestamps. */
-  timeDigits: 'time digits',
 } as const;
 
 /** Name of the observation that an item contained the same id twice in the nested array `field`. */
@@ -35,7 +33,6 @@ export function formsOf(resource: Resource, body: unknown): ReadonlyMap<string, 
   const forms = new Map<string, string>();
   const envelope = envelopeOf(resource, body);
   if (envelope !== null) forms.set(FORMS.envelope, envelope);
-  const digits = resource.derived.flatMap(({ declaration: { at, fields } }) => digitsIn(fields, itemsAt(at, body)));
   for (const { declaration, children } of resource.derived) {
     for (const { field, fields } of children) {
       const id = idField(fields);
@@ -44,7 +41,6 @@ export function formsOf(resource: Resource, body: unknown): ReadonlyMap<string, 
       }
     }
   }
-  if (digits.length > 0) forms.set(FORMS.timeDigits, String(Math.max(...digits)));
   return forms;
 }
 
@@ -62,19 +58,6 @@ function itemsAt(at: 'body' | { readonly list: string }, body: unknown): readonl
   if (Array.isArray(body)) return body;
   const list = isRecord(inner) ? inner[at.list] : null;
   return Array.isArray(list) ? list : [];
-}
-
-// Digits of the first timestamp of each item. All items are checked because whole seconds may be written without a fraction.
-function digitsIn(fields: Fields, items: readonly unknown[]): number[] {
-  const times = Object.keys(fields).filter((field) => {
-    const meta = metaOf(fields[field] as Fields[string]);
-    return meta.as === 'column' && meta.kind === 'timestamp';
-  });
-  return items.flatMap((item) => {
-    const values = isRecord(item) ? times.map((field) => item[field]) : [];
-    const found = values.find((value): value is string => typeof value === 'string' && value.includes('T'));
-    return found === undefined ? [] : [/\.(\d{1,6})/.exec(found)?.[1]?.length ?? 0];
-  });
 }
 
 function idField(fields: Fields): string | null {

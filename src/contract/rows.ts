@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isRecord, toCanonicalJson, toExactJson, withDoubles } from '../base/json.ts';
+import { isRecord, toCanonicalJson, toExactJson } from '../base/json.ts';
 import { BodyError, frameOf, itemsOf, PageBoundError } from './body.ts';
 import type { Catalogue, Resource } from './catalogue.ts';
-import { type ColumnKind, type Fields, metaOf } from './fields.ts';
+import { converterOf, withNumbers } from './convert.ts';
+import { createObservedForms, type ObservedForms } from './field-forms.ts';
+import type { Fields } from './fields.ts';
 import type { Implausible } from './implausible.ts';
+import { createBodyReader, createSentReader, placeOf, type SentReader, withSent } from './sent-values.ts';
 import type { ChildTable, Column, ResourceTable } from './tables.ts';
-import { toDay, toTimestamp } from './time.ts';
+import { undeclaredReader } from './undeclared-fields.ts';
 
 /** JSON values by column; timestamps and days in the warehouse's text form, UUIDs in lower case. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -97,12 +100,21 @@ export interface RowReader {
   read(body: unknown, fixed: Values, options?: ReadOptions): readonly TableRows[];
 }
 
-/** Compiles the reader of a resource. Compiling is expensive: do it once per resource. */
-export function createRowReader(catalogue: Catalogue, resource: Resource): RowReader {
-  const readers = resource.derived.map((table) => tableReader(catalogue, resource, table));
+/**
+ * Compiles the reader of a resource. Compiling is expensive: do it once per resource. `forms` are the observed forms of values;
+ * pages add to them.
+ */
+export function createRowReader(
+  catalogue: Catalogue,
+  resource: Resource,
+  forms: ObservedForms = createObservedForms(),
+): RowReader {
+  const readers = resource.derived.map((table) => tableReader({ catalogue, resource, forms }, table));
+  const observeBody = createBodyReader(resource, forms);
   return {
     read: (body, fixed, options = UNBOUNDED) => {
       try {
+        observeBody(body);
         return readers.map((read) => read(body, fixed, options));
       } catch (thrown) {
         // Stack overflow: the item is nested too deeply to be hashed or written.
@@ -113,13 +125,21 @@ export function createRowReader(catalogue: Catalogue, resource: Resource): RowRe
   };
 }
 
-function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTable) {
+interface ReaderParts {
+  readonly catalogue: Catalogue;
+  readonly resource: Resource;
+  readonly forms: ObservedForms;
+}
+
+function tableReader(parts: ReaderParts, table: ResourceTable) {
+  const { resource } = parts;
   const { declaration } = table;
   const beside = z.looseObject(declaration.beside ?? {});
   const itemColumns = table.columns.filter((column) => column.source.from === 'item');
   const readBeside = valueReader(table.columns.filter((column) => column.source.from === 'body'));
   const readKey = keyReader(table, itemColumns);
-  const readRow = rowReader(catalogue, resource, table, valueReader(itemColumns));
+  const sent = sentReader(parts, table);
+  const readRow = rowReader(parts, table, { readItem: valueReader(itemColumns), sent });
 
   return (body: unknown, fixed: Values, options: ReadOptions): TableRows => {
     const { itemsMax } = options;
@@ -128,7 +148,8 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
     if (items.length > itemsMax) {
       throw new PageBoundError(`the list has ${items.length} items; allowed: up to ${itemsMax}`);
     }
-    const frame = beside.safeParse(declaration.beside === undefined || Array.isArray(body) ? {} : body);
+    const around = declaration.beside === undefined || Array.isArray(body) ? {} : withNumbers(body, declaration.beside);
+    const frame = beside.safeParse(around);
     if (!frame.success) throw new BodyError(`outside the list: ${firstIssue(frame.error)}`);
     const common = { ...pick(fixed, table.fixed), ...readBeside(frame.data) };
     const rows = new Map<string, Row>();
@@ -139,6 +160,7 @@ function tableReader(catalogue: Catalogue, resource: Resource, table: ResourceTa
     const seen = new Map<string, Values>();
     // Null can mean an empty list, but does not prove that all rows were deleted.
     let unidentified = listed === null ? 1 : 0;
+    sent?.learn(items);
     for (const raw of items) {
       const shaped = declaration.normalize === undefined ? raw : declaration.normalize(raw);
       const key = readKey(shaped, common);
@@ -180,20 +202,24 @@ interface ListedItem {
 type Refused = Pick<Rejected, 'reason' | 'implausible'>;
 
 // Compiles the reader of one item, which returns the item's row or why it is rejected.
-function rowReader(catalogue: Catalogue, resource: Resource, table: ResourceTable, readItem: (item: Item) => Item) {
+function rowReader(
+  { catalogue, resource, forms }: ReaderParts,
+  table: ResourceTable,
+  { readItem, sent }: { readonly readItem: (item: Item) => Item; readonly sent: SentReader | null },
+) {
   const { declaration } = table;
   const item = z.looseObject(declaration.fields);
   const known = new Set([...Object.keys(declaration.fields), ...listFields(catalogue, resource, table)]);
   if (declaration.at === 'body') for (const name of frameOf(resource)) known.add(name);
-  const readExtra = extraReader(known, declaration.fields);
-  const readChildren = table.children.map(childReader);
+  const readExtra = undeclaredReader(known, declaration.fields);
+  const readChildren = table.children.map((child) => childReader(resource.name, table, child, forms));
   const hashOf = createHasher(table);
 
   return ({ raw, shaped, key, common }: ListedItem, { bytes, isDamaged, check }: ReadOptions): Row | Refused => {
     if (!isRecord(shaped)) return { reason: 'the item is not an object' };
     const exact = item.safeParse(shaped);
-    // Convert exact numbers in declared fields to doubles, then validate again.
-    const plain = exact.success ? shaped : withDoubles(shaped);
+    // Convert exact numbers and numerals in declared fields to doubles, then validate again.
+    const plain = exact.success ? shaped : withNumbers(shaped, declaration.fields);
     const parsed = plain === shaped ? exact : item.safeParse(plain);
     if (!parsed.success) return { reason: firstIssue(parsed.error) };
     if (key === null) return { reason: `the key (${declaration.key.join(', ')}) is missing` };
@@ -203,10 +229,21 @@ function rowReader(catalogue: Catalogue, resource: Resource, table: ResourceTabl
     const values = Object.assign(readItem(parsed.data), common);
     const refusal = check?.(table, values) ?? null;
     if (refusal !== null) return refusal;
-    const children = readChildren.map((read) => read(parsed.data, values));
-    const extra = readExtra(raw);
+    const children = readChildren.map((read) => read(parsed.data, values, shaped));
+    const extra = withSent(readExtra(raw), sent?.read(raw) ?? null);
     return { values, key, extra, children, hash: hashOf(values, children, extra) };
   };
+}
+
+// Items of unknown form are stored whole, so nothing is lost. A detail repeats the fields of its list.
+function sentReader({ catalogue, resource, forms }: ReaderParts, table: ResourceTable): SentReader | null {
+  const { declaration, name } = table;
+  if (declaration.normalize !== undefined) return null;
+  const list = resource.change.kind === 'detail' ? catalogue.get(resource.change.of).derived : [];
+  const repeated = list.find((candidate) => candidate.name === name)?.declaration.fields;
+  const fields = { ...repeated, ...declaration.fields };
+  const isComputed = resource.computes !== undefined;
+  return createSentReader({ resource: resource.name, place: name, fields, forms, isComputed });
 }
 
 // Fields of the list that a detail repeats. They are known fields, but the list resource stores them.
@@ -235,22 +272,6 @@ function valueReader(columns: readonly Column[]): (item: Item) => Item {
   };
 }
 
-function converterOf(kind: ColumnKind): ((value: string) => unknown) | null {
-  switch (kind) {
-    case 'uuid':
-      return (value) => value.toLowerCase();
-    // A lone surrogate has no UTF-8 form: two keys that differ only in it would be equal in the warehouse.
-    case 'text':
-      return (value) => value.toWellFormed();
-    case 'timestamp':
-      return toTimestamp;
-    case 'day':
-      return toDay;
-    default:
-      return null;
-  }
-}
-
 function keyReader(table: ResourceTable, itemColumns: readonly Column[]) {
   const nullable = new Set(table.declaration.nullableKey ?? []);
   const parts = table.key.map((name) => {
@@ -276,47 +297,31 @@ function keyReader(table: ResourceTable, itemColumns: readonly Column[]) {
   };
 }
 
-function childReader(child: ChildTable): (item: Item, parent: Values) => ChildRows {
+function childReader(
+  resource: string,
+  table: ResourceTable,
+  child: ChildTable,
+  forms: ObservedForms,
+): (item: Item, parent: Values, raw: Item) => ChildRows {
   const read = valueReader(child.columns);
-  const readExtra = extraReader(new Set(Object.keys(child.fields)), child.fields);
+  const readExtra = undeclaredReader(new Set(Object.keys(child.fields)), child.fields);
+  const sent = createSentReader({ resource, place: placeOf(table, child), fields: child.fields, forms });
   const links = child.columns.flatMap(({ name, source }) =>
     source.from === 'parent' ? [{ name, from: source.column }] : [],
   );
-  return (item, parent) => {
+  return (item, parent, raw) => {
     const list = item[child.field];
     const items = Array.isArray(list) ? (list as Item[]) : [];
+    const rawItems = Array.isArray(raw[child.field]) ? (raw[child.field] as Item[]) : [];
+    sent.learn(rawItems);
     const inherited: Item = {};
     for (const { name, from } of links) inherited[name] = parent[from];
     const rows = items.map((entry, ordinal) => {
       const values = read(entry);
       values['ordinal'] = ordinal;
-      return { values, extra: readExtra(entry) };
+      return { values, extra: withSent(readExtra(entry), sent.read(rawItems[ordinal])) };
     });
     return { table: child, inherited, rows };
-  };
-}
-
-function extraReader(known: ReadonlySet<string>, fields: Fields): (item: unknown) => Item | null {
-  const groups = new Map<string, (item: unknown) => Item | null>();
-  // Child rows cannot distinguish a null array from an empty one, so null arrays are stored in `_extra`.
-  const lists = new Set<string>();
-  for (const [name, field] of Object.entries(fields)) {
-    const meta = metaOf(field);
-    if (meta.as === 'child') lists.add(name);
-    if (meta.as === 'group') groups.set(name, extraReader(new Set(Object.keys(meta.fields)), meta.fields));
-  }
-  return (item) => {
-    if (!isRecord(item)) return null;
-    let extra: Item | null = null;
-    for (const name of Object.keys(item)) {
-      const isNullList = item[name] === null && lists.has(name);
-      const value = known.has(name) && !isNullList ? groups.get(name)?.(item[name]) : item[name];
-      if (value === undefined || (value === null && known.has(name) && !isNullList)) continue;
-      extra ??= {};
-      // Define, do not assign: upstream may name a field __proto__.
-      Object.defineProperty(extra, name, { value, enumerable: true, configurable: true, writable: true });
-    }
-    return extra;
   };
 }
 

@@ -4,12 +4,12 @@ import { computeReport } from '../analytics/numbers/reports.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
-import { FORMS } from '../contract/formats.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { Position } from './cursor-signer.ts';
 import type { ServedReplica } from './open-replica.ts';
+import { writeReport } from './report-forms.ts';
 import { toRowSet } from './row-set.ts';
 import type { Answer, ListPage } from './service.ts';
 import { readStored, readUndeclared, type StoredItems, type StoredRequest } from './stored-items.ts';
@@ -51,9 +51,11 @@ async function computedAnswer(
   const id = brandId as string;
   const brand = await readReportedBrand(query, catalogue, id, replica.brands.get(id)?.since ?? null);
   const { conventions } = replica;
+  const writers = replica.writersOf(resource);
   const mayRepeat = replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
-  const given = { catalogue, query, conventions, brand, resource, asked, nowMs, mayRepeat };
-  const report = await computeReport(computes, given);
+  const given = { catalogue, query, conventions, brand, resource, asked, nowMs, mayRepeat, writers };
+  const computed = await computeReport(computes, given);
+  const report = writeReport(resource, computed, writers);
   const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === LIST);
   return {
     body: { ...report.beside, [LIST]: report.rows },
@@ -94,14 +96,8 @@ export async function* scanList(
 }
 
 function storedRequestOf(request: AnswerRequest): Omit<StoredRequest, 'query'> {
-  return { ...request, timeDigits: timeDigitsOf(request), allowedBrands: request.replica.allowedBrands };
-}
-
-// A detail may have no timestamp from which the digits were learned; then use those of its list.
-function timeDigitsOf({ replica: { shapes }, resource }: AnswerRequest): number | null {
-  const list = resource.change.kind === 'detail' ? resource.change.of : resource.name;
-  const digits = shapes.get(resource.name, FORMS.timeDigits) ?? shapes.get(list, FORMS.timeDigits);
-  return digits === null ? null : Number(digits);
+  const { writersOf, allowedBrands } = request.replica;
+  return { ...request, writers: writersOf(request.resource), allowedBrands };
 }
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {

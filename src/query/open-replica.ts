@@ -3,6 +3,7 @@ import type { Conventions } from '../analytics/calibration/conventions.ts';
 import type { Doubts } from '../analytics/calibration/findings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { createFieldWriters, usualForms } from '../contract/field-forms.ts';
 import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
 import { isUuid, type ServedNames } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
@@ -14,6 +15,8 @@ import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { readValueLists, type ValuesOf } from '../warehouse/value-lists.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
+import { readSpellings } from './id-spellings.ts';
+import type { ReportForms } from './report-forms.ts';
 
 /** An open replica, with the metadata that every response needs. */
 export interface ServedReplica {
@@ -36,6 +39,8 @@ export interface ServedReplica {
   namesOf(resource: Resource): ServedNames;
   /** Returns whether the body of a resource is served without the wrapper `data`. */
   isBare(resource: Resource): boolean;
+  /** Returns the writers of a resource's values in upstream's forms. */
+  writersOf(resource: Resource): ReportForms;
   readonly valuesOf: ValuesOf;
 }
 
@@ -101,6 +106,7 @@ async function readServedReplica(
     allowedBrands: null,
     lastRun,
     dataVersion,
+    writersOf: writersIn(shapes, await readSpellings(query, catalogue, shapes)),
     isBare: (resource) => isServedBare(resource, shapes.get(resource.name, FORMS.envelope)),
     namesOf: (resource) =>
       Object.fromEntries(
@@ -111,6 +117,15 @@ async function readServedReplica(
       ),
     valuesOf: lists,
   };
+}
+
+// A detail repeats fields of its list, so the list's forms are used for fields that no detail had.
+function writersIn(shapes: Shapes, spellings: ReadonlyMap<string, string>): ServedReplica['writersOf'] {
+  const usual = usualForms(shapes.rows);
+  return ({ name, change }) => ({
+    ...createFieldWriters(change.kind === 'detail' ? [name, change.of] : [name], shapes, usual),
+    spellings,
+  });
 }
 
 /**

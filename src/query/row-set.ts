@@ -1,5 +1,6 @@
 import { isRecord, toExactJson } from '../base/json.ts';
 import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
+import { toNumber } from '../contract/value-forms.ts';
 import type { RowSet } from './service.ts';
 
 /**
@@ -47,6 +48,9 @@ function valueAt(item: unknown, path: readonly string[]): unknown {
 
 function toCell(kind: ColumnKind, value: unknown): unknown {
   if (value === null || value === undefined) return null;
+  // A table has one type per column, so numerals become numbers.
+  if (kind === 'number' || kind === 'integer') return typeof value === 'string' ? toNumber(value) : value;
+  if (kind === 'day') return String(value).slice(0, 10);
   if (kind !== 'json') return value;
   return typeof value === 'string' ? value : toExactJson(value);
 }

@@ -1,7 +1,9 @@
 import { parseExactJson } from '../base/json.ts';
 import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import type { FieldWriters } from '../contract/field-forms.ts';
 import type { Fields } from '../contract/fields.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
+import { placeOf, SENT } from '../contract/sent-values.ts';
 import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable } from '../contract/tables.ts';
 import {
   type Bindings,
@@ -19,9 +21,6 @@ import { quoted, sqlTypes, utc } from '../warehouse/schema.ts';
 import { listingOrder } from '../warehouse/write/listings.ts';
 import type { Position } from './cursor-signer.ts';
 
-/** Fraction digits of a second until upstream's are known. */
-const TIME_DIGITS = 3;
-
 /** A request for items stored as received from upstream. */
 export interface StoredRequest {
   readonly catalogue: Catalogue;
@@ -33,8 +32,8 @@ export interface StoredRequest {
   readonly asked: CheckedQuery;
   /** End of the previous page; null for the first page. */
   readonly after: Pick<Position, 'at' | 'id'> | null;
-  /** Fraction digits of a second as upstream writes them; null if unknown. */
-  readonly timeDigits: number | null;
+  /** Writes the values in upstream's forms. */
+  readonly writers: FieldWriters;
   /** Ids of the brands to which the reader is limited; null for all. */
   readonly allowedBrands: ReadonlySet<string> | null;
 }
@@ -63,7 +62,7 @@ async function readAll(request: StoredRequest, table: ResourceTable): Promise<un
   const { join, orderBy } = orderOf(request, table, bindings);
   const limit = request.resource.change.kind === 'value' ? ' LIMIT 1' : '';
   const where = conditionsOf(request, served, bindings).join(' AND ');
-  const sql = `SELECT ${selectOf(served).join(', ')} FROM ${quoted(table.name)} t ${join}
+  const sql = `SELECT ${selectOf(request, served).join(', ')} FROM ${quoted(table.name)} t ${join}
     WHERE ${where} ORDER BY ${orderBy}${limit}`;
   return toItems(request, served, await request.query(sql, bindings.values), []);
 }
@@ -93,7 +92,7 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
     `${id} IN (SELECT CAST(unnest(${rows.bind(ids)}) AS UUID))`,
   ];
   const found = await query(
-    `SELECT ${selectOf(served).join(', ')} FROM ${quoted(table.name)} t
+    `SELECT ${selectOf(request, served).join(', ')} FROM ${quoted(table.name)} t
      WHERE ${within.join(' AND ')} ORDER BY ${at} DESC NULLS LAST, ${id} DESC`,
     rows.values,
   );
@@ -111,7 +110,7 @@ export async function readUndeclared(request: StoredRequest, table: ResourceTabl
      WHERE ${conditions.join(' AND ')} ORDER BY name`,
     bindings.values,
   );
-  return rows.map(([name]) => String(name));
+  return rows.map(([name]) => String(name)).filter((name) => name !== SENT.values && name !== SENT.absent);
 }
 
 interface ServedTable {
@@ -203,17 +202,17 @@ function timeColumnOf({ resource }: StoredRequest, table: ResourceTable): Column
   return column;
 }
 
-function readerOf(timeDigits: number | null, { fields, columns, extra }: Omit<ServedTable, 'table' | 'children'>) {
-  return createItemReader({ fields, columns, alias: 't', extra, timeDigits: timeDigits ?? TIME_DIGITS });
+function readerOf({ writers }: StoredRequest, { table, fields, columns, extra }: Omit<ServedTable, 'children'>) {
+  return createItemReader({ fields, columns, alias: 't', extra, place: table.name, writers });
 }
 
 // Selects the item as received, or its columns and, if it has child rows, its key.
-function selectOf(served: ServedTable): string[] {
+function selectOf(request: StoredRequest, served: ServedTable): string[] {
   const { table, columns } = served;
   const { whole } = table.declaration;
   const key = served.children.length === 0 ? 'NULL' : `CAST(t.${quoted(ownKeyOf(table))} AS VARCHAR)`;
   if (whole !== undefined) return ['NULL', `CAST(t.${quoted(columnAt({ columns }, whole)?.name ?? whole)} AS VARCHAR)`];
-  return [key, ...readerOf(null, served).select];
+  return [key, ...readerOf(request, served).select];
 }
 
 async function toItems(
@@ -223,7 +222,7 @@ async function toItems(
   times: readonly string[],
 ): Promise<unknown[]> {
   if (served.table.declaration.whole !== undefined) return rows.map(([, item]) => parseExactJson(String(item)));
-  const reader = readerOf(request.timeDigits, served);
+  const reader = readerOf(request, served);
   const keys = rows.map(([key]) => String(key));
   const nested = new Map<string, Map<string, unknown[]>>();
   for (const child of served.children) nested.set(child.field, await readChildren(request, served, child, keys, times));
@@ -239,7 +238,10 @@ async function readChildren(
 ): Promise<Map<string, unknown[]>> {
   const found = new Map<string, unknown[]>();
   if (keys.length === 0) return found;
-  const reader = readerOf(request.timeDigits, { fields: child.fields, columns: child.columns, extra: 't."_extra"' });
+  const { fields, columns } = child;
+  const place = placeOf(table, child);
+  const { writers } = request;
+  const reader = createItemReader({ fields, columns, alias: 't', extra: 't."_extra"', place, writers });
   const parent = `t.${quoted(parentKeyOf(table, child))}`;
   const bindings = createBindings();
   const { brandId, resource, query } = request;

@@ -15,6 +15,8 @@ export interface Shape {
   readonly wrapObjects?: boolean;
   /** Whether items have undeclared fields; default false. */
   readonly extraFields?: boolean;
+  /** Writes the values of a body in the forms of the world; default: as the fixture does. */
+  readonly write?: (body: unknown) => unknown;
 }
 
 /** Everything needed to compute a response, apart from the request. */
@@ -70,7 +72,7 @@ function bindingOf(match: Match, given: URLSearchParams): string {
 
 function shapeBody(declaration: ResourceDeclaration, plain: unknown, shape: Shape, blow: Blow | undefined): unknown {
   const kind = blow?.fault.kind;
-  let body = plain;
+  let body = shape.write?.(plain) ?? plain;
   if (shape.extraFields === true || kind === 'unknownfields') body = mapItems(declaration, body, withUnknownFields);
   if (kind === 'unknownenums') body = mapItems(declaration, body, withUnknownWords);
   if (kind === 'wrongtypes') body = breakSome(declaration, body, blow?.variant ?? 0);

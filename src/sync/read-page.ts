@@ -9,6 +9,7 @@ import { toDay } from '../contract/time.ts';
 import { createTimeCheck } from '../plausibility/item-times.ts';
 import { itemsMaxOf } from '../plausibility/page-work.ts';
 import type { BodyText } from '../upstream/client.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** The part of a slice that the rows of a page depend on. */
 export interface PageScope {
@@ -51,11 +52,14 @@ export function readPage(
   return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body), implausible };
 }
 
-/** Returns a function that creates the reader of each resource once. */
-export function createRowReaders(catalogue: Catalogue): (resource: string) => RowReader {
+/** Returns a function that creates the reader of each resource once. The pages add to the warehouse's observed forms. */
+export function createRowReaders(
+  catalogue: Catalogue,
+  { forms }: Pick<Warehouse, 'forms'>,
+): (resource: string) => RowReader {
   const readers = new Map<string, RowReader>();
   return (name) => {
-    const reader = readers.get(name) ?? createRowReader(catalogue, catalogue.get(name));
+    const reader = readers.get(name) ?? createRowReader(catalogue, catalogue.get(name), forms);
     readers.set(name, reader);
     return reader;
   };

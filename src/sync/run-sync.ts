@@ -247,7 +247,7 @@ async function openRun(
   const log = createRequestLog(parts, run, stats);
   const noteForms = createFormWriter(parts);
   const dateOf = createResponseDates({ ...parts, clock }, run, stats, log);
-  const rowReader = createRowReaders(catalogue);
+  const rowReader = createRowReaders(catalogue, parts.warehouse);
   const reader = createSliceReader({ ...parts, clock, run, stats, log, dateOf, noteForms, rowReader, quarantined });
 
   const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };

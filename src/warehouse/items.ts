@@ -1,6 +1,10 @@
 import { isRecord, parseExactJson } from '../base/json.ts';
+import { toStored } from '../contract/convert.ts';
+import type { EmptyForm, FieldWriters } from '../contract/field-forms.ts';
 import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
+import { SENT } from '../contract/sent-values.ts';
 import type { Column } from '../contract/tables.ts';
+import { hasForms, type ValueWriter } from '../contract/value-forms.ts';
 import { quoted, utc } from './schema.ts';
 
 type Item = Record<string, unknown>;
@@ -10,7 +14,7 @@ export interface ItemReader {
   /** Expressions to select, in the order that `read` expects. */
   readonly select: readonly string[];
   /** Returns the item of a row; `nested` returns the elements of a nested array by field name. */
-  read(row: readonly unknown[], nested: (field: string) => readonly unknown[]): Item;
+  read(row: readonly unknown[], nested: Nested): Item;
 }
 
 /** Columns and fields of the items to read. */
@@ -20,54 +24,86 @@ export interface ItemSource {
   readonly alias: string;
   /** SQL of the undeclared fields, as JSON text. */
   readonly extra: string;
-  /** Minimum number of fractional digits of a second, as upstream writes them. */
-  readonly timeDigits: number;
+  /** Table, or table and nested array, by which the forms of the fields are known. */
+  readonly place: string;
+  readonly writers: FieldWriters;
 }
 
 /** Creates the reader of a table's items. Declared fields come first, in declared order, then undeclared ones. */
-export function createItemReader({ fields, columns, alias, extra, timeDigits }: ItemSource): ItemReader {
+export function createItemReader({ fields, columns, alias, extra, place, writers }: ItemSource): ItemReader {
   const select = [`CAST(${extra} AS VARCHAR)`];
-  const readFields = fieldsReader(fields, [], (path) => {
+  const leafOf = (path: readonly string[]): Leaf => {
     const column = columns.find(({ source }) => source.from === 'item' && source.path.join('.') === path.join('.'));
     if (column === undefined) throw new TypeError(`no column for the field ${path.join('.')}`);
-    const place = select.push(selected(alias, column)) - 1;
-    const convert = converterOf(column.kind, timeDigits);
-    return (row) => {
-      const value = row[place] ?? null;
-      return value === null || convert === null ? value : convert(value as string);
-    };
+    const index = select.push(selected(alias, column)) - 1;
+    return { index, column, write: writerOf(column.kind, writers.value(`${place}.${path.join('.')}`, column.kind)) };
+  };
+  const leaves = new Map<string, Leaf>();
+  const readFields = fieldsReader(fields, [], {
+    leafOf: (path) => {
+      const leaf = leafOf(path);
+      leaves.set(path.join('.'), leaf);
+      return leaf;
+    },
+    emptyOf: (path) => writers.empty(`${place}.${path.join('.')}`),
   });
   return {
     select,
     read: (row, nested) => {
       const item = readFields(row, nested) ?? {};
       const unknown = row[0];
-      if (typeof unknown === 'string') addExtra(item, parseExactJson(unknown), fields);
+      if (typeof unknown !== 'string') return item;
+      const { [SENT.values]: sent, [SENT.absent]: absent, ...added } = recordOf(parseExactJson(unknown));
+      applySent(item, { sent: recordOf(sent), absent: Array.isArray(absent) ? absent : [] }, (path, value) =>
+        isStored(leaves.get(path), value, row),
+      );
+      addExtra(item, added, fields);
+      for (const name of [SENT.values, SENT.absent]) {
+        if (isRecord(sent) && Object.hasOwn(sent, name)) item[name] = sent[name];
+      }
       return item;
     },
   };
 }
 
-type FieldsReader = (row: readonly unknown[], nested: (field: string) => readonly unknown[]) => Item | null;
+type Nested = (field: string) => readonly unknown[];
 
-function fieldsReader(
-  fields: Fields,
-  at: readonly string[],
-  readerOf: (path: readonly string[]) => (row: readonly unknown[]) => unknown,
-): FieldsReader {
+// A declared scalar field: the place of its value in a row, and how it is written.
+interface Leaf {
+  readonly index: number;
+  readonly column: Column;
+  readonly write: ValueWriter | null;
+}
+
+interface FieldSources {
+  leafOf(path: readonly string[]): Leaf;
+  emptyOf(path: readonly string[]): EmptyForm;
+}
+
+type FieldsReader = (row: readonly unknown[], nested: Nested) => Item | null;
+
+function fieldsReader(fields: Fields, at: readonly string[], sources: FieldSources): FieldsReader {
   const steps = Object.entries(fields).map(([field, schema]) => {
     const meta = metaOf(schema);
     const path = [...at, field];
-    if (meta.as === 'child') return { field, read: (_: readonly unknown[], nested: Nested) => nested(field) };
-    if (meta.as === 'group') return { field, read: fieldsReader(meta.fields, path, readerOf) };
-    return { field, read: readerOf(path) };
+    const isLeftOut = sources.emptyOf(path) === 'absent';
+    if (meta.as === 'child') {
+      return { field, isLeftOut, read: (_: readonly unknown[], nested: Nested) => listOf(nested(field), isLeftOut) };
+    }
+    if (meta.as === 'group') return { field, isLeftOut, read: fieldsReader(meta.fields, path, sources) };
+    const { index, write } = sources.leafOf(path);
+    const read = (row: readonly unknown[]): unknown => {
+      const value = row[index] ?? null;
+      return value === null || write === null ? value : write(value);
+    };
+    return { field, isLeftOut, read };
   });
   return (row, nested) => {
     const item: Item = {};
     let isEmpty = true;
-    for (const { field, read } of steps) {
+    for (const { field, isLeftOut, read } of steps) {
       const value = read(row, nested);
-      item[field] = value;
+      if (value !== null || !isLeftOut) item[field] = value;
       isEmpty &&= value === null;
     }
     // Null and a nested object of nulls are stored alike; return null.
@@ -75,11 +111,56 @@ function fieldsReader(
   };
 }
 
-type Nested = (field: string) => readonly unknown[];
+function listOf(items: readonly unknown[], isLeftOut: boolean): readonly unknown[] | null {
+  return isLeftOut && items.length === 0 ? null : items;
+}
+
+function recordOf(value: unknown): Item {
+  return isRecord(value) ? value : {};
+}
+
+// A detail may have stored the text of a value that its list has replaced since.
+function isStored(leaf: Leaf | undefined, sent: unknown, row: readonly unknown[]): boolean {
+  if (leaf === undefined || sent === null) return true;
+  const { kind } = leaf.column;
+  const [own, theirs] = [row[leaf.index] ?? null, toStored(kind, sent)];
+  return kind === 'timestamp' ? withMicroseconds(String(own)) === theirs : own === theirs;
+}
+
+function withMicroseconds(time: string): string {
+  const [whole = '', fraction = ''] = time.split('.');
+  return `${whole}.${fraction.padEnd(6, '0')}`;
+}
+
+// Sets values that have another form than their field, and removes fields that upstream left out.
+function applySent(
+  item: Item,
+  { sent, absent }: { readonly sent: Item; readonly absent: readonly unknown[] },
+  isCurrent: (path: string, value: unknown) => boolean,
+): void {
+  for (const [path, value] of Object.entries(sent)) {
+    const at = isCurrent(path, value) ? holderOf(item, path) : null;
+    if (at !== null) at.holder[at.name] = value;
+  }
+  for (const path of absent) {
+    const at = holderOf(item, String(path));
+    if (at !== null && isEmptyValue(at.holder[at.name])) delete at.holder[at.name];
+  }
+}
+
+function holderOf(item: Item, path: string): { holder: Item; name: string } | null {
+  const steps = path.split('.');
+  const name = steps.pop() ?? '';
+  const holder = steps.reduce<unknown>((at, step) => (isRecord(at) ? at[step] : null), item);
+  return isRecord(holder) ? { holder, name } : null;
+}
+
+function isEmptyValue(value: unknown): boolean {
+  return (value ?? null) === null || (Array.isArray(value) && value.length === 0);
+}
 
 // Undeclared fields of a nested object are stored under the object's name.
-function addExtra(item: Item, extra: unknown, fields: Fields): void {
-  if (!isRecord(extra)) return;
+function addExtra(item: Item, extra: Item, fields: Fields): void {
   for (const [name, value] of Object.entries(extra)) {
     const schema = Object.hasOwn(fields, name) ? fields[name] : undefined;
     const meta = schema === undefined ? undefined : metaOf(schema);
@@ -105,15 +186,7 @@ function selected(alias: string, { name, kind }: Column): string {
   return kind === 'uuid' || kind === 'day' || kind === 'json' ? `CAST(${column} AS VARCHAR)` : column;
 }
 
-function converterOf(kind: ColumnKind, timeDigits: number): ((text: string) => unknown) | null {
-  if (kind === 'json') return parseExactJson;
-  if (kind === 'timestamp') return (text) => toIsoTime(text, timeDigits);
-  return null;
-}
-
-/** Converts DuckDB's text of a UTC timestamp to ISO 8601 with Z and at least `digits` fractional digits. */
-export function toIsoTime(text: string, digits: number): string {
-  const [whole = '', fraction = ''] = text.replace(' ', 'T').split('.');
-  const kept = fraction.replace(/0+$/, '').padEnd(digits, '0');
-  return `${whole}${kept === '' ? '' : `.${kept}`}Z`;
+function writerOf(kind: ColumnKind, write: ValueWriter): ValueWriter | null {
+  if (kind === 'json') return (value) => parseExactJson(String(value));
+  return hasForms(kind) ? write : null;
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import { createObservedForms, type ObservedForms } from '../contract/field-forms.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { Values } from '../contract/rows.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import { clearCheckpoints, readDataVersion, type SliceRef, toTimestampText, writeRequests } from './ledger/ledger.ts';
 import { beginRun, endRun, type RunOrigin, type RunRef, type RunTotals, recordRun } from './ledger/runs.ts';
-import { writeShapes } from './ledger/shapes.ts';
+import { readShapes, writeShapes } from './ledger/shapes.ts';
 import { migrate } from './migrate.ts';
 import { removeImplausible } from './write/implausible-rows.ts';
 import type { PageCommit, PageResult } from './write/page-commit.ts';
@@ -15,6 +16,8 @@ import { writePage } from './write/write-page.ts';
 /** A workspace's warehouse, opened by the process that owns it. */
 export interface Warehouse {
   readonly database: Database;
+  /** The observed forms of values. The forms of a page are stored with it. */
+  readonly forms: ObservedForms;
   beginRun(run: {
     runId: string;
     options: string;
@@ -51,9 +54,11 @@ export interface Warehouse {
 export async function openWarehouse(path: string, catalogue: Catalogue, options: DatabaseOptions): Promise<Warehouse> {
   const database = await openDatabase(path, options);
   const version = { current: 0 };
+  let forms = createObservedForms();
   try {
     await migrate(database, catalogue);
     version.current = await readDataVersion(database);
+    forms = createObservedForms((await database.exclusive((session) => readShapes(session.query))).rows);
   } catch (thrown) {
     await database.close();
     throw thrown;
@@ -61,12 +66,21 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
   const writers = createTableWriters(catalogue);
   return {
     database,
+    forms,
     beginRun: (run) => database.transaction((session) => beginRun(session, run)),
     recordRun: (origin, now) =>
       database.transaction((session) => recordRun(session, { ...origin, runId: randomUUID(), now })),
     endRun: (run, totals, now) =>
       database.transaction((session) => endRun(session, run, { ...totals, dataVersion: version.current }, now)),
-    writePage: (page) => database.transaction((session) => writePage({ catalogue, writers, version }, session, page)),
+    writePage: async (page) => {
+      const observed = forms.unstored(page.chain.resource);
+      const result = await database.transaction(async (session) => {
+        await writeShapes(session, page.chain.resource, observed.forms);
+        return writePage({ catalogue, writers, version }, session, page);
+      });
+      observed.stored();
+      return result;
+    },
     noteRequests: (run, chain, requests) =>
       database.transaction((session) => writeRequests(session, run.runId, chain, requests, null)),
     noteForms: (resource, forms) => database.transaction((session) => writeShapes(session, resource, forms)),

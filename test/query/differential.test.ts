@@ -68,6 +68,23 @@ const variants: readonly Variant[] = [
       websites: 'cited',
     },
   },
+  {
+    name: 'ids in upper case, times without trailing zeros, amounts as text, missing fields, echoed times',
+    seed: 7,
+    choices: {
+      ids: 'upper',
+      timestamps: 'trimmed',
+      revenue: 'text',
+      missing: 'absent',
+      echo: 'time',
+      connected: 'all',
+    },
+  },
+  {
+    name: 'ids in both cases, times with an offset, missing fields, rows of all engines without an engine',
+    seed: 8,
+    choices: { ids: 'mixed', timestamps: 'python', missing: 'absent', combinedEngine: 'absent', wrapObjects: true },
+  },
   { name: 'no responses', seed: 5, prompts: 0 },
   { name: 'no brands', seed: 6, brands: 0 },
 ];

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
+import type { FieldWriters } from '../../contract/field-forms.ts';
 import type { Query as CheckedQuery } from '../../contract/query-parameters.ts';
 import type { ResourceDeclaration } from '../../contract/resource.ts';
 import { addDays, daysInRange } from '../../contract/time.ts';
@@ -25,6 +26,8 @@ export interface ReportRequest {
   readonly nowMs: number;
   /** Whether a response may list the same competitor twice. */
   readonly mayRepeat: boolean;
+  /** Writes stored values in upstream's forms; default: the forms that the project uses. */
+  readonly writers?: FieldWriters;
 }
 
 /** The properties of a brand that reports need. */

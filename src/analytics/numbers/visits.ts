@@ -1,3 +1,4 @@
+import { createFieldWriters, createObservedForms } from '../../contract/field-forms.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
 import { dayOf, eachDay } from '../../contract/time.ts';
 import type { ResolvedTotals } from '../../plausibility/range-totals.ts';
@@ -43,6 +44,7 @@ async function readDays({
   brand,
   asked,
   resource,
+  writers,
 }: ReportRequest): Promise<Record<string, unknown>[]> {
   const table = catalogue.get('traffic').derived.find(({ name }) => name === 'traffic_daily') as ResourceTable;
   const { fields } = table.declaration;
@@ -51,7 +53,8 @@ async function readDays({
     columns: table.columns,
     alias: 't',
     extra: 't."_extra"',
-    timeDigits: 0,
+    place: table.name,
+    writers: writers ?? createFieldWriters([], createObservedForms()),
   });
   const bindings = createBindings();
   const conditions = [

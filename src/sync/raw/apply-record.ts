@@ -120,7 +120,7 @@ export function createApplier(parts: ApplyParts, { from, to, only, runs: writesR
 // Commits archived pages as the sync did.
 function createPageCommitter(parts: ApplyParts) {
   const { catalogue, warehouse } = parts;
-  const readerOf = createRowReaders(catalogue);
+  const readerOf = createRowReaders(catalogue, warehouse);
   const lastPages = new Map<string, number>();
   const doubtful = new Set<string>();
   return async (run: RunRef, record: RawPageRecord, bytes: Buffer, place: Place): Promise<PageResult> => {

@@ -1,4 +1,3 @@
-import { FORMS } from '../../contract/formats.ts';
 import type { Query, Session } from '../database.ts';
 
 /** The last seen forms of upstream's responses where the specification leaves them open. */
@@ -9,20 +8,23 @@ export interface Shapes {
   of(resource: string): string;
   /** All forms as one text, for comparison. */
   readonly text: string;
+  readonly rows: readonly (readonly [resource: string, name: string, value: string])[];
 }
 
 /** Reads all forms. */
 export async function readShapes(query: Query): Promise<Shapes> {
-  const rows = await query('SELECT resource, name, value FROM sync.shapes ORDER BY ALL');
-  const values = new Map(rows.map(([resource, name, value]) => [`${String(resource)} ${String(name)}`, String(value)]));
+  const found = await query('SELECT resource, name, value FROM sync.shapes ORDER BY ALL');
+  const rows = found.map((row) => row.map(String) as [string, string, string]);
+  const values = new Map(rows.map(([resource, name, value]) => [`${resource} ${name}`, value]));
   return {
     get: (resource, name) => values.get(`${resource} ${name}`) ?? null,
     of: (resource) => JSON.stringify(rows.filter(([name]) => name === resource)),
     text: JSON.stringify(rows),
+    rows,
   };
 }
 
-/** Stores forms of a resource. Replaces earlier values, except that the number of time digits only grows. */
+/** Stores forms of a resource; replaces earlier values. */
 export async function writeShapes(
   session: Session,
   resource: string,
@@ -31,8 +33,7 @@ export async function writeShapes(
   for (const [name, value] of forms) {
     const condition = 'resource = $1 AND name = $2';
     const [row] = await session.all(`SELECT value FROM sync.shapes WHERE ${condition}`, [resource, name]);
-    const known = row?.['value'];
-    if (known === value || (name === FORMS.timeDigits && Number(known ?? -1) > Number(value))) continue;
+    if (row?.['value'] === value) continue;
     await session.run(`DELETE FROM sync.shapes WHERE ${condition}`, [resource, name]);
     await session.run('INSERT INTO sync.shapes SELECT $1, $2, $3', [resource, name, value]);
   }
