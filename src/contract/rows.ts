@@ -7,9 +7,15 @@ import { converterOf, withNumbers } from './convert.ts';
 import { createObservedForms, type ObservedForms } from './field-forms.ts';
 import type { Fields } from './fields.ts';
 import type { Implausible } from './implausible.ts';
-import { createBodyReader, createSentReader, placeOf, type SentReader, withSent } from './sent-values.ts';
+import {
+  createBodyReader,
+  createSentReader,
+  placeOf,
+  type SentReader,
+  undeclaredReader,
+  withSent,
+} from './sent-values.ts';
 import type { ChildTable, Column, ResourceTable } from './tables.ts';
-import { undeclaredReader } from './undeclared-fields.ts';
 
 /** JSON values by column; timestamps and days in the warehouse's text form, UUIDs in lower case. */
 export type Values = Readonly<Record<string, unknown>>;

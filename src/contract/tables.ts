@@ -59,7 +59,11 @@ export const engineColumns: readonly Column[] = [
   engine('_run_id', 'uuid', 'The sync run that wrote this version of the row.'),
   engine('_row_hash', 'text', 'Hash of the item; equal hashes mean that nothing changed.'),
   engine('_deleted_at', 'timestamp', 'When a sync first found the row missing upstream; null while upstream lists it.'),
-  engine('_extra', 'json', 'Fields that upstream sent but the API specification does not list, as JSON.'),
+  engine(
+    '_extra',
+    'json',
+    'Fields that upstream sent but the API specification does not list, as JSON. `_sent` has values that are written in another form than usual, `_absent` the fields that were left out.',
+  ),
 ];
 
 /** Engine columns that a detail resource adds to its list's table. */

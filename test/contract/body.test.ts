@@ -63,11 +63,11 @@ describe('a body', () => {
     expect(table?.seen).toHaveLength(2);
   });
 
-  test('keeps exact numbers in unknown fields and converts them to doubles in declared fields', () => {
+  test('keeps exact numbers in unknown fields, and beside the doubles of declared fields', () => {
     const item = { ...full, score: new ExactNumber('1'.repeat(20)), serial: new ExactNumber('12345678901234567890') };
     const { values, extra } = one(item);
     expect(values['score']).toBe(Number('1'.repeat(20)));
-    expect(toExactJson(extra)).toBe('{"serial":12345678901234567890}');
+    expect(toExactJson(extra)).toBe('{"serial":12345678901234567890,"_sent":{"score":11111111111111111111}}');
   });
 
   test('of a report may have null for its list, which does not prove deletions', () => {

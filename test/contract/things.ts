@@ -70,10 +70,12 @@ export const full = {
 export const read = reader(things);
 
 /** Creates a function that reads the rows of a body. */
-export function reader(declaration: ResourceDeclaration) {
+export function reader(declaration: ResourceDeclaration): (body: unknown) => TableRows {
   const catalogue = createCatalogue([...declarations, declaration]);
-  const rows = createRowReader(catalogue, catalogue.get(declaration.name));
-  return (body: unknown): TableRows => rows.read(body, { brand_id: BRAND })[0] as TableRows;
+  // A new reader for each body: values of earlier bodies would decide which form is usual.
+  const read = (body: unknown) =>
+    createRowReader(catalogue, catalogue.get(declaration.name)).read(body, { brand_id: BRAND });
+  return (body) => read(body)[0] as TableRows;
 }
 
 /** Reads the row of one item of `things`, none of which is rejected. */
