@@ -22,6 +22,8 @@ export interface UpstreamRequest {
   /** Path below the base URL. */
   readonly path: string;
   readonly query: string;
+  /** Target of the request line as received. */
+  readonly target: string;
 }
 
 /** A sandbox of the specified API with additional endpoints. */
@@ -82,10 +84,10 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
     const other = list === undefined ? options.others?.(path, url.searchParams) : undefined;
     if (list === undefined && (other === null || other === undefined)) {
       const isDeclared = await forward(request, response, sandbox.baseUrl, path + url.search);
-      if (!isDeclared) requests.push({ method: request.method ?? '', path, query: url.search });
+      if (!isDeclared) requests.push(seenOf(request, path, url));
       return;
     }
-    const seen = { method: request.method ?? '', path, query: url.search };
+    const seen = seenOf(request, path, url);
     requests.push(seen);
     onRequest(seen);
     const reply =
@@ -111,6 +113,10 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
     await sandbox.close();
   };
   return { sandbox, baseUrl, requests, lists: store.lists, document, close };
+}
+
+function seenOf({ method = '', url: target = '' }: IncomingMessage, path: string, { search }: URL): UpstreamRequest {
+  return { method, path, query: search, target };
 }
 
 interface Found {
