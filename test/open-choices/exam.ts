@@ -1,0 +1,137 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
+import { type CalibratedPoint, readCalibration } from '../../src/operations/calibration.ts';
+import { type Context, openContext, sync } from '../../src/operations/sightline.ts';
+import { createKey } from '../../src/serve/auth/keys.ts';
+import { serveWorkspace } from '../../src/serve/serve-workspace.ts';
+import type { Choices } from './choices.ts';
+import { type Difference, differencesOf } from './difference.ts';
+import { createQuestions, type Question, toPath } from './questions.ts';
+import { createRandom } from './random.ts';
+import { type Reply, startUpstream, type Upstream } from './upstream.ts';
+import { createWorld } from './world.ts';
+
+const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
+const KEY = 'gsk_open_choices';
+/** Pages that a walk reads at most. */
+const PAGES_MAX = 6;
+
+/** A question whose responses differ. */
+export interface Finding extends Difference {
+  readonly question: Question;
+}
+
+/** What the comparison of one combination of choices found. */
+export interface ExamResult {
+  readonly asked: number;
+  readonly findings: readonly Finding[];
+  readonly points: readonly CalibratedPoint[];
+  readonly syncStatus: string;
+  readonly requests: number;
+}
+
+export interface ExamOptions {
+  readonly choices: Choices;
+  readonly seed: number;
+  readonly questions: number;
+  /** Requests that calibration may send. */
+  readonly probes?: number;
+}
+
+/** Syncs an upstream with these choices once, and asks both sides the same questions. */
+export async function examine({ choices, seed, questions, probes = 20 }: ExamOptions): Promise<ExamResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-open-choices-'));
+  const clock = { ...systemClock, now: () => NOW_MS, random: createRandom(seed).next };
+  const world = createWorld(seed, NOW_MS, choices.timestamps === 'seconds' ? 1000 : 1);
+  const upstream = await startUpstream({ world, choices, key: KEY, monotonic: clock.monotonic });
+  try {
+    const environment = { SIGHTLINE_API_KEY: KEY, SIGHTLINE_CALIBRATION_PROBES: String(probes) };
+    const { baseUrl } = upstream;
+    const context = openContext({ folder, dataDir: join(folder, 'data'), baseUrl, environment, clock });
+    const summary = await sync(context);
+    const requests = upstream.log.length;
+    const { value: points } = await readCalibration(context.config, null);
+    const asked = createQuestions(world, choices, questions, seed);
+    const findings = await compareAll(context, upstream, asked);
+    const syncStatus = `${summary.status} ${summary.error ?? ''}${JSON.stringify(summary.failures ?? [])}`;
+    return { asked: asked.length, findings, points, syncStatus, requests };
+  } finally {
+    await upstream.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Counts the requests of a sync without probes. */
+export async function countRequestsWithoutProbes(options: ExamOptions): Promise<number> {
+  const { requests } = await examine({ ...options, questions: 0, probes: 0 });
+  return requests;
+}
+
+async function compareAll(context: Context, upstream: Upstream, questions: readonly Question[]): Promise<Finding[]> {
+  if (questions.length === 0) return [];
+  const { text: key } = await createKey(context.config.folder, 'exam', null, NOW_MS);
+  const server = await serveWorkspace(context, {
+    host: '127.0.0.1',
+    port: 0,
+    metricsPort: null,
+    pages: 'off',
+    runsJobs: false,
+    queryTimeoutMs: 60_000,
+    rateLimit: 'off',
+    corsOrigins: [],
+    allowedHosts: [],
+    logLevel: 'error',
+    log: (text) => process.stderr.write(text),
+  });
+  const ask = async (path: string): Promise<Reply> => {
+    const response = await fetch(`${server.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    return { status: response.status, body: await response.json() };
+  };
+  try {
+    const findings: Finding[] = [];
+    for (const question of questions) {
+      const expected = await readAll(question, async (path) => upstream.reply(path));
+      const served = await readAll(question, ask);
+      findings.push(...compare(expected, served).map((difference) => ({ ...difference, question })));
+    }
+    return findings;
+  } finally {
+    await server.close();
+  }
+}
+
+/** Reads a page, or all pages of a walk as one. */
+async function readAll(question: Question, ask: (path: string) => Promise<Reply>): Promise<Reply> {
+  const first = await ask(toPath(question));
+  if (!question.isWalk || first.status !== 200) return first;
+  const data: unknown[] = [];
+  let reply = first;
+  for (let pages = 1; ; pages += 1) {
+    const body = reply.body as { data?: unknown[]; nextCursor?: string | null };
+    data.push(...(body.data ?? []));
+    const cursor = body.nextCursor;
+    if (typeof cursor !== 'string' || pages >= PAGES_MAX) return { status: 200, body: { ...body, data } };
+    reply = await ask(toPath({ ...question, query: { ...question.query, cursor } }));
+    if (reply.status !== 200) return reply;
+  }
+}
+
+function compare(expected: Reply, served: Reply): Difference[] {
+  if (expected.status !== served.status) {
+    return [{ field: 'status', expected: expected.status, served: `${served.status} ${messageOf(served)}` }];
+  }
+  // The specification shows no bodies of rejections, and the read server has documented ones of its own.
+  if (expected.status !== 200) return [];
+  return differencesOf(JSON.parse(JSON.stringify(expected.body)), served.body);
+}
+
+function messageOf({ body }: Reply): string {
+  return (body as { error?: { message?: string } }).error?.message ?? '';
+}
+
+/** Number of questions with at least one difference. */
+export function countDiffering({ findings }: Pick<ExamResult, 'findings'>): number {
+  return new Set(findings.map(({ question }) => question)).size;
+}
