@@ -63,12 +63,6 @@ export async function examine({ choices, seed, questions, probes = 20 }: ExamOpt
   }
 }
 
-/** Counts the requests of a sync without probes. */
-export async function countRequestsWithoutProbes(options: ExamOptions): Promise<number> {
-  const { requests } = await examine({ ...options, questions: 0, probes: 0 });
-  return requests;
-}
-
 async function compareAll(context: Context, upstream: Upstream, questions: readonly Question[]): Promise<Finding[]> {
   if (questions.length === 0) return [];
   const { text: key } = await createKey(context.config.folder, 'exam', null, NOW_MS);

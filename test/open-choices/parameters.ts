@@ -129,7 +129,7 @@ export function readId(
 
 /** Finds the brand of a path. */
 export function findBrand(world: World, id: string, choices: Choices): Brand {
-  if (!UUID.test(id) && choices.invalidId === 'rejected') reject(choices, 'the brand id is not a UUID');
+  if (!UUID.test(id) && choices.invalidBrandId === 'rejected') reject(choices, 'the brand id is not a UUID');
   const brand = world.brands.find((each) => isSameId(id, each.id, choices));
   if (brand === undefined) throw new Rejection(404, choices.unknownBrandCode, 'there is no such brand');
   return brand;

@@ -111,7 +111,11 @@ function short(value: unknown): string {
   return JSON.stringify(value)?.slice(0, 300) ?? 'nothing';
 }
 
-console.log(`2^${combinationBits().toFixed(0)} combinations`);
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+print(`2^${combinationBits().toFixed(0)} combinations`);
 const totals = { asked: 0, differing: 0 };
 const byField = new Map<string, string[]>();
 for (const combination of combinations()) {
@@ -125,16 +129,16 @@ for (const combination of combinations()) {
       probes: Number(values.probes),
     });
     const { user, system } = process.cpuUsage(before);
-    if (!values.single) console.log(describeChoices(choices));
-    console.log(describe(combination, result, (user + system) / 1e6));
+    if (!values.single) print(describeChoices(choices));
+    print(describe(combination, result, (user + system) / 1e6));
     totals.asked += result.asked;
     totals.differing += countDiffering(result);
     for (const key of new Set(result.findings.map(keyOf))) byField.set(key, [...(byField.get(key) ?? []), title]);
   } catch (thrown) {
-    console.log(`${title}: ${thrown instanceof Error ? thrown.stack : String(thrown)}`);
+    print(`${title}: ${thrown instanceof Error ? thrown.stack : String(thrown)}`);
   }
 }
-console.log(`\n${totals.asked - totals.differing} of ${totals.asked} equal`);
+print(`\n${totals.asked - totals.differing} of ${totals.asked} equal`);
 for (const [key, titles] of [...byField].sort((a, b) => b[1].length - a[1].length)) {
-  console.log(`  ${key}: ${titles.length} combinations: ${titles.slice(0, 12).join('; ')}`);
+  print(`  ${key}: ${titles.length} combinations: ${titles.slice(0, 12).join('; ')}`);
 }

@@ -157,6 +157,7 @@ export function promptsReport(request: ReportRequest): Row {
   const answers = countedAnswers(brand, selection, choices);
   const compared = comparedAnswers(request);
   const listed = brand.prompts.filter((prompt) => {
+    if (prompt.state === 'deleted' && choices.deletedPromptRows === 'omitted') return false;
     if (answers.some((answer) => answer.prompt === prompt)) return true;
     if (choices.promptRows === 'answered' || !selection.isPromptMatching(prompt)) return false;
     if (prompt.state === 'deleted' || !isCounted(prompt, choices)) return false;

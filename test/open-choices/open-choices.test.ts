@@ -1,0 +1,72 @@
+import { afterAll, expect, it } from 'vitest';
+import { combinationBits, defaultChoices, describeChoices, randomChoices } from './choices.ts';
+import { countDiffering, type ExamResult, examine, type Finding } from './exam.ts';
+import { isExplained } from './points.ts';
+import { toPath } from './questions.ts';
+
+/** Random combinations: `CHOICES=200` for the long run, which asks more questions. */
+const COMBINATIONS = Number(process.env['CHOICES'] ?? 0);
+const SEED = Number(process.env['SEED'] ?? 1);
+const QUESTIONS = COMBINATIONS > 12 ? 250 : 60;
+const PROBES_MAX = 20;
+const EQUAL_LEAST = 0.999;
+
+const results: ExamResult[] = [];
+
+it('has more than 2^14 combinations of choices', () => {
+  expect(combinationBits()).toBeGreaterThan(14);
+});
+
+it('answers like an upstream that makes the usual choices', async () => {
+  const { findings } = await examine({ choices: defaultChoices(), seed: SEED, questions: 120 });
+  expect(findings.map(describeFinding)).toEqual([]);
+});
+
+it('sends at most 20 requests more than a sync without probes', async () => {
+  const options = { choices: defaultChoices(), seed: SEED, questions: 0 };
+  const { requests } = await examine(options);
+  const { requests: requestsWithoutProbes } = await examine({ ...options, probes: 0 });
+  expect(requestsWithoutProbes).toBeGreaterThan(PROBES_MAX);
+  expect(requests - requestsWithoutProbes).toBeLessThanOrEqual(PROBES_MAX);
+});
+
+it.each(Array.from({ length: COMBINATIONS }, (_, index) => SEED + index))(
+  'lists every difference from the upstream of seed %i as undetermined',
+  async (seed) => {
+    const choices = randomChoices(seed);
+    const result = await examine({ choices, seed, questions: QUESTIONS });
+    results.push(result);
+    const unexplained = result.findings.filter((finding) => !isExplained(finding, result.points));
+    expect(unexplained.map(describeFinding), describeChoices(choices)).toEqual([]);
+  },
+);
+
+it.runIf(COMBINATIONS > 0)('answers at least 99.9 % of all questions like the upstreams', () => {
+  const asked = results.reduce((sum, result) => sum + result.asked, 0);
+  const differing = results.reduce((sum, result) => sum + countDiffering(result), 0);
+  expect((asked - differing) / asked).toBeGreaterThanOrEqual(EQUAL_LEAST);
+});
+
+afterAll(() => {
+  if (results.length > 0) process.stdout.write(`${summarize(results)}\n`);
+});
+
+function describeFinding({ question, field, expected, served }: Finding): string {
+  return `${toPath(question)}: ${field} is ${JSON.stringify(served)}, expected ${JSON.stringify(expected)}`;
+}
+
+function summarize(all: readonly ExamResult[]): string {
+  const asked = all.reduce((sum, result) => sum + result.asked, 0);
+  const differing = all.reduce((sum, result) => sum + countDiffering(result), 0);
+  const counts = new Map<string, number>();
+  for (const { findings } of all) {
+    const fields = new Set(findings.map(({ question, field }) => `${question.endpoint} ${field}`));
+    for (const field of fields) counts.set(field, (counts.get(field) ?? 0) + 1);
+  }
+  const open = all.reduce((sum, { points }) => sum + points.filter(({ state }) => state === 'undetermined').length, 0);
+  const lines = [...counts].sort((a, b) => b[1] - a[1]).map(([field, count]) => `  ${field}: ${count} combinations`);
+  return [
+    `${asked - differing} of ${asked} equal in ${all.length} combinations; ${open} points undetermined`,
+    ...lines,
+  ].join('\n');
+}
