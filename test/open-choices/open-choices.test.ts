@@ -11,18 +11,21 @@ const QUESTIONS = COMBINATIONS > 12 ? 250 : 60;
 const PROBES_MAX = 20;
 const EQUAL_LEAST = 0.999;
 
+/** Only to catch hangs: a sync with calibration takes 20 s of CPU. */
+const TIMEOUT_MS = 600_000;
+
 const results: ExamResult[] = [];
 
 it('has more than 2^14 combinations of choices', () => {
   expect(combinationBits()).toBeGreaterThan(14);
 });
 
-it('answers like an upstream that makes the usual choices', async () => {
+it('answers like an upstream that makes the usual choices', { timeout: TIMEOUT_MS }, async () => {
   const { findings } = await examine({ choices: defaultChoices(), seed: SEED, questions: 120 });
   expect(findings.map(describeFinding)).toEqual([]);
 });
 
-it('sends at most 20 requests more than a sync without probes', async () => {
+it('sends at most 20 requests more than a sync without probes', { timeout: TIMEOUT_MS }, async () => {
   const options = { choices: defaultChoices(), seed: SEED, questions: 0 };
   const { requests } = await examine(options);
   const { requests: requestsWithoutProbes } = await examine({ ...options, probes: 0 });
@@ -32,6 +35,7 @@ it('sends at most 20 requests more than a sync without probes', async () => {
 
 it.each(Array.from({ length: COMBINATIONS }, (_, index) => SEED + index))(
   'lists every difference from the upstream of seed %i as undetermined',
+  { timeout: TIMEOUT_MS },
   async (seed) => {
     const choices = randomChoices(seed);
     const result = await examine({ choices, seed, questions: QUESTIONS });
