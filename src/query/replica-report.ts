@@ -1,3 +1,7 @@
+import { type CalibratedPoint, toPoint } from '../analytics/calibration/calibrated-points.ts';
+import { isEqual } from '../analytics/calibration/candidates.ts';
+import { conventionNames } from '../analytics/calibration/descriptions.ts';
+import { readStoredFindings } from '../analytics/calibration/findings.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { readQuery } from '../contract/query-parameters.ts';
 import { dayOf } from '../contract/time.ts';
@@ -37,6 +41,9 @@ export interface QuarantinedItem {
   readonly item: string;
 }
 
+/** A point that the specification leaves open, with the value that is used. */
+export type ShownPoint = Pick<CalibratedPoint, 'name' | 'about' | 'text' | 'state' | 'compared' | 'agreed'>;
+
 /** The part of the status report that depends only on the replica. */
 export interface ReplicaReport {
   /** Same as `data` of `sightline status --json`. */
@@ -47,6 +54,8 @@ export interface ReplicaReport {
   readonly runs: readonly RunCost[];
   readonly quarantine: readonly QuarantinedItem[];
   readonly drift: readonly DriftRow[];
+  /** Empty before the first calibration. */
+  readonly points: readonly ShownPoint[];
   /** Requests by minute of sending, minutes since 1970, in the hour before the report. */
   readonly requests: readonly (readonly [minute: number, requests: number])[];
 }
@@ -67,6 +76,7 @@ export function readCopy(replica: ServedReplica, catalogue: Catalogue, nowMs: nu
       runs: await readRuns(query, RUNS_MAX),
       quarantine: await readQuarantine(query),
       drift: await readDrift(query, EXAMPLES_MAX),
+      points: await readPoints(replica, query),
       requests: await readRequests(query, nowMs),
     });
   });
@@ -92,6 +102,17 @@ function freshnessOf(
     readAt: parts.map(({ asOf }) => (asOf === null ? null : Math.round(asOf / 1000))),
     partial: parts.map(({ partial }) => (partial ? '1' : '0')).join(''),
   };
+}
+
+async function readPoints({ conventions }: ServedReplica, query: Query): Promise<ShownPoint[]> {
+  const stored = await readStoredFindings(query);
+  return conventionNames.flatMap((name) => {
+    const finding = stored.get(name);
+    if (finding === undefined) return [];
+    const isConfigured = !isEqual(conventions[name], finding.value);
+    const { about, text, state, compared, agreed } = toPoint(name, conventions, finding, isConfigured);
+    return [{ name, about, text, state, compared, agreed }];
+  });
 }
 
 async function readQuarantine(query: Query): Promise<QuarantinedItem[]> {

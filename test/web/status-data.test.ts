@@ -5,6 +5,7 @@ import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { toSightlineError } from '../../src/base/errors.ts';
 import { addDays, DAY_MS, dayOf } from '../../src/contract/time.ts';
+import { readCalibration } from '../../src/operations/calibration.ts';
 import { exportWorkspace } from '../../src/operations/export.ts';
 import { readWorkspaceStatus } from '../../src/operations/status.ts';
 import { verdictOf } from '../../src/operations/verdict.ts';
@@ -59,6 +60,12 @@ describe('the data of the status page', () => {
       expect(counts).toMatchObject({ missing: 0, differs: 0 });
       expect(letters.at(-1)).toBe('p');
     }
+    const { value: points } = await readCalibration(config, null);
+    expect(copy?.points.length).toBe(points.length);
+    for (const point of copy?.points ?? []) expect(points).toContainEqual(expect.objectContaining(point));
+    expect(copy?.points).toContainEqual(
+      expect.objectContaining({ name: 'visibility', state: 'determined', text: 'percent, 1 decimal, half-away' }),
+    );
     const names = catalogue.resources.filter(({ change }) => change.kind !== 'detail').map(({ name }) => name);
     expect(copy?.freshness.map(({ resource }) => resource)).toEqual(names);
     for (const { readAt, partial, scope } of copy?.freshness ?? []) {

@@ -63,6 +63,15 @@ export interface Quarantined {
   readonly item: string;
 }
 
+export interface CalibratedPoint {
+  readonly name: string;
+  readonly about: string;
+  readonly text: string;
+  readonly state: string;
+  readonly compared: number;
+  readonly agreed: number;
+}
+
 export interface Replica {
   readonly status: {
     readonly freshness: { readonly asOf: string | null } | null;
@@ -84,6 +93,7 @@ export interface Replica {
   readonly runs: readonly Run[];
   readonly quarantine: readonly Quarantined[];
   readonly drift: readonly Drift[];
+  readonly points: readonly CalibratedPoint[];
 }
 
 /** The response of `/status/data`; times are ISO 8601, UTC, unless stated otherwise. */

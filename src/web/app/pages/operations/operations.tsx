@@ -10,6 +10,7 @@ import { DriftList } from './drift-list.tsx';
 import { Freshness, freshnessLine } from './freshness-table.tsx';
 import { JobTable, KeyTable, RunTable } from './job-tables.tsx';
 import type { OperationsReport } from './operations-report.ts';
+import { PointList, pointsLine } from './point-list.tsx';
 import { HourOfRequests } from './request-hour.tsx';
 import { SnapshotList } from './snapshot-list.tsx';
 import { VerdictBlock } from './verdict-block.tsx';
@@ -84,6 +85,9 @@ function Details({ report }: { readonly report: OperationsReport }): JSX.Element
       </Folded>
       <Folded id="changes" title="Drift and quarantine" line={`${drift} new, ${quarantined} in quarantine`}>
         {copy === null ? empty : <DriftList copy={copy} />}
+      </Folded>
+      <Folded id="calibration" title="Calibration" line={copy === null ? 'no data' : pointsLine(copy)}>
+        {copy === null ? empty : <PointList copy={copy} />}
       </Folded>
       <Folded
         id="snapshots"
