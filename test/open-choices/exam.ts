@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CalibratedPoint } from '../../src/analytics/calibration/calibrated-points.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { type CalibratedPoint, readCalibration } from '../../src/operations/calibration.ts';
+import { readCalibration } from '../../src/operations/calibration.ts';
 import { type Context, openContext, sync } from '../../src/operations/sightline.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import { serveWorkspace } from '../../src/serve/serve-workspace.ts';

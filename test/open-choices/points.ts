@@ -1,4 +1,4 @@
-import type { CalibratedPoint } from '../../src/operations/calibration.ts';
+import type { CalibratedPoint } from '../../src/analytics/calibration/calibrated-points.ts';
 import type { Finding } from './exam.ts';
 
 /** Beginnings of names of points, by the field of a difference. The names are those that `sightline calibration` prints. */
