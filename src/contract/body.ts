@@ -27,10 +27,20 @@ export function itemsOf(resource: Resource, table: ResourceTable, body: unknown)
   if (at === 'body') return [objectOf(resource, table, body)];
   if (Array.isArray(body) && at.list === 'data') return body;
   const holder = isRecord(body) && !(at.list in body) && isRecord(body['data']) ? body['data'] : body;
-  const list = isRecord(holder) ? holder[at.list] : undefined;
+  const list = isRecord(holder) ? (holder[at.list] ?? holder[listNameOf(resource, holder) ?? at.list]) : undefined;
   if ((list ?? null) === null && hasNothingToReport(resource, holder, list)) return null;
   if (!Array.isArray(list)) throw new BodyError(`the body has no list ${at.list}`);
   return list;
+}
+
+/** Returns the name of the only array of a body whose envelope the specification does not define; null if there is none. */
+export function listNameOf(
+  { envelopeUnknown }: Pick<Resource, 'envelopeUnknown'>,
+  body: Record<string, unknown>,
+): string | null {
+  if (envelopeUnknown !== true) return null;
+  const names = Object.keys(body).filter((name) => Array.isArray(body[name]));
+  return names.length === 1 ? (names[0] as string) : null;
 }
 
 // A report without rows has null for its list, or has its other fields but not the list.

@@ -1,11 +1,12 @@
 import { isRecord } from '../base/json.ts';
+import { listNameOf } from './body.ts';
 import type { Resource } from './catalogue.ts';
 import { type Fields, metaOf } from './fields.ts';
 import type { ResourceDeclaration } from './resource.ts';
 
 /** Properties of upstream's responses that the specification does not define and sightline observes. */
 export const FORMS = {
-  /** `data` or `bare`: whether a list or a single object is wrapped in `data`. */
+  /** `bare` if a list or a single object has no wrapper, otherwise the name of the wrapper, such as `data`. */
   envelope: 'envelope',
 } as const;
 
@@ -28,6 +29,15 @@ export function isServedBare({ envelopeUnknown, tables }: ResourceDeclaration, o
   return envelopeUnknown === true && observed === 'bare';
 }
 
+/** Returns the name under which the read server serves the list `declared`, if it is not bare: that of upstream. */
+export function servedListName(
+  { envelopeUnknown }: ResourceDeclaration,
+  declared: string,
+  observed: string | null,
+): string {
+  return envelopeUnknown === true && observed !== null && observed !== 'bare' ? observed : declared;
+}
+
 /** Returns the properties observed in a response, by name. */
 export function formsOf(resource: Resource, body: unknown): ReadonlyMap<string, string> {
   const forms = new Map<string, string>();
@@ -44,8 +54,12 @@ export function formsOf(resource: Resource, body: unknown): ReadonlyMap<string, 
   return forms;
 }
 
-function envelopeOf({ envelopeUnknown, derived }: Resource, body: unknown): 'data' | 'bare' | null {
-  if (envelopeUnknown === true) return Array.isArray(body) ? 'bare' : 'data';
+function envelopeOf({ envelopeUnknown, derived }: Resource, body: unknown): string | null {
+  if (envelopeUnknown === true) {
+    if (Array.isArray(body)) return 'bare';
+    const isNamed = isRecord(body) && !('data' in body);
+    return (isNamed ? listNameOf({ envelopeUnknown }, body) : null) ?? 'data';
+  }
   const [object] = derived.filter(({ declaration: { at, whole } }) => at === 'body' && whole === undefined);
   if (object === undefined || derived.length > 1 || !isRecord(body)) return null;
   const isBare = Object.keys(object.declaration.fields).some((field) => field in body);

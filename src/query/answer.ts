@@ -4,6 +4,7 @@ import { computeReport } from '../analytics/numbers/reports.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
+import { FORMS, servedListName } from '../contract/formats.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -110,7 +111,9 @@ function storedBody(request: AnswerRequest, tables: readonly StoredItems[], next
   if (replica.isBare(resource)) return first?.items ?? [];
   const body: Record<string, unknown> = {};
   for (const { table, items } of tables) {
-    if (table.declaration.at !== 'body') body[table.declaration.at.list] = items;
+    const { at } = table.declaration;
+    if (at !== 'body')
+      body[servedListName(resource, at.list, replica.shapes.get(resource.name, FORMS.envelope))] = items;
   }
   if (resource.paging === 'cursor') body['nextCursor'] = nextCursor;
   return body;
