@@ -50,9 +50,9 @@ async function computedAnswer(
   computes: NonNullable<Resource['computes']>,
 ): Promise<Answer> {
   const id = brandId as string;
-  const brand = await readReportedBrand(query, catalogue, id, replica.brands.get(id)?.since ?? null);
   const { conventions } = replica;
   const writers = replica.writersOf(resource);
+  const brand = await readReportedBrand(query, catalogue, id, replica.brands.get(id)?.since ?? null, conventions);
   const mayRepeat = replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
   const given = { catalogue, query, conventions, brand, resource, asked, nowMs, mayRepeat, writers };
   const computed = await computeReport(computes, given);
@@ -97,8 +97,9 @@ export async function* scanList(
 }
 
 function storedRequestOf(request: AnswerRequest): Omit<StoredRequest, 'query'> {
-  const { writersOf, allowedBrands } = request.replica;
-  return { ...request, writers: writersOf(request.resource), allowedBrands };
+  const { writersOf, allowedBrands, conventions } = request.replica;
+  const keepsDeleted = conventions.deletedPrompts === 'stay';
+  return { ...request, writers: writersOf(request.resource), allowedBrands, keepsDeleted };
 }
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {

@@ -36,6 +36,8 @@ export interface StoredRequest {
   readonly writers: FieldWriters;
   /** Ids of the brands to which the reader is limited; null for all. */
   readonly allowedBrands: ReadonlySet<string> | null;
+  /** Whether filters by a list also match its deleted rows. */
+  readonly keepsDeleted: boolean;
 }
 
 /** The items of one table; `last` is the end of the page if more items follow, otherwise null. */
@@ -136,14 +138,15 @@ function servedTable({ catalogue, resource }: StoredRequest, table: ResourceTabl
 }
 
 function conditionsOf(request: StoredRequest, { table }: ServedTable, bindings: Bindings): string[] {
-  const { catalogue, resource, brandId, member, asked } = request;
+  const { catalogue, resource, brandId, member, asked, keepsDeleted } = request;
   const conditions = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
   conditions.push(...allowedConditions(request, table, bindings));
   if (member !== null) conditions.push(`t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(member)} AS UUID)`);
   if (table.extent.kind === 'time') {
     conditions.push(rangeCondition(`t.${quoted(table.extent.field)}`, asked, bindings));
   }
-  const target = { catalogue, table, alias: 't', brandId, ...(table.extent.kind === 'time' ? { range: asked } : {}) };
+  const range = table.extent.kind === 'time' ? { range: asked } : {};
+  const target = { catalogue, table, alias: 't', brandId, keepsDeleted, ...range };
   return [...conditions, ...parameterConditions(target, resource.query, asked.values, bindings)];
 }
 

@@ -38,6 +38,8 @@ export interface Target {
   /** Alias of the table, or of a child table that repeats its fields. */
   readonly alias: string;
   readonly brandId: string | null;
+  /** Whether filters by a list also match its deleted rows; default false. */
+  readonly keepsDeleted?: boolean;
 }
 
 /**
@@ -86,7 +88,7 @@ function keepsRows({ kind }: Parameter): boolean {
 }
 
 function filterConditions(
-  { catalogue, table, alias, brandId, range }: Target,
+  { catalogue, table, alias, brandId, range, keepsDeleted = false }: Target,
   filter: Filter,
   value: string | number | boolean,
   bindings: Bindings,
@@ -97,9 +99,10 @@ function filterConditions(
     column: Column,
     wanted: string | number | boolean,
     within: readonly { column: Column; range: NonNullable<Target['range']> }[] = [],
+    isLive = liveConditions('x', brandId, bindings),
   ): string => {
     const conditions = [
-      ...liveConditions('x', brandId, bindings),
+      ...isLive,
       equals('x', column, wanted, bindings),
       ...within.map((time) => rangeCondition(`x.${quoted(time.column.name)}`, time.range, bindings)),
     ];
@@ -121,10 +124,28 @@ function filterConditions(
       const wanted = filter.isTrue === undefined ? value : value === filter.isTrue;
       const child = filter.child === undefined ? null : childOf(list, filter.child);
       const key = child === null ? ownKeyOf(list) : parentKeyOf(list, child);
-      const ids = idsWhere(key, (child ?? list).name, fieldOf(child ?? list, filter.field), wanted);
+      const kept = keepsDeleted ? keptConditions(list, child, brandId, bindings) : undefined;
+      const ids = idsWhere(key, (child ?? list).name, fieldOf(child ?? list, filter.field), wanted, [], kept);
       return [`${alias}.${quoted(fieldOf(table, filter.from).name)} IN ${ids}`];
     }
   }
+}
+
+/**
+ * Returns conditions on `x`, a row of a list or of one of its nested arrays, that also keep deleted rows. The deletion of a
+ * row deletes its nested rows at the same time, so earlier deleted ones were not a part of it.
+ */
+export function keptConditions(
+  list: ResourceTable,
+  child: ChildTable | null,
+  brandId: string | null,
+  bindings: Bindings,
+): string[] {
+  const ofBrand = brandId === null ? [] : [`x.brand_id = CAST(${bindings.bind(brandId)} AS UUID)`];
+  if (child === null) return ofBrand;
+  const owner = `SELECT 1 FROM ${quoted(list.name)} o
+    WHERE o.${quoted(ownKeyOf(list))} = x.${quoted(parentKeyOf(list, child))} AND o."_deleted_at" = x."_deleted_at"`;
+  return [...ofBrand, `(x."_deleted_at" IS NULL OR EXISTS (${owner}))`];
 }
 
 // Treats null as false: a filter for `false` also matches null.

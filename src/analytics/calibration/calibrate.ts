@@ -18,7 +18,14 @@ import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-pr
 import { type Conventions, defaultConventions, type ShareForm } from './conventions.ts';
 import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, readSince } from './evidence.ts';
 import { collectGroups } from './evidence-groups.ts';
-import { readCombinedEngines, readCompetitorTypes, readDomains, readEmptyDays, readSites } from './evidence-lists.ts';
+import {
+  type EmptyDay,
+  readCombinedEngines,
+  readCompetitorTypes,
+  readDomains,
+  readEmptyDays,
+  readSites,
+} from './evidence-lists.ts';
 import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } from './evidence-prompts.ts';
 import { type Findings, hasFindings, type ReportedFindings, writeFindings } from './findings.ts';
 import { fitStoredPoints } from './point-evidence.ts';
@@ -30,7 +37,7 @@ interface Evidence {
   readonly prompts: PromptEvidence;
   readonly domains: { readonly rows: readonly DomainRow[]; readonly unlike: number };
   readonly sites: { readonly rows: readonly ShareRow[]; readonly empty: readonly (number | null)[] };
-  readonly emptyDays: readonly boolean[];
+  readonly emptyDays: readonly EmptyDay[];
   readonly combinedEngines: readonly (string | null)[];
   readonly competitorTypes: readonly string[];
 }
@@ -108,14 +115,15 @@ async function readEvidence(query: Query): Promise<Evidence> {
 }
 
 function fitConventions(evidence: Evidence): ReportedFindings {
-  const { labels, numbers, prompts, domains } = evidence;
+  const { labels, numbers, prompts, domains, sites } = evidence;
   const standard = defaultConventions;
   const { conventions, ...shares } = fitShares(evidence);
   const avgPosition = fitMean(spread(numbers.avgPosition, ROWS_MAX), standard.avgPosition);
   const means = avgPosition.source === 'learned' ? avgPosition.value : standard.sentiment;
   const known = { labels: standard.labels, sentiment: means };
   const sentiments = fitLabels(labels, spread(numbers.sentiment, ROWS_MAX), known);
-  const emptyShare = fitEmpty(spread([...numbers.emptyShare, ...evidence.sites.empty], ROWS_MAX), standard.emptyShare);
+  const { emptyShare: empty } = numbers;
+  const emptyShare = fitEmpty(spread(empty.length > 0 ? empty : sites.empty, ROWS_MAX), standard.emptyShare);
   const emptyMean = fitEmpty(spread(numbers.emptyMean, ROWS_MAX), standard.emptyMean);
   const counted = <T>(finding: Finding<T>, unlike = numbers.unlike): Finding<T> => withUnlike(finding, unlike);
   return {
@@ -129,14 +137,16 @@ function fitConventions(evidence: Evidence): ReportedFindings {
     shareOfSite: shares.shareOfSite,
     emptyShare,
     emptyVoice: fitLike(spread(numbers.emptyVoice, ROWS_MAX), emptyShare.value, 'share'),
+    emptySite: fitLike(spread(sites.empty, ROWS_MAX), emptyShare.value, 'share'),
     emptyMean,
     emptySentiment: fitLike(spread(numbers.emptySentiment, ROWS_MAX), emptyMean.value, 'mean'),
     emptyChange: fitEmptyChange(spread(prompts.emptyChanges, ROWS_MAX), conventions),
-    emptyDays: findBest<Conventions['emptyDays'], boolean>({
+    emptyDays: findBest<Conventions['emptyDays'], EmptyDay>({
       rows: evidence.emptyDays,
-      candidates: ['absent', 'zero'],
+      candidates: ['absent', 'zero', 'engines'],
       prior: standard.emptyDays,
-      agrees: (candidate, isListed) => (candidate === 'zero') === isListed,
+      agrees: (candidate, { isListed, hasResponses }) =>
+        (candidate === 'zero' || (candidate === 'engines' && hasResponses)) === isListed,
       describe: String,
     }),
     combinedEngine: fitName(evidence.combinedEngines, standard.combinedEngine),

@@ -23,10 +23,8 @@ export interface ChangeRow {
   readonly reported: number | null;
 }
 
-/** A domain's share that upstream reported, and the two candidates for its part and whole. */
-export interface DomainRow {
-  readonly citations: Omit<ShareRow, 'reported'>;
-  readonly responses: Omit<ShareRow, 'reported'>;
+/** A domain's share that upstream reported, and the candidates for its part and whole. */
+export interface DomainRow extends Readonly<Record<Conventions['domainShare']['of'], Omit<ShareRow, 'reported'>>> {
   readonly reported: number;
 }
 
@@ -64,7 +62,9 @@ export function fitDomainShare(
   return findBest({
     ...comparing(compute),
     rows,
-    candidates: (['citations', 'responses'] as const).flatMap((of) => shareForms.map((form) => ({ ...form, of }))),
+    candidates: (['citations', 'responses', 'citing'] as const).flatMap((of) =>
+      shareForms.map((form) => ({ ...form, of })),
+    ),
     prior,
     settles: ({ whole, of }) => [whole, of],
     describe: (form) => `${describeShare(form)}, of ${form.of}`,

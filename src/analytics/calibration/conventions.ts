@@ -25,9 +25,12 @@ export const roundingModes = [
  * Points with a few possible values, the default first. `points/report-points.ts` has their evidence.
  */
 export const pointChoices = {
-  /** The prompts that `prompts` of a group counts: those with responses in the range, all current ones, or those not paused. */
-  groupPrompts: ['answered', 'all', 'active'],
-  /** Whether `prompts` of a group counts only the prompts that match the filters. Concerns `all` and `active` prompts. */
+  /**
+   * The prompts that `prompts` of a group counts: those with responses in the range, all current ones, those not paused, or
+   * also deleted ones.
+   */
+  groupPrompts: ['answered', 'all', 'active', 'known'],
+  /** Whether `prompts` of a group counts only the prompts that match the filters. */
   groupPromptsFilter: ['all', 'matching'],
   /** The groups that have a row: those with responses, those with a prompt that matches the filters, or all. */
   groupRows: ['answered', 'matching', 'all'],
@@ -37,20 +40,49 @@ export const pointChoices = {
   filteredGroups: ['all', 'filtered'],
   /** The prompts that have a row: current ones with responses, current ones that are not paused, or all current ones. */
   promptRows: ['answered', 'active', 'all'],
+  /** Whether deleted prompts with responses have a row. */
+  deletedPromptRows: ['absent', 'listed'],
+  /** Whether deleted prompts stay in their groups, for filters and for the rows of groups. */
+  deletedPrompts: ['leave', 'stay'],
   /** The responses that are counted: all, those of current prompts, or those of prompts that are not paused. */
   countedResponses: ['all', 'current', 'active'],
-  /** Deleted competitors: ignored, counted in the whole of share of voice, or also listed as rows. */
-  deletedCompetitors: ['excluded', 'counted', 'listed'],
+  /** Whether the responses of the current day are counted. */
+  currentDay: ['counted', 'excluded'],
+  /** How a response counts that mentions a competitor twice: its first mention, the one with the best position, or each. */
+  repeatedMentions: ['first', 'best', 'each'],
+  /** Mentions of a mean position: those with a position, or all, where a missing position counts as 0. */
+  positionOver: ['placed', 'mentions'],
+  /** Deleted competitors: ignored, counted in the whole of share of voice, listed if mentioned, or always listed. */
+  deletedCompetitors: ['excluded', 'counted', 'mentioned', 'listed'],
   /** Whether competitors without mentions have a row. */
   unmentioned: ['listed', 'absent'],
   /** Whether a range without responses has rows. */
   emptyRange: ['listed', 'absent'],
+  /** Whether days before the creation of the brand and after the current day have rows, if other days without responses do. */
+  outsideDays: ['absent', 'zero'],
   /** Whether the brand itself is one of a prompt's top competitors. */
   topCompetitorsBrand: ['excluded', 'included'],
+  /** Whether deleted competitors with mentions are among a prompt's top competitors. */
+  topCompetitorsDeleted: ['excluded', 'included'],
+  /** Whether competitors without mentions are among a prompt's top competitors. */
+  topCompetitorsUnmentioned: ['absent', 'listed'],
+  /** The list of top competitors if there are none. */
+  emptyTop: ['list', 'null'],
   /** The earlier range of a change: as long and directly before, or shifted back by whole weeks. */
   changePeriod: ['adjacent', 'weeks'],
-  /** The title of a page that was cited under several: by time, the most frequent one, or by the alphabet. */
-  urlTitle: ['latest', 'first', 'frequent', 'least', 'greatest'],
+  /** The change to a range without responses: computed with a visibility of 0, null, or 0. */
+  changeToEmpty: ['computed', 'null', 'zero'],
+  /** A relative change from a visibility of 0: null, 0, or 100 %. */
+  changeFromZero: ['null', 'zero', 'whole'],
+  /** How a response counts that cites a page or a domain several times: each citation, each page once, or each domain once. */
+  citationCount: ['each', 'pages', 'responses'],
+  /**
+   * The title of a page that was cited under several: by time (missing titles skipped, or shown as null), the most frequent one,
+   * by the alphabet, or a row for each.
+   */
+  urlTitle: ['latest', 'first', 'latestOrNull', 'firstOrNull', 'frequent', 'least', 'greatest', 'each'],
+  /** Whether the totals of visits are those of the filtered source, or of all sources. */
+  trafficTotals: ['filtered', 'all'],
   // Treatment of requests; src/contract/query-parameters.ts describes the values.
   overLimit: ['rejected', 'clamped', 'honoured'],
   overRange: ['rejected', 'last', 'first', 'honoured'],
@@ -74,6 +106,8 @@ export interface Orders {
   readonly groupOrder: readonly string[];
   readonly domainOrder: readonly string[];
   readonly urlOrder: readonly string[];
+  /** Rows of visits. */
+  readonly visitOrder: readonly string[];
   /** The competitors in the row of a prompt. */
   readonly topCompetitorOrder: readonly string[];
 }
@@ -98,22 +132,28 @@ export interface Conventions extends Choices, Orders {
   };
   readonly avgPosition: Rounding;
   readonly sentiment: Rounding;
-  /** The number each sentiment label stands for. Labels missing here are excluded from the mean. */
+  /**
+   * The number each sentiment label stands for. Labels missing here are excluded from the mean. The empty label stands for
+   * mentions without a label.
+   */
   readonly labels: Readonly<Record<string, number>>;
-  readonly domainShare: ShareForm & { readonly of: 'citations' | 'responses' };
+  /** `citing`: a share of the responses that cite anything. */
+  readonly domainShare: ShareForm & { readonly of: 'citations' | 'responses' | 'citing' };
   readonly shareOfSite: ShareForm;
   /** The share when the whole is 0. */
   readonly emptyShare: 0 | null;
   /** The share of voice without mentions; `share` for the value of `emptyShare`. */
   readonly emptyVoice: 0 | null | 'share';
+  /** The share of a site without sessions; `share` for the value of `emptyShare`. */
+  readonly emptySite: 0 | null | 'share';
   /** The mean position or sentiment without mentions. */
   readonly emptyMean: 0 | null;
   /** The mean sentiment without mentions; `mean` for the value of `emptyMean`. */
   readonly emptySentiment: 0 | null | 'mean';
   /** The change of visibility when the earlier range has no responses: null, 0 or the current visibility. */
   readonly emptyChange: 0 | null | 'visibility';
-  /** Whether days, and engines on a day, without responses are omitted or listed with zeros. */
-  readonly emptyDays: 'absent' | 'zero';
+  /** Whether days, and engines on a day, without responses are omitted or listed with zeros; or only engines on days with responses. */
+  readonly emptyDays: 'absent' | 'zero' | 'engines';
   /** The `engine` of daily rows that combine all engines. */
   readonly combinedEngine: string | null;
   /** The `entityType` of competitor rows. */
@@ -141,6 +181,7 @@ export const defaultConventions: Conventions = {
   shareOfSite: percent,
   emptyShare: 0,
   emptyVoice: 'share',
+  emptySite: 'share',
   emptyMean: null,
   emptySentiment: 'mean',
   emptyChange: null,
@@ -155,6 +196,7 @@ export const defaultConventions: Conventions = {
   groupOrder: ['listed'],
   domainOrder: ['-citations', 'domain'],
   urlOrder: ['-citations', 'url'],
+  visitOrder: ['date', 'source'],
   topCompetitorOrder: ['-mentions', 'name'],
   ungrouped: null,
   brandedGroups: {

@@ -25,14 +25,17 @@ export async function readDomains(query: Query): Promise<{ rows: DomainRow[]; un
        wholes AS (SELECT brand_id, range_from, CAST(sum(citations) AS BIGINT) AS citations, count(domain) AS domains
          FROM cited GROUP BY 1, 2),
        answered AS (SELECT s.brand_id, s.range_from, count(*) AS responses FROM ${within('responses')} GROUP BY 1, 2),
+       citing AS (SELECT s.brand_id, s.range_from, count(DISTINCT t.response_id) AS responses
+         FROM ${within('response_citations')} GROUP BY 1, 2),
        reported AS (SELECT brand_id, range_from, range_to, max(responses) AS responses FROM metrics
          WHERE _deleted_at IS NULL GROUP BY 1, 2, 3)
      SELECT CAST(m.brand_id AS VARCHAR) AS brand, w.domains, w.citations AS all_citations, a.responses AS all_responses,
-       r.responses AS said_all, m.share, m.citations AS said_citations, m.responses AS said_responses, c.citations, c.responses
+       n.responses AS all_citing, r.responses AS said_all, m.share, m.citations AS said_citations, m.responses AS said_responses, c.citations, c.responses
      FROM cited_domains m JOIN (${askedSql('cited_domains')}) s USING (brand_id, range_from, range_to)
        LEFT JOIN cited c ON c.brand_id = m.brand_id AND c.range_from = m.range_from AND c.domain = m.domain
        LEFT JOIN wholes w ON w.brand_id = m.brand_id AND w.range_from = m.range_from
        LEFT JOIN answered a ON a.brand_id = m.brand_id AND a.range_from = m.range_from
+       LEFT JOIN citing n ON n.brand_id = m.brand_id AND n.range_from = m.range_from
        LEFT JOIN reported r ON r.brand_id = m.brand_id AND r.range_from = m.range_from AND r.range_to = m.range_to
      WHERE m._deleted_at IS NULL ORDER BY 1 LIMIT ${ROWS_MAX}`,
   );
@@ -40,8 +43,8 @@ export async function readDomains(query: Query): Promise<{ rows: DomainRow[]; un
   for (const row of found) lists.set(row[0], [...(lists.get(row[0]) ?? []), row]);
   const result = { rows: [] as DomainRow[], unlike: 0 };
   for (const list of lists.values()) {
-    const [, domains, citations, responses, reported] = (list[0] ?? []).map((value) => value as number | null);
-    const rows = list.map(([, , , , , share, ...counts]): CitedDomain => {
+    const [, domains, citations, responses, citing, reported] = (list[0] ?? []).map((value) => value as number | null);
+    const rows = list.map(([, , , , , , share, ...counts]): CitedDomain => {
       const [saidCitations = null, saidResponses = null, heldCitations = null, heldResponses = null] = counts as (
         | number
         | null
@@ -56,6 +59,7 @@ export async function readDomains(query: Query): Promise<{ rows: DomainRow[]; un
       domains: domains ?? 0,
       citations: citations ?? 0,
       responses: responses ?? 0,
+      citing: citing ?? 0,
       reported: reported ?? null,
     };
     const known = sharesOf(rows, wholes);
@@ -69,7 +73,7 @@ export async function readDomains(query: Query): Promise<{ rows: DomainRow[]; un
 // For a complete list, use the sum of its rows. For a truncated list, the stored total is a close enough estimate.
 function sharesOf(
   list: readonly CitedDomain[],
-  whole: { domains: number; citations: number; responses: number; reported: number | null },
+  whole: { domains: number; citations: number; responses: number; citing: number; reported: number | null },
 ): DomainRow[] {
   const like = list.filter(({ said, held }) => said.citations === held.citations && said.responses === held.responses);
   const isCut = list.length >= LISTED_MAX;
@@ -87,6 +91,7 @@ function sharesOf(
             reported: share,
             citations: { part: said.citations, whole: citations },
             responses: { part: said.responses, whole: responses },
+            citing: { part: said.responses, whole: whole.citing },
           },
         ],
   );
@@ -108,8 +113,16 @@ export async function readSites(query: Query): Promise<{ rows: ShareRow[]; empty
   return result;
 }
 
-/** For each day, or engine on a day, without stored responses: whether upstream reports a row for it. */
-export async function readEmptyDays(query: Query, since: string): Promise<boolean[]> {
+/** A day, or an engine on a day, without stored responses. */
+export interface EmptyDay {
+  /** Whether upstream reports a row for it. */
+  readonly isListed: boolean;
+  /** Whether other engines have responses on the day. */
+  readonly hasResponses: boolean;
+}
+
+/** Reads the days, and engines on a day, without stored responses. */
+export async function readEmptyDays(query: Query, since: string): Promise<EmptyDay[]> {
   const first = `CAST(${literal(since)} AS DATE)`;
   const found = await query(
     `WITH brand AS (SELECT id, CAST(created_at AS DATE) AS created, engines FROM brands WHERE _deleted_at IS NULL),
@@ -126,18 +139,23 @@ export async function readEmptyDays(query: Query, since: string): Promise<boolea
            SELECT id, unnest(from_json(engines, '["VARCHAR"]')) AS engine FROM brand
            WHERE json_type(engines) = 'ARRAY') e ON e.id = d.brand_id WHERE d.row_mode = 'engine'
          UNION ALL SELECT brand_id, row_mode, date, NULL FROM days WHERE row_mode = 'none')
-     SELECT r.responses IS NOT NULL AS is_listed, count(*) AS n FROM slots s
+     SELECT r.responses IS NOT NULL AS is_listed, s.row_mode = 'engine' AND EXISTS (SELECT 1 FROM held h
+         WHERE h.brand_id = s.brand_id AND h.date = s.date) AS has_responses, count(*) AS n FROM slots s
        LEFT JOIN reported r ON r.brand_id = s.brand_id AND r.date = s.date AND r.row_mode = s.row_mode
          AND r.engine IS NOT DISTINCT FROM s.engine
      WHERE coalesce(r.responses, 0) = 0 AND NOT EXISTS (SELECT 1 FROM held h
        WHERE h.brand_id = s.brand_id AND h.date = s.date AND (s.row_mode = 'none' OR h.engine = s.engine))
-     GROUP BY 1`,
+     GROUP BY 1, 2`,
   );
-  const counts = new Map(found.map(([isListed, n]) => [isListed === true, Number(n)]));
-  const most = Math.max(1, ...counts.values());
-  // Only the ratio matters, so scale both counts down.
+  const most = Math.max(1, ...found.map(([, , n]) => Number(n)));
+  // Only the ratio matters, so scale the counts down.
   const scale = Math.min(1, ROWS_MAX / most);
-  return [...counts].flatMap(([isListed, n]) => new Array<boolean>(Math.ceil(n * scale)).fill(isListed));
+  return found.flatMap(([isListed, hasResponses, n]) =>
+    new Array<EmptyDay>(Math.ceil(Number(n) * scale)).fill({
+      isListed: isListed === true,
+      hasResponses: hasResponses === true,
+    }),
+  );
 }
 
 /** Reads the `engine` values of rows that combine all engines. */

@@ -74,7 +74,8 @@ export function createCompute(query: Query, { catalogue, mayRepeat, known = new 
       const options = { rules: conventions };
       const asked = readQuery(resource.query, new URLSearchParams(given), askedAt, options);
       checkKnown(resource.query, asked, await valuesOf(), options);
-      const brand = await readReportedBrand(once, catalogue, brandId, await readSince(once, catalogue, brandId));
+      const since = await readSince(once, catalogue, brandId);
+      const brand = await readReportedBrand(once, catalogue, brandId, since, conventions);
       const request = { catalogue, query: once, conventions, brand, resource, asked, nowMs: askedAt, mayRepeat };
       const { beside, rows } = await computeReport(resource.computes ?? 'by-nothing', request);
       return { status: 200, body: { ...beside, data: rows } };

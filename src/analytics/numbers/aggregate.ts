@@ -3,6 +3,7 @@ import { repeatsForm } from '../../contract/formats.ts';
 import type { Parameters } from '../../contract/parameters.ts';
 import type { Query as Values } from '../../contract/query-parameters.ts';
 import type { ChildTable, ResourceTable } from '../../contract/tables.ts';
+import { earlierDay } from '../../contract/time.ts';
 import {
   type Bindings,
   childOf,
@@ -13,9 +14,12 @@ import {
 } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
-import type { Conventions } from '../calibration/conventions.ts';
+import { type Conventions, defaultConventions } from '../calibration/conventions.ts';
 import { responseSums } from '../model/response-sums.ts';
 import type { MentionCounts } from './definitions.ts';
+
+/** Conventions that decide which responses and mentions count. */
+export type Counting = Pick<Conventions, 'countedResponses' | 'deletedPrompts' | 'repeatedMentions'>;
 
 /** Selects the responses to count: one brand, a range of days, and the filters of a request. */
 export interface Selection {
@@ -27,8 +31,10 @@ export interface Selection {
   readonly values: Values['values'];
   /** Whether a response may list the same competitor twice. Counting is much faster when none does. */
   readonly mayRepeat: boolean;
-  /** Whether responses of deleted or paused prompts are left out; default: all are counted. */
-  readonly counted?: Conventions['countedResponses'];
+  /** Default: every response and its first mentions count. */
+  readonly counting?: Counting;
+  /** The last day that is counted, even if `to` is later. */
+  readonly lastDay?: string;
 }
 
 /** The grouping of counts. Each part of a key is a string, or null if the response has no value for it. */
@@ -102,17 +108,24 @@ export function answerTables(catalogue: Catalogue): {
 
 /** Returns SQL conditions for a selection. Table `t` holds responses, or repeats their prompt, engine and time. */
 export function selectionConditions(selection: Selection, bindings: Bindings): string[] {
-  const { catalogue, brandId, declared, values } = selection;
-  const target = { catalogue, table: answerTables(catalogue).answers, alias: 't', brandId };
+  const { catalogue, brandId, from, to, lastDay = to, declared, values } = selection;
+  const keepsDeleted = countingOf(selection).deletedPrompts === 'stay';
+  const target = { catalogue, table: answerTables(catalogue).answers, alias: 't', brandId, keepsDeleted };
   return [
     ...liveConditions('t', brandId, bindings),
-    rangeCondition('t.created_at', selection, bindings),
+    rangeCondition('t.created_at', { from, to: earlierDay(to, lastDay) }, bindings),
     ...parameterConditions(target, declared, values, bindings),
     ...promptConditions(selection, bindings),
   ];
 }
 
-function promptConditions({ catalogue, brandId, counted = 'all' }: Selection, bindings: Bindings): string[] {
+function countingOf({ counting = defaultConventions }: Selection): Counting {
+  return counting;
+}
+
+function promptConditions(selection: Selection, bindings: Bindings): string[] {
+  const { catalogue, brandId } = selection;
+  const counted = countingOf(selection).countedResponses;
   if (counted === 'all') return [];
   const prompts = catalogue.get('prompts').derived[0] as ResourceTable;
   const active = counted === 'active' ? ['x.active IS DISTINCT FROM false'] : [];
@@ -133,12 +146,23 @@ function ownStatement(selection: Selection, by: readonly string[], labels: reado
     mention_count(mentioned),
     placed_count(mentioned, position),
     position_sum(mentioned, position),
-    ...labels.map((label) => label_count(mentioned, 't.brand_sentiment', bindings.bind(label))),
+    ...labels.map((label) => label_count(mentioned, labelled('t.brand_sentiment', label), bindings.bind(label))),
   ];
   const where = selectionConditions(selection, bindings).join(' AND ');
   const groupBy = by.length === 0 ? '' : ` GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
   return [`SELECT ${columns.join(', ')} FROM ${quoted(answers.name)} t WHERE ${where}${groupBy}`, bindings.values];
 }
+
+// The empty label stands for mentions without a label.
+function labelled(column: string, label: string): string {
+  return label === '' ? `coalesce(${column}, '')` : column;
+}
+
+/** The order of the mentions of one competitor in one response; only the first one counts. */
+const MENTION_ORDERS: Readonly<Record<Exclude<Conventions['repeatedMentions'], 'each'>, string>> = {
+  first: 't.ordinal',
+  best: 't.position NULLS LAST, t.ordinal',
+};
 
 // Groups by label first, then pivots the few remaining rows. A filtered count scans every row, and a distinct count
 // costs far more.
@@ -146,10 +170,13 @@ function competitorStatement(selection: Selection, by: readonly string[], labels
   const bindings = createBindings();
   const { competitors } = answerTables(selection.catalogue);
   const keyNames = by.map((_, index) => `key${index}`);
-  const source = selection.mayRepeat
-    ? `(SELECT DISTINCT ON (t.response_id, t.competitor_id) t.* FROM ${quoted(competitors.name)} t
-        WHERE ${mentionConditions(selection, bindings)} ORDER BY t.response_id, t.competitor_id, t.ordinal) t`
-    : `${quoted(competitors.name)} t WHERE ${mentionConditions(selection, bindings)}`;
+  const { repeatedMentions } = countingOf(selection);
+  const source =
+    selection.mayRepeat && repeatedMentions !== 'each'
+      ? `(SELECT DISTINCT ON (t.response_id, t.competitor_id) t.* FROM ${quoted(competitors.name)} t
+        WHERE ${mentionConditions(selection, bindings)}
+        ORDER BY t.response_id, t.competitor_id, ${MENTION_ORDERS[repeatedMentions]}) t`
+      : `${quoted(competitors.name)} t WHERE ${mentionConditions(selection, bindings)}`;
   const counted = `SELECT ${by.map((key, index) => `${key} AS ${keyNames[index]}, `).join('')}t.competitor_id, t.sentiment,
       count(*) AS mentions, count(t.position) AS placed, sum(t.position) AS places
     FROM ${source} GROUP BY ALL`;
@@ -160,7 +187,7 @@ function competitorStatement(selection: Selection, by: readonly string[], labels
     'CAST(sum(placed) AS BIGINT)',
     'CAST(coalesce(sum(places), 0) AS BIGINT)',
     ...labels.map((label) => {
-      const times = `sum(mentions) FILTER (sentiment = ${bindings.bind(label)})`;
+      const times = `sum(mentions) FILTER (${labelled('sentiment', label)} = ${bindings.bind(label)})`;
       return `CAST(coalesce(${times}, 0) AS BIGINT)`;
     }),
   ];

@@ -28,15 +28,22 @@ export function emptyVoiceOf({ emptyVoice, emptyShare }: Pick<Conventions, 'empt
   return emptyVoice === 'share' ? emptyShare : emptyVoice;
 }
 
+/** Returns a share of all sessions of a site, or `emptySite` without sessions. */
+export function siteShare(conventions: Conventions, part: number, whole: number): number | null {
+  if (whole === 0 && conventions.emptySite !== 'share') return conventions.emptySite;
+  return share(conventions, conventions.shareOfSite, part, whole);
+}
+
 /** Returns the mean sentiment without mentions. */
 export function emptySentimentOf(conventions: Pick<Conventions, 'emptySentiment' | 'emptyMean'>): 0 | null {
   return conventions.emptySentiment === 'mean' ? conventions.emptyMean : conventions.emptySentiment;
 }
 
-/** Returns the mean position of the mentions that have one, or `emptyMean` if none has. */
-export function avgPosition(conventions: Conventions, { positions }: MentionCounts): number | null {
+/** Returns the mean position, or `emptyMean` if no mention has a position. */
+export function avgPosition(conventions: Conventions, { positions, mentions }: MentionCounts): number | null {
   if (positions.count === 0) return conventions.emptyMean;
-  return round(conventions.avgPosition, positions.sum / positions.count);
+  const count = conventions.positionOver === 'placed' ? positions.count : mentions;
+  return round(conventions.avgPosition, positions.sum / count);
 }
 
 /** Returns the mean worth of the labels over all mentions with a label in `labels`, or `emptySentiment` without any. */
@@ -54,10 +61,13 @@ export function sentiment(conventions: Conventions, { labels }: MentionCounts): 
 
 /**
  * Returns the change of visibility since the preceding range, or the `emptyChange` convention if that range has no
- * responses. Null for a relative change from a visibility of 0.
+ * responses, or the `changeToEmpty` convention if there are no responses now.
  */
 export function visibilityChange(conventions: Conventions, now: MentionCounts, before: MentionCounts): number | null {
   if (before.responses === 0 && conventions.emptyChange !== 'visibility') return conventions.emptyChange;
+  if (now.responses === 0 && conventions.changeToEmpty !== 'computed') {
+    return conventions.changeToEmpty === 'null' ? null : 0;
+  }
   const form = conventions.visibilityChange;
   const visibilityOf = (tally: MentionCounts): number => {
     const exact = exactShare(conventions, form, tally.mentions, tally.responses);
@@ -66,7 +76,11 @@ export function visibilityChange(conventions: Conventions, now: MentionCounts, b
   const earlier = visibilityOf(before);
   const difference = visibilityOf(now) - earlier;
   if (form.as === 'difference') return round(form, difference);
-  return earlier === 0 ? null : round(form, (difference / earlier) * form.whole);
+  return earlier === 0 ? changeFromZero(conventions) : round(form, (difference / earlier) * form.whole);
+}
+
+function changeFromZero({ changeFromZero: value, visibilityChange: { whole } }: Conventions): number | null {
+  return { null: null, zero: 0, whole }[value];
 }
 
 /** Rounds a number. Returns it unchanged if it is null or `decimals` is null. */

@@ -8,6 +8,7 @@ import { avgPosition, type MentionCounts, sentiment, share, visibilityChange, vo
 import { sortedBy } from './order.ts';
 import {
   filtersPrompts,
+  isGrouped,
   type ListedPrompt,
   matchingPrompts,
   type PromptGroup,
@@ -21,6 +22,8 @@ interface Group {
   readonly groupId: string | null;
   readonly name: string | null;
   readonly members: readonly ListedPrompt[];
+  /** The members, and deleted prompts that were members. */
+  readonly known: readonly ListedPrompt[];
   /** Place in upstream's list of groups, from 0. */
   readonly listed: number;
 }
@@ -35,7 +38,7 @@ export async function reportGroups(request: ReportRequest): Promise<Report> {
   const { now, before } = await tallyPrompts(keepsMembers ? withoutPromptFilters(request) : request);
   const groups = await readGroups(request, by, prompts);
   const rows = groups.flatMap((group) => {
-    const { groupId, name, members, listed } = group;
+    const { groupId, name, members, known, listed } = group;
     const isMatched = members.some(({ id }) => matching.has(id));
     if (keepsMembers && !isMatched) return [];
     const tallies = sum(members.flatMap(({ id }) => now.get(id) ?? []));
@@ -45,7 +48,7 @@ export async function reportGroups(request: ReportRequest): Promise<Report> {
     const row = {
       groupId,
       name,
-      prompts: countPrompts(conventions, members, matching, now),
+      prompts: countPrompts(request, { members, known }, matching, now),
       responses: own.responses,
       visibility: share(conventions, conventions.visibility, own.mentions, own.responses),
       visibilityChange: visibilityChange(conventions, own, earlier),
@@ -67,30 +70,41 @@ function isListedEmpty({ groupRows }: Conventions, isMatched: boolean): boolean 
 }
 
 function countPrompts(
-  { groupPrompts, groupPromptsFilter }: Conventions,
-  members: readonly ListedPrompt[],
+  { conventions: { groupPrompts, groupPromptsFilter } }: ReportRequest,
+  { members, known }: Pick<Group, 'members' | 'known'>,
   matching: ReadonlySet<string>,
   now: ReadonlyMap<string, GroupTally>,
 ): number {
-  if (groupPrompts === 'answered') return members.filter(({ id }) => (now.get(id)?.own.responses ?? 0) > 0).length;
-  const counted = members.filter(({ isActive }) => isActive || groupPrompts === 'all');
-  return counted.filter(({ id }) => groupPromptsFilter === 'all' || matching.has(id)).length;
+  const counted: Readonly<Record<Conventions['groupPrompts'], () => readonly ListedPrompt[]>> = {
+    answered: () => members.filter(({ id }) => (now.get(id)?.own.responses ?? 0) > 0),
+    all: () => known.filter(({ isDeleted }) => !isDeleted),
+    active: () => known.filter(({ isActive }) => isActive),
+    known: () => known,
+  };
+  const isCounted = ({ id }: ListedPrompt): boolean => groupPromptsFilter === 'all' || matching.has(id);
+  return counted[groupPrompts]().filter(isCounted).length;
 }
 
 async function readGroups(request: ReportRequest, by: string, prompts: readonly ListedPrompt[]): Promise<Group[]> {
   const { ungrouped, filteredGroups } = request.conventions;
-  const keys = await readKeys(request, by, prompts);
+  const grouped = prompts.filter((prompt) => isGrouped(request, prompt));
+  const keys = await readKeys(request, by, grouped);
+  const withMembers = (isMember: (prompt: ListedPrompt) => boolean) => ({
+    members: grouped.filter(isMember),
+    known: prompts.filter(isMember),
+  });
   const groups = keys.map(({ key, groupId, name }, listed) => ({
     key,
     groupId,
     name,
-    members: prompts.filter((prompt) => groupsOf(prompt, by).some((group) => group.id === key)),
+    ...withMembers((prompt) => groupsOf(prompt, by).some((group) => group.id === key)),
     listed,
   }));
   const wanted = filteredGroups === 'filtered' ? keyOfFilter(request, by) : undefined;
   if (wanted !== undefined) return groups.filter(({ key }) => key === wanted);
-  const others = prompts.filter((prompt) => groupsOf(prompt, by).length === 0);
-  return ungrouped === null ? groups : [...groups, { ...ungrouped, members: others, listed: groups.length }];
+  if (ungrouped === null) return groups;
+  const others = withMembers((prompt) => groupsOf(prompt, by).length === 0);
+  return [...groups, { ...ungrouped, ...others, listed: groups.length }];
 }
 
 // The group that the request filters by, if it is of the kind by which the report groups.

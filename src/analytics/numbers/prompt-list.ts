@@ -1,14 +1,15 @@
 import type { ResourceTable } from '../../contract/tables.ts';
-import { childOf, createBindings, liveConditions } from '../../warehouse/conditions.ts';
+import { childOf, createBindings, keptConditions } from '../../warehouse/conditions.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
 import { listingOrder } from '../../warehouse/write/listings.ts';
 import type { ReportRequest } from './report-request.ts';
 
-/** A current prompt, with the properties by which responses are filtered and grouped. */
+/** A prompt, with the properties by which responses are filtered and grouped. */
 export interface ListedPrompt {
   readonly id: string;
   readonly text: string | null;
   readonly isActive: boolean;
+  readonly isDeleted: boolean;
   readonly createdAt: string | null;
   readonly topic: PromptGroup | null;
   readonly tags: readonly PromptGroup[];
@@ -24,24 +25,25 @@ export interface PromptGroup {
   readonly name: string | null;
 }
 
-/** Reads the current prompts of the brand, paused ones included, in upstream's order. */
+/** Reads the prompts of the brand in upstream's order, paused ones included; deleted ones come last. */
 export async function readPromptList({ catalogue, query, brand }: ReportRequest): Promise<ListedPrompt[]> {
   const resource = catalogue.get('prompts');
   const table = resource.derived[0] as ResourceTable;
   const bindings = createBindings();
   const { join, orderBy } = listingOrder(resource.name, table, brand.id, bindings);
-  const where = liveConditions('t', brand.id, bindings).join(' AND ');
   const rows = await query(
-    `SELECT CAST(t.id AS VARCHAR), t.text, t.active IS DISTINCT FROM false, CAST(${utc('t.created_at')} AS VARCHAR),
+    `SELECT CAST(t.id AS VARCHAR), t.text, t._deleted_at IS NOT NULL, t.active IS DISTINCT FROM false, CAST(${utc('t.created_at')} AS VARCHAR),
        CAST(t.topic_id AS VARCHAR), t.topic_name, t.funnel_stage, coalesce(t.branded, false)
-     FROM ${quoted(table.name)} t ${join} WHERE ${where} ORDER BY ${orderBy}`,
+     FROM ${quoted(table.name)} t ${join} WHERE t.brand_id = CAST(${bindings.bind(brand.id)} AS UUID)
+     ORDER BY t._deleted_at IS NOT NULL, ${orderBy}, t.id`,
     bindings.values,
   );
   const tags = await readTags({ catalogue, query, brand }, table);
-  return rows.map(([id, text, isActive, createdAt, topicId, topicName, funnelStage, isBranded], listed) => ({
+  return rows.map(([id, text, isDeleted, isActive, createdAt, topicId, topicName, funnelStage, isBranded], listed) => ({
     id: String(id),
     text: text as string | null,
-    isActive: isActive === true,
+    isActive: isActive === true && isDeleted !== true,
+    isDeleted: isDeleted === true,
     createdAt: createdAt as string | null,
     topic: topicId === null ? null : { id: String(topicId), name: topicName as string | null },
     tags: tags.get(String(id)) ?? [],
@@ -59,15 +61,22 @@ export function filtersPrompts({ asked }: Pick<ReportRequest, 'asked'>): boolean
   return PROMPT_FILTERS.some((name) => asked.values[name] !== undefined);
 }
 
+/** Whether a prompt belongs to its groups. */
+export function isGrouped({ conventions }: Pick<ReportRequest, 'conventions'>, { isDeleted }: ListedPrompt): boolean {
+  return !isDeleted || conventions.deletedPrompts === 'stay';
+}
+
 /** Returns the prompts that match the filters of a request. */
 export function matchingPrompts(
-  { asked }: Pick<ReportRequest, 'asked'>,
+  { asked, conventions }: Pick<ReportRequest, 'asked' | 'conventions'>,
   prompts: readonly ListedPrompt[],
 ): ListedPrompt[] {
   const { promptId, topicId, tagId, branded } = asked.values;
+  const filtersGroups = [topicId, tagId, branded].some((value) => value !== undefined);
   return prompts.filter(
     (prompt) =>
       (promptId === undefined || prompt.id === promptId) &&
+      (!filtersGroups || isGrouped({ conventions }, prompt)) &&
       (topicId === undefined || prompt.topic?.id === topicId) &&
       (tagId === undefined || prompt.tags.some(({ id }) => id === tagId)) &&
       (branded === undefined || prompt.isBranded === (branded === 'branded')),
@@ -86,10 +95,11 @@ async function readTags(
   prompts: ResourceTable,
 ): Promise<Map<string, PromptGroup[]>> {
   const bindings = createBindings();
-  const where = liveConditions('g', brand.id, bindings).join(' AND ');
+  const table = childOf(prompts, 'tags');
+  const where = keptConditions(prompts, table, brand.id, bindings).join(' AND ');
   const rows = await query(
-    `SELECT CAST(g.prompt_id AS VARCHAR), CAST(g.tag_id AS VARCHAR), g.name FROM ${quoted(childOf(prompts, 'tags').name)} g
-     WHERE ${where} AND g.tag_id IS NOT NULL ORDER BY g.prompt_id, g.ordinal`,
+    `SELECT CAST(x.prompt_id AS VARCHAR), CAST(x.tag_id AS VARCHAR), x.name FROM ${quoted(table.name)} x
+     WHERE ${where} AND x.tag_id IS NOT NULL ORDER BY x.prompt_id, x.ordinal`,
     bindings.values,
   );
   const tags = new Map<string, PromptGroup[]>();

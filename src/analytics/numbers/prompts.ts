@@ -1,10 +1,11 @@
+import { quoted } from '../../warehouse/schema.ts';
 import type { Conventions } from '../calibration/conventions.ts';
-import { type GroupTally, tally, tallyBrand } from './aggregate.ts';
+import { answerTables, type GroupTally, tally, tallyBrand } from './aggregate.ts';
 import { avgPosition, type MentionCounts, sentiment, share, visibilityChange } from './definitions.ts';
 import { type SortValue, sortedBy } from './order.ts';
 import { type ListedPrompt, matchingPrompts, readPromptList } from './prompt-list.ts';
 import {
-  countedCompetitors,
+  formerMentioned,
   labelsOf,
   nothing,
   type Report,
@@ -19,15 +20,14 @@ export interface PromptTallies {
   readonly before: ReadonlyMap<string, Pick<GroupTally, 'own'>>;
 }
 
-/** Returns a row per current prompt, lowest visibility first. */
+/** Returns a row per prompt, lowest visibility first. */
 export async function reportPrompts(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
   const { now, before } = await tallyPrompts(request);
-  const prompts = matchingPrompts(request, await readPromptList(request));
-  const rows = prompts.flatMap((prompt) => {
+  const prompts = await listedPrompts(request, now);
+  const rows = prompts.map((prompt) => {
     const group = now.get(prompt.id) ?? { key: [], own: nothing, competitors: new Map<string, MentionCounts>() };
     const { own } = group;
-    if (own.responses === 0 && !isListedEmpty(conventions, prompt)) return [];
     const row = {
       promptId: prompt.id,
       prompt: prompt.text,
@@ -40,14 +40,43 @@ export async function reportPrompts(request: ReportRequest): Promise<Report> {
     };
     const { createdAt, listed } = prompt;
     const exactVisibility = own.mentions / Math.max(1, own.responses);
-    return [{ row, values: { ...row, createdAt, listed, exactVisibility, mentions: own.mentions } }];
+    return { row, values: { ...row, createdAt, listed, exactVisibility, answered: own.responses > 0 } };
   });
   const sorted = sortedBy(rows, conventions.promptOrder, ({ values }, key) => sortValue(values, key));
   return { beside: { from: asked.from, to: asked.to }, rows: sorted.map(({ row }) => row) };
 }
 
+type Row = Pick<ListedPrompt, 'id' | 'text' | 'createdAt' | 'listed'>;
+
+async function listedPrompts(request: ReportRequest, now: PromptTallies['now']): Promise<Row[]> {
+  const { conventions } = request;
+  const prompts = await readPromptList(request);
+  const matching = new Set(matchingPrompts(request, prompts).map(({ id }) => id));
+  const rows = prompts.filter((prompt) => {
+    const { id, isDeleted } = prompt;
+    if (now.has(id)) return !isDeleted || conventions.deletedPromptRows === 'listed';
+    return matching.has(id) && !isDeleted && isListedEmpty(conventions, prompt);
+  });
+  if (conventions.deletedPromptRows === 'absent') return rows;
+  const known = new Set(prompts.map(({ id }) => id));
+  const unknown = [...now.keys()].filter((id) => !known.has(id));
+  return [...rows, ...(await readUnknown(request, unknown, prompts.length))];
+}
+
 function isListedEmpty({ promptRows }: Conventions, { isActive }: ListedPrompt): boolean {
   return promptRows === 'all' || (promptRows === 'active' && isActive);
+}
+
+// Prompts deleted before the first sync are only known from their responses.
+async function readUnknown({ catalogue, query, brand }: ReportRequest, ids: string[], listed: number): Promise<Row[]> {
+  if (ids.length === 0) return [];
+  const rows = await query(
+    `SELECT CAST(prompt_id AS VARCHAR), arg_max(prompt, created_at) FROM ${quoted(answerTables(catalogue).answers.name)}
+     WHERE brand_id = CAST($1 AS UUID) AND list_contains(CAST($2 AS UUID[]), prompt_id) AND _deleted_at IS NULL
+     GROUP BY 1 ORDER BY 1`,
+    [brand.id, ids],
+  );
+  return rows.map(([id, text]) => ({ id: String(id), text: text as string | null, createdAt: null, listed }));
 }
 
 function sortValue(values: Readonly<Record<string, unknown>>, key: string): SortValue {
@@ -67,17 +96,17 @@ export async function tallyPrompts(request: ReportRequest): Promise<PromptTallie
 }
 
 // The competitors with most mentions, and the brand itself if upstream lists it.
-function topCompetitors({ brand, conventions }: ReportRequest, group: GroupTally): unknown[] {
-  const rivals = countedCompetitors(brand, conventions, 'listed').map(({ competitorId, name }, listed) => ({
-    row: { competitorId, name, mentions: group.competitors.get(competitorId as string)?.mentions ?? 0 },
-    listed: listed + 1,
-  }));
-  const own = { row: { competitorId: null, name: brand.name, mentions: group.own.mentions }, listed: 0 };
-  const entities = conventions.topCompetitorsBrand === 'included' ? [own, ...rivals] : rivals;
-  const mentioned = entities.filter(({ row }) => row.mentions > 0);
-  return sortedBy(mentioned, conventions.topCompetitorOrder, ({ row, listed }, key) =>
-    sortValue({ ...row, listed }, key),
-  )
-    .slice(0, conventions.topCompetitors)
-    .map(({ row }) => row);
+function topCompetitors({ brand, conventions }: ReportRequest, group: GroupTally): unknown[] | null {
+  const { topCompetitorsBrand, topCompetitorsDeleted, topCompetitorsUnmentioned, emptyTop } = conventions;
+  const own = topCompetitorsBrand === 'included' ? [{ competitorId: null, name: brand.name }] : [];
+  const former = topCompetitorsDeleted === 'included' ? formerMentioned(brand, group) : [];
+  const entities = [...own, ...brand.competitors, ...former].map(({ competitorId, name }, listed) => {
+    const { mentions } = (competitorId === null ? group.own : group.competitors.get(competitorId)) ?? nothing;
+    const row = { competitorId, name, mentions };
+    return { row, values: { ...row, listed } };
+  });
+  const listed = entities.filter(({ row }) => row.mentions > 0 || topCompetitorsUnmentioned === 'listed');
+  const sorted = sortedBy(listed, conventions.topCompetitorOrder, ({ values }, key) => sortValue(values, key));
+  const top = sorted.slice(0, conventions.topCompetitors).map(({ row }) => row);
+  return top.length === 0 && emptyTop === 'null' ? null : top;
 }

@@ -2,7 +2,7 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import type { FieldWriters } from '../../contract/field-forms.ts';
 import type { Query as CheckedQuery } from '../../contract/query-parameters.ts';
 import type { ResourceDeclaration } from '../../contract/resource.ts';
-import { addDays, daysInRange } from '../../contract/time.ts';
+import { addDays, dayOf, daysInRange } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { Conventions } from '../calibration/conventions.ts';
 import type { GroupTally, Selection } from './aggregate.ts';
@@ -39,7 +39,7 @@ export interface ReportedBrand {
   readonly engines: readonly string[];
   /** Competitors tracked now, in upstream's order. */
   readonly competitors: readonly Entity[];
-  /** Competitors that were tracked earlier, by their ids. */
+  /** Competitors that were tracked earlier, by their ids; only complete if a convention counts them. */
   readonly formerCompetitors: readonly Entity[];
 }
 
@@ -65,10 +65,18 @@ export function rangeBefore(
 }
 
 /** Returns the selection of responses that a request counts. */
-export function selectionOf({ catalogue, brand, resource, asked, mayRepeat, conventions }: ReportRequest): Selection {
+export function selectionOf(request: ReportRequest): Selection {
+  const { catalogue, brand, resource, asked, mayRepeat, conventions } = request;
   const { from, to, values } = asked;
-  const counted = conventions.countedResponses;
-  return { catalogue, brandId: brand.id, from, to, declared: resource.query, values, mayRepeat, counted };
+  const lastDay = lastCountedDay(request);
+  const limited = lastDay === null ? {} : { lastDay };
+  const common = { catalogue, brandId: brand.id, from, to, declared: resource.query, values, mayRepeat };
+  return { ...common, counting: conventions, ...limited };
+}
+
+/** Returns the last day that reports count; null if they count every day. */
+export function lastCountedDay({ conventions, nowMs }: Pick<ReportRequest, 'conventions' | 'nowMs'>): string | null {
+  return conventions.currentDay === 'excluded' ? addDays(dayOf(nowMs), -1) : null;
 }
 
 /** Returns the sentiment labels that have a worth. */
@@ -76,14 +84,29 @@ export function labelsOf({ labels }: Conventions): string[] {
   return Object.keys(labels);
 }
 
-/** Returns the competitors that count in shares of voice, or that have rows: those tracked now, and former ones if upstream keeps them. */
-export function countedCompetitors(
-  { competitors, formerCompetitors }: ReportedBrand,
-  { deletedCompetitors }: Pick<Conventions, 'deletedCompetitors'>,
-  as: 'counted' | 'listed',
+/** Returns the competitors that were tracked earlier and that a group of responses mentions. */
+export function formerMentioned({ formerCompetitors }: ReportedBrand, group: GroupTally | undefined): Entity[] {
+  return formerCompetitors.filter(({ competitorId }) => isMentioned(group, competitorId));
+}
+
+/** Returns the competitors that have a row for a group of responses: those tracked now, and former ones if upstream lists them. */
+export function listedCompetitors(
+  { brand, conventions }: Pick<ReportRequest, 'brand' | 'conventions'>,
+  group: GroupTally | undefined,
 ): readonly Entity[] {
-  const keepsFormer = deletedCompetitors === 'listed' || deletedCompetitors === as;
-  return keepsFormer ? [...competitors, ...formerCompetitors] : competitors;
+  const former: Readonly<Record<Conventions['deletedCompetitors'], () => readonly Entity[]>> = {
+    excluded: () => [],
+    counted: () => [],
+    mentioned: () => formerMentioned(brand, group),
+    listed: () => brand.formerCompetitors,
+  };
+  const listed = [...brand.competitors, ...former[conventions.deletedCompetitors]()];
+  if (conventions.unmentioned === 'listed') return listed;
+  return listed.filter(({ competitorId }) => isMentioned(group, competitorId));
+}
+
+function isMentioned(group: GroupTally | undefined, competitorId: string | null): boolean {
+  return (group?.competitors.get(competitorId ?? '')?.mentions ?? 0) > 0;
 }
 
 /** Returns the mentions of the brand and all counted competitors: the denominator of share of voice. */
@@ -91,8 +114,9 @@ export function mentionsOfAll(
   { brand, conventions }: Pick<ReportRequest, 'brand' | 'conventions'>,
   group: GroupTally | undefined,
 ): number {
-  return countedCompetitors(brand, conventions, 'counted').reduce(
-    (sum, { competitorId }) => sum + (group?.competitors.get(competitorId as string)?.mentions ?? 0),
-    group?.own.mentions ?? 0,
-  );
+  const rivals =
+    conventions.deletedCompetitors === 'excluded'
+      ? brand.competitors.flatMap(({ competitorId }) => group?.competitors.get(competitorId ?? '') ?? [])
+      : [...(group?.competitors.values() ?? [])];
+  return rivals.reduce((sum, { mentions }) => sum + mentions, group?.own.mentions ?? 0);
 }

@@ -6,25 +6,33 @@ import { share } from './definitions.ts';
 import { orderTerms } from './order.ts';
 import { type Report, type ReportRequest, selectionOf } from './report-request.ts';
 
-/** Returns the most cited domains. A page cited twice in one response is two citations. */
+/** The citations of domain `t.domain`. */
+const DOMAIN_CITATIONS: Readonly<Record<Conventions['citationCount'], string>> = {
+  each: 'count(*)',
+  pages: 'count(DISTINCT (t.response_id, t.url))',
+  responses: 'count(DISTINCT t.response_id)',
+};
+
+/** Returns the most cited domains. */
 export async function reportDomains(request: ReportRequest): Promise<Report> {
   const { query, conventions, asked } = request;
   const form = conventions.domainShare;
   const bindings = createBindings();
   const { table, where } = cited(request, bindings);
+  const citations = DOMAIN_CITATIONS[conventions.citationCount];
   const rows = await query(
-    `SELECT t.domain, count(*) AS citations, count(DISTINCT t.response_id), CAST(sum(count(*)) OVER () AS BIGINT)
+    `SELECT t.domain, ${citations} AS citations, count(DISTINCT t.response_id), CAST(sum(${citations}) OVER () AS BIGINT)
      FROM ${table} WHERE ${where} GROUP BY t.domain
-     ORDER BY t.domain IS NULL, ${orderTerms(conventions.domainOrder, DOMAIN_KEYS)}
+     ORDER BY t.domain IS NULL, ${orderTerms(conventions.domainOrder, { ...DOMAIN_KEYS, citations })}
      LIMIT ${bindings.bind(Number(asked.values['limit']))}`,
     bindings.values,
   );
-  const answers = form.of === 'responses' ? await countAnswers(request) : 0;
+  const answers = form.of === 'citations' ? 0 : await countAnswers(request, form.of);
   const named = rows.filter(([domain]) => domain !== null);
   return {
     beside: {},
     rows: named.map(([domain, citations, responses, all]) => {
-      const [part, whole] = form.of === 'responses' ? [responses, answers] : [citations, all];
+      const [part, whole] = form.of === 'citations' ? [citations, all] : [responses, answers];
       return { domain, citations, responses, share: share(conventions, form, Number(part), Number(whole)) };
     }),
   };
@@ -33,19 +41,27 @@ export async function reportDomains(request: ReportRequest): Promise<Report> {
 /** Expressions of the sort keys of domains. */
 const DOMAIN_KEYS = {
   domain: 't.domain',
-  citations: 'count(*)',
   responses: 'count(DISTINCT t.response_id)',
   firstSeen: 'min((t.created_at, t.response_id, t.ordinal))',
+  lastSeen: 'max((t.created_at, t.response_id, -t.ordinal))',
 } as const;
 
-/** Expressions of the sort keys of pages. */
+/** Expressions of sort keys of pages that are computed only if the order has them. */
+const COUNTED_KEYS = {
+  responses: 'count(DISTINCT response_id)',
+  firstSeen: 'min((created_at, response_id, ordinal))',
+  lastSeen: 'max((created_at, response_id, -ordinal))',
+} as const;
+
+/** Columns of the sort keys of pages. */
 const PAGE_KEYS = {
   url: 'url',
   citations: 'citations',
   domain: 'domain',
   title: 'title',
-  responses: 'responses',
-  firstSeen: 'first_seen',
+  responses: '"responses"',
+  firstSeen: '"firstSeen"',
+  lastSeen: '"lastSeen"',
 } as const;
 
 // Equal times are ordered too, so that equal data always give equal titles.
@@ -55,41 +71,51 @@ const MOMENT = '(cited.created_at, cited.response_id, cited.ordinal)';
 const TITLES: Readonly<Record<Conventions['urlTitle'], string>> = {
   latest: `arg_max(cited.title, ${MOMENT})`,
   first: `arg_min(cited.title, ${MOMENT})`,
-  // The most frequent title; the latest of several.
+  latestOrNull: `arg_max_null(cited.title, ${MOMENT})`,
+  firstOrNull: `arg_min_null(cited.title, ${MOMENT})`,
+  // The latest of the most frequent titles.
   frequent: `arg_max(cited.title, (cited.times, ${MOMENT}))`,
   least: 'min(cited.title)',
   greatest: 'max(cited.title)',
+  each: 'any_value(cited.title)',
 };
 
 /** Returns the most cited pages, each with one of its titles. */
 export async function reportPages(request: ReportRequest): Promise<Report> {
   const { query, asked, conventions } = request;
+  const { urlOrder, urlTitle, citationCount } = conventions;
   const bindings = createBindings();
   const { table, where } = cited(request, bindings);
   const limit = bindings.bind(Number(asked.values['limit']));
-  const { urlOrder, urlTitle } = conventions;
   // Titles are read for the listed pages only, because that is slower; unless the order needs them.
-  const needsTitles = urlOrder.some((key) => !/^-?(citations|url|responses|firstSeen)$/.test(key));
+  const needsTitles = urlTitle === 'each' || urlOrder.some((key) => !/^-?(citations|url|responses|.*Seen)$/.test(key));
   const order = orderTerms(urlOrder, PAGE_KEYS);
+  const key = urlTitle === 'each' ? 'url, title' : 'url';
+  const citations = citationCount === 'each' ? 'count(*)' : 'count(DISTINCT response_id)';
+  const counted = Object.entries(COUNTED_KEYS).filter(([name]) => urlOrder.some((term) => term.endsWith(name)));
+  const sameTitle = urlTitle === 'each' ? ' AND listed.title IS NOT DISTINCT FROM cited.title' : '';
   const rows = await query(
     `WITH cited AS NOT MATERIALIZED (SELECT t.* FROM ${table} WHERE ${where} AND t.url IS NOT NULL),
-       listed AS (SELECT url, count(*) AS citations, count(DISTINCT response_id) AS responses,
-         min((created_at, response_id, ordinal)) AS first_seen FROM cited GROUP BY url
-         ${needsTitles ? mostCited(urlOrder, limit) : `ORDER BY ${order} LIMIT ${limit}`}),
-       titled AS (SELECT cited.*, citations, responses, first_seen${
-         urlTitle === 'frequent' ? ', count(*) OVER (PARTITION BY url, cited.title) AS times' : ''
-       } FROM listed JOIN cited USING (url))
-     SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, ${TITLES[urlTitle]} AS title, any_value(citations) AS citations,
-       any_value(responses) AS responses, any_value(first_seen) AS first_seen
-     FROM titled cited GROUP BY url ORDER BY ${order}${needsTitles ? ` LIMIT ${limit}` : ''}`,
+       listed AS (SELECT ${key}, ${citations} AS citations${counted.map(([name, sql]) => `, ${sql} AS "${name}"`).join('')}
+         FROM cited GROUP BY ${key} ${needsTitles ? mostCited(urlOrder, citations, limit) : `ORDER BY ${order} LIMIT ${limit}`}),
+       titled AS (SELECT cited.*, citations${counted.map(([name]) => `, "${name}"`).join('')}${
+         urlTitle === 'frequent' ? ', count(*) OVER (PARTITION BY cited.url, cited.title) AS times' : ''
+       } FROM listed JOIN cited ON listed.url = cited.url${sameTitle})
+     SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, ${TITLES[urlTitle]} AS title,
+       any_value(citations) AS citations${counted.map(([name]) => `, any_value("${name}") AS "${name}"`).join('')}
+     FROM titled cited GROUP BY ${urlTitle === 'each' ? 'url, cited.title' : 'url'}
+     ORDER BY ${order}${needsTitles ? ` LIMIT ${limit}` : ''}`,
     bindings.values,
   );
-  return { beside: {}, rows: rows.map(([url, domain, title, citations]) => ({ url, domain, title, citations })) };
+  return {
+    beside: {},
+    rows: rows.map(([url, domain, title, count]) => ({ url, domain, title, citations: count })),
+  };
 }
 
 // Leaves out pages that cannot be listed because enough others have more citations.
-function mostCited([first]: readonly string[], limit: string): string {
-  return first === '-citations' ? `QUALIFY rank() OVER (ORDER BY count(*) DESC) <= ${limit}` : '';
+function mostCited([first]: readonly string[], citations: string, limit: string): string {
+  return first === '-citations' ? `QUALIFY rank() OVER (ORDER BY ${citations} DESC) <= ${limit}` : '';
 }
 
 function cited(request: ReportRequest, bindings: ReturnType<typeof createBindings>) {
@@ -98,9 +124,17 @@ function cited(request: ReportRequest, bindings: ReturnType<typeof createBinding
   return { table: `${quoted(citations.name)} t`, where: conditions.join(' AND ') };
 }
 
-async function countAnswers(request: ReportRequest): Promise<number> {
-  const { answers } = answerTables(request.catalogue);
+async function countAnswers(request: ReportRequest, which: 'responses' | 'citing'): Promise<number> {
+  const { answers, citations } = answerTables(request.catalogue);
   const bindings = createBindings();
+  if (which === 'citing') {
+    const conditions = cited(request, bindings).where;
+    const [row] = await request.query(
+      `SELECT count(DISTINCT t.response_id) FROM ${quoted(citations.name)} t WHERE ${conditions}`,
+      bindings.values,
+    );
+    return Number(row?.[0] ?? 0);
+  }
   const where = selectionConditions(selectionOf(request), bindings).join(' AND ');
   const [row] = await request.query(`SELECT count(*) FROM ${quoted(answers.name)} t WHERE ${where}`, bindings.values);
   return Number(row?.[0] ?? 0);

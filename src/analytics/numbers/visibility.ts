@@ -3,8 +3,9 @@ import { type GroupTally, tally } from './aggregate.ts';
 import { avgPosition, type MentionCounts, sentiment, share, voiceShare } from './definitions.ts';
 import { type SortValue, sortedBy } from './order.ts';
 import {
-  countedCompetitors,
   labelsOf,
+  lastCountedDay,
+  listedCompetitors,
   mentionsOfAll,
   nothing,
   type Report,
@@ -30,7 +31,11 @@ export async function reportDays(request: ReportRequest): Promise<Report> {
   );
   const groups = await tally(query, selectionOf(request), isCombined ? 'day' : 'day-and-engine', labelsOf(conventions));
   const found = new Map(groups.map((group) => [JSON.stringify(group.key), group]));
-  const keys = conventions.emptyDays === 'zero' ? allDays(request, isCombined) : groups.map(({ key }) => key);
+  const keys = listedDays(
+    request,
+    groups.map(({ key }) => key),
+    isCombined,
+  );
   const rows = keys.flatMap((key) => {
     const [date, engine] = key;
     const group = found.get(JSON.stringify(key));
@@ -55,18 +60,25 @@ function placeOf(engine: string | null | undefined, engines: readonly string[]):
   return place < 0 ? null : place;
 }
 
-// Every day since the brand was created, times its engines, including those without responses.
-function allDays({ brand, asked, nowMs }: ReportRequest, isCombined: boolean): (string | null)[][] {
-  const { engine } = asked.values;
-  const engines = brand.engines.filter((slug) => engine === undefined || slug === engine);
-  const keys: (string | null)[][] = [];
-  const last = earlierDay(asked.to, dayOf(nowMs));
-  const first = laterDay(asked.from, brand.since ?? asked.from);
-  for (const day of eachDay(first, last)) {
-    if (isCombined) keys.push([day]);
-    else keys.push(...engines.map((slug) => [day, slug]));
-  }
-  return keys;
+type DayKey = GroupTally['key'];
+
+// The days, or engines on a day, that have rows: those with responses, and others if upstream lists them.
+function listedDays(request: ReportRequest, counted: readonly DayKey[], isCombined: boolean): readonly DayKey[] {
+  const { emptyDays } = request.conventions;
+  if (emptyDays === 'absent') return counted;
+  const { engine } = request.asked.values;
+  const engines = request.brand.engines.filter((slug) => engine === undefined || slug === engine);
+  const days = emptyDays === 'zero' ? daysOf(request) : counted.map(([day]) => String(day));
+  const listed = days.flatMap((day): DayKey[] => (isCombined ? [[day]] : engines.map((slug) => [day, slug])));
+  return [...new Map([...counted, ...listed].map((key) => [JSON.stringify(key), key])).values()];
+}
+
+// Every day since the brand was created, or of the whole range.
+function daysOf(request: ReportRequest): string[] {
+  const { brand, asked, nowMs, conventions } = request;
+  if (conventions.outsideDays === 'zero') return [...eachDay(asked.from, asked.to)];
+  const last = earlierDay(asked.to, lastCountedDay(request) ?? dayOf(nowMs));
+  return [...eachDay(laterDay(asked.from, brand.since ?? asked.from), last)];
 }
 
 interface EntityRow {
@@ -79,7 +91,7 @@ interface EntityRow {
 function entityRows(request: ReportRequest, group: GroupTally | undefined): EntityRow[] {
   const { brand, conventions } = request;
   const own = group?.own ?? nothing;
-  const rivals = countedCompetitors(brand, conventions, 'listed');
+  const rivals = listedCompetitors(request, group);
   const all = mentionsOfAll(request, group);
   const rows = [{ competitorId: null, name: brand.name }, ...rivals].map(({ competitorId, name }, listed) => {
     const mine =
@@ -93,9 +105,7 @@ function entityRows(request: ReportRequest, group: GroupTally | undefined): Enti
     };
     return { entity: { entityType, competitorId, name }, tally: mine, numbers, listed };
   });
-  const isShown = ({ entity, tally: mine }: EntityRow): boolean =>
-    conventions.unmentioned === 'listed' || entity.competitorId === null || mine.mentions > 0;
-  return sortedBy(rows.filter(isShown), conventions.entityOrder, sortValue);
+  return sortedBy(rows, conventions.entityOrder, sortValue);
 }
 
 function sortValue({ entity, tally: mine, numbers, listed }: EntityRow & { listed: number }, key: string): SortValue {

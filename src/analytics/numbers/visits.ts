@@ -2,11 +2,12 @@ import { createFieldWriters, createObservedForms } from '../../contract/field-fo
 import type { ResourceTable } from '../../contract/tables.ts';
 import { dayOf, eachDay } from '../../contract/time.ts';
 import type { ResolvedTotals } from '../../plausibility/range-totals.ts';
-import { createBindings, liveConditions, parameterConditions, rangeCondition } from '../../warehouse/conditions.ts';
+import { createBindings, liveConditions, rangeCondition } from '../../warehouse/conditions.ts';
 import { createItemReader } from '../../warehouse/items.ts';
 import { readTotals, totalsWithin } from '../../warehouse/ledger/reported-totals.ts';
 import { quoted } from '../../warehouse/schema.ts';
-import { share } from './definitions.ts';
+import { siteShare } from './definitions.ts';
+import { type SortValue, sortedBy } from './order.ts';
 import type { Report, ReportRequest } from './report-request.ts';
 
 /** Decimal places beyond which a sum of amounts is floating-point noise. */
@@ -18,9 +19,13 @@ const DECIMALS_MAX = 9;
  */
 export async function reportVisits(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
-  const rows = await readDays(request);
+  const days = await readDays(request);
+  const { source } = asked.values;
+  const filtered = days.filter((row) => source === undefined || row['source'] === source);
+  const summed = conventions.trafficTotals === 'all' ? days : filtered;
+  const rows = sortedBy(filtered, conventions.visitOrder, (row, key) => row[key] as SortValue);
   const site = await readSite(request);
-  const total = (field: string): number => exactSum(rows.map((row) => Number(row[field] ?? 0)));
+  const total = (field: string): number => exactSum(summed.map((row) => Number(row[field] ?? 0)));
   const aiSessions = total('sessions');
   const { connected, property, currency } = site;
   const totals = {
@@ -28,24 +33,17 @@ export async function reportVisits(request: ReportRequest): Promise<Report> {
     keyEvents: total('keyEvents'),
     revenue: total('revenue'),
     siteSessions: site.sessions,
-    shareOfSite: share(conventions, conventions.shareOfSite, aiSessions, site.sessions),
+    shareOfSite: siteShare(conventions, aiSessions, site.sessions),
   };
   // Without a connected property there is nothing to sum; return the totals as upstream reported them.
-  const isEmpty = !connected && rows.length === 0;
+  const isEmpty = !connected && days.length === 0;
   return {
     beside: { from: asked.from, to: asked.to, connected, property, currency, totals: isEmpty ? site.last : totals },
     rows,
   };
 }
 
-async function readDays({
-  catalogue,
-  query,
-  brand,
-  asked,
-  resource,
-  writers,
-}: ReportRequest): Promise<Record<string, unknown>[]> {
+async function readDays({ catalogue, query, brand, asked, writers }: ReportRequest): Promise<Record<string, unknown>[]> {
   const table = catalogue.get('traffic').derived.find(({ name }) => name === 'traffic_daily') as ResourceTable;
   const { fields } = table.declaration;
   const { select, read } = createItemReader({
@@ -57,11 +55,7 @@ async function readDays({
     writers: writers ?? createFieldWriters([], createObservedForms()),
   });
   const bindings = createBindings();
-  const conditions = [
-    ...liveConditions('t', brand.id, bindings),
-    rangeCondition('t.date', asked, bindings),
-    ...parameterConditions({ catalogue, table, alias: 't', brandId: brand.id }, resource.query, asked.values, bindings),
-  ];
+  const conditions = [...liveConditions('t', brand.id, bindings), rangeCondition('t.date', asked, bindings)];
   const rows = await query(
     `SELECT ${select.join(', ')} FROM ${quoted(table.name)} t WHERE ${conditions.join(' AND ')} ORDER BY t.date, t.source`,
     bindings.values,

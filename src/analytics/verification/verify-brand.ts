@@ -52,7 +52,7 @@ const DAYS_MAX = 366 * 30;
  */
 export async function verifyBrand(options: VerifyOptions): Promise<BrandVerification> {
   const { catalogue, query, conventions, known, brandId } = options;
-  const brand = await readReportedBrand(query, catalogue, brandId, null);
+  const brand = await readReportedBrand(query, catalogue, brandId, null, conventions);
   const shapes = await readShapes(query);
   const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
   const scope = { catalogue, query, brand, comparison: createComparison(conventions, known), mayRepeat };

@@ -115,8 +115,9 @@ async function readReported(scope: VerifyScope, range: { from: string; to: strin
 
 async function readHeld(scope: VerifyScope, range: { from: string; to: string }): Promise<ByDay<GroupTally>> {
   const { catalogue, query, brand, mayRepeat, comparison } = scope;
-  const selection = { catalogue, brandId: brand.id, ...range, declared: {}, values: {}, mayRepeat };
-  const groups = await tally(query, selection, 'day-and-engine', Object.keys(comparison.exact.labels));
+  const counting = comparison.exact;
+  const selection = { catalogue, brandId: brand.id, ...range, declared: {}, values: {}, mayRepeat, counting };
+  const groups = await tally(query, selection, 'day-and-engine', Object.keys(counting.labels));
   const byDay: ByDay<GroupTally> = new Map();
   for (const group of groups) {
     const [day, engine] = group.key;
