@@ -86,14 +86,48 @@ export function conventionsOf(given: Partial<Choices>): Conventions {
     shareOfVoice: form,
     shareOfSite: form,
     domainShare: { ...form, of: choices.domainShareOf },
-    visibilityChange: { ...form, as: 'difference', of: 'exact' },
+    visibilityChange: { ...form, as: choices.change, of: 'exact' },
     avgPosition: rounding,
     sentiment: rounding,
-    labels: choices.sentiment,
+    labels: choices.unlabelled === null ? choices.sentiment : { ...choices.sentiment, '': choices.unlabelled },
     emptyShare: choices.emptyShare,
+    emptyMean: choices.emptyPosition,
+    emptySentiment: choices.emptySentiment === choices.emptyPosition ? 'mean' : choices.emptySentiment,
+    ...reportConventionsOf(choices),
     emptyDays: choices.emptyDays,
     combinedEngine: choices.combinedEngine === 'all' ? 'all' : null,
-    groupPrompts: choices.groupPrompts,
     ungrouped: choices.ungrouped === 'null' ? { groupId: null, name: null } : null,
+  };
+}
+
+/** Choices that have the name and the values of a convention. */
+const SAME = [
+  ...['countedResponses', 'currentDay', 'deletedPrompts', 'deletedCompetitors', 'unmentioned', 'emptyRange'],
+  ...['outsideDays', 'emptyVoice', 'emptySite', 'positionOver', 'emptyChange', 'changeToEmpty', 'changeFromZero'],
+  ...[
+    'changePeriod',
+    'groupPrompts',
+    'groupPromptsFilter',
+    'groupRows',
+    'groupMembers',
+    'filteredGroups',
+    'promptRows',
+  ],
+  ...[
+    'deletedPromptRows',
+    'topCompetitors',
+    'topCompetitorsBrand',
+    'topCompetitorsDeleted',
+    'topCompetitorsUnmentioned',
+  ],
+  ...['emptyTop', 'citationCount', 'urlTitle', 'trafficTotals', 'entityOrder', 'dayOrder', 'promptOrder', 'groupOrder'],
+  ...['domainOrder', 'urlOrder', 'visitOrder', 'topCompetitorOrder'],
+] as readonly (keyof Conventions & keyof Choices)[];
+
+function reportConventionsOf(choices: Choices): Partial<Conventions> {
+  const { repeatedMentions } = choices;
+  return {
+    ...Object.fromEntries(SAME.map((name) => [name, choices[name]])),
+    repeatedMentions: repeatedMentions === 'never' ? 'first' : repeatedMentions,
   };
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { calibrateConventions } from '../../src/analytics/calibration/calibrate.ts';
+import type { Conventions } from '../../src/analytics/calibration/conventions.ts';
 import { readConventions, readDoubts } from '../../src/analytics/calibration/findings.ts';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { errorTable, SightlineError } from '../../src/base/errors.ts';
@@ -34,8 +35,14 @@ export interface Reply {
   readonly body: unknown;
 }
 
+/** Options of a mirror. */
+export type MirrorOptions = TestWorkspaceOptions & {
+  /** Used instead of the calibrated ones. */
+  readonly conventions?: Conventions;
+};
+
 /** Opens a mirror of a small sandbox; closed after the test. */
-export async function openMirror(options: TestWorkspaceOptions = {}): Promise<Mirror> {
+export async function openMirror({ conventions, ...options }: MirrorOptions = {}): Promise<Mirror> {
   const workspace = await openWorkspace(options);
   const copy = join(await temporaryFolder(), 'analytics.duckdb');
   const service = createService({
@@ -44,7 +51,7 @@ export async function openMirror(options: TestWorkspaceOptions = {}): Promise<Mi
     clock: workspace.clock,
     cursorSecret: randomBytes(32),
     replica: REPLICA_OPTIONS,
-    readConventions,
+    readConventions: conventions === undefined ? readConventions : async () => conventions,
     readDoubts,
   });
   onTestFinished(() => service.close());

@@ -2,7 +2,7 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import { dayOf } from '../../contract/time.ts';
 import type { Database, Query } from '../../warehouse/database.ts';
 import { type Finding, findBest, isEqual, ROWS_LEAST, spread } from './candidates.ts';
-import { fitLabels } from './candidates-labels.ts';
+import { fitMentions } from './candidates-labels.ts';
 import {
   type DomainRow,
   fitChange,
@@ -10,7 +10,7 @@ import {
   fitEmpty,
   fitEmptyChange,
   fitLike,
-  fitMean,
+  fitPositions,
   fitShare,
   type ShareRow,
 } from './candidates-numbers.ts';
@@ -118,10 +118,12 @@ function fitConventions(evidence: Evidence): ReportedFindings {
   const { labels, numbers, prompts, domains, sites } = evidence;
   const standard = defaultConventions;
   const { conventions, ...shares } = fitShares(evidence);
-  const avgPosition = fitMean(spread(numbers.avgPosition, ROWS_MAX), standard.avgPosition);
+  const { avgPosition, positionOver } = fitPositions(spread(numbers.avgPosition, ROWS_MAX), standard.avgPosition);
   const means = avgPosition.source === 'learned' ? avgPosition.value : standard.sentiment;
   const known = { labels: standard.labels, sentiment: means };
-  const sentiments = fitLabels(labels, spread(numbers.sentiment, ROWS_MAX), known);
+  const sentiments = fitMentions(labels, spread(numbers.sentiment, ROWS_MAX), known);
+  const isWorth = Object.hasOwn(sentiments.labels.value, '');
+  const emptySentiments = [...numbers.emptySentiment, ...(isWorth ? [] : numbers.unlabelledSentiment)];
   const { emptyShare: empty } = numbers;
   const emptyShare = fitEmpty(spread(empty.length > 0 ? empty : sites.empty, ROWS_MAX), standard.emptyShare);
   const emptyMean = fitEmpty(spread(numbers.emptyMean, ROWS_MAX), standard.emptyMean);
@@ -131,6 +133,7 @@ function fitConventions(evidence: Evidence): ReportedFindings {
     shareOfVoice: counted(shares.shareOfVoice),
     visibilityChange: counted(shares.visibilityChange),
     avgPosition: counted(avgPosition),
+    positionOver: counted(positionOver),
     sentiment: counted(sentiments.sentiment),
     labels: counted(sentiments.labels),
     domainShare: counted(shares.domainShare, domains.unlike),
@@ -139,7 +142,7 @@ function fitConventions(evidence: Evidence): ReportedFindings {
     emptyVoice: fitLike(spread(numbers.emptyVoice, ROWS_MAX), emptyShare.value, 'share'),
     emptySite: fitLike(spread(sites.empty, ROWS_MAX), emptyShare.value, 'share'),
     emptyMean,
-    emptySentiment: fitLike(spread(numbers.emptySentiment, ROWS_MAX), emptyMean.value, 'mean'),
+    emptySentiment: fitLike(spread(emptySentiments, ROWS_MAX), emptyMean.value, 'mean'),
     emptyChange: fitEmptyChange(spread(prompts.emptyChanges, ROWS_MAX), conventions),
     emptyDays: findBest<Conventions['emptyDays'], EmptyDay>({
       rows: evidence.emptyDays,
@@ -155,7 +158,8 @@ function fitConventions(evidence: Evidence): ReportedFindings {
       rows: prompts.tops,
       candidates: [...new Set(prompts.tops.map(({ listed }) => listed)), TOP_UNBOUNDED].sort((a, b) => a - b),
       prior: standard.topCompetitors,
-      agrees: (most, { listed, available }) => listed === Math.min(most, available),
+      // The list may also have the brand, deleted competitors, and competitors without mentions.
+      agrees: (most, { listed, available }) => listed <= most && listed >= Math.min(most, available),
       settles: (most) => most,
       describe: (most) => `at most ${most}`,
     }),

@@ -21,6 +21,28 @@ export interface LabelFindings {
 /** If no candidate explains every row, candidates within this factor of the best count as equally good. */
 const NEARLY = 0.995;
 
+/** The label of mentions without a label. */
+const UNLABELLED = '';
+
+/**
+ * Finds the worth of each label. The last count of each row is that of mentions without a label; they get a worth only if
+ * the means cannot be explained without.
+ */
+export function fitMentions(
+  labels: readonly string[],
+  rows: readonly LabelRow[],
+  prior: { readonly labels: Readonly<Record<string, number>>; readonly sentiment: Rounding },
+): LabelFindings {
+  const labelled = rows.flatMap(({ times, reported }) => {
+    const named = times.slice(0, -1);
+    return named.some((count) => count > 0) ? [{ times: named, reported }] : [];
+  });
+  const plain = fitLabels(labels, labelled, prior);
+  if (!plain.labels.contradicted || labelled.length === rows.length) return plain;
+  const all = fitLabels([...labels, UNLABELLED], rows, prior);
+  return all.labels.source === 'learned' ? all : plain;
+}
+
 /** Finds the worth of each label: by least squares, then on the coarsest grid that explains the rows. */
 export function fitLabels(
   labels: readonly string[],

@@ -108,6 +108,37 @@ export function fitMean(rows: readonly MeanRow[], prior: Rounding): Finding<Roun
   });
 }
 
+/** A mean position that upstream reported, and the stored sum and counts for it. */
+export interface PositionRow extends MeanRow {
+  /** Mentions, also those without a position. */
+  readonly mentions: number;
+}
+
+/** Finds how a mean position is rounded, and whether mentions without a position count in it. */
+export function fitPositions(
+  rows: readonly PositionRow[],
+  prior: Rounding,
+): { readonly avgPosition: Finding<Rounding>; readonly positionOver: Finding<Conventions['positionOver']> } {
+  const countOf = (over: Conventions['positionOver'], { count, mentions }: PositionRow): number =>
+    over === 'placed' ? count : mentions;
+  const fitOver = (over: Conventions['positionOver']): Finding<Rounding> =>
+    fitMean(
+      rows.map((row) => ({ ...row, count: countOf(over, row) })),
+      prior,
+    );
+  const placed = fitOver('placed');
+  const other = placed.contradicted ? fitOver('mentions') : placed;
+  const avgPosition = other.source === 'learned' ? other : placed;
+  const positionOver = findBest<Conventions['positionOver'], PositionRow>({
+    rows: rows.filter(({ count, mentions }) => count !== mentions),
+    candidates: ['placed', 'mentions'],
+    prior: 'placed',
+    agrees: (over, row) => isSame(round(avgPosition.value, row.sum / countOf(over, row)), row.reported),
+    describe: String,
+  });
+  return { avgPosition, positionOver };
+}
+
 /** Finds the placeholder for numbers that cannot be computed: 0 or null. */
 export function fitEmpty(reported: readonly (number | null)[], prior: 0 | null): Finding<0 | null> {
   return findBest<0 | null, number | null>({

@@ -50,8 +50,6 @@ export const pointChoices = {
   currentDay: ['counted', 'excluded'],
   /** How a response counts that mentions a competitor twice: its first mention, the one with the best position, or each. */
   repeatedMentions: ['first', 'best', 'each'],
-  /** Mentions of a mean position: those with a position, or all, where a missing position counts as 0. */
-  positionOver: ['placed', 'mentions'],
   /** Deleted competitors: ignored, counted in the whole of share of voice, listed if mentioned, or always listed. */
   deletedCompetitors: ['excluded', 'counted', 'mentioned', 'listed'],
   /** Whether competitors without mentions have a row. */
@@ -131,6 +129,8 @@ export interface Conventions extends Choices, Orders {
     readonly of: 'exact' | 'rounded';
   };
   readonly avgPosition: Rounding;
+  /** The mentions of a mean position: those with a position, or all, where a missing position counts as 0. */
+  readonly positionOver: 'placed' | 'mentions';
   readonly sentiment: Rounding;
   /**
    * The number each sentiment label stands for. Labels missing here are excluded from the mean. The empty label stands for
@@ -175,6 +175,7 @@ export const defaultConventions: Conventions = {
   shareOfVoice: percent,
   visibilityChange: { ...percent, as: 'difference', of: 'exact' },
   avgPosition: oneDecimal,
+  positionOver: 'placed',
   sentiment: oneDecimal,
   labels: { positive: 100, neutral: 50, negative: 0 },
   domainShare: { ...percent, of: 'citations' },

@@ -2,7 +2,7 @@ import type { Query } from '../../warehouse/database.ts';
 import { literal } from '../../warehouse/schema.ts';
 import { responseSums } from '../model/response-sums.ts';
 import type { MentionCounts } from '../numbers/definitions.ts';
-import type { MeanRow, ShareRow } from './candidates-numbers.ts';
+import type { PositionRow, ShareRow } from './candidates-numbers.ts';
 import type { LabelRow } from './label-weights.ts';
 
 /** Maximum number of rows of each kind to compare, newest first. */
@@ -33,7 +33,8 @@ export interface Standing {
 export interface Numbers {
   readonly visibility: ShareRow[];
   readonly shareOfVoice: ShareRow[];
-  readonly avgPosition: MeanRow[];
+  readonly avgPosition: PositionRow[];
+  /** The last count is that of mentions without a label. */
   readonly sentiment: LabelRow[];
   /** Visibility without responses, and share of voice without mentions. */
   readonly emptyShare: (number | null)[];
@@ -41,6 +42,8 @@ export interface Numbers {
   /** Mean position and mean sentiment without mentions. */
   readonly emptyMean: (number | null)[];
   readonly emptySentiment: (number | null)[];
+  /** Mean sentiment of mentions without a label. */
+  readonly unlabelledSentiment: (number | null)[];
   /** Number of rows whose counts differ from the stored ones; calibration skips them. */
   unlike: number;
 }
@@ -79,6 +82,7 @@ export function createNumbers(): Numbers {
     emptyVoice: [],
     emptyMean: [],
     emptySentiment: [],
+    unlabelledSentiment: [],
     unlike: 0,
   };
 }
@@ -94,11 +98,15 @@ export function collect(numbers: Numbers, labels: readonly string[], standing: S
   if (voices !== null) addShare('shareOfVoice', voices, reported.shareOfVoice);
   const { count, sum } = tally.positions;
   if (count === 0) numbers.emptyMean.push(reported.avgPosition);
-  else if (reported.avgPosition !== null) numbers.avgPosition.push({ sum, count, reported: reported.avgPosition });
+  else if (reported.avgPosition !== null) {
+    numbers.avgPosition.push({ sum, count, mentions: tally.mentions, reported: reported.avgPosition });
+  }
   const times = labels.map((label) => tally.labels[label] ?? 0);
-  if (labelled === 0) numbers.emptySentiment.push(reported.sentiment);
-  else if (reported.sentiment !== null && times.reduce((a, b) => a + b, 0) === labelled) {
-    numbers.sentiment.push({ times, reported: reported.sentiment });
+  const unlabelled = tally.mentions - labelled;
+  if (tally.mentions === 0) numbers.emptySentiment.push(reported.sentiment);
+  else if (labelled === 0) numbers.unlabelledSentiment.push(reported.sentiment);
+  if (reported.sentiment !== null && times.reduce((a, b) => a + b, 0) === labelled && tally.mentions > 0) {
+    numbers.sentiment.push({ times: [...times, unlabelled], reported: reported.sentiment });
   }
 }
 

@@ -184,6 +184,13 @@ const lists: readonly Ordered[] = [
     facts: (response) => orderOf(response, ['url']),
   },
   {
+    name: 'visitOrder',
+    about: 'the order of visits',
+    resource: 'traffic',
+    queries: (brand) => [rangeOf(brand, 14)],
+    facts: (response) => orderOf(response, ['date', 'source']),
+  },
+  {
     name: 'topCompetitorOrder',
     about: 'the order of competitors with equally many mentions in the row of a prompt',
     resource: 'metrics_prompts',

@@ -1,7 +1,13 @@
+import { countPoints } from './count-points.ts';
 import { orderPoints } from './order-points.ts';
 import type { CalibrationPoint } from './point.ts';
 import { reportPoints } from './report-points.ts';
 import { requestPoints } from './request-points.ts';
 
 /** The points that whole responses decide. Points that decide which rows there are come before those about their order. */
-export const calibrationPoints: readonly CalibrationPoint[] = [...reportPoints, ...orderPoints, ...requestPoints];
+export const calibrationPoints: readonly CalibrationPoint[] = [
+  ...countPoints,
+  ...reportPoints,
+  ...orderPoints,
+  ...requestPoints,
+];

@@ -1,7 +1,8 @@
+import { isRecord } from '../../../base/json.ts';
 import { addDays, laterDay } from '../../../contract/time.ts';
 import { pointChoices } from '../conventions.ts';
 import { membersOf, rowsOf, valuesOf } from './facts.ts';
-import type { BrandVocabulary, CalibrationPoint, ProbeQuestion } from './point.ts';
+import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
 
 /** Fields that identify the rows of each report. */
 export const ENTITY = ['entityType', 'competitorId'] as const;
@@ -14,7 +15,7 @@ export function rangeOf({ first, last }: BrandVocabulary, days = 60): { from: st
   return { from: laterDay(addDays(last, 1 - days), first), to: last };
 }
 
-function questions(
+export function questions(
   brand: BrandVocabulary,
   resource: string,
   reason: string,
@@ -24,7 +25,7 @@ function questions(
 }
 
 /** Returns the filters by prompts that select something. */
-function filtersOf({ tagIds, topicIds, promptIds }: BrandVocabulary): Record<string, string>[] {
+export function filtersOf({ tagIds, topicIds, promptIds }: BrandVocabulary): Record<string, string>[] {
   return [
     ...tagIds.slice(0, 3).map((tagId) => ({ tagId })),
     ...topicIds.slice(0, 2).map((topicId) => ({ topicId })),
@@ -37,20 +38,20 @@ function filtersOf({ tagIds, topicIds, promptIds }: BrandVocabulary): Record<str
 const groupings = ['tag', 'topic', 'funnelStage', 'branded'] as const;
 
 /** Group reports under filters by prompts. */
-function filteredGroups(brand: BrandVocabulary): ProbeQuestion[] {
+export function filteredGroups(brand: BrandVocabulary): ProbeQuestion[] {
   const queries = filtersOf(brand).flatMap((filter) => groupings.map((groupBy) => ({ ...filter, groupBy })));
   return questions(brand, 'metrics_groups', 'groups under a filter', queries);
 }
 
 /** Group reports under a filter by engine, and of short ranges, in which some prompts have no response. */
-function narrowGroups(brand: BrandVocabulary): ProbeQuestion[] {
+export function narrowGroups(brand: BrandVocabulary): ProbeQuestion[] {
   const engines = brand.engines.slice(0, 2).map((engine) => ({ engine }));
   const day = { from: brand.last, to: brand.last };
   const queries = [...engines, day].flatMap((query) => groupings.map((groupBy) => ({ ...query, groupBy })));
   return questions(brand, 'metrics_groups', 'groups with prompts that have no response', queries);
 }
 
-function narrowPrompts(brand: BrandVocabulary): ProbeQuestion[] {
+export function narrowPrompts(brand: BrandVocabulary): ProbeQuestion[] {
   const engines = brand.engines.slice(0, 2).map((engine) => ({ engine, from: brand.last, to: brand.last }));
   return questions(brand, 'metrics_prompts', 'prompts without responses', [
     { from: brand.last, to: brand.last },
@@ -58,14 +59,14 @@ function narrowPrompts(brand: BrandVocabulary): ProbeQuestion[] {
   ]);
 }
 
-function days(brand: BrandVocabulary): ProbeQuestion[] {
+export function days(brand: BrandVocabulary): ProbeQuestion[] {
   return questions(brand, 'metrics_daily', 'rows of a few days', [
     rangeOf(brand, 7),
     { ...rangeOf(brand, 7), breakdown: 'none' },
   ]);
 }
 
-function totals(brand: BrandVocabulary): ProbeQuestion[] {
+export function totals(brand: BrandVocabulary): ProbeQuestion[] {
   return questions(brand, 'metrics', 'totals of all days', [
     {},
     rangeOf(brand, 7),
@@ -80,12 +81,19 @@ function emptyRanges({ id, emptyDay }: BrandVocabulary): ProbeQuestion[] {
   ];
 }
 
+/** Returns the numbers of responses. */
+export function responsesOf(response: Compared, { resource }: ReportQuestion): Facts {
+  if (resource !== 'metrics') return valuesOf(response, DAY_ROW, 'responses');
+  const responses = isRecord(response.body) ? response.body['responses'] : null;
+  return { kind: 'values', values: new Map([['responses', responses ?? null]]) };
+}
+
 const urlTitle: CalibrationPoint<'urlTitle'> = {
   name: 'urlTitle',
   about: 'the title of a page that was cited under several',
   resources: ['cited_urls'],
   candidates: pointChoices.urlTitle,
-  facts: (response) => valuesOf(response, ['url'], 'title'),
+  facts: (response) => membersOf(response, ['url', 'title']),
   probes: (brand) =>
     questions(brand, 'cited_urls', 'titles of cited pages', [
       { limit: '200' },
@@ -147,21 +155,6 @@ const promptRows: CalibrationPoint<'promptRows'> = {
   probes: narrowPrompts,
 };
 
-const countedResponses: CalibrationPoint<'countedResponses'> = {
-  name: 'countedResponses',
-  about: 'whether responses of deleted and paused prompts are counted',
-  resources: ['metrics', 'metrics_daily'],
-  candidates: pointChoices.countedResponses,
-  facts: (response, { resource }) =>
-    resource === 'metrics'
-      ? {
-          kind: 'values',
-          values: new Map([['responses', (response.body as { responses?: unknown } | null)?.responses ?? null]]),
-        }
-      : valuesOf(response, DAY_ROW, 'responses'),
-  probes: (brand) => [...totals(brand), ...days(brand)],
-};
-
 const deletedCompetitors: CalibrationPoint<'deletedCompetitors'> = {
   name: 'deletedCompetitors',
   about: 'whether competitors that are no longer tracked count',
@@ -199,37 +192,8 @@ const emptyRange: CalibrationPoint<'emptyRange'> = {
   probes: emptyRanges,
 };
 
-const topCompetitorsBrand: CalibrationPoint<'topCompetitorsBrand'> = {
-  name: 'topCompetitorsBrand',
-  about: "whether the brand is one of a prompt's top competitors",
-  resources: ['metrics_prompts'],
-  candidates: pointChoices.topCompetitorsBrand,
-  facts: (response) => ({
-    kind: 'values',
-    values: new Map(
-      rowsOf(response).map((row) => [
-        String(row['promptId']).toLowerCase(),
-        Array.isArray(row['topCompetitors']) &&
-          row['topCompetitors'].some((rival: { competitorId?: unknown }) => (rival?.competitorId ?? null) === null),
-      ]),
-    ),
-  }),
-  probes: (brand) => questions(brand, 'metrics_prompts', 'top competitors', [{}]),
-};
-
-const changePeriod: CalibrationPoint<'changePeriod'> = {
-  name: 'changePeriod',
-  about: 'the earlier range of a change',
-  resources: ['metrics_prompts', 'metrics_groups'],
-  candidates: pointChoices.changePeriod,
-  facts: (response, { resource }) =>
-    valuesOf(response, resource === 'metrics_prompts' ? PROMPT : GROUP, 'visibilityChange'),
-  probes: (brand) => questions(brand, 'metrics_prompts', 'changes', [rangeOf(brand, 10), rangeOf(brand, 5)]),
-};
-
 /** Points about the rows and numbers of reports. */
 export const reportPoints: readonly CalibrationPoint[] = [
-  countedResponses,
   deletedCompetitors,
   unmentioned,
   emptyRange,
@@ -239,7 +203,5 @@ export const reportPoints: readonly CalibrationPoint[] = [
   groupPrompts,
   groupPromptsFilter,
   promptRows,
-  changePeriod,
-  topCompetitorsBrand,
   urlTitle,
 ] as readonly CalibrationPoint[];
