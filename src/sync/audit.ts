@@ -32,6 +32,8 @@ export interface AuditParts {
   lackingDays(resource: string, brandId: string): ReadonlyMap<string, number>;
   /** Reads slices from their first page to their end. */
   read(chains: readonly Slice[]): Promise<unknown>;
+  /** Infers how upstream counts, at most once in a run. */
+  calibrate(): Promise<void>;
 }
 
 /** The days of a brand's resource, as counted by upstream and as stored. */
@@ -58,7 +60,8 @@ export async function auditWindow(parts: AuditParts, window: NextWindow): Promis
   if (planned.unreliable) stats.warned(unreliableCounts(resource, brand));
   // Without day counts of this run nothing is proven; the failed slice makes the run partial.
   if (!isCounted) return;
-  const view = planned.unreliable ? await viewOf(parts, resource, brand) : await readAgain(parts, window);
+  const read = planned.unreliable ? await viewOf(parts, resource, brand) : await readAgain(parts, window);
+  const view = await explain(parts, window, read);
   const audits = await keepAudits(parts, resource, brand, view);
   // A run that used up its allowance is partial anyway, and has not read all due days.
   if (!planned.unreliable && stats.allowance === null) await report(parts, resource, brand, view, audits);
@@ -95,6 +98,13 @@ async function readAgain(parts: AuditParts, { resource, brand, census }: NextWin
     if (!days.some((day) => chosen.includes(day.day) && !isOpen(day))) break;
   }
   return view;
+}
+
+// Upstream may count other responses or mentions than those it lists. Days that still differ after they were read show that.
+async function explain(parts: AuditParts, { resource, brand }: NextWindow, view: View): Promise<View> {
+  if (!view.days.some((day) => view.isOpen(day) && view.wasRead(day.day))) return view;
+  await parts.calibrate();
+  return viewOf(parts, resource, brand);
 }
 
 async function viewOf(parts: AuditParts, resource: Resource, brand: Member): Promise<View> {

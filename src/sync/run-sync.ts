@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
@@ -219,9 +220,11 @@ async function readAll(
   const { maxRequests = null } = options.allowance ?? {};
   const { runId } = run;
   const { lackingDays } = reader;
+  const calibrate = createCalibration(database, catalogue, context.now);
   for (const window of follower.windows()) {
     const { auditWindow } = await import('./audit.ts');
-    await auditWindow({ catalogue, database, runId, stats, context, maxRequests, lackingDays, read: readAnew }, window);
+    const audit = { catalogue, database, runId, stats, context, maxRequests, lackingDays, read: readAnew, calibrate };
+    await auditWindow(audit, window);
   }
   // Everything else is complete now.
   parts.onMilestone?.();
@@ -286,4 +289,16 @@ function wasReadJustNow(chain: Slice, context: PlanContext): boolean {
   if (chain.includesNext && chain.from !== chain.to) return false;
   const closed = context.closed.find((candidate) => candidate.id === chain.id);
   return closed !== undefined && isFresh(chain, closed.closedAt, context);
+}
+
+// The calibration after the run reports errors, so they are ignored here.
+function createCalibration(database: Warehouse['database'], catalogue: Catalogue, now: number): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= calibrateConventions(database, { catalogue, now }).then(
+      () => undefined,
+      () => undefined,
+    );
+    return done;
+  };
 }

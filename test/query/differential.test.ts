@@ -6,6 +6,7 @@ import { isRecord } from '../../src/base/json.ts';
 import { expectAlike, hasRows, isComputed, rowsOf } from './compare-replies.ts';
 import { type Mirror, openMirror, type Reply } from './mirror.ts';
 import { questions, readVocabulary, type Vocabulary } from './questions.ts';
+import { reportVariants } from './report-variants.ts';
 
 /** Questions per workspace, before and after it changes; set `QUESTIONS=1000` for a longer run. */
 const QUESTIONS = Number(process.env['QUESTIONS'] ?? 150);
@@ -123,7 +124,8 @@ describe.each(variants)('sandbox and read server with $name', ({ name: _, ...opt
 });
 
 it('all choices of the sandbox are covered by the variants, except three that cannot be compared', () => {
-  const varied = new Set(variants.flatMap(({ choices }) => Object.keys(choices ?? {})));
+  const all = [...variants, ...reportVariants];
+  const varied = new Set(all.flatMap(({ choices }) => Object.keys(choices ?? {})));
   const kept = Object.keys(defaultChoices).filter((choice) => !varied.has(choice));
   // Without an OpenAPI document no parameter name can be learned, and an upstream that accepts any slug as a filter
   // cannot be distinguished from one that accepts only known slugs, so these two cannot be compared. Unique

@@ -91,15 +91,15 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
   const needsTitles = urlTitle === 'each' || urlOrder.some((key) => !/^-?(citations|url|responses|.*Seen)$/.test(key));
   const order = orderTerms(urlOrder, PAGE_KEYS);
   const key = urlTitle === 'each' ? 'url, title' : 'url';
-  const citations = citationCount === 'each' ? 'count(*)' : 'count(DISTINCT response_id)';
+  const counts = citationCount === 'each' ? 'count(*)' : 'count(DISTINCT response_id)';
   const counted = Object.entries(COUNTED_KEYS).filter(([name]) => urlOrder.some((term) => term.endsWith(name)));
   const sameTitle = urlTitle === 'each' ? ' AND listed.title IS NOT DISTINCT FROM cited.title' : '';
   const rows = await query(
     `WITH cited AS NOT MATERIALIZED (SELECT t.* FROM ${table} WHERE ${where} AND t.url IS NOT NULL),
-       listed AS (SELECT ${key}, ${citations} AS citations${counted.map(([name, sql]) => `, ${sql} AS "${name}"`).join('')}
-         FROM cited GROUP BY ${key} ${needsTitles ? mostCited(urlOrder, citations, limit) : `ORDER BY ${order} LIMIT ${limit}`}),
+       listed AS (SELECT ${key}, ${counts} AS citations${counted.map(([name, sql]) => `, ${sql} AS "${name}"`).join('')}
+         FROM cited GROUP BY ${key} ${needsTitles ? mostCited(urlOrder, counts, limit) : `ORDER BY ${order} LIMIT ${limit}`}),
        titled AS (SELECT cited.*, citations${counted.map(([name]) => `, "${name}"`).join('')}${
-         urlTitle === 'frequent' ? ', count(*) OVER (PARTITION BY cited.url, cited.title) AS times' : ''
+         urlTitle === 'frequent' ? `, ${counts} OVER (PARTITION BY cited.url, cited.title) AS times` : ''
        } FROM listed JOIN cited ON listed.url = cited.url${sameTitle})
      SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, ${TITLES[urlTitle]} AS title,
        any_value(citations) AS citations${counted.map(([name]) => `, any_value("${name}") AS "${name}"`).join('')}
