@@ -118,12 +118,12 @@ describe('fitShare', () => {
   });
 });
 
-test('fitDomainShare finds the form and whether it is a share of citations or responses', () => {
-  const domain = fc.record({ citations: counts, responses: counts });
+test('fitDomainShare finds the form and whether it is a share of citations, of responses or of citing responses', () => {
+  const domain = fc.record({ citations: counts, responses: counts, citing: counts });
   fc.assert(
     fc.property(
       form,
-      fc.constantFrom('citations' as const, 'responses' as const),
+      fc.constantFrom('citations' as const, 'responses' as const, 'citing' as const),
       fc.noBias(fc.array(domain, { minLength: SMALLEST_SAMPLE, maxLength: 200 })),
       (written, of, sampled) => {
         const wanted = { ...written, of };
