@@ -52,7 +52,10 @@ describe('the conventions setting', () => {
       /conventions\.sentiment\.decimals is 1\.5; allowed: a whole number from 0 to 15, or null/,
     ],
     [{ sentiment: { mode: 'up' } }, /conventions\.sentiment\.mode is "up"; allowed: half-away, half-even, /],
-    [{ domainShare: { of: 'pages' } }, /conventions\.domainShare\.of is "pages"; allowed: citations or responses$/],
+    [
+      { domainShare: { of: 'pages' } },
+      /conventions\.domainShare\.of is "pages"; allowed: citations, responses or citing$/,
+    ],
     [{ visibilityChange: { of: 'pages' } }, /conventions\.visibilityChange\.of is "pages"; allowed: exact or rounded$/],
     [
       { labels: { good: 'yes' } },

@@ -1,6 +1,6 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { dayOf } from '../../contract/time.ts';
-import type { Database, Query } from '../../warehouse/database.ts';
+import type { Database, Query, Session } from '../../warehouse/database.ts';
 import { type Finding, findBest, isEqual, ROWS_LEAST, spread } from './candidates.ts';
 import { fitMentions } from './candidates-labels.ts';
 import {
@@ -16,6 +16,7 @@ import {
 } from './candidates-numbers.ts';
 import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-probes.ts';
 import { type Conventions, defaultConventions, type ShareForm } from './conventions.ts';
+import { type CountedRows, type CountedTables, countedTables } from './counted-tables.ts';
 import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, readSince } from './evidence.ts';
 import { collectGroups } from './evidence-groups.ts';
 import {
@@ -27,7 +28,8 @@ import {
   readSites,
 } from './evidence-lists.ts';
 import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } from './evidence-prompts.ts';
-import { type Findings, hasFindings, type ReportedFindings, writeFindings } from './findings.ts';
+import { type Findings, hasFindings, type ReportedFindings, readConventions, writeFindings } from './findings.ts';
+import type { KnownResults, PointEvidence, PointFindings } from './fit-points.ts';
 import { fitStoredPoints } from './point-evidence.ts';
 
 /** Upstream's reports, paired with counts of the stored responses. */
@@ -61,12 +63,52 @@ export async function calibrateConventions(
 ): Promise<string[]> {
   return database.transaction(async (session) => {
     if (onlyIfNone && (await hasFindings(session))) return [];
-    const reported = fitConventions(await readEvidence(session.query));
-    const { points } = await fitStoredPoints(session, catalogue, reported);
+    const { reported, points } = await findConventions(session, { catalogue, now });
     const findings = { ...reported, ...points } as Findings;
     await writeFindings(session, findings, now);
     return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
   });
+}
+
+/** Numbers are compared with the rows that upstream counts; if a calibration finds other rows, the numbers are compared again. */
+const PASSES_MAX = 2;
+
+/** Finds every convention. Starts with the rows that the calibration before found. */
+async function findConventions(
+  session: Session,
+  { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
+  known: Known = { results: new Map(), reported: new Map() },
+): Promise<FoundConventions> {
+  let counted = countedRows(await readConventions(session.query));
+  for (let pass = 1; ; pass++) {
+    const key = JSON.stringify(counted);
+    const tables = countedTables(counted, dayOf(now));
+    const reported = known.reported.get(key) ?? fitConventions(await readEvidence(session.query, tables));
+    known.reported.set(key, reported);
+    const found = await fitStoredPoints(session, catalogue, reported, known.results);
+    const values = Object.fromEntries(Object.entries(found.points).map(([name, { value }]) => [name, value]));
+    const next = countedRows({ ...defaultConventions, ...values });
+    if (pass === PASSES_MAX || isEqual(counted, next)) return { reported, ...found };
+    counted = next;
+  }
+}
+
+/** Results that hold as long as the stored data do not change. */
+interface Known {
+  readonly results: KnownResults;
+  /** Findings from reported numbers, by the rows that count. */
+  readonly reported: Map<string, ReportedFindings>;
+}
+
+interface FoundConventions {
+  readonly reported: ReportedFindings;
+  readonly points: PointFindings;
+  readonly evidence: PointEvidence;
+}
+
+function countedRows(conventions: CountedRows): CountedRows {
+  const { countedResponses, currentDay, deletedCompetitors, repeatedMentions, citationCount } = conventions;
+  return { countedResponses, currentDay, deletedCompetitors, repeatedMentions, citationCount };
 }
 
 /** Returns at most `max` questions that separate the candidates of undetermined points; none if no responses are stored. */
@@ -80,35 +122,33 @@ export function createProbeFinder(
   database: Database,
   { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
 ): FindProbes {
-  const known = new Map<string, Promise<unknown[][]>>();
-  let reported: ReportedFindings | undefined;
+  const known: Known = { results: new Map(), reported: new Map() };
   return async (max) => {
     if (max <= 0) return [];
     return database.transaction(async (session) => {
       const brands = await readProbeVocabulary(session.query, catalogue, dayOf(now));
       if (brands.length === 0) return [];
-      reported ??= fitConventions(await readEvidence(session.query));
-      const { points, evidence } = await fitStoredPoints(session, catalogue, reported, known);
+      const { points, evidence } = await findConventions(session, { catalogue, now }, known);
       return chooseProbes({ evidence, findings: points, brands, now, max });
     });
   };
 }
 
-async function readEvidence(query: Query): Promise<Evidence> {
+async function readEvidence(query: Query, tables: CountedTables): Promise<Evidence> {
   const since = (await readSince(query)) ?? '1970-01-01';
   const labels = await readLabels(query, since);
   const numbers = createNumbers();
-  await collectStandings(query, numbers, labels, since);
-  const counts = await countPrompts(query, numbers, labels);
+  await collectStandings(query, numbers, { tables, labels, since });
+  const counts = await countPrompts(query, numbers, tables, labels);
   await collectPrompts(query, counts);
   await collectGroups(query, counts);
   return {
     labels,
     numbers,
     prompts: counts.evidence,
-    domains: await readDomains(query),
+    domains: await readDomains(query, tables),
     sites: await readSites(query),
-    emptyDays: await readEmptyDays(query, since),
+    emptyDays: await readEmptyDays(query, tables, since),
     combinedEngines: await readCombinedEngines(query, since),
     competitorTypes: await readCompetitorTypes(query, since),
   };

@@ -1,6 +1,7 @@
 import type { Query } from '../../warehouse/database.ts';
 import { literal } from '../../warehouse/schema.ts';
 import type { DomainRow, ShareRow } from './candidates-numbers.ts';
+import type { CountedTables } from './counted-tables.ts';
 import { askedSql, ROWS_MAX } from './evidence.ts';
 
 /** Maximum number of domains that upstream lists. A list of this length may be truncated. */
@@ -16,17 +17,17 @@ interface CitedDomain {
 }
 
 /** Reads domain shares from lists whose totals are known. `unlike` counts the rows of all other lists. */
-export async function readDomains(query: Query): Promise<{ rows: DomainRow[]; unlike: number }> {
+export async function readDomains(query: Query, tables: CountedTables): Promise<{ rows: DomainRow[]; unlike: number }> {
   const within = (table: string): string => `${table} t JOIN (${askedSql('cited_domains')}) s ON t.brand_id = s.brand_id
     AND t.created_at >= s.range_from AND t.created_at < s.range_to + INTERVAL 1 DAY WHERE t._deleted_at IS NULL`;
   const found = await query(
-    `WITH cited AS (SELECT s.brand_id, s.range_from, t.domain, count(*) AS citations, count(DISTINCT t.response_id) AS responses
-         FROM ${within('response_citations')} GROUP BY 1, 2, 3),
+    `WITH cited AS (SELECT s.brand_id, s.range_from, t.domain, ${tables.citationCount} AS citations, count(DISTINCT t.response_id) AS responses
+         FROM ${within(tables.citations)} GROUP BY 1, 2, 3),
        wholes AS (SELECT brand_id, range_from, CAST(sum(citations) AS BIGINT) AS citations, count(domain) AS domains
          FROM cited GROUP BY 1, 2),
-       answered AS (SELECT s.brand_id, s.range_from, count(*) AS responses FROM ${within('responses')} GROUP BY 1, 2),
+       answered AS (SELECT s.brand_id, s.range_from, count(*) AS responses FROM ${within(tables.responses)} GROUP BY 1, 2),
        citing AS (SELECT s.brand_id, s.range_from, count(DISTINCT t.response_id) AS responses
-         FROM ${within('response_citations')} GROUP BY 1, 2),
+         FROM ${within(tables.citations)} GROUP BY 1, 2),
        reported AS (SELECT brand_id, range_from, range_to, max(responses) AS responses FROM metrics
          WHERE _deleted_at IS NULL GROUP BY 1, 2, 3)
      SELECT CAST(m.brand_id AS VARCHAR) AS brand, w.domains, w.citations AS all_citations, a.responses AS all_responses,
@@ -122,14 +123,14 @@ export interface EmptyDay {
 }
 
 /** Reads the days, and engines on a day, without stored responses. */
-export async function readEmptyDays(query: Query, since: string): Promise<EmptyDay[]> {
+export async function readEmptyDays(query: Query, tables: CountedTables, since: string): Promise<EmptyDay[]> {
   const first = `CAST(${literal(since)} AS DATE)`;
   const found = await query(
     `WITH brand AS (SELECT id, CAST(created_at AS DATE) AS created, engines FROM brands WHERE _deleted_at IS NULL),
        reported AS (SELECT brand_id, date, row_mode, CASE WHEN row_mode = 'engine' THEN engine END AS engine,
            max(responses) AS responses
          FROM metrics_daily WHERE _deleted_at IS NULL AND date >= ${first} GROUP BY 1, 2, 3, 4),
-       held AS (SELECT brand_id, CAST(created_at AS DATE) AS date, engine, count(*) AS n FROM responses
+       held AS (SELECT brand_id, CAST(created_at AS DATE) AS date, engine, count(*) AS n FROM ${tables.responses}
          WHERE _deleted_at IS NULL AND created_at >= ${first} GROUP BY 1, 2, 3),
        days AS (SELECT brand_id, row_mode, CAST(unnest(generate_series(
            CAST(greatest(min(date), coalesce(max(b.created), min(date))) AS TIMESTAMP), CAST(max(date) AS TIMESTAMP),

@@ -1,6 +1,7 @@
 import type { Query } from '../../warehouse/database.ts';
 import type { MentionCounts } from '../numbers/definitions.ts';
 import type { ChangeRow } from './candidates-numbers.ts';
+import type { CountedTables } from './counted-tables.ts';
 import {
   askedSql,
   collect,
@@ -65,7 +66,12 @@ export interface PromptCounts {
 }
 
 /** Counts responses by prompt in the reported ranges and in the ranges preceding them. */
-export async function countPrompts(query: Query, numbers: Numbers, labels: readonly string[]): Promise<PromptCounts> {
+export async function countPrompts(
+  query: Query,
+  numbers: Numbers,
+  tables: CountedTables,
+  labels: readonly string[],
+): Promise<PromptCounts> {
   const evidence: PromptEvidence = {
     changes: [],
     emptyChanges: [],
@@ -87,7 +93,7 @@ export async function countPrompts(query: Query, numbers: Numbers, labels: reado
     else if (change.reported !== null) evidence.changes.push(change);
     return true;
   };
-  return { sides: await readSides(query, labels), evidence, add };
+  return { sides: await readSides(query, tables, labels), evidence, add };
 }
 
 /** Numbers that upstream reported for a prompt or group. */
@@ -127,7 +133,7 @@ export async function collectPrompts(query: Query, { sides, evidence, add }: Pro
 /** SQL expression for the brand and first day of a report `m`. */
 export const KEY = `concat(CAST(m.brand_id AS VARCHAR), ' ', strftime(m.range_from, '%Y-%m-%d')) AS key`;
 
-async function readSides(query: Query, labels: readonly string[]): Promise<Map<string, Side>> {
+async function readSides(query: Query, tables: CountedTables, labels: readonly string[]): Promise<Map<string, Side>> {
   const slots = `slots AS (SELECT DISTINCT brand_id, range_from, range_to,
     range_from - CAST(range_to - range_from + 1 AS INTEGER) AS first
     FROM (SELECT * FROM (${askedSql('metrics_prompts')}) UNION ALL SELECT * FROM (${askedSql('metrics_groups')})))`;
@@ -136,10 +142,11 @@ async function readSides(query: Query, labels: readonly string[]): Promise<Map<s
   const place = `${KEY}, t.prompt_id, t.created_at >= m.range_from AS is_now`;
   const rows = await query(
     `WITH ${slots},
-       own AS (SELECT ${place}, ${ownColumns(labels)} FROM responses t ${join} WHERE t._deleted_at IS NULL GROUP BY 1, 2, 3),
-       rivals AS (SELECT ${place}, t.competitor_id, ${rivalColumns([])} FROM response_competitors t ${TRACKED} ${join}
-         WHERE t._deleted_at IS NULL GROUP BY 1, 2, 3, 4),
-       voiced AS (SELECT key, prompt_id, is_now, CAST(sum(mentions) AS BIGINT) AS voiced, count(*) AS available
+       own AS (SELECT ${place}, ${ownColumns(labels)} FROM ${tables.responses} t ${join} WHERE t._deleted_at IS NULL GROUP BY 1, 2, 3),
+       rivals AS (SELECT ${place}, t.competitor_id, ${rivalColumns(tables, [])}, bool_or(c.id IS NOT NULL) AS tracked
+         FROM ${tables.mentions} t ${TRACKED} ${join}
+         WHERE t._deleted_at IS NULL AND t.competitor_id IS NOT NULL AND ${tables.isVoice} GROUP BY 1, 2, 3, 4),
+       voiced AS (SELECT key, prompt_id, is_now, CAST(sum(mentions) AS BIGINT) AS voiced, count(*) FILTER (tracked) AS available
          FROM rivals GROUP BY 1, 2, 3)
      SELECT own.key, CAST(own.prompt_id AS VARCHAR) AS prompt, own.is_now, coalesce(voiced, 0) AS voiced,
        coalesce(available, 0) AS available, own.* EXCLUDE (key, prompt_id, is_now)

@@ -3,6 +3,7 @@ import { literal } from '../../warehouse/schema.ts';
 import { responseSums } from '../model/response-sums.ts';
 import type { MentionCounts } from '../numbers/definitions.ts';
 import type { PositionRow, ShareRow } from './candidates-numbers.ts';
+import type { CountedTables } from './counted-tables.ts';
 import type { LabelRow } from './label-weights.ts';
 
 /** Maximum number of rows of each kind to compare, newest first. */
@@ -114,8 +115,11 @@ export function collect(numbers: Numbers, labels: readonly string[], standing: S
 export async function collectStandings(
   query: Query,
   numbers: Numbers,
-  labels: readonly string[],
-  since: string,
+  {
+    tables,
+    labels,
+    since,
+  }: { readonly tables: CountedTables; readonly labels: readonly string[]; readonly since: string },
 ): Promise<void> {
   const ranges = `SELECT m.brand_id, m.range_from, NULL AS engine, m.competitor_id, m.responses,
       CAST(NULL AS BIGINT) AS mentions, m.visibility, m.share_of_voice, m.avg_position, m.sentiment, m.range_to
@@ -123,7 +127,8 @@ export async function collectStandings(
     WHERE m._deleted_at IS NULL LIMIT ${ROWS_MAX}`;
   const inRange = `JOIN (SELECT DISTINCT brand_id, range_from, range_to FROM reported) s ON t.brand_id = s.brand_id
     AND t.created_at >= s.range_from AND t.created_at < s.range_to + INTERVAL 1 DAY`;
-  await collectFrom(query, numbers, labels, standingsSql(ranges, inRange, ['s.range_from', 'NULL'], labels));
+  const ofRanges = { reported: ranges, join: inRange, day: 's.range_from', engine: 'NULL' };
+  await collectFrom(query, numbers, labels, standingsSql(tables, ofRanges, labels));
   for (const [mode, engine] of [
     ['engine', 't.engine'],
     ['none', 'NULL'],
@@ -134,12 +139,8 @@ export async function collectStandings(
       ORDER BY date DESC LIMIT ${ROWS_MAX}`;
     const onDay = `JOIN (SELECT min(range_from) AS first FROM reported) s ON t.created_at >= s.first
       AND t.created_at >= CAST(${literal(since)} AS DATE)`;
-    await collectFrom(
-      query,
-      numbers,
-      labels,
-      standingsSql(days, onDay, ['CAST(t.created_at AS DATE)', engine], labels),
-    );
+    const ofDays = { reported: days, join: onDay, day: 'CAST(t.created_at AS DATE)', engine };
+    await collectFrom(query, numbers, labels, standingsSql(tables, ofDays, labels));
   }
 }
 
@@ -165,16 +166,16 @@ export function ownColumns(labels: readonly string[]): string {
   ].join(', ');
 }
 
-/** Returns SQL columns that count mentions `t` of a competitor: at most one mention per response. */
-export function rivalColumns(labels: readonly string[]): string {
-  return `count(DISTINCT t.response_id) AS mentions, count(*) > count(DISTINCT t.response_id) AS repeats, count(t.position) AS position_count,
+/** Returns SQL columns that count mentions `t` of a competitor. */
+export function rivalColumns({ mentionCount }: CountedTables, labels: readonly string[]): string {
+  return `${mentionCount} AS mentions, count(*) > count(DISTINCT t.response_id) AS repeats, count(t.position) AS position_count,
     CAST(coalesce(sum(t.position), 0) AS BIGINT) AS position_sum, count(t.sentiment) AS labelled${labels
       .map((label, index) => `, count(*) FILTER (t.sentiment = ${literal(label)}) AS l${index}`)
       .join('')}`;
 }
 
-/** SQL join that limits mentions `t` to currently tracked competitors. */
-export const TRACKED = `JOIN competitors c ON c.brand_id = t.brand_id AND c.id = t.competitor_id AND c._deleted_at IS NULL`;
+/** SQL join of mentions `t` with the currently tracked competitors. */
+export const TRACKED = `LEFT JOIN competitors c ON c.brand_id = t.brand_id AND c.id = t.competitor_id AND c._deleted_at IS NULL`;
 
 /** Builds the counts from the values of `ownColumns` or `rivalColumns`, in their order. */
 export function tallyOf(
@@ -198,9 +199,8 @@ export function tallyOf(
 // Joins reported rows with the stored counts of the same brand, days, engine and entity. Skips competitors that a
 // response lists twice, because it is unknown which of the two positions and labels upstream counts.
 function standingsSql(
-  reported: string,
-  join: string,
-  [day, engine]: [string, string],
+  tables: CountedTables,
+  { reported, join, day, engine }: Readonly<Record<'reported' | 'join' | 'day' | 'engine', string>>,
   labels: readonly string[],
 ): string {
   const names = ['mentions', 'position_count', 'position_sum', 'labelled', ...labels.map((_, index) => `l${index}`)];
@@ -208,9 +208,9 @@ function standingsSql(
   const onKey = (table: string): string =>
     `${table}.brand_id = m.brand_id AND ${table}.range_from = m.range_from AND ${table}.engine IS NOT DISTINCT FROM m.engine`;
   return `WITH reported AS (${reported}),
-    own AS (SELECT ${key}, ${ownColumns(labels)} FROM responses t ${join} WHERE t._deleted_at IS NULL GROUP BY 1, 2, 3),
-    rivals AS (SELECT ${key}, t.competitor_id, ${rivalColumns(labels)} FROM response_competitors t ${TRACKED} ${join}
-      WHERE t._deleted_at IS NULL GROUP BY 1, 2, 3, 4),
+    own AS (SELECT ${key}, ${ownColumns(labels)} FROM ${tables.responses} t ${join} WHERE t._deleted_at IS NULL GROUP BY 1, 2, 3),
+    rivals AS (SELECT ${key}, t.competitor_id, ${rivalColumns(tables, labels)} FROM ${tables.mentions} t ${TRACKED} ${join}
+      WHERE t._deleted_at IS NULL AND t.competitor_id IS NOT NULL AND ${tables.isVoice} GROUP BY 1, 2, 3, 4),
     voiced AS (SELECT brand_id, range_from, engine, CAST(sum(mentions) AS BIGINT) AS mentions FROM rivals GROUP BY 1, 2, 3)
   SELECT m.responses AS said_responses, m.mentions AS said_mentions, m.visibility, m.share_of_voice, m.avg_position,
     m.sentiment, coalesce(own.mentions, 0) + coalesce(voiced.mentions, 0) AS voices, coalesce(own.responses, 0) AS responses,

@@ -89,7 +89,8 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
   const limit = bindings.bind(Number(asked.values['limit']));
   // Titles are read for the listed pages only, because that is slower; unless the order needs them.
   const needsTitles = urlTitle === 'each' || urlOrder.some((key) => !/^-?(citations|url|responses|.*Seen)$/.test(key));
-  const order = orderTerms(urlOrder, PAGE_KEYS);
+  // A page has several rows if each of its titles has one.
+  const order = orderTerms(urlTitle === 'each' ? [...urlOrder, 'title'] : urlOrder, PAGE_KEYS);
   const key = urlTitle === 'each' ? 'url, title' : 'url';
   const counts = citationCount === 'each' ? 'count(*)' : 'count(DISTINCT response_id)';
   const counted = Object.entries(COUNTED_KEYS).filter(([name]) => urlOrder.some((term) => term.endsWith(name)));
