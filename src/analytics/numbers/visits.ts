@@ -43,7 +43,13 @@ export async function reportVisits(request: ReportRequest): Promise<Report> {
   };
 }
 
-async function readDays({ catalogue, query, brand, asked, writers }: ReportRequest): Promise<Record<string, unknown>[]> {
+async function readDays({
+  catalogue,
+  query,
+  brand,
+  asked,
+  writers,
+}: ReportRequest): Promise<Record<string, unknown>[]> {
   const table = catalogue.get('traffic').derived.find(({ name }) => name === 'traffic_daily') as ResourceTable;
   const { fields } = table.declaration;
   const { select, read } = createItemReader({
