@@ -4,7 +4,7 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 import { FILE_FORMATS } from '../snapshot/file-formats.ts';
 import { CRON_ALLOWED, type Cron, parseCron } from './cron-pattern.ts';
-import { type Job, STEP_KINDS, type Step, type StepAllowance } from './job.ts';
+import { COMPARE_REQUESTS, type Job, STEP_KINDS, type Step, type StepAllowance } from './job.ts';
 import { isTimeZone } from './zone.ts';
 
 const FIELDS = ['about', 'cron', 'timeZone', 'enabled', 'steps', 'allowance', 'catchUp'];
@@ -105,6 +105,8 @@ function toStepSetting(path: string, field: string, value: unknown, resources: r
     case 'tables':
       if (Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string')) return value;
       throw refuse(path, `is ${show(value)}`, 'a list of tables, such as ["responses"]');
+    case 'requests':
+      return toWholeNumber(path, value, COMPARE_REQUESTS.max);
     case 'weeks':
       return toWholeNumber(path, value, 260);
     default:

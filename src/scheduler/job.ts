@@ -64,6 +64,9 @@ export const STEP_KINDS = {
   report: ['weeks'],
 } as const satisfies Record<Step['do'], readonly string[]>;
 
+/** Default and maximum number of requests of a comparison with upstream. */
+export const COMPARE_REQUESTS = { standard: 50, max: 5_000 } as const;
+
 /** A job as a file in jobs/ declares it. */
 export interface JobDeclaration {
   readonly name: string;

@@ -1,13 +1,9 @@
-type Row = Record<string, unknown>;
-type Body = Row & { readonly data?: Row[] };
+import type { Alteration, Body, Row } from './deviating-upstream.ts';
 
 /** An alteration of upstream's responses, and how a comparison must report it. */
-export interface Deviation {
+export interface Deviation extends Alteration {
   readonly name: string;
   readonly resource: string;
-  /** Requests that are altered. */
-  readonly path: RegExp;
-  alter(body: Body, url: URL): Body | number;
   /** Part of the reported field. */
   readonly field: string;
 }
@@ -287,5 +283,35 @@ export const deviations: readonly Deviation[] = [
     path: /\/articles\/[^/]+$/,
     alter: () => 404,
     field: 'status',
+  },
+  {
+    name: 'a second page that repeats the first',
+    resource: 'responses',
+    path: /\/responses$/,
+    rewrite: (query) => query.delete('cursor'),
+    field: 'data[]',
+  },
+  {
+    name: 'a filter that is ignored',
+    resource: 'responses',
+    path: /\/responses$/,
+    rewrite: (query) => query.delete('engine'),
+    field: 'data[]',
+  },
+  {
+    name: 'another default of the limit',
+    resource: 'responses',
+    path: /\/responses$/,
+    rewrite: (query) => {
+      if (!query.has('limit')) query.set('limit', '10');
+    },
+    field: 'data[]',
+  },
+  {
+    name: 'no further pages',
+    resource: 'responses',
+    path: /\/responses$/,
+    alter: (body) => ({ ...body, nextCursor: null }),
+    field: 'nextCursor',
   },
 ];

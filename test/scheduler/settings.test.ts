@@ -31,11 +31,13 @@ describe('jobs from declarations and settings', () => {
       nightly: { cron: '0 1 * * *', timeZone: 'Europe/Berlin', allowance: { maxRequests: 50 } },
       hourly: { enabled: false },
       mine: { cron: '0 12 * * 1-5', steps: ['export', { do: 'verify', fresh: true, onFailure: 'go on' }] },
+      audit: { cron: '0 1 * * 0', steps: [{ do: 'compare', requests: 80 }] },
     });
     expect(jobs.get('nightly')).toMatchObject({ timeZone: 'Europe/Berlin', cron: { text: '0 1 * * *' } });
     expect(jobs.get('nightly')?.steps).toMatchObject([{ do: 'sync', allowance: { maxRequests: 50 } }, {}, {}]);
     expect(jobs.get('hourly')?.enabled).toBe(false);
     expect(jobs.get('mine')?.steps).toEqual([{ do: 'export' }, { do: 'verify', fresh: true, onFailure: 'go on' }]);
+    expect(jobs.get('audit')?.steps).toEqual([{ do: 'compare', requests: 80 }]);
   });
 
   it.each([
@@ -56,6 +58,10 @@ describe('jobs from declarations and settings', () => {
     [{ mine: { steps: ['sync'] } }, 'jobs.mine.cron is not set'],
     [{ mine: { cron: '* * * * *', steps: [] } }, 'jobs.mine.steps is []'],
     [{ mine: { cron: '* * * * *', steps: ['sink'] } }, 'jobs.mine.steps.0 is "sink"'],
+    [
+      { mine: { cron: '* * * * *', steps: [{ do: 'compare', requests: 9_999 }] } },
+      'jobs.mine.steps.0.requests is 9999',
+    ],
     [{ mine: { cron: '* * * * *', steps: [{}] } }, 'jobs.mine.steps.0.do is not set'],
     [{ mine: { cron: '* * * * *', steps: [{ do: 'sync', only: ['x'] }] } }, 'jobs.mine.steps.0.only is ["x"]'],
     [

@@ -35,7 +35,7 @@ export const roundings: readonly Rounding[] = [
 ];
 
 /** Candidate share forms, coarsest first. */
-const shareForms: readonly ShareForm[] = roundings.flatMap((rounding) => [
+export const shareForms: readonly ShareForm[] = roundings.flatMap((rounding) => [
   { ...rounding, whole: 100 },
   { ...rounding, whole: 1 },
 ]);

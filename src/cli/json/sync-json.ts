@@ -104,6 +104,7 @@ export const compare = z.object({
       resource: z.string(),
       brandId: z.string().nullable(),
       member: z.string().nullable(),
+      page: z.int().describe('number of the page, from 1'),
       query: z.record(z.string(), z.string()),
       convention: z.string().nullable().describe('the point and value with which both responses would be equal'),
       differences: z.array(

@@ -11,16 +11,14 @@ export interface BodyDifference {
 
 /** Relative error within which two numbers are equal: unrounded sums depend on the order of their terms. */
 const RELATIVE_ERROR = 1e-9;
-/** Differences that are listed. */
-const LISTED_MAX = 20;
 /** Fields that identify a row of a list, in order of preference. */
 const IDENTITIES = ['id', 'promptId', 'groupId', 'url', 'domain', 'date', 'competitorId', 'slug'];
-/** Fields that differ by design. */
-const IGNORED = ['nextCursor', 'requestId'];
+/** Fields that differ by design, except that both have a value or neither does. */
+const OPAQUE = ['nextCursor', 'requestId'];
 
-/** Compares the body of upstream with our own; at most 20 differences. Cursors and request ids may differ. */
+/** Compares the body of upstream with our own. Cursors and request ids may have other values. */
 export function differencesOf(upstream: unknown, own: unknown): BodyDifference[] {
-  return compare(upstream, own, '').slice(0, LISTED_MAX);
+  return compare(upstream, own, '');
 }
 
 function compare(theirs: unknown, ours: unknown, field: string): BodyDifference[] {
@@ -34,14 +32,19 @@ function compareRecords(
   ours: Record<string, unknown>,
   field: string,
 ): BodyDifference[] {
-  const names = [...new Set([...Object.keys(theirs), ...Object.keys(ours)])].filter((name) => !IGNORED.includes(name));
+  const names = [...new Set([...Object.keys(theirs), ...Object.keys(ours)])];
   return names.flatMap((name): BodyDifference[] => {
     const path = field === '' ? name : `${field}.${name}`;
     const [upstream, own] = [theirs[name], ours[name]];
     if (!Object.hasOwn(ours, name)) return [{ field: path, kind: 'missing field', upstream, own: undefined }];
     if (!Object.hasOwn(theirs, name)) return [{ field: path, kind: 'extra field', upstream: undefined, own }];
+    if (OPAQUE.includes(name) && isGiven(upstream) === isGiven(own)) return [];
     return compare(upstream, own, path);
   });
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== null && value !== undefined;
 }
 
 // Rows are matched by their identity, so that one missing row is one difference.

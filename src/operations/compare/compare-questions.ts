@@ -13,6 +13,8 @@ export interface CompareQuestion {
   /** Id of the row, for a detail. */
   readonly member: string | null;
   readonly query: Readonly<Record<string, string>>;
+  /** Pages to compare; a page takes one request. */
+  readonly pages: number;
 }
 
 /** Stored values from which questions are built. */
@@ -52,10 +54,13 @@ function pick<T>(random: Random, values: readonly T[]): T {
 const IDS_MAX = 200;
 /** Longest range of most questions, in days. */
 const DAYS_MAX = 45;
-/** Share of values that are not allowed. */
-const INVALID_SHARE = 0.05;
-/** Numbers of optional parameters of a question. With more filters, few responses would have rows. */
-const GIVEN = [0, 1, 1, 1, 2, 2, 3] as const;
+/** Share of questions with a value that is not allowed. */
+const INVALID_SHARE = 0.08;
+/** Numbers of further optional parameters of a question. With more filters, few responses would have rows. */
+const FURTHER = [0, 0, 0, 0, 1, 1, 2] as const;
+/** Pages of some of the questions for paged lists. */
+const PAGES = 2;
+const PAGED_SHARE = 0.4;
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
 
 /** Reads the vocabulary from a replica. `last` is the last day that was over when it was synced. */
@@ -103,18 +108,19 @@ export async function readCompareVocabulary(
 }
 
 /**
- * Generates questions, in turn for each resource, so that few questions already cover all of them. Ranges end on a day that was over
- * when it was synced, because later data at upstream could explain a difference.
+ * Generates questions, in turn for each resource and each of its parameters, so that few questions already cover all of them. Ranges
+ * end on a day that was over when it was synced, because later data at upstream could explain a difference.
  */
 export function* generateQuestions(
   resources: readonly Resource[],
   vocabulary: CompareVocabulary,
   random: Random,
 ): Generator<CompareQuestion, void, undefined> {
+  const turns = resources.map((resource) => turnsOf(resource, random));
   for (let asked = 0, missed = 0; missed <= resources.length; asked++) {
-    const resource = resources[asked % resources.length];
-    if (resource === undefined) return;
-    const question = questionOf(resource, vocabulary, random);
+    const turn = turns[asked % resources.length];
+    if (turn === undefined) return;
+    const question = questionOf(turn, vocabulary, random);
     if (question === null) missed += 1;
     else {
       missed = 0;
@@ -123,7 +129,43 @@ export function* generateQuestions(
   }
 }
 
-function questionOf(resource: Resource, vocabulary: CompareVocabulary, random: Random): CompareQuestion | null {
+type Named = readonly [string, Parameter];
+/** The parameter, or the kind of range, that has a value that is not allowed. */
+type Invalid = Named | 'reversed range' | 'long range';
+
+/** What the questions for one resource use in turn. */
+interface Turns {
+  readonly resource: Resource;
+  readonly optional: readonly Named[];
+  readonly takesDays: boolean;
+  /** Returns the parameter that the next question has; null for none. */
+  readonly parameter: () => Named | null;
+  readonly invalid: () => Invalid | null;
+}
+
+function turnsOf(resource: Resource, random: Random): Turns {
+  const parameters = Object.entries(resource.query);
+  const optional = parameters.filter(([, { kind }]) => kind !== 'day' && kind !== 'cursor');
+  const takesDays = parameters.some(([, { kind }]) => kind === 'day');
+  const checked = optional.filter(([, { kind }]) => kind !== 'flag');
+  const parameter = inTurn<Named | null>([null, ...optional], random);
+  const invalid = inTurn<Invalid>(
+    [...checked, ...(takesDays ? (['reversed range', 'long range'] as const) : [])],
+    random,
+  );
+  return { resource, optional, takesDays, parameter: () => parameter() ?? null, invalid: () => invalid() ?? null };
+}
+
+/** Returns the values in turn, in a random order. */
+function inTurn<T>(values: readonly T[], random: Random): () => T | undefined {
+  const left = [...values];
+  const order = values.map(() => left.splice(below(random, left.length), 1)[0] as T);
+  let turn = 0;
+  return () => order[turn++ % order.length];
+}
+
+function questionOf(turns: Turns, vocabulary: CompareVocabulary, random: Random): CompareQuestion | null {
+  const { resource, optional, takesDays } = turns;
   const { brands } = vocabulary;
   if (resource.scope === 'brand' && brands.length === 0) return null;
   const brandId = resource.scope === 'brand' ? pick(random, brands) : null;
@@ -133,34 +175,33 @@ function questionOf(resource: Resource, vocabulary: CompareVocabulary, random: R
     if (members.length === 0) return null;
     member = pick(random, members);
   }
-  const query: Record<string, string> = {};
-  const optional = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day' && kind !== 'cursor');
-  for (const [name, parameter] of someOf(optional, random)) {
-    const value = parameterValue(parameter, vocabulary, brandId, random);
+  const invalid = random() < INVALID_SHARE ? turns.invalid() : null;
+  const query: Record<string, string> = takesDays ? rangeOf(vocabulary, invalid, random) : {};
+  const further = Array.from({ length: pick(random, FURTHER) }, () => pick(random, optional));
+  for (const given of [turns.parameter(), ...further, invalid]) {
+    if (given === null || given === undefined || typeof given === 'string') continue;
+    const [name, parameter] = given;
+    const value = given === invalid ? invalidValue(parameter) : parameterValue(parameter, vocabulary, brandId, random);
     if (value !== null) query[name] = value;
   }
-  const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
-  return {
-    resource: resource.name,
-    brandId,
-    member,
-    query: { ...(takesDays ? rangeOf(vocabulary, random) : {}), ...query },
-  };
+  const pages = resource.paging === 'cursor' && random() < PAGED_SHARE ? PAGES : 1;
+  return { resource: resource.name, brandId, member, query, pages };
 }
 
-function someOf<T>(values: readonly T[], random: Random): T[] {
-  const left = [...values];
-  return Array.from(
-    { length: Math.min(pick(random, GIVEN), left.length) },
-    () => left.splice(below(random, left.length), 1)[0] as T,
-  );
-}
-
-function rangeOf({ days: { first, last } }: CompareVocabulary, random: Random): { from: string; to: string } {
-  if (random() < INVALID_SHARE / 2) return { from: last, to: addDays(last, -1) };
-  if (random() < INVALID_SHARE / 2) return { from: addDays(last, -RANGE_DAYS_MAX - below(random, 30)), to: last };
+function rangeOf(
+  { days: { first, last } }: CompareVocabulary,
+  invalid: Invalid | null,
+  random: Random,
+): { from: string; to: string } {
+  if (invalid === 'reversed range') return { from: last, to: addDays(last, -1) };
+  if (invalid === 'long range') return { from: addDays(last, -RANGE_DAYS_MAX - below(random, 30)), to: last };
   const to = laterDay(addDays(last, -below(random, DAYS_MAX)), first);
   return { from: laterDay(addDays(to, -below(random, DAYS_MAX)), addDays(first, -1)), to };
+}
+
+function invalidValue({ kind, max = 100 }: Parameter): string {
+  if (kind === 'limit') return String(max + 1);
+  return kind === 'uuid' ? UNKNOWN_ID : 'unknown';
 }
 
 function parameterValue(
@@ -169,20 +210,18 @@ function parameterValue(
   brandId: string | null,
   random: Random,
 ): string | null {
-  const isInvalid = random() < INVALID_SHARE;
   const { kind, values = [], oneOf, idOf, max = 100 } = parameter;
   switch (kind) {
     case 'choice':
-      return isInvalid ? 'unknown' : pick(random, values);
+      return pick(random, values);
     case 'flag':
       return random() < 0.5 ? 'true' : 'false';
     case 'limit':
-      return String(isInvalid ? max + 1 : pick(random, [1 + below(random, max), max, 1 + below(random, 10)]));
+      return String(pick(random, [1 + below(random, max), max, 1 + below(random, 10)]));
     case 'uuid':
     case 'text': {
       const list = oneOf ?? idOf;
       const known = list === undefined ? [] : vocabulary.values(list, brandId);
-      if (isInvalid) return kind === 'uuid' ? UNKNOWN_ID : 'unknown';
       return known.length === 0 ? null : pick(random, known);
     }
     default:

@@ -2,37 +2,28 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readConventions } from '../../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../../analytics/calibration/overrides.ts';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
-import { errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
-import { toExactJson } from '../../base/json.ts';
-import type { Resource } from '../../contract/catalogue.ts';
+import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { parameterForm } from '../../contract/formats.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
 import { createService } from '../../query/create-service.ts';
 import type { Service } from '../../query/service.ts';
 import { type Context, catalogue, type Opened, publish, withWarehouse } from '../../session/workspace.ts';
-import { type AskUpstream, createAskUpstream, type UpstreamReply } from '../../sync/ask-upstream.ts';
+import { createAskUpstream } from '../../sync/ask-upstream.ts';
 import { createRequestLog } from '../../sync/request-log.ts';
 import type { ParameterNames } from '../../sync/slice.ts';
 import { createSyncStats } from '../../sync/sync-stats.ts';
 import { AllowanceReached } from '../../upstream/allowance.ts';
 import { createClient } from '../../upstream/client.ts';
-import { keepAnswer } from '../../warehouse/ledger/answers.ts';
-import { type ComparedQuestion, writeComparison } from '../../warehouse/ledger/comparisons.ts';
+import { readComparedAt, writeComparison } from '../../warehouse/ledger/comparisons.ts';
 import type { RunRef, RunStatus } from '../../warehouse/ledger/runs.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { REPLICA_OPTIONS } from '../../warehouse/replica.ts';
 import { chooseBrandIds, readBrandNames } from '../choose-brands.ts';
 import { chooseResources } from '../choose-resources.ts';
 import { type OnProgress, openBudget, SYNC_RESOURCES } from '../sync.ts';
-import { type BodyDifference, differencesOf } from './body-differences.ts';
-import { type CompareQuestion, generateQuestions, readCompareVocabulary, seededRandom } from './compare-questions.ts';
-import { createExplainer, type Explainer } from './explain-difference.ts';
-
-/** Default and maximum number of requests. */
-export const COMPARE_REQUESTS = { standard: 50, max: 5_000 } as const;
-
-/** Data that were synced longer ago than this may lack what upstream has now. */
-const FRESH_MS = 15 * 60_000;
+import { type Asking, type Compared, comparePages, type Explained } from './compare-question.ts';
+import { generateQuestions, readCompareVocabulary, seededRandom } from './compare-questions.ts';
+import { createExplainer } from './explain-difference.ts';
 
 /** Options of `compareWorkspace`. */
 export interface CompareRequest {
@@ -45,16 +36,11 @@ export interface CompareRequest {
   readonly seed: number | null;
 }
 
-/** A compared question with its differences. */
-export interface Compared extends ComparedQuestion {
-  readonly member: string | null;
-  readonly differences: readonly BodyDifference[];
-}
-
 /** Result of a comparison. */
 export interface Comparison {
   /** Time of the comparison, epoch milliseconds. */
   readonly at: number;
+  readonly runId: string;
   readonly seed: number;
   readonly requests: number;
   readonly questions: readonly Compared[];
@@ -110,7 +96,7 @@ async function compareOpened(
   const log = createRequestLog({ warehouse, clock, onProgress: (latest) => onProgress(latest, budget) }, run, stats);
   const names = await database.exclusive(async ({ query }) => namesOf(await readShapes(query)));
   const ask = createAskUpstream({ catalogue, client, signal, names, log, now: clock.now, purpose: 'compare' });
-  const questions: Compared[] = [];
+  const asked: Explained[] = [];
   let error: SightlineError | null = null;
   try {
     const replica = await service.newest();
@@ -118,12 +104,20 @@ async function compareOpened(
     const vocabulary = await replica.replica.work((query) =>
       readCompareVocabulary(query, catalogue, { brands: brandIds, last }),
     );
-    const chosen = catalogue.resources.filter(({ name }) => resources === null || resources.includes(name));
+    // A seed repeats the questions, so their order must not depend on earlier comparisons.
+    const comparedAt = given === null ? await database.exclusive(({ query }) => readComparedAt(query)) : new Map();
+    const chosen = catalogue.resources
+      .filter(({ name }) => resources === null || resources.includes(name))
+      .toSorted((a, b) => (comparedAt.get(a.name) ?? 0) - (comparedAt.get(b.name) ?? 0));
     const explain = createExplainer(database, { catalogue, conventions: replica.conventions });
     stats.forecast(requests);
+    const asking: Asking = { catalogue, ask, service, names, explain, database, runId: run.runId };
     for (const question of generateQuestions(chosen, vocabulary, seededRandom(seed))) {
-      if (questions.length >= requests) break;
-      questions.push(await compareQuestion(question, { ask, service, names, explain, opened, run }));
+      if (stats.requests >= requests) break;
+      for await (const page of comparePages(question, asking)) {
+        asked.push(page);
+        if (stats.requests >= requests) break;
+      }
     }
   } catch (thrown) {
     if (!(thrown instanceof AllowanceReached)) error = toSightlineError(signal.aborted ? interrupted() : thrown);
@@ -133,10 +127,11 @@ async function compareOpened(
     await service.close();
   }
   const at = clock.now();
+  const questions = withLikeliest(asked);
   await database.transaction((session) => writeComparison(session, { runId, at }, questions));
   await endRun(opened, run, stats, { at, error });
   await publish(warehouse, layout, copy);
-  return { at, seed, requests: stats.requests, questions, error };
+  return { at, runId, seed, requests: stats.requests, questions, error };
 }
 
 function interrupted(): SightlineError {
@@ -181,116 +176,14 @@ function namesOf(shapes: Awaited<ReturnType<typeof readShapes>>): ParameterNames
   );
 }
 
-interface Asking {
-  readonly ask: AskUpstream;
-  readonly service: Service;
-  readonly names: ParameterNames;
-  readonly explain: Explainer;
-  readonly opened: Opened;
-  readonly run: RunRef;
-}
-
-async function compareQuestion(question: CompareQuestion, asking: Asking): Promise<Compared> {
-  const { resource: name, brandId, member, query } = question;
-  const { warehouse } = asking.opened;
-  const resource = catalogue.get(name);
-  const theirs = await asking.ask(question);
-  const ours = await answerOf(question, resource, asking);
-  const body = theirs.body === null ? null : parse(theirs.body);
-  const differences =
-    theirs.status === ours.status
-      ? theirs.status === 200
-        ? differencesOf(body, ours.body)
-        : []
-      : [{ field: 'status', kind: 'value', upstream: theirs.status, own: ours.status } as const];
-  const base = { resource: name, brandId, member, query, differences, fields: fieldsOf(differences) };
-  if (differences.length === 0) return { ...base, verdict: 'equal', convention: null, detail: null };
-  const excuse = excuseOf(theirs, ours, differences);
-  if (excuse !== null) return { ...base, verdict: 'skipped', convention: null, detail: excuse };
-  if (resource.computes !== undefined && brandId !== null) {
-    const answer = {
-      resource: name,
-      brandId,
-      query,
-      purpose: 'compare',
-      status: theirs.status,
-      body: theirs.body,
-    } as const;
-    await warehouse.database.transaction((session) =>
-      keepAnswer(session, asking.run.runId, { ...answer, askedAt: theirs.at }),
-    );
-  }
-  const convention = await asking.explain(question, { status: theirs.status, body }, theirs.at);
-  return { ...base, verdict: 'differs', convention, detail: detailOf(differences[0] as BodyDifference) };
-}
-
-/** Our own response. */
-interface OwnReply {
-  readonly status: number;
-  readonly body: unknown;
-  /** When upstream last confirmed the data of the response, epoch milliseconds. */
-  readonly asOf: number | null;
-  readonly partial: boolean;
-}
-
-async function answerOf(
-  { brandId, member, query }: CompareQuestion,
-  resource: Resource,
-  { service, names }: Asking,
-): Promise<OwnReply> {
-  const path: Record<string, string> = {};
-  for (const [, name] of resource.path.matchAll(/\{(\w+)\}/g)) {
-    const isMember = resource.change.kind === 'detail' && resource.change.parameter === name;
-    path[name as string] = (isMember ? member : brandId) ?? '';
-  }
-  const served = names.get(resource.name) ?? {};
-  const parameters = new URLSearchParams(
-    Object.entries(query).map(([name, value]): [string, string] => [served[name] ?? name, value]),
-  );
-  try {
-    const question = await service.ask(resource, path, parameters);
-    const { body } = await question.answer();
-    const { asOf, partial } = question;
-    return { status: 200, body: JSON.parse(toExactJson(body)) as unknown, asOf, partial };
-  } catch (thrown) {
-    const { code } = toSightlineError(thrown);
-    const kind = errorTable[code];
-    if (!('status' in kind) || kind.status >= 500) throw thrown;
-    return { status: kind.status, body: null, asOf: null, partial: false };
-  }
-}
-
-// Upstream's data may have changed since they were synced. Other differences, such as the order of rows or a title, would not follow from that.
-function excuseOf(
-  { at }: UpstreamReply,
-  { asOf, partial }: OwnReply,
-  differences: readonly BodyDifference[],
-): string | null {
-  if (partial) return 'the stored data of this question are not complete yet';
-  const isChanged = differences.some(
-    ({ kind, upstream, own }) => kind.endsWith('row') || typeof upstream === 'number' || typeof own === 'number',
-  );
-  if (!isChanged || asOf === null || at - asOf <= FRESH_MS) return null;
-  return `upstream may have changed in the ${Math.round((at - asOf) / 60_000)} minutes since the data were synced`;
-}
-
-function fieldsOf(differences: readonly BodyDifference[]): string[] {
-  return [...new Set(differences.map(({ field, kind }) => (kind === 'value' ? field : `${field} (${kind})`)))];
-}
-
-/** Describes a difference: field, upstream's value and our own. */
-export function detailOf({ field, kind, upstream, own }: BodyDifference): string {
-  const shown = (value: unknown): string => {
-    const text = value === undefined ? 'nothing' : JSON.stringify(value);
-    return text.length > 120 ? `${text.slice(0, 120)}…` : text;
-  };
-  return `${field}${kind === 'value' ? '' : `, ${kind}`}: upstream ${shown(upstream)}, own ${shown(own)}`;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+// If several conventions explain a response, the one that explains most responses is named.
+function withLikeliest(questions: readonly Explained[]): Compared[] {
+  const counts = new Map<string, number>();
+  for (const text of questions.flatMap(({ explanations }) => explanations))
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  const countOf = (text: string): number => counts.get(text) ?? 0;
+  return questions.map(({ explanations, ...question }) => {
+    const [likeliest = null] = explanations.toSorted((a, b) => countOf(b) - countOf(a));
+    return { ...question, convention: likeliest };
+  });
 }

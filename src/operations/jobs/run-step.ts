@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
-import type { Step } from '../../scheduler/job.ts';
+import { COMPARE_REQUESTS, type Step } from '../../scheduler/job.ts';
 import type { Context } from '../../session/workspace.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { Flaw } from '../../warehouse/file/integrity.ts';
@@ -92,12 +92,16 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
       return endingOfVerification(verification);
     }
     case 'compare': {
-      const { COMPARE_REQUESTS, compareWorkspace, endingOfComparison } = await import('../compare/compare.ts');
+      const { compareWorkspace } = await import('../compare/compare.ts');
+      const { notifyOfComparison } = await import('../notify/notify-of.ts');
+      const context = open('compare');
       const { requests = COMPARE_REQUESTS.standard } = step;
       const request = { requests, brands: null, resources: null, seed: null };
-      const comparison = await compareWorkspace(open('compare'), request, parts.onSync);
+      const comparison = await compareWorkspace(context, request, parts.onSync);
       await onResult({ of: 'compare', comparison });
-      return endingOfComparison(comparison);
+      await notifyOfComparison(context, comparison);
+      // Differences are reported like drift; the step has done its work.
+      return comparison.error === null ? DONE : endingOfError(comparison.error);
     }
     case 'export':
       return runExport(step, open('export'), parts);

@@ -6,6 +6,7 @@ import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { SyncOptions } from '../../sync/sync-options.ts';
 import { readDrift } from '../../warehouse/ledger/drift-notes.ts';
 import { readFreshness } from '../../warehouse/ledger/freshness.ts';
+import type { Comparison } from '../compare/compare.ts';
 import { readNewestReplica } from '../status.ts';
 import { type Outcome, outcomeOfSync } from './judge.ts';
 import type { News } from './notify.ts';
@@ -46,6 +47,25 @@ export async function newsOfJob(config: WorkspaceConfig, run: JobRun): Promise<N
     return [{ ...of, failure: { status, code: null, message } }];
   });
   return { outcomes, ...(await newsOfFreshness(config)) };
+}
+
+/** Collects the differing responses of a comparison with upstream, as drift. */
+export function newsOfComparison({ questions, runId }: Comparison): News {
+  const compared = questions.filter(({ verdict }) => verdict !== 'skipped').length;
+  const found = new Map<string, { resource: string; path: string; kind: string; detail: string | null }>();
+  const differing = questions.filter(({ verdict }) => verdict === 'differs');
+  for (const { resource, fields, convention, detail } of differing) {
+    const finding = { kind: 'differs', detail: convention === null ? detail : `equal with ${convention}` };
+    for (const path of fields) {
+      const key = `${resource} ${path}`;
+      if (!found.has(key)) found.set(key, { resource, path, ...finding });
+    }
+  }
+  if (differing.length === 0) return {};
+  const findings = [...found.values()].slice(0, FINDINGS_MAX);
+  const named = findings.slice(0, 3).map(({ resource, path }) => `${resource} ${path}`);
+  const summary = `${differing.length} of ${compared} compared responses differ from the stored data: ${named.join(', ')}`;
+  return { drift: { summary, runId, findings } };
 }
 
 /** Reads the freshness of the data, from which the verdict of `status` is derived too. */

@@ -3,6 +3,7 @@ import type { JobRun } from '../../scheduler/job-log.ts';
 import type { Context } from '../../session/workspace.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { SyncOptions } from '../../sync/sync-options.ts';
+import type { Comparison } from '../compare/compare.ts';
 import type { News } from './notify.ts';
 
 /** Notifies the configured webhooks of the result of a sync. `job` is the job whose step it was, or null. Does not throw. */
@@ -18,6 +19,11 @@ export function notifyOfSync(
 /** Notifies the configured webhooks of an ended job. Does not throw. */
 export function notifyOfJob(context: Context, run: JobRun): Promise<void> {
   return send(context, async () => (await load()).newsOfJob(context.config, run));
+}
+
+/** Notifies the configured webhooks of responses that differ from upstream's. Does not throw. */
+export function notifyOfComparison(context: Context, comparison: Comparison): Promise<void> {
+  return send(context, async () => (await load()).newsOfComparison(comparison));
 }
 
 /** Notifies the configured webhooks if the data are stale, or fresh again. Does not throw. */

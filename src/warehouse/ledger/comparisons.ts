@@ -57,6 +57,12 @@ export async function writeComparison(
   );
 }
 
+/** Reads when each resource was last compared, epoch milliseconds. */
+export async function readComparedAt(query: Query): Promise<ReadonlyMap<string, number>> {
+  const rows = await query('SELECT resource, epoch_ms(max(compared_at)) FROM sync.comparisons GROUP BY resource');
+  return new Map(rows.map(([resource, at]) => [String(resource), Number(at)]));
+}
+
 /** Reads the last comparison; null if there was none. */
 export async function readComparison(query: Query): Promise<ComparisonSummary | null> {
   const rows = await query(

@@ -1,5 +1,7 @@
 import { exitCodeOf } from '../../../base/ending.ts';
-import { COMPARE_REQUESTS, type Compared, type Comparison } from '../../../operations/compare/compare.ts';
+import type { Comparison } from '../../../operations/compare/compare.ts';
+import type { Compared } from '../../../operations/compare/compare-question.ts';
+import { COMPARE_REQUESTS } from '../../../scheduler/job.ts';
 import { count, errorJson, plural, printData, printJson, reportError, say } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
 import { formatRows } from '../../output/row-format.ts';
@@ -63,10 +65,11 @@ export function renderComparison(comparison: Comparison, json: boolean) {
     compared: equal.length + differing.length,
     equal: equal.length,
     skipped: skipped.length,
-    differing: differing.map(({ resource, brandId, member, query, differences, convention }) => ({
+    differing: differing.map(({ resource, brandId, member, page, query, differences, convention }) => ({
       resource,
       brandId,
       member,
+      page,
       query,
       convention,
       differences: differences.map(({ upstream = null, own = null, ...difference }) => ({

@@ -1,0 +1,203 @@
+import { errorTable, toSightlineError } from '../../base/errors.ts';
+import { toExactJson } from '../../base/json.ts';
+import { nextCursorOf } from '../../contract/body.ts';
+import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import { dayOf } from '../../contract/time.ts';
+import type { Service } from '../../query/service.ts';
+import type { AskUpstream, UpstreamReply } from '../../sync/ask-upstream.ts';
+import type { ParameterNames } from '../../sync/slice.ts';
+import type { Database } from '../../warehouse/database.ts';
+import { keepAnswer } from '../../warehouse/ledger/answers.ts';
+import type { ComparedQuestion } from '../../warehouse/ledger/comparisons.ts';
+import type { BodyDifference } from './body-differences.ts';
+import type { CompareQuestion } from './compare-questions.ts';
+import { differencesOfResponses, type Explainer } from './explain-difference.ts';
+
+/** Differences of a response that are kept. */
+const LISTED_MAX = 20;
+/** Data that were read longer ago than this may lack what upstream has now: lists and recent days; days that were over when they were read. */
+const FRESH_MS = { open: 15 * 60_000, over: 6 * 3_600_000 } as const;
+
+/** A compared question with its differences. */
+export interface Compared extends ComparedQuestion {
+  readonly member: string | null;
+  /** Number of the page, from 1. */
+  readonly page: number;
+  readonly differences: readonly BodyDifference[];
+}
+
+/** A compared question with all conventions that explain its differences. */
+export interface Explained extends Compared {
+  /** The conventions that explain the differences, each alone. */
+  readonly explanations: readonly string[];
+}
+
+/** What questions are asked with. */
+export interface Asking {
+  readonly catalogue: Catalogue;
+  readonly ask: AskUpstream;
+  readonly service: Service;
+  readonly names: ParameterNames;
+  readonly explain: Explainer;
+  readonly database: Database;
+  readonly runId: string;
+}
+
+/** Cursors of the next page, of upstream and our own. */
+interface Cursors {
+  readonly upstream: string;
+  readonly own: string;
+}
+
+/**
+ * Asks upstream a question, answers it from the stored data, and compares the responses, page by page. Each side follows its own cursor;
+ * after a difference the pages need not have the same rows, so it is the last one.
+ */
+export async function* comparePages(
+  question: CompareQuestion,
+  asking: Asking,
+): AsyncGenerator<Explained, void, undefined> {
+  let cursors: Cursors | null = null;
+  for (let page = 1; page <= question.pages; page++) {
+    const compared: { result: Explained; next: Cursors | null } = await comparePage(question, cursors, page, asking);
+    yield compared.result;
+    if (compared.next === null || compared.result.verdict !== 'equal') return;
+    cursors = compared.next;
+  }
+}
+
+async function comparePage(
+  question: CompareQuestion,
+  cursors: Cursors | null,
+  page: number,
+  asking: Asking,
+): Promise<{ result: Explained; next: Cursors | null }> {
+  const resource = asking.catalogue.get(question.resource);
+  const at = (cursor: string | undefined): CompareQuestion => {
+    const name = Object.keys(resource.query).find((one) => resource.query[one]?.kind === 'cursor');
+    if (cursor === undefined || name === undefined) return question;
+    return { ...question, query: { ...question.query, [name]: cursor } };
+  };
+  const theirs = await asking.ask(at(cursors?.upstream));
+  const ours = await answerOf(at(cursors?.own), resource, asking);
+  const result = await compareReplies(question, { theirs, ours, page }, asking);
+  const upstream = theirs.body === null ? null : readCursor(theirs.body);
+  return { result, next: upstream === null || ours.next === null ? null : { upstream, own: ours.next } };
+}
+
+function readCursor(body: string): string | null {
+  try {
+    return nextCursorOf(parse(body));
+  } catch {
+    return null;
+  }
+}
+
+async function compareReplies(
+  question: CompareQuestion,
+  { theirs, ours, page }: { readonly theirs: UpstreamReply; readonly ours: OwnReply; readonly page: number },
+  asking: Asking,
+): Promise<Explained> {
+  const { resource: name, brandId, member, query } = question;
+  const { catalogue, database, runId, explain } = asking;
+  const resource = catalogue.get(name);
+  const body = theirs.body === null ? null : parse(theirs.body);
+  const upstream = { status: theirs.status, body };
+  const differences = differencesOfResponses(upstream, ours);
+  const fields = fieldsOf(differences);
+  const listed = differences.slice(0, LISTED_MAX);
+  const base = { resource: name, brandId, member, page, query, differences: listed, fields, explanations: [] };
+  if (differences.length === 0) return { ...base, verdict: 'equal', convention: null, detail: null };
+  const excuse = excuseOf(query, theirs, ours, differences);
+  if (excuse !== null) return { ...base, verdict: 'skipped', convention: null, detail: excuse };
+  if (resource.computes !== undefined && brandId !== null) {
+    const answer = {
+      resource: name,
+      brandId,
+      query,
+      purpose: 'compare',
+      status: theirs.status,
+      body: theirs.body,
+    } as const;
+    await database.transaction((session) => keepAnswer(session, runId, { ...answer, askedAt: theirs.at }));
+  }
+  const explanations = await explain(question, upstream, { askedAt: theirs.at, fields });
+  const detail = `${page === 1 ? '' : `page ${page}: `}${detailOf(differences[0] as BodyDifference)}`;
+  return { ...base, verdict: 'differs', explanations, convention: explanations[0] ?? null, detail };
+}
+
+/** Our own response. */
+interface OwnReply {
+  readonly status: number;
+  readonly body: unknown;
+  /** When upstream last confirmed the data of the response, epoch milliseconds. */
+  readonly asOf: number | null;
+  readonly partial: boolean;
+  /** Cursor of the next page. */
+  readonly next: string | null;
+}
+
+async function answerOf(
+  { brandId, member, query }: CompareQuestion,
+  resource: Resource,
+  { service, names }: Asking,
+): Promise<OwnReply> {
+  const path: Record<string, string> = {};
+  for (const [, name] of resource.path.matchAll(/\{(\w+)\}/g)) {
+    const isMember = resource.change.kind === 'detail' && resource.change.parameter === name;
+    path[name as string] = (isMember ? member : brandId) ?? '';
+  }
+  const served = names.get(resource.name) ?? {};
+  const parameters = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [served[name] ?? name, value]),
+  );
+  try {
+    const question = await service.ask(resource, path, parameters);
+    const { body, nextCursor } = await question.answer();
+    const { asOf, partial } = question;
+    return { status: 200, body: JSON.parse(toExactJson(body)) as unknown, asOf, partial, next: nextCursor };
+  } catch (thrown) {
+    const { code } = toSightlineError(thrown);
+    const kind = errorTable[code];
+    if (!('status' in kind) || kind.status >= 500) throw thrown;
+    return { status: kind.status, body: null, asOf: null, partial: false, next: null };
+  }
+}
+
+// Upstream's data may have changed since they were synced. Other differences, such as the order of rows or a title, would not follow from that.
+function excuseOf(
+  { to }: CompareQuestion['query'],
+  { at }: UpstreamReply,
+  { asOf, partial }: OwnReply,
+  differences: readonly BodyDifference[],
+): string | null {
+  if (partial) return 'the stored data of this question are not complete yet';
+  const isChanged = differences.some(
+    ({ kind, upstream, own }) => kind.endsWith('row') || typeof upstream === 'number' || typeof own === 'number',
+  );
+  if (!isChanged || asOf === null) return null;
+  const isOver = to !== undefined && to < dayOf(asOf);
+  if (at - asOf <= (isOver ? FRESH_MS.over : FRESH_MS.open)) return null;
+  return `upstream may have changed in the ${Math.round((at - asOf) / 60_000)} minutes since the data were synced; run \`sightline sync\` first`;
+}
+
+function fieldsOf(differences: readonly BodyDifference[]): string[] {
+  return [...new Set(differences.map(({ field, kind }) => (kind === 'value' ? field : `${field} (${kind})`)))];
+}
+
+/** Describes a difference: field, upstream's value and our own. */
+export function detailOf({ field, kind, upstream, own }: BodyDifference): string {
+  const shown = (value: unknown): string => {
+    const text = value === undefined ? 'nothing' : JSON.stringify(value);
+    return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+  };
+  return `${field}${kind === 'value' ? '' : `, ${kind}`}: upstream ${shown(upstream)}, own ${shown(own)}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

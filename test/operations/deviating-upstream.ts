@@ -1,0 +1,84 @@
+import { createServer } from 'node:http';
+import type { Choices } from '../../schemas/fixtures/choices.ts';
+import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { startStillSandbox } from '../support/still-sandbox.ts';
+import { NOW_MS } from '../support/workspace.ts';
+
+export type Row = Record<string, unknown>;
+export type Body = Row & { readonly data?: Row[] };
+
+/** How responses of upstream deviate from those that were synced. */
+export interface Alteration {
+  /** Requests that are altered; default: all. */
+  readonly path?: RegExp;
+  /** Choices of the sandbox that answers instead. */
+  readonly choices?: Partial<Choices>;
+  /** Changes the request before the sandbox answers it. */
+  rewrite?(query: URLSearchParams): void;
+  /** Changes the response, or returns its status. */
+  alter?(body: Body, url: URL): Body | number;
+}
+
+export interface DeviatingUpstream {
+  readonly baseUrl: string;
+  readonly key: string;
+  /** Alters all further responses; null for none. */
+  deviate(alteration: Alteration | null): Promise<void>;
+  close(): Promise<void>;
+}
+
+const WORLD = { brands: 2, prompts: 9, days: 24 };
+
+/** Starts a sandbox behind a proxy that can alter its responses. */
+export async function startDeviatingUpstream(seed: number, base: Partial<Choices> = {}): Promise<DeviatingUpstream> {
+  const choices = { connected: 'all', ...base } as const;
+  const start = (other: Partial<Choices>): Promise<WorkspaceSandbox> =>
+    startStillSandbox({ seed, ...WORLD, choices: { ...choices, ...other } }, NOW_MS);
+  const sandbox = await start({});
+  let current: { readonly alteration: Alteration; readonly from: WorkspaceSandbox } | null = null;
+  const forward = async (path: string) => {
+    const asked = new URL(path, sandbox.baseUrl);
+    const applies = current !== null && (current.alteration.path?.test(asked.pathname) ?? true) ? current : null;
+    const url = new URL(path, (applies?.from ?? sandbox).baseUrl);
+    applies?.alteration.rewrite?.(url.searchParams);
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${(applies?.from ?? sandbox).key}` } });
+    const text = await answer.text();
+    const headers = {
+      'content-type': 'application/json',
+      date: answer.headers.get('date') ?? '',
+      'x-ratelimit-limit': '10000',
+    };
+    const alter = applies?.alteration.alter;
+    if (alter === undefined || answer.status !== 200) return { status: answer.status, headers, body: text };
+    const altered = alter(JSON.parse(text), asked);
+    if (typeof altered === 'number') return { status: altered, headers, body: '{"error":{"code":"x","message":"x"}}' };
+    return { status: 200, headers, body: JSON.stringify(altered) };
+  };
+  const server = createServer((request, response) => {
+    forward(request.url ?? '').then(
+      ({ status, headers, body }) => response.writeHead(status, headers).end(body),
+      (thrown: unknown) => response.writeHead(500).end(String(thrown)),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  const stopOther = async (): Promise<void> => {
+    if (current !== null && current.from !== sandbox) await current.from.close();
+    current = null;
+  };
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    key: sandbox.key,
+    deviate: async (alteration) => {
+      await stopOther();
+      if (alteration === null) return;
+      current = { alteration, from: alteration.choices === undefined ? sandbox : await start(alteration.choices) };
+    },
+    close: async () => {
+      await stopOther();
+      server.closeAllConnections();
+      server.close();
+      await sandbox.close();
+    },
+  };
+}
