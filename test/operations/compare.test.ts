@@ -54,7 +54,7 @@ test('each of the planted deviations is found, in its resource and field only', 
   const found: Record<string, unknown> = {};
   for (const deviation of deviations) {
     await upstream.deviate(deviation);
-    const { questions, error } = await compare(context, { requests: 25, resources: [deviation.resource], seed: 3 });
+    const { questions, error } = await compare(context, { requests: 14, resources: [deviation.resource], seed: 3 });
     const differing = questions.filter(({ verdict }) => verdict === 'differs');
     const fields = differing.flatMap(({ fields }) => fields);
     found[deviation.name] = {

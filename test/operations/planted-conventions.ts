@@ -5,8 +5,8 @@ interface PlantedConvention extends Alteration {
   readonly name: string;
   readonly resource: string;
   readonly requests: number;
-  /** The reported convention. */
-  readonly convention: string;
+  /** The reported conventions, in alphabetical order. */
+  readonly conventions: readonly string[];
 }
 
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
@@ -27,50 +27,50 @@ const brandFirst = (a: Row, b: Row): number => Number(a['competitorId'] !== null
 /** Alterations that are equal to another candidate of a point that the specification leaves open. */
 export const plantedConventions: readonly PlantedConvention[] = [
   {
-    name: 'the order of equally cited pages',
-    resource: 'cited_urls',
-    requests: 20,
+    name: 'the order of equally cited domains',
+    resource: 'cited_domains',
+    requests: 12,
     rewrite: (query) => {
       if (Number(query.get('limit') ?? 0) <= 200) query.set('limit', '200');
     },
     alter: (body, url) => {
       const rows = (body.data ?? []).toSorted(
-        first((a, b) => Number(b['citations']) - Number(a['citations']), byText('url', -1)),
+        first((a, b) => Number(b['citations']) - Number(a['citations']), byText('domain', -1)),
       );
       return { ...body, data: rows.slice(0, Number(url.searchParams.get('limit') ?? 50)) };
     },
-    convention: 'urlOrder: -citations, -url',
+    conventions: ['domainOrder: citations (descending), then domain (descending)'],
   },
   {
     name: 'the order of groups',
     resource: 'metrics_groups',
-    requests: 20,
+    requests: 12,
     alter: sorted(first(byText('name'), byText('groupId'))),
-    convention: 'groupOrder: name, groupId',
+    conventions: ['groupOrder: name, then id'],
   },
   {
     name: 'the order of competitors',
     resource: 'metrics',
-    requests: 20,
+    requests: 12,
     alter: sorted(first(brandFirst, byText('competitorId'))),
-    convention: 'entityOrder: brand, competitorId',
+    conventions: ['entityOrder: the brand first, then id'],
   },
   {
     name: 'no rows of competitors without mentions',
     resource: 'metrics_daily',
-    requests: 20,
+    requests: 12,
     alter: (body) => ({
       ...body,
       data: (body.data ?? []).filter((row) => row['competitorId'] === null || row['mentions'] !== 0),
     }),
-    convention: 'unmentioned: absent',
+    conventions: ['unmentioned: absent: they have no row'],
   },
   {
     name: 'the engine of combined rows',
     resource: 'metrics_daily',
-    requests: 20,
+    requests: 12,
     choices: { combinedEngine: 'all' },
-    convention: 'combinedEngine: all',
+    conventions: ['combinedEngine: all'],
   },
   {
     name: 'the entity type of competitors',
@@ -83,28 +83,31 @@ export const plantedConventions: readonly PlantedConvention[] = [
         ...(row['competitorId'] === null ? {} : { entityType: 'rival' }),
       })),
     }),
-    convention: 'competitorType: rival',
+    conventions: ['competitorType: rival'],
   },
   {
     name: 'all prompts of a group are counted',
     resource: 'metrics_groups',
-    requests: 20,
+    requests: 12,
     choices: { groupPrompts: 'all' },
-    convention: 'groupPrompts: all',
+    conventions: ['groupPrompts: all: all current prompts'],
   },
   {
     name: 'shares of domains of responses',
     resource: 'cited_domains',
-    requests: 15,
+    requests: 8,
     choices: { domainShareOf: 'responses' },
-    convention: 'domainShare: percent, not rounded, of responses',
+    conventions: ['domainShare: percent, not rounded, of responses'],
   },
   {
     name: 'visibility as a fraction',
     resource: 'metrics_prompts',
     requests: 10,
     choices: { scale: 'fraction' },
-    convention: 'visibility: fraction, not rounded',
+    conventions: [
+      'visibility: fraction, not rounded',
+      'visibility: fraction, not rounded; visibilityChange: fraction, not rounded, difference, of exact',
+    ],
   },
   {
     name: 'a limit above the maximum is lowered',
@@ -113,7 +116,7 @@ export const plantedConventions: readonly PlantedConvention[] = [
     rewrite: (query) => {
       if (Number(query.get('limit')) > 200) query.set('limit', '200');
     },
-    convention: 'overLimit: clamped',
+    conventions: ['overLimit: clamped: the maximum is used'],
   },
   {
     name: 'a reversed range is swapped',
@@ -125,7 +128,7 @@ export const plantedConventions: readonly PlantedConvention[] = [
       query.set('from', to);
       query.set('to', from);
     },
-    convention: 'reversedRange: swapped',
+    conventions: ['reversedRange: swapped: the two days are swapped'],
   },
   {
     name: 'an unknown grouping is ignored',
@@ -135,20 +138,20 @@ export const plantedConventions: readonly PlantedConvention[] = [
       if (query.get('groupBy') === 'unknown') query.delete('groupBy');
       if (query.get('branded') === 'unknown') query.delete('branded');
     },
-    convention: 'invalidChoice: ignored',
+    conventions: ['invalidChoice: ignored: the parameter is ignored'],
   },
   {
     name: 'an unknown engine has no responses',
     resource: 'metrics_prompts',
     requests: 60,
     choices: { unknownEngine: 'empty' },
-    convention: 'unknownEngine: empty',
+    conventions: ['unknownEngine: empty: a response without rows'],
   },
   {
     name: 'an unknown id is not found',
     resource: 'metrics_prompts',
     requests: 40,
     alter: (body, url) => ([...url.searchParams.values()].includes(UNKNOWN_ID) ? 404 : body),
-    convention: 'unknownId: missing',
+    conventions: ['unknownId: missing: not found'],
   },
 ];

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isRecord } from '../../base/json.ts';
 import { roundings, shareForms } from './candidates-numbers.ts';
 import type { Conventions, ShareForm } from './conventions.ts';
 import { describeConvention } from './descriptions.ts';
@@ -63,6 +64,8 @@ const fieldConventions: readonly FieldConvention[] = [
   { name: 'shareOfSite', field: 'shareOfSite', candidates: () => shareForms },
   { name: 'emptyDays', field: null, candidates: () => ['absent', 'zero'] },
   { name: 'combinedEngine', field: 'engine', candidates: (upstream) => upstream.filter(isTextOrNull) },
+  // Rows are matched by their engine, so another name of it is a missing row.
+  { name: 'combinedEngine', field: null, candidates: (upstream) => upstream.map(engineOf).filter(isTextOrNull) },
   { name: 'competitorType', field: 'entityType', candidates: (upstream) => upstream.filter(isText) },
   { name: 'topCompetitors', field: 'topCompetitors', candidates: () => [1, 2, 3, 4, 5, 10] },
 ];
@@ -146,6 +149,10 @@ function lastPart(path: string): string | null {
 function textOf(values: Partial<Conventions>): string {
   const names = Object.keys(values) as (keyof Conventions)[];
   return names.map((name) => `${name}: ${describeConvention(name, values[name])}`).join('; ');
+}
+
+function engineOf(row: unknown): unknown {
+  return isRecord(row) ? row['engine'] : undefined;
 }
 
 function isText(value: unknown): value is string {
