@@ -1,4 +1,4 @@
-import { errorTable, toSightlineError } from '../../base/errors.ts';
+import { errorTable, type SightlineError, toSightlineError } from '../../base/errors.ts';
 import { toExactJson } from '../../base/json.ts';
 import { nextCursorOf } from '../../contract/body.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
@@ -30,6 +30,18 @@ export interface Compared extends ComparedQuestion {
 export interface Explained extends Compared {
   /** The conventions that explain the differences, each alone. */
   readonly explanations: readonly string[];
+}
+
+/** Result of a comparison. */
+export interface Comparison {
+  /** Time of the comparison, epoch milliseconds. */
+  readonly at: number;
+  readonly runId: string;
+  readonly seed: number;
+  readonly requests: number;
+  readonly questions: readonly Compared[];
+  /** Error that ended the comparison early, or null. */
+  readonly error: SightlineError | null;
 }
 
 /** What questions are asked with. */

@@ -21,7 +21,7 @@ import { REPLICA_OPTIONS } from '../../warehouse/replica.ts';
 import { chooseBrandIds, readBrandNames } from '../choose-brands.ts';
 import { chooseResources } from '../choose-resources.ts';
 import { type OnProgress, openBudget, SYNC_RESOURCES } from '../sync.ts';
-import { type Asking, type Compared, comparePages, type Explained } from './compare-question.ts';
+import { type Asking, type Compared, type Comparison, comparePages, type Explained } from './compare-question.ts';
 import { generateQuestions, readCompareVocabulary, seededRandom } from './compare-questions.ts';
 import { createExplainer } from './explain-difference.ts';
 
@@ -34,18 +34,6 @@ export interface CompareRequest {
   readonly resources: readonly string[] | null;
   /** Chooses the questions; default: random. */
   readonly seed: number | null;
-}
-
-/** Result of a comparison. */
-export interface Comparison {
-  /** Time of the comparison, epoch milliseconds. */
-  readonly at: number;
-  readonly runId: string;
-  readonly seed: number;
-  readonly requests: number;
-  readonly questions: readonly Compared[];
-  /** Error that ended the comparison early, or null. */
-  readonly error: SightlineError | null;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Context } from '../../session/workspace.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { Flaw } from '../../warehouse/file/integrity.ts';
 import type { HeldDeletionRow } from '../../warehouse/ledger/held-deletions.ts';
-import type { Comparison } from '../compare/compare.ts';
+import type { Comparison } from '../compare/compare-question.ts';
 import type { ExportedFiles } from '../export/export-files.ts';
 import type { Exported, ExportProgress } from '../export.ts';
 import type { Compaction } from '../maintenance.ts';

@@ -6,7 +6,7 @@ import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { SyncOptions } from '../../sync/sync-options.ts';
 import { readDrift } from '../../warehouse/ledger/drift-notes.ts';
 import { readFreshness } from '../../warehouse/ledger/freshness.ts';
-import type { Comparison } from '../compare/compare.ts';
+import type { Comparison } from '../compare/compare-question.ts';
 import { readNewestReplica } from '../status.ts';
 import { type Outcome, outcomeOfSync } from './judge.ts';
 import type { News } from './notify.ts';

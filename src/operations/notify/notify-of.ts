@@ -3,7 +3,7 @@ import type { JobRun } from '../../scheduler/job-log.ts';
 import type { Context } from '../../session/workspace.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { SyncOptions } from '../../sync/sync-options.ts';
-import type { Comparison } from '../compare/compare.ts';
+import type { Comparison } from '../compare/compare-question.ts';
 import type { News } from './notify.ts';
 
 /** Notifies the configured webhooks of the result of a sync. `job` is the job whose step it was, or null. Does not throw. */

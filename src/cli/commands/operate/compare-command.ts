@@ -1,6 +1,5 @@
 import { exitCodeOf } from '../../../base/ending.ts';
-import type { Comparison } from '../../../operations/compare/compare.ts';
-import type { Compared } from '../../../operations/compare/compare-question.ts';
+import type { Compared, Comparison } from '../../../operations/compare/compare-question.ts';
 import { COMPARE_REQUESTS } from '../../../scheduler/job.ts';
 import { count, errorJson, plural, printData, printJson, reportError, say } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
