@@ -52,12 +52,16 @@ function compareLists(theirs: readonly unknown[], ours: readonly unknown[], fiel
   const path = `${field}[]`;
   const [a, b] = [identified(theirs), identified(ours)];
   if (a === null || b === null) return compareByIndex(theirs, ours, path);
-  const missing = [...a]
-    .filter(([key]) => !b.has(key))
-    .map(([, row]): BodyDifference => ({ field: path, kind: 'missing row', upstream: row, own: undefined }));
-  const extra = [...b]
-    .filter(([key]) => !a.has(key))
-    .map(([, row]): BodyDifference => ({ field: path, kind: 'extra row', upstream: undefined, own: row }));
+  const absent = [...a.keys()].filter((key) => !b.has(key));
+  const added = [...b.keys()].filter((key) => !a.has(key));
+  const renamed = pairRenamed(absent, added);
+  const missing = absent
+    .filter((key) => !renamed.has(key))
+    .map((key): BodyDifference => ({ field: path, kind: 'missing row', upstream: a.get(key), own: undefined }));
+  const paired = new Set(renamed.values());
+  const extra = added
+    .filter((key) => !paired.has(key))
+    .map((key): BodyDifference => ({ field: path, kind: 'extra row', upstream: undefined, own: b.get(key) }));
   const shared = [...a.keys()].filter((key) => b.has(key));
   const order = [...b.keys()].filter((key) => a.has(key));
   const place = shared.findIndex((key, index) => order[index] !== key);
@@ -65,7 +69,25 @@ function compareLists(theirs: readonly unknown[], ours: readonly unknown[], fiel
     place < 0
       ? []
       : [{ field: path, kind: 'order', upstream: a.get(shared[place] as string), own: b.get(order[place] as string) }];
-  return [...missing, ...extra, ...moved, ...shared.flatMap((key) => compare(a.get(key), b.get(key), path))];
+  const pairs = [...renamed, ...shared.map((key) => [key, key] as const)];
+  return [...missing, ...extra, ...moved, ...pairs.flatMap(([x, y]) => compare(a.get(x), b.get(y), path))];
+}
+
+/** Pairs the identities of a day that differ in one field only, such as the engine: that field differs, and no row is missing. */
+function pairRenamed(absent: readonly string[], added: readonly string[]): Map<string, string> {
+  const free = new Set(added);
+  const pairs = new Map<string, string>();
+  for (const key of absent) {
+    const [day, ...rest]: unknown[] = JSON.parse(key);
+    const partner = [...free].find((candidate) => {
+      const [otherDay, ...others]: unknown[] = JSON.parse(candidate);
+      return rest.length > 0 && day === otherDay && rest.filter((part, index) => part !== others[index]).length === 1;
+    });
+    if (partner === undefined) continue;
+    free.delete(partner);
+    pairs.set(key, partner);
+  }
+  return pairs;
 }
 
 function compareByIndex(theirs: readonly unknown[], ours: readonly unknown[], path: string): BodyDifference[] {
