@@ -232,6 +232,7 @@ const step = z.object({
   fresh: flag,
   repair: flag,
   weeks: z.number().optional(),
+  requests: z.int().optional().describe('requests of the step `compare`'),
 });
 
 /** `jobs list`. */
