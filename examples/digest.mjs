@@ -6,6 +6,8 @@
 // `sightline sandbox` prints both variables of a generated workspace.
 import {
   backup,
+  calibration,
+  compare,
   exportSnapshot,
   openContext,
   plan,
@@ -48,6 +50,13 @@ async function main() {
     const differing = days.filter((day) => day.status === 'differs');
     console.log(`brand ${brandId}: ${differing.length} of ${days.length} days differ`);
   }
+
+  const { questions } = await compare(context, { requests: 10, resources: ['responses'] });
+  console.log(
+    `compared: ${questions.filter(({ verdict }) => verdict === 'equal').length} of ${questions.length} equal`,
+  );
+  const open = (await calibration(context)).filter(({ state }) => state === 'undetermined');
+  console.log(`undetermined: ${open.length} points`);
 
   const [result] = await query(context, DIGEST, { timeoutMs: 10_000 });
   for (const [engine, responses, mentions] of result?.rows ?? []) {

@@ -4,15 +4,19 @@
  *
  * @module
  */
+import type { CalibratedPoint } from '../analytics/calibration/calibrated-points.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
 import { readEnvironment } from '../base/config/environment.ts';
+import { COMPARE_REQUESTS } from '../scheduler/job.ts';
 import type { Context } from '../session/workspace.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 import type { QueryLimits } from '../warehouse/sql/guarded-protocol.ts';
 import type { Backup } from './backup/backup.ts';
+import type { CompareRequest } from './compare/compare.ts';
+import type { Comparison } from './compare/compare-question.ts';
 import type { Exported, ExportProgress } from './export.ts';
 import type { PricedPlan } from './plan.ts';
 import type { WorkspaceStatus } from './status.ts';
@@ -23,7 +27,10 @@ import type { ReportRequest, WrittenReport } from './write-report.ts';
 export { type ErrorCode, SightlineError } from '../base/errors.ts';
 export type {
   Backup,
+  CalibratedPoint,
   Clock,
+  CompareRequest,
+  Comparison,
   Context,
   Exported,
   ExportProgress,
@@ -152,6 +159,38 @@ export async function verify(
 ): Promise<Verification> {
   const { verifyWorkspace } = await import('./verify.ts');
   return verifyWorkspace(context, { brands: null, range: null, fresh: false, repair: false, ...request }, onProgress);
+}
+
+/**
+ * Asks the API and the local data the same generated questions, compares the responses and stores the result. Default: 50 requests.
+ *
+ * @throws {SightlineError} `no_data` before the first sync, `usage` for an unknown brand or resource, `warehouse_locked`
+ * @example
+ * const { questions } = await compare(context, { requests: 200 });
+ * const differing = questions.filter(({ verdict }) => verdict === 'differs');
+ */
+export async function compare(
+  context: Context,
+  { onProgress = ignore, ...request }: Partial<CompareRequest> & { readonly onProgress?: OnProgress } = {},
+): Promise<Comparison> {
+  const { compareWorkspace } = await import('./compare/compare.ts');
+  const all: CompareRequest = { requests: COMPARE_REQUESTS.standard, brands: null, resources: null, seed: null };
+  return compareWorkspace(context, { ...all, ...request }, onProgress);
+}
+
+/**
+ * Reads the points that the API's specification leaves open, with the values found, their evidence and confidence. `point` selects one.
+ *
+ * @throws {SightlineError} `no_data` before the first sync, `usage` for an unknown point
+ * @example
+ * const undetermined = (await calibration(context)).filter(({ state }) => state === 'undetermined');
+ */
+export async function calibration(
+  { config }: Context,
+  { point = null }: { readonly point?: string | null } = {},
+): Promise<readonly CalibratedPoint[]> {
+  const { readCalibration } = await import('./calibration.ts');
+  return (await readCalibration(config, point)).value;
 }
 
 /** Options of `exportSnapshot`. */

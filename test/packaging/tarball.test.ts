@@ -212,6 +212,8 @@ describe('a program', () => {
       expect(stdout).toMatch(/^synced: complete, [1-9]\d* requests$/m);
       // Shortly after midnight (UTC) the last of the 8 days has no responses yet.
       expect(stdout).toMatch(/^brand [\w-]+: 0 of [78] days differ$/m);
+      expect(stdout).toMatch(/^compared: [1-9]\d* of \d+ equal$/m);
+      expect(stdout).toMatch(/^undetermined: \d+ points$/m);
       expect(stdout).toMatch(/^\S+: [1-9]\d* responses, \d+ mention the brand$/m);
       expect(stdout).toMatch(/^backup: [1-9]\d* rows in /m);
       expect(stdout).toMatch(/^rejected: sql_rejected$/m);
