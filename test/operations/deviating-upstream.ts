@@ -13,6 +13,8 @@ export interface Alteration {
   readonly path?: RegExp;
   /** Choices of the sandbox that answers instead. */
   readonly choices?: Partial<Choices>;
+  /** Time that passed at upstream since the sync. */
+  readonly laterMs?: number;
   /** Changes the request before the sandbox answers it. */
   rewrite?(query: URLSearchParams): void;
   /** Changes the response, or returns its status. */
@@ -45,7 +47,7 @@ export async function startDeviatingUpstream(seed: number, base: Partial<Choices
     const text = await answer.text();
     const headers = {
       'content-type': 'application/json',
-      date: answer.headers.get('date') ?? '',
+      date: new Date(Date.parse(answer.headers.get('date') ?? '') + (applies?.alteration.laterMs ?? 0)).toUTCString(),
       'x-ratelimit-limit': '10000',
     };
     const alter = applies?.alteration.alter;
