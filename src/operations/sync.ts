@@ -200,7 +200,7 @@ async function syncThrough(
       onMilestone: midway.milestone,
       onRead: async (ask: AskUpstream, read: SyncStats) => {
         if (kind !== 'sync' || !hasChanges(Object.fromEntries(read.tables))) return;
-        await probeUpstream({ catalogue, database, clock, signal, max: config.probes, stats: read }, ask);
+        await probeUpstream({ catalogue, database, clock, signal, max: config.probes, budget, stats: read }, ask);
       },
     };
     for (const options of runs) {
