@@ -219,9 +219,7 @@ async function sendOnce<T>(
   } finally {
     const { waitedMs } = slot;
     const tookMs = clock.monotonic() - startedAt;
-    const isAnswer = request.mayReject === true && error?.isRejection === true;
-    const failure = isAnswer ? null : (error?.message ?? null);
-    const sent = { ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: failure };
+    const sent = { ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: error?.message ?? null };
     onAttempt?.(implausible.length === 0 ? sent : { ...sent, implausible });
   }
 }

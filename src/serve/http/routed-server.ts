@@ -335,7 +335,6 @@ function createFrontService(catalogue: Catalogue, present: () => readonly Hosted
     ask: async () => nothing(),
     namesOf: () => ({}),
     isBare: (resource) => isServedBare(resource, null),
-    formsOf: () => null,
     conventions: () => null,
     doubts: () => new Map(),
     running: async () => null,

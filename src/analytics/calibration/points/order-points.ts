@@ -1,4 +1,3 @@
-import { isRecord } from '../../../base/json.ts';
 import type { Orders } from '../conventions.ts';
 import { identityOf, orderOf, rowsOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
@@ -205,7 +204,7 @@ function topCompetitors(response: Compared): Facts {
     kind: 'values',
     values: new Map(
       rowsOf(response).map((row) => {
-        const rivals = Array.isArray(row['topCompetitors']) ? row['topCompetitors'].filter(isRecord) : [];
+        const rivals = Array.isArray(row['topCompetitors']) ? (row['topCompetitors'] as Record<string, unknown>[]) : [];
         return [
           identityOf(row, PROMPT),
           rivals.map((rival) => identityOf(rival, ['competitorId', 'mentions'])).join(', '),
