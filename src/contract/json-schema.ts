@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { FieldWriters } from './field-forms.ts';
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
 import type { Parameter } from './parameters.ts';
 import type { ResourceDeclaration, TableDeclaration } from './resource.ts';
+import { BODY_PLACE } from './sent-values.ts';
 
 /** A JSON Schema, draft 2020-12, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -17,13 +19,21 @@ export interface SchemaOptions {
    * Set for the body that the read server sends; `isBare` if its list or object is not wrapped in `data`. Default: a body
    * of upstream, in which any field may be null or missing.
    */
-  readonly served?: { readonly isBare: boolean };
+  readonly served?: ServedForm;
+}
+
+/** The form of a body that the read server sends. */
+export interface ServedForm {
+  readonly isBare: boolean;
+  /** The forms of upstream's values; default: the types of the declaration. */
+  readonly writers?: FieldWriters;
 }
 
 /** The options of all parts of a schema. */
 interface Form {
   readonly refer: Refer;
   readonly isServed: boolean;
+  readonly writers: FieldWriters | null;
 }
 
 /** Schema of the values of a parameter. */
@@ -50,7 +60,8 @@ export function parameterSchema(parameter: Parameter): JsonSchema {
  * Schema of the body of a resource. `all` must contain the list of a detail. Lists, echoed parameters and nextCursor are
  * required.
  *
- * Of a served body, every declared field is required, because the read server writes null for values that it does not have.
+ * Of a served body, every declared field is required, except those that upstream leaves out of some items: the read server writes null for
+ * other values that it does not have. Values have the types that upstream sends, such as text for numbers.
  * These are never null: keys (rows without a key are quarantined), the time of a window's items (pages are selected by it)
  * and fields declared with `neverNull`. Other fields may be added.
  *
@@ -61,12 +72,12 @@ export function bodySchema(
   all: readonly ResourceDeclaration[],
   { refer = inPlace, served }: SchemaOptions = {},
 ): JsonSchema {
-  const form = { refer, isServed: served !== undefined };
+  const form = { refer, isServed: served !== undefined, writers: served?.writers ?? null };
   const [only] = resource.tables;
   if (only !== undefined && resource.tables.every(({ at }) => at === 'body')) {
     const object = detailSchema(resource, only, all, form);
     if (served === undefined || served.isBare) return object;
-    return refer(`${nameOfObject(resource, only, all)}Envelope`, objectSchema({ data: object }, form));
+    return refer(`${nameOfObject(resource, only, all)}Envelope`, objectSchema({ data: object }, form, []));
   }
   const { frame, lists } = frameSchema(resource, form);
   if (served === undefined) return resource.envelopeUnknown === true ? { anyOf: [frame, ...lists] } : frame;
@@ -75,8 +86,8 @@ export function bodySchema(
 
 /** Schema of upstream's object with these fields. */
 export function itemSchema(fields: Fields): JsonSchema {
-  const form = { refer: inPlace, isServed: false };
-  return objectSchema(propertiesOf(fields, form), form);
+  const form = { refer: inPlace, isServed: false, writers: null };
+  return fieldsSchema(fields, form, '');
 }
 
 /** Name of one row of a table, in PascalCase: `table_of_rows` gives `TableOfRow`. */
@@ -95,15 +106,18 @@ function frameSchema(resource: ResourceDeclaration, form: Form): { frame: JsonSc
   const beside: Record<string, JsonSchema> = {};
   const lists: Record<string, JsonSchema> = {};
   for (const table of resource.tables) {
-    if (table.at === 'body') Object.assign(beside, propertiesOf(table.fields, form));
+    if (table.at === 'body') Object.assign(beside, propertiesOf(table.fields, form, table.name));
     else lists[table.at.list] = { type: 'array', description: table.about, items: rowSchema(resource, table, form) };
-    Object.assign(beside, propertiesOf(table.beside ?? {}, form));
+    Object.assign(beside, propertiesOf(table.beside ?? {}, form, BODY_PLACE));
   }
-  const echoed = Object.fromEntries((resource.echoes ?? []).map((name) => [name, echoSchema(resource, name)]));
+  const echoed = Object.fromEntries((resource.echoes ?? []).map((name) => [name, echoSchema(resource, name, form)]));
   const cursor = resource.paging === 'cursor' ? { nextCursor: cursorSchema } : {};
   const properties = { ...echoed, ...beside, ...lists, ...cursor };
   const required = Object.keys({ ...echoed, ...lists, ...cursor });
-  const frame = form.isServed ? objectSchema(properties, form) : { type: 'object', properties, required };
+  const optional = [...Object.keys(echoed), ...Object.keys(beside)].filter((name) =>
+    isLeftOut(form, `${BODY_PLACE}.${name}`),
+  );
+  const frame = form.isServed ? objectSchema(properties, form, optional) : { type: 'object', properties, required };
   return { frame, lists: Object.values(lists) };
 }
 
@@ -151,7 +165,7 @@ function rowSchema(
   // An item of unknown form is served as upstream sent it, so its fields are not described.
   const whole = table.whole === undefined ? undefined : table.fields[table.whole];
   if (whole !== undefined) return form.refer(name, { description: metaOf(whole).about });
-  return form.refer(name, objectSchema(propertiesOf(table.fields, form, neverNull(resource, table)), form));
+  return form.refer(name, fieldsSchema(table.fields, form, table.name, neverNull(resource, table)));
 }
 
 function neverNull({ change }: ResourceDeclaration, { key, nullableKey = [], extent }: TableDeclaration): string[] {
@@ -159,38 +173,65 @@ function neverNull({ change }: ResourceDeclaration, { key, nullableKey = [], ext
   return [...key.filter((field) => !nullableKey.includes(field)), ...times];
 }
 
-function echoSchema(resource: ResourceDeclaration, name: string): JsonSchema {
+function echoSchema(resource: ResourceDeclaration, name: string, form: Form): JsonSchema {
   const parameter = resource.query[name] as Parameter;
-  const { default: _, ...schema } = parameterSchema(parameter);
+  const { default: _, ...declared } = parameterSchema(parameter);
+  const schema = parameter.kind === 'day' ? valueSchema('day', form, `${BODY_PLACE}.${name}`) : declared;
   return { ...schema, description: `Value of the parameter ${name}, given or default.` };
 }
 
-/** Schema of an object with these properties. If it is served, all are present, and others may be added. */
-function objectSchema(properties: Record<string, JsonSchema>, { isServed }: Form): JsonSchema {
-  const served = isServed ? { required: Object.keys(properties), additionalProperties: true } : {};
-  return { type: 'object', properties, ...served };
+/** Schema of an object with these properties. If it is served, all but the optional ones are present, and others may be added. */
+function objectSchema(
+  properties: Record<string, JsonSchema>,
+  { isServed }: Form,
+  optional: readonly string[],
+): JsonSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, ...(isServed ? { required, additionalProperties: true } : {}) };
+}
+
+/** Schema of an object with these fields; those in `present` are always there and never null. */
+function fieldsSchema(fields: Fields, form: Form, place: string, present: readonly string[] = []): JsonSchema {
+  const optional = Object.keys(fields).filter((name) => !present.includes(name) && isLeftOut(form, `${place}.${name}`));
+  return objectSchema(propertiesOf(fields, form, place, present), form, optional);
+}
+
+/** Whether upstream leaves a field out of some items. */
+function isLeftOut({ writers }: Form, place: string): boolean {
+  return writers !== null && (writers.empty(place) === 'absent' || writers.varies(place));
 }
 
 /** Schemas of fields; those in `present` and those declared with `neverNull` are never null if they are served. */
-function propertiesOf(fields: Fields, form: Form, present: readonly string[] = []): Record<string, JsonSchema> {
+function propertiesOf(
+  fields: Fields,
+  form: Form,
+  place: string,
+  present: readonly string[] = [],
+): Record<string, JsonSchema> {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, field]) => [name, fieldSchema(field, form, present.includes(name))]),
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      fieldSchema(field, form, `${place}.${name}`, present.includes(name)),
+    ]),
   );
 }
 
-function fieldSchema(field: z.ZodType, form: Form, isPresent: boolean): JsonSchema {
+function fieldSchema(field: z.ZodType, form: Form, place: string, isPresent: boolean): JsonSchema {
   const meta = metaOf(field);
   const description = meta.about;
   switch (meta.as) {
     case 'group':
-      return nullable({ ...objectSchema(propertiesOf(meta.fields, form), form), description });
+      return nullable({ ...fieldsSchema(meta.fields, form, place), description });
     case 'child': {
       const { table, fields } = meta.child;
-      const items = form.refer(rowName(table), objectSchema(propertiesOf(fields, form), form));
-      return nullable({ type: 'array', description, items });
+      return nullable({
+        type: 'array',
+        description,
+        items: form.refer(rowName(table), fieldsSchema(fields, form, place)),
+      });
     }
     case 'column': {
-      const value = meta.kind === 'json' ? innerSchema(field, form) : columnSchema(meta.kind, form);
+      const value = meta.kind === 'json' ? innerSchema(field, form, place) : valueSchema(meta.kind, form, place);
       const schema = { ...value, description };
       return form.isServed && (isPresent || meta.neverNull) ? schema : nullable(schema);
     }
@@ -207,6 +248,31 @@ const columnTypes: Readonly<Record<Exclude<ColumnKind, 'json'>, JsonSchema>> = {
   day: { type: 'string', format: 'date' },
 };
 
+/** A value of each kind as it is stored, to see the form in which it is written. */
+const SAMPLES: Readonly<Partial<Record<ColumnKind, unknown>>> = {
+  integer: 0,
+  number: 0,
+  timestamp: '2026-01-31 12:00:00',
+  day: '2026-01-31',
+};
+/** Values of the formats `date-time` and `date`. */
+const FORMATS: Readonly<Partial<Record<ColumnKind, RegExp>>> = {
+  timestamp: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/,
+  day: /^\d{4}-\d{2}-\d{2}$/,
+};
+
+// A value in the form in which upstream sends it. Values that vary have no type.
+function valueSchema(kind: Exclude<ColumnKind, 'json'>, form: Form, place: string): JsonSchema {
+  const declared = columnSchema(kind, form);
+  if (form.writers === null) return declared;
+  if (kind !== 'text' && form.writers.varies(place)) return {};
+  const sample = SAMPLES[kind];
+  if (sample === undefined) return declared;
+  const written = form.writers.value(place, kind)(sample);
+  if (typeof written === 'number') return declared;
+  return FORMATS[kind]?.test(String(written)) === true ? declared : { type: 'string' };
+}
+
 // Without a format, some generators use 32-bit integers and floats.
 function columnSchema(kind: Exclude<ColumnKind, 'json'>, { isServed }: Form): JsonSchema {
   if (isServed && kind === 'integer') return { type: 'integer', format: 'int64' };
@@ -220,21 +286,24 @@ function nullable(schema: JsonSchema): JsonSchema {
 }
 
 // Zod writes a nullable schema as `anyOf` with null, or with null among its types, and unknown values as {}.
-function innerSchema(field: z.ZodType, form: Form): JsonSchema {
+function innerSchema(field: z.ZodType, form: Form, place: string): JsonSchema {
   const { $schema: _, anyOf, ...own } = z.toJSONSchema(field) as Inner;
   const [value = {}] = anyOf ?? [own];
   const { type } = value;
   const [first, ...others] = Array.isArray(type) ? type.filter((name) => name !== 'null') : [];
-  return withinSchema(first === undefined || others.length > 0 ? value : { ...value, type: first }, form);
+  return withinSchema(first === undefined || others.length > 0 ? value : { ...value, type: first }, form, place);
 }
 
 /** Applies the form to the objects inside a schema written by hand. */
-function withinSchema(schema: Inner, form: Form): JsonSchema {
+function withinSchema(schema: Inner, form: Form, place: string): JsonSchema {
   const { items, properties } = schema;
-  if (items !== undefined) return { ...schema, items: withinSchema(items, form) };
+  if (items !== undefined) return { ...schema, items: withinSchema(items, form, place) };
   if (properties === undefined) return schema;
-  const within = Object.entries(properties).map(([name, inner]) => [name, withinSchema(inner, form)] as const);
-  return { ...schema, ...objectSchema(Object.fromEntries(within), form) };
+  const within = Object.entries(properties).map(
+    ([name, inner]) => [name, withinSchema(inner, form, `${place}.${name}`)] as const,
+  );
+  const optional = within.flatMap(([name]) => (isLeftOut(form, `${place}.${name}`) ? [name] : []));
+  return { ...schema, ...objectSchema(Object.fromEntries(within), form, optional) };
 }
 
 interface Inner extends JsonSchema {

@@ -6,6 +6,8 @@ export interface Request {
   readonly query: Readonly<Record<string, string>>;
   /** Declared path without ids, safe for traces and logs. */
   readonly route?: string;
+  /** Whether a rejection of this request, such as 400 or 404, is an answer and not a failure; default: false. */
+  readonly mayReject?: boolean;
 }
 
 /** One attempt of a request, as reported by the client and stored in the ledger. */

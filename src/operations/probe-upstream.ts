@@ -1,6 +1,7 @@
 import { createProbeFinder } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import { toSightlineError } from '../base/errors.ts';
+import type { Budget } from '../budget/budget.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { AskUpstream } from '../sync/ask-upstream.ts';
 import type { SyncStats } from '../sync/sync-stats.ts';
@@ -8,6 +9,8 @@ import { AllowanceReached } from '../upstream/allowance.ts';
 import type { Database } from '../warehouse/database.ts';
 import { keepAnswer } from '../warehouse/ledger/answers.ts';
 
+/** Longest wait for requests that the budget has left over, and the time between two looks. */
+const SPARE_WAIT = { maxMs: 15_000, stepMs: 1_000 } as const;
 /** Rounds of questions: the answers to one round may separate candidates that depend on others. */
 const ROUNDS_MAX = 4;
 
@@ -19,27 +22,28 @@ export interface ProbeUpstreamParts {
   readonly signal: AbortSignal;
   /** Maximum number of requests. */
   readonly max: number;
+  readonly budget: Pick<Budget, 'state'>;
   readonly stats: SyncStats;
 }
 
 /**
- * Asks upstream the questions that separate the candidates of undetermined points, and keeps the responses as evidence. A failure ends the
- * probing with a warning: the data are complete without it. Returns the names of contradicted conventions if the last calibration has
- * used all responses, otherwise null.
+ * Asks upstream the questions that separate the candidates of undetermined points, and keeps the responses as evidence. Only spare
+ * requests are used: if the budget stays used up, the next sync asks. A failure ends the probing with a warning: the data are complete
+ * without it.
  * @throws the signal's reason if the sync is stopped
  */
 export async function probeUpstream(
-  { catalogue, database, clock, signal, max, stats }: ProbeUpstreamParts,
+  { catalogue, database, clock, signal, max, budget, stats }: ProbeUpstreamParts,
   ask: AskUpstream,
-): Promise<readonly string[] | null> {
-  if (max <= 0) return null;
+): Promise<void> {
   const findProbes = createProbeFinder(database, { catalogue, now: clock.now() });
   let left = max;
   try {
-    for (let round = 0; round <= ROUNDS_MAX; round++) {
-      const { questions, contradicted } = await findProbes(round < ROUNDS_MAX ? left : 0);
-      if (questions.length === 0) return contradicted;
+    for (let round = 0; round < ROUNDS_MAX && left > 0; round++) {
+      const questions = await findProbes(left);
+      if (questions.length === 0) break;
       for (const { resource, brandId, query } of questions) {
+        if (!(await hasSpare(budget, clock, signal))) return;
         left -= 1;
         const { status, body, at } = await ask({ resource, brandId, query });
         const answer = { resource, brandId, query, purpose: 'probe', status, body, askedAt: at } as const;
@@ -48,11 +52,18 @@ export async function probeUpstream(
     }
   } catch (thrown) {
     // The allowance of the run is used up by optional requests, so the run is complete nevertheless.
-    if (thrown instanceof AllowanceReached) return null;
+    if (thrown instanceof AllowanceReached) return;
     signal.throwIfAborted();
     const { code, message } = toSightlineError(thrown);
     if (code === 'unauthorized' || code === 'plan_required') throw thrown;
     stats.warned({ chain: 'calibration', code, message: `stopped asking about open points: ${message}` });
   }
-  return null;
+}
+
+async function hasSpare(budget: Pick<Budget, 'state'>, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  for (let waitedMs = 0; budget.state().left < 1; waitedMs += SPARE_WAIT.stepMs) {
+    if (waitedMs >= SPARE_WAIT.maxMs) return false;
+    await clock.sleep(SPARE_WAIT.stepMs, signal);
+  }
+  return true;
 }

@@ -183,8 +183,6 @@ async function syncThrough(
     midway.onProgress();
     onProgress(latest, budget);
   };
-  // Contradicted conventions, if the run has calibrated after reading everything.
-  let contradicted = null as readonly string[] | null;
   try {
     const parts = {
       catalogue,
@@ -202,16 +200,12 @@ async function syncThrough(
       onMilestone: midway.milestone,
       onRead: async (ask: AskUpstream, read: SyncStats) => {
         if (kind !== 'sync' || !hasChanges(Object.fromEntries(read.tables))) return;
-        contradicted = await probeUpstream(
-          { catalogue, database, clock, signal, max: config.probes, stats: read },
-          ask,
-        );
+        await probeUpstream({ catalogue, database, clock, signal, max: config.probes, budget, stats: read }, ask);
       },
     };
     for (const options of runs) {
-      contradicted = null;
       const summary = await runSync(parts, options);
-      const notes = contradicted === null ? await calibrate(warehouse, summary, clock) : notesOf(contradicted);
+      const notes = await calibrate(warehouse, summary, clock);
       const error = withAddress(explainFullDisk(summary.error, estimateSync(config)), config.upstream().baseUrl);
       const warnings = [...summary.warnings, ...notes, ...archive.takeWarnings()];
       summaries.push({ ...summary, warnings, drift: drift.takeCounts(), error });
@@ -253,20 +247,18 @@ function hasChanges(tables: SyncSummary['tables']): boolean {
 async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
   if (summary.error !== null) return [];
   const isChanged = hasChanges(summary.tables);
+  const note = { chain: 'conventions', code: 'bad_answer' };
   try {
     const { database } = warehouse;
-    return notesOf(await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: !isChanged }));
+    const unexplained = await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: !isChanged });
+    if (unexplained.length === 0) return [];
+    const names = unexplained.join(', ');
+    const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.calibration for the reasons`;
+    return [{ ...note, message }];
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
-    return [{ chain: 'conventions', code, message: `cannot calibrate how upstream computes its numbers: ${message}` }];
+    return [{ ...note, code, message: `cannot calibrate how upstream computes its numbers: ${message}` }];
   }
-}
-
-function notesOf(contradicted: readonly string[]): SyncSummary['warnings'] {
-  if (contradicted.length === 0) return [];
-  const names = contradicted.join(', ');
-  const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.calibration for the reasons`;
-  return [{ chain: 'conventions', code: 'bad_answer', message }];
 }
 
 // Adds the base URL to the message, because a wrong URL is a common cause of an unexpected response.

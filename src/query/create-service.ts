@@ -69,6 +69,10 @@ export function createService(options: ServiceOptions): Service {
     ask: createAsk(options, view, signer),
     namesOf: (resource) => holder.opened()?.namesOf(resource) ?? {},
     isBare: (resource) => holder.opened()?.isBare(resource) ?? isServedBare(resource, null),
+    formsOf: (resource) => {
+      const opened = holder.opened();
+      return opened === null ? null : { writers: opened.writersOf(resource), text: opened.shapes.text };
+    },
     conventions: () => holder.opened()?.conventions ?? null,
     doubts: () => holder.opened()?.doubts ?? new Map(),
     running: readRunning,

@@ -1,6 +1,7 @@
 import type { Conventions } from '../analytics/calibration/conventions.ts';
 import type { Doubts } from '../analytics/calibration/findings.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import type { FieldWriters } from '../contract/field-forms.ts';
 import type { ColumnKind } from '../contract/fields.ts';
 import type { ServedNames } from '../contract/query-parameters.ts';
 import type { ServedReplica } from './open-replica.ts';
@@ -21,6 +22,8 @@ export interface Service {
   namesOf(resource: Resource): ServedNames;
   /** Returns whether the body of a resource is served without the wrapper `data`, as upstream sends it. */
   isBare(resource: Resource): boolean;
+  /** Returns the forms of a resource's values; null until a replica was opened. `text` differs if they differ. */
+  formsOf(resource: Resource): { readonly writers: FieldWriters; readonly text: string } | null;
   /** Returns how the numbers of the responses are written; null until a replica was opened. */
   conventions(): Conventions | null;
   /** Returns the conventions that may differ from upstream's. */

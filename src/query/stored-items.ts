@@ -5,6 +5,7 @@ import type { Fields } from '../contract/fields.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import { placeOf, SENT } from '../contract/sent-values.ts';
 import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable } from '../contract/tables.ts';
+import { DAY_MAX } from '../contract/time.ts';
 import {
   type Bindings,
   columnAt,
@@ -38,7 +39,18 @@ export interface StoredRequest {
   readonly allowedBrands: ReadonlySet<string> | null;
   /** Whether filters by a list also match its deleted rows. */
   readonly keepsDeleted: boolean;
+  /** Whether the nested rows include deleted ones; default: false. */
+  readonly withDeleted?: boolean;
 }
+
+/** A request for items that are found by their ids. */
+const WITHOUT_FILTERS = {
+  member: null,
+  asked: { from: '0001-01-01', to: DAY_MAX, values: {}, given: [] },
+  after: null,
+  allowedBrands: null,
+  keepsDeleted: true,
+} as const;
 
 /** The items of one table; `last` is the end of the page if more items follow, otherwise null. */
 export interface StoredItems {
@@ -101,6 +113,35 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
   const last = places.length > limit ? page.at(-1) : undefined;
   const items = await toItems(request, served, found, times.length === page.length ? times : []);
   return { table, items, last: last === undefined ? null : { id: last[0], at: last[1] } };
+}
+
+/**
+ * Reads the item of the first table of a resource by its id, also if it is deleted; null if it is not stored. Of a deleted item all
+ * stored nested rows are read.
+ */
+export async function readItem(
+  request: Pick<StoredRequest, 'catalogue' | 'query' | 'resource' | 'brandId' | 'writers'>,
+  id: string,
+): Promise<unknown> {
+  const whole: StoredRequest = { ...request, ...WITHOUT_FILTERS };
+  const [table] = request.resource.derived as [ResourceTable];
+  const served = servedTable(whole, table);
+  const bindings = createBindings();
+  const { brandId } = request;
+  const conditions = [
+    ...(brandId === null ? [] : [`t.brand_id = CAST(${bindings.bind(brandId)} AS UUID)`]),
+    `t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(id)} AS UUID)`,
+  ];
+  const rows = await request.query(
+    `SELECT t."_deleted_at" IS NOT NULL, ${selectOf(whole, served).join(', ')} FROM ${quoted(table.name)} t
+     WHERE ${conditions.join(' AND ')}`,
+    bindings.values,
+  );
+  const [row] = rows;
+  if (row === undefined) return null;
+  const [isDeleted, ...selected] = row;
+  const [item] = await toItems({ ...whole, withDeleted: isDeleted === true }, served, [selected], []);
+  return item;
 }
 
 /** Reads the names of the undeclared fields in all items of a list, in alphabetical order. */
@@ -248,7 +289,8 @@ async function readChildren(
   const parent = `t.${quoted(parentKeyOf(table, child))}`;
   const bindings = createBindings();
   const { brandId, resource, query } = request;
-  const conditions = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
+  const live = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
+  const conditions = request.withDeleted === true ? live.slice(0, -1) : live;
   const repeated = table.extent.kind === 'time' ? table.extent.field : null;
   const time = child.columns.find(({ source }) => source.from === 'parent' && source.column === repeated);
   if (time !== undefined && times.length > 0) {

@@ -49,6 +49,7 @@ export function createAskUpstream({ catalogue, client, signal, names, log, now, 
       path: pathOf(resource, question),
       query: toServedNames(resource, question.query, names),
       route: resource.path,
+      mayReject: true,
     };
     return log({ id: purpose, resource: resource.name }, async (_requests, onAttempt) => {
       try {
@@ -57,16 +58,11 @@ export function createAskUpstream({ catalogue, client, signal, names, log, now, 
         const { value, date } = await client.get(request, read, { signal, onAttempt });
         return { status: 200, body: value, at: date ?? now() };
       } catch (thrown) {
-        if (!isRejection(thrown)) throw thrown;
+        if (!(thrown instanceof UpstreamError) || !thrown.isRejection) throw thrown;
         return { status: thrown.status as number, body: null, at: now() };
       }
     });
   };
-}
-
-function isRejection(thrown: unknown): thrown is UpstreamError {
-  if (!(thrown instanceof UpstreamError) || thrown.status === null) return false;
-  return thrown.status >= 400 && thrown.status < 500 && ![401, 403, 408, 425, 429].includes(thrown.status);
 }
 
 function pathOf(resource: Resource, { brandId, member = null }: UpstreamQuestion): string {

@@ -219,7 +219,9 @@ async function sendOnce<T>(
   } finally {
     const { waitedMs } = slot;
     const tookMs = clock.monotonic() - startedAt;
-    const sent = { ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: error?.message ?? null };
+    const isAnswer = request.mayReject === true && error?.isRejection === true;
+    const failure = isAnswer ? null : (error?.message ?? null);
+    const sent = { ...request, sentAt, status, attempt, waitedMs, tookMs, bytes, error: failure };
     onAttempt?.(implausible.length === 0 ? sent : { ...sent, implausible });
   }
 }

@@ -1,5 +1,8 @@
 import { type ErrorCode, SightlineError } from '../base/errors.ts';
 
+/** Client errors that do not concern the question. */
+const NO_REJECTIONS: readonly number[] = [401, 403, 408, 425, 429];
+
 /** Error of a request to upstream. */
 export class UpstreamError extends SightlineError {
   /** HTTP status; null if there was no response. */
@@ -24,6 +27,11 @@ export class UpstreamError extends SightlineError {
     this.status = details.status ?? null;
     this.retryable = details.retryable ?? false;
     this.retryAfterMs = details.retryAfterMs ?? null;
+  }
+
+  /** Whether upstream understood and rejected the request itself, not the key, the plan or the rate. */
+  get isRejection(): boolean {
+    return this.status !== null && this.status >= 400 && this.status < 500 && !NO_REJECTIONS.includes(this.status);
   }
 }
 

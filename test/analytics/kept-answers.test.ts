@@ -14,28 +14,35 @@ interface Night {
   readonly status: string;
   /** Requests that calibration sent, as text. */
   readonly asked: readonly string[];
+  /** Time that calibration waited for the budget. */
+  readonly sleptMs: number;
   readonly contradicted: readonly string[];
   readonly determined: ReadonlySet<string>;
 }
 
 /** Syncs, asks about open points and calibrates, like `sightline sync`. */
-async function night(workspace: TestWorkspace): Promise<Night> {
-  const { catalogue, clock } = workspace;
+async function night(workspace: TestWorkspace, left = 100): Promise<Night> {
+  const { catalogue } = workspace;
+  let sleptMs = 0;
+  const sleep = async (ms: number): Promise<void> => {
+    sleptMs += ms;
+  };
+  const clock = { ...workspace.clock, sleep };
   const { database } = workspace.warehouse();
   const { signal } = new AbortController();
   const asked: string[] = [];
+  const budget = { state: () => ({ limit: 120, capacity: 116, left }) };
   const { status } = await workspace.sync({
-    onRead: async (ask, stats) => {
-      await probeUpstream({ catalogue, database, clock, signal, max: PROBES_MAX, stats }, (question) => {
+    onRead: (ask, stats) =>
+      probeUpstream({ catalogue, database, clock, signal, max: PROBES_MAX, budget, stats }, (question) => {
         asked.push(JSON.stringify(question));
         return ask(question);
-      });
-    },
+      }),
   });
   const contradicted = await calibrateConventions(database, { catalogue, now: clock.now() });
   const findings = await database.exclusive(({ query }) => readStoredFindings(query));
   const determined = [...findings].flatMap(([name, { source }]) => (source === 'learned' ? [name] : []));
-  return { status, asked, contradicted, determined: new Set(determined) };
+  return { status, asked, sleptMs, contradicted, determined: new Set(determined) };
 }
 
 const change = {
@@ -70,6 +77,15 @@ test('points stay determined while prompts, groups, competitors and responses ch
     for (const name of answered) expect(determined, name).toContain(name);
     before = determined;
   }
+});
+
+test('no question is asked while the budget is used up, and the sync waits at most 15 seconds', async () => {
+  const workspace = await openWorkspace({ brands: 1, prompts: 4, days: 5 });
+  const { status, asked, sleptMs } = await night(workspace, 0);
+  expect({ status, asked, sleptMs }).toEqual({ status: 'complete', asked: [], sleptMs: 15_000 });
+  const next = await night(workspace);
+  expect(next.sleptMs).toBe(0);
+  expect(next.asked.length).toBeGreaterThan(5);
 });
 
 test('the replica has the findings, but no kept responses', async () => {

@@ -105,6 +105,7 @@ describe('the output with --json has the declared members', () => {
 
   test('for a sync and what reports on it', async () => {
     await print('plan', 'plan');
+    await print('endpoints', 'endpoints');
     await print('sync', 'sync');
     workspace.sandbox.world.advance({ days: 1, editedResponses: 2, deletedResponses: 1 });
     workspace.sandbox.setFaults([{ kind: 'wrongtypes' }, { kind: 'unknownfields' }]);

@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
+import { createFieldWriters, createObservedForms, FIELD_FORMS } from '../../src/contract/field-forms.ts';
 import { bodySchema, type JsonSchema, parameterSchema, rowName } from '../../src/contract/json-schema.ts';
 import { choiceParameter, flagParameter, limitParameter, textParameter } from '../../src/contract/parameters.ts';
 import { defineResource, type ResourceDeclaration } from '../../src/contract/resource.ts';
@@ -98,6 +99,29 @@ describe('bodySchema of a served body', () => {
     ...{ competitors: null, citations: [] },
   };
   const page = (changes: object): unknown => ({ data: [{ ...response, ...changes }], nextCursor: null });
+
+  test('has the types that upstream sends, and does not require fields that upstream leaves out', () => {
+    const observed = createObservedForms([
+      ['responses', FIELD_FORMS.value('responses.createdAt'), 'YYYY-MM-DD HH:MM:SS'],
+      ['responses', FIELD_FORMS.value('responses.brandPosition'), 'text'],
+      ['responses', FIELD_FORMS.empty('responses.brandSentiment'), 'absent'],
+      ['responses', FIELD_FORMS.varies('responses.citations.position'), 'true'],
+    ]);
+    const resource = declarations.find(({ name }) => name === 'responses') as ResourceDeclaration;
+    const writers = createFieldWriters(['responses'], observed);
+    const check = ajv.compile(bodySchema(resource, declarations, { served: { isBare: false, writers } }));
+    const { brandSentiment: _, ...without } = response;
+    const citation = { url: 'https://example.com/', domain: 'example.com', title: null };
+    const sent = { ...without, createdAt: '2026-03-15 09:30:00', brandPosition: '2' };
+    const body = (item: object) => ({ data: [item], nextCursor: null });
+    for (const position of ['1', 1, {}]) {
+      expect(check(body({ ...sent, citations: [{ ...citation, position }] })), JSON.stringify(check.errors)).toBe(true);
+    }
+    expect(check(body({ ...sent, citations: [citation] }))).toBe(true);
+    expect(check(body({ ...sent, brandPosition: 2 }))).toBe(false);
+    const { engine: __, ...incomplete } = sent;
+    expect(check(body(incomplete))).toBe(false);
+  });
 
   test('requires every field, and allows null except in keys and in the time of a window', () => {
     expect(errorsOf('responses', page({}))).toEqual([]);

@@ -109,7 +109,7 @@ test('a mirror of an upstream that omits, nulls, empties and adds fields keeps e
     }
   }
   expect([...rows].filter(([, count]) => count === 0)).toEqual([]);
-  // Null is allowed only where it occurs. Whether a computed share or mean can be null depends on the calibration.
+  // A field may be null or missing only where that occurs. Whether a computed share or mean can be null depends on the calibration.
   const computed = declarations.filter(({ computes }) => computes !== undefined).map(({ path }) => path);
   expect(nulls.neverSeen().filter((at) => !computed.some((path) => at.startsWith(`${path}.`)))).toEqual([]);
 });
@@ -209,8 +209,12 @@ function createNullWatch(document: Json): NullWatch {
     if (value === null) seen.add(at);
     if (Array.isArray(value)) for (const item of value) visit(schema.items ?? {}, item, `${at}[]`);
     else if (typeof value === 'object' && value !== null) {
-      for (const [name, part] of Object.entries<Json>(schema.properties ?? {}))
+      for (const [name, part] of Object.entries<Json>(schema.properties ?? {})) {
+        const isOptional = schema.required?.includes(name) === false;
+        if (isOptional) nullable.add(`${at}.${name}`);
+        if (isOptional && !Object.hasOwn(value, name)) seen.add(`${at}.${name}`);
         visit(part, value[name], `${at}.${name}`);
+      }
     }
   };
   return {

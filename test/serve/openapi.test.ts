@@ -25,6 +25,7 @@ const catalogue = createCatalogue(declarations);
 const options: OpenApiOptions = {
   catalogue,
   namesOf: () => ({}),
+  writersOf: () => null,
   isBare: (resource) => isServedBare(resource, null),
   baseUrl: 'http://127.0.0.1:8080/v1',
   rateLimit: 120,

@@ -16,12 +16,21 @@ export interface QueryParameter {
   readonly oneOf: readonly string[] | null;
 }
 
+/** The stored item of each row: the last column, `item`, which is not part of the SQL. */
+export interface QueryItem {
+  readonly resource: string;
+  /** Column with the id of the item; the row also has a column `brand_id`. */
+  readonly id: string;
+  readonly about: string;
+}
+
 /** A query that pages and programs run by name. */
 export interface DeclaredQuery {
   readonly name: string;
   readonly about: string;
   readonly parameters: readonly QueryParameter[];
   readonly columns: readonly SqlFileColumn[];
+  readonly item: QueryItem | null;
   /** Whether the query requires exactly one brand, because it reads `$brand`. */
   readonly isOfBrand: boolean;
   readonly sql: string;
@@ -36,7 +45,7 @@ const FOLDER = import.meta.dirname;
 /**
  * Returns all declared queries, read from the SQL files in this folder. Beside description and columns, their headers have entries
  * such as `parameter limit BIGINT 20: About.`, `parameter search VARCHAR null: About.`, `parameter sort VARCHAR new new|old: About.` and, for a required one,
- * `parameter id UUID: About.` The SQL refers to parameters as `$limit`, to the filters of the scope as `$brand`, `$brands`, `$from`,
+ * `parameter id UUID: About.`, and `item responses response_id: About.` adds the stored item of that resource to each row. The SQL refers to parameters as `$limit`, to the filters of the scope as `$brand`, `$brands`, `$from`,
  * `$to`, `$before_from`, `$before_to`, `$engines`, `$topics`, `$tags`, `$branded`, `$prompts` and `$competitors`, to
  * the selected responses as `scope` and `scope_before`, and as `cited_owners` to mart.dim_domain for the
  * domains that these cite, which is faster.
@@ -58,8 +67,15 @@ function readAll(): readonly DeclaredQuery[] {
  * @throws TypeError with the name of the file if the header is invalid
  */
 export function parseQuery(name: string, text: string): DeclaredQuery {
-  const { about, columns, entries, sql } = parseSqlFile(name, text, ['parameter']);
-  const parameters = entries.map(({ words, text: said }): QueryParameter => {
+  const { about, columns, entries, sql } = parseSqlFile(name, text, ['parameter', 'item']);
+  const [item = null] = entries
+    .filter(({ kind }) => kind === 'item')
+    .map(({ words: [resource = '', id = ''], text: said }): QueryItem => ({ resource, id, about: said }));
+  if (item !== null && [item.id, 'brand_id'].some((needed) => columns.every(({ name: column }) => column !== needed))) {
+    throw new TypeError(`${name}${SQL_ENDING}: the item needs the columns ${item.id} and brand_id`);
+  }
+  const declared = entries.filter(({ kind }) => kind === 'parameter');
+  const parameters = declared.map(({ words, text: said }): QueryParameter => {
     const [parameter = '', type, standard, choices] = words;
     const known = TYPES.find((candidate) => candidate === type);
     if (!/^[a-z][a-z0-9_]*$/.test(parameter) || known === undefined || RESERVED.includes(parameter)) {
@@ -73,7 +89,8 @@ export function parseQuery(name: string, text: string): DeclaredQuery {
     (used) => !RESERVED.includes(used) && !parameters.some((declared) => declared.name === used),
   );
   if (unknown !== undefined) throw new TypeError(`${name}${SQL_ENDING}: $${unknown} is not declared`);
-  return { name, about, parameters, columns, isOfBrand: used.includes('brand'), sql };
+  const served = item === null ? [] : [{ name: 'item', type: 'JSON', about: item.about }];
+  return { name, about, parameters, columns: [...columns, ...served], item, isOfBrand: used.includes('brand'), sql };
 }
 
 const RESERVED: readonly string[] = [

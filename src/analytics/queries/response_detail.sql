@@ -16,43 +16,10 @@
 -- column topic_now VARCHAR: Current topic of the prompt.
 -- column tags_then JSON: Names of its tags at the time of the response.
 -- column tags_now JSON: Names of its current tags.
--- column item JSON: The response as /v1 serves it.
 -- column cursor VARCHAR: Position of the response in response_list.
+-- item responses response_id: The response as /v1 serves it.
 WITH one AS (
   SELECT * FROM main.responses WHERE id = $id AND brand_id IN $brands
-), entities AS (
-  SELECT list({competitorId: competitor_id, name: name, position: position, sentiment: sentiment} ORDER BY ordinal) AS items
-  FROM main.response_competitors
-  WHERE response_id = $id AND brand_id IN $brands
-    AND created_at IS NOT DISTINCT FROM (SELECT created_at FROM one)
-    AND (_deleted_at IS NULL OR (SELECT _deleted_at FROM one) IS NOT NULL)
-), pages AS (
-  SELECT list({url: url, domain: domain, title: title, position: position} ORDER BY ordinal) AS items
-  FROM main.response_citations
-  WHERE response_id = $id AND brand_id IN $brands
-    AND created_at IS NOT DISTINCT FROM (SELECT created_at FROM one)
-    AND (_deleted_at IS NULL OR (SELECT _deleted_at FROM one) IS NOT NULL)
-), times AS (
-  -- As many digits of a second as upstream writes.
-  SELECT strftime(timezone('UTC', created_at), '%Y-%m-%dT%H:%M:%S') AS second,
-    rtrim(strftime(timezone('UTC', created_at), '%f'), '0') AS digits,
-    coalesce((SELECT CAST(value AS BIGINT) FROM sync.shapes WHERE resource = 'responses' AND name = 'time digits'), 3) AS digits_min
-  FROM one
-), items AS (
-  SELECT CAST(to_json({
-    id: o.id,
-    promptId: o.prompt_id,
-    prompt: o.prompt,
-    engine: o.engine,
-    createdAt: t.second || if(t.digits = '' AND t.digits_min = 0, '', '.')
-      || rpad(t.digits, CAST(greatest(length(t.digits), t.digits_min) AS INTEGER), '0') || 'Z',
-    brandMentioned: o.brand_mentioned,
-    brandPosition: o.brand_position,
-    brandSentiment: o.brand_sentiment,
-    competitors: coalesce((SELECT items FROM entities), []),
-    citations: coalesce((SELECT items FROM pages), [])
-  }) AS VARCHAR) AS declared, nullif(CAST(o._extra AS VARCHAR), '{}') AS undeclared
-  FROM one o, times t
 ), groups_then AS (
   SELECT h.group_by, h.group_id, h.name
   FROM mart.dim_prompt_group_history h
@@ -79,9 +46,7 @@ SELECT
   (SELECT any_value(name) FROM groups_now WHERE group_by = 'topic') AS topic_now,
   to_json(coalesce((SELECT list(name ORDER BY name) FROM groups_then WHERE group_by = 'tag'), CAST([] AS VARCHAR[]))) AS tags_then,
   to_json(coalesce((SELECT list(name ORDER BY name) FROM groups_now WHERE group_by = 'tag'), CAST([] AS VARCHAR[]))) AS tags_now,
-  CAST(if(i.undeclared IS NULL, i.declared, left(i.declared, -1) || ',' || substr(i.undeclared, 2)) AS JSON) AS item,
   epoch_us(o.created_at) || '_' || o.id AS cursor
 FROM one o
-CROSS JOIN items i
 LEFT JOIN main.brands b ON b.id = o.brand_id
 LEFT JOIN sync.runs r ON r.run_id = o._run_id

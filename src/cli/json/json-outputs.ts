@@ -27,6 +27,7 @@ export const jsonOutputs = {
   calibration: { shape: sync.calibration },
   status: { shape: operation.status },
   'status --all': { about: '`status --all`: one line for each workspace.', shape: operation.statusOfWorkspace },
+  endpoints: { shape: sync.endpoints },
   runs: { shape: sync.runs },
   'runs id': { about: '`runs` with the ID of a run.', shape: sync.run },
   'state list': { shape: sync.stateList },

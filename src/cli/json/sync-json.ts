@@ -91,6 +91,23 @@ export const verify = z.object({
   error: errorParts.optional(),
 });
 
+/** `endpoints`. */
+export const endpoints = z.object({
+  endpoints: z.array(
+    z.object({
+      path: z.string(),
+      state: z
+        .enum(['declared', 'available', 'unsupported'])
+        .describe('`available`: no declaration covers the endpoint, and all of its parameters have known values'),
+      reason: z.string().nullable().describe('why it is unsupported'),
+      resource: z.string().nullable().describe('the resource that stores its items'),
+      about: z.string().nullable().describe("its description in the API's document"),
+    }),
+  ),
+  ignored: number.describe('paths beyond 5,000, or with more than 500 characters'),
+  unlisted: z.array(z.string()).describe('paths of resources that the document does not list'),
+});
+
 /** `compare`. */
 export const compare = z.object({
   at: time,

@@ -123,6 +123,10 @@ const operate: CommandGroup['commands'] = {
     about: 'show how the API computes and orders what its specification leaves open, with the evidence',
     load: async () => (await import('../commands/operate/calibration-command.ts')).calibration,
   },
+  endpoints: {
+    about: "list the endpoints in the API's OpenAPI document, and whether they are mirrored",
+    load: async () => (await import('../commands/operate/endpoints-command.ts')).endpoints,
+  },
   runs: {
     about: 'list the requests of each run, or of one run by resource',
     load: async () => (await import('../commands/operate/runs-command.ts')).runs,

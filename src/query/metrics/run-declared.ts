@@ -2,12 +2,15 @@ import {
   type DeclaredQuery,
   declaredQueries,
   declaredSql,
+  type QueryItem,
   type QueryParameter,
 } from '../../analytics/queries/declared-queries.ts';
 import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { isUuid } from '../../contract/query-parameters.ts';
 import { toDay } from '../../contract/time.ts';
+import type { Query } from '../../warehouse/database.ts';
+import { readItem } from '../stored-items.ts';
 import { ROWS_MAX } from './run-metrics.ts';
 import { freshnessOf } from './scope-freshness.ts';
 import { invalidParameter, onceOf, oneBrand, readScope, refuseUnknown, SCOPE_PARAMETERS } from './scope-request.ts';
@@ -36,16 +39,38 @@ export async function runDeclaredQuery(
     if (declared.isOfBrand) await oneBrand(query, scope, given);
     const sql = declaredSql(declared, scope, values);
     const { rows } = await read(`SELECT * FROM (\n${sql}\n) LIMIT ${ROWS_MAX + 1}`);
+    const plain = plainRows(declared.columns, rows.slice(0, ROWS_MAX));
+    const { item } = declared;
     return {
       name,
       about: declared.about,
       columns: declared.columns,
-      rows: plainRows(declared.columns, rows.slice(0, ROWS_MAX)),
+      rows: item === null ? plain : await withItems(source, query, { ...declared, item }, plain),
       sql,
       ...freshnessOf(source, scope),
       truncated: rows.length > ROWS_MAX,
     };
   }, source.signal);
+}
+
+// Reads each item as /v1 serves it, in upstream's forms, which SQL cannot write.
+async function withItems(
+  { replica, catalogue }: MetricsSource,
+  query: Query,
+  { item, columns }: { readonly item: QueryItem; readonly columns: DeclaredQuery['columns'] },
+  rows: readonly (readonly unknown[])[],
+): Promise<unknown[][]> {
+  const resource = catalogue.get(item.resource);
+  const writers = replica.writersOf(resource);
+  const textIn = (row: readonly unknown[], column: string): string =>
+    String(row[columns.findIndex(({ name }) => name === column)]);
+  const found: unknown[][] = [];
+  for (const row of rows) {
+    const brandId = resource.scope === 'brand' ? textIn(row, 'brand_id') : null;
+    const stored = await readItem({ catalogue, query, resource, brandId, writers }, textIn(row, item.id));
+    found.push([...row, stored]);
+  }
+  return found;
 }
 
 function findQuery(name: string): DeclaredQuery {

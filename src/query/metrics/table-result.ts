@@ -10,7 +10,7 @@ export interface TableResult {
   readonly columns: readonly ModelColumn[];
   /** Values in column order: days as `YYYY-MM-DD`, times as ISO 8601 in UTC, JSON parsed. */
   readonly rows: readonly (readonly unknown[])[];
-  /** SQL that returns the same rows from the replica, with the parameters as literals. */
+  /** SQL that returns the same rows from the replica, except the items of resources, with the parameters as literals. */
   readonly sql: string;
   /** When the data were last read from upstream, ISO 8601; null if they never were. */
   readonly asOf: string | null;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Resource } from '../../contract/catalogue.ts';
 import type { Service } from '../../query/service.ts';
 import { compress } from './content/compression.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
@@ -23,7 +24,7 @@ interface Document {
 
 /**
  * Creates the handler of the OpenAPI document. The document is public, so it is written once, at the first request, and again
- * only when the data reveal a new parameter name or envelope.
+ * only when the data reveal a new parameter name, envelope or form of values.
  */
 export function createDocumentHandler(parts: DocumentParts) {
   const { service, baseUrl, rateLimit, hasData } = parts;
@@ -33,15 +34,28 @@ export function createDocumentHandler(parts: DocumentParts) {
     const { createOpenApi } = await import('../openapi/openapi-document.ts');
     const limit = rateLimit === 'off' ? null : rateLimit;
     const { namesOf, isBare } = service;
-    const value = createOpenApi({ catalogue, namesOf, isBare, baseUrl: baseUrl(), rateLimit: limit, hasData });
+    const writersOf = (resource: Resource) => service.formsOf(resource)?.writers ?? null;
+    const value = createOpenApi({
+      catalogue,
+      namesOf,
+      isBare,
+      writersOf,
+      baseUrl: baseUrl(),
+      rateLimit: limit,
+      hasData,
+    });
     const plain = Buffer.from(JSON.stringify(value));
     const version = createHash('sha256').update(plain).digest('hex').slice(0, 32);
     return { learned, version, bytes: new Map([['identity', plain]]) };
   };
   const current = async (): Promise<Document> => {
-    // Parameter names and envelopes learned from the data are known only after the replica was opened.
+    // Parameter names, envelopes and forms of values learned from the data are known only after the replica was opened.
     await service.freshness();
-    const forms = catalogue.resources.map((resource) => [service.namesOf(resource), service.isBare(resource)]);
+    const forms = catalogue.resources.map((resource) => [
+      service.namesOf(resource),
+      service.isBare(resource),
+      service.formsOf(resource)?.text,
+    ]);
     const learned = JSON.stringify(forms);
     if (document?.learned !== learned) document = await write(learned);
     return document;

@@ -335,6 +335,7 @@ function createFrontService(catalogue: Catalogue, present: () => readonly Hosted
     ask: async () => nothing(),
     namesOf: () => ({}),
     isBare: (resource) => isServedBare(resource, null),
+    formsOf: () => null,
     conventions: () => null,
     doubts: () => new Map(),
     running: async () => null,

@@ -1,5 +1,6 @@
 import { VERSION } from '../../base/version.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import type { FieldWriters } from '../../contract/field-forms.ts';
 import type { JsonSchema, Refer } from '../../contract/json-schema.ts';
 import type { ServedNames } from '../../contract/query-parameters.ts';
 import { BASE_PATH, ERRORS_PATH } from '../http/paths.ts';
@@ -17,6 +18,8 @@ export interface OpenApiOptions {
   readonly namesOf: (resource: Resource) => ServedNames;
   /** Returns whether the body of a resource is served without the wrapper `data`. */
   readonly isBare: (resource: Resource) => boolean;
+  /** Returns the writers of a resource's values; null until a replica was opened. */
+  readonly writersOf: (resource: Resource) => FieldWriters | null;
   /** Base URL of the paths: absolute, or only the path. */
   readonly baseUrl: string;
   /** Requests per minute for each key; null if not limited. */
@@ -30,6 +33,7 @@ export function createOpenApi({
   catalogue,
   namesOf,
   isBare,
+  writersOf,
   baseUrl,
   rateLimit,
   hasData,
@@ -40,7 +44,7 @@ export function createOpenApi({
     return { $ref: `#/components/schemas/${name}` };
   };
   const errors = createErrorResponses(rateLimit);
-  const surroundings = { catalogue, namesOf, isBare, rateLimit, refer, errors };
+  const surroundings = { catalogue, namesOf, isBare, writersOf, rateLimit, refer, errors };
   const resourcePaths = catalogue.resources.map((resource) => [
     resource.path,
     { get: resourceOperation(surroundings, resource) },

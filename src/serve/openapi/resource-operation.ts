@@ -1,4 +1,5 @@
 import { type Catalogue, providerOf, type Resource } from '../../contract/catalogue.ts';
+import type { FieldWriters } from '../../contract/field-forms.ts';
 import { bodySchema, parameterSchema, type Refer } from '../../contract/json-schema.ts';
 import type { Parameter } from '../../contract/parameters.ts';
 import { type ServedNames, servedName } from '../../contract/query-parameters.ts';
@@ -13,6 +14,7 @@ export interface OperationSurroundings {
   readonly catalogue: Catalogue;
   readonly namesOf: (resource: Resource) => ServedNames;
   readonly isBare: (resource: Resource) => boolean;
+  readonly writersOf: (resource: Resource) => FieldWriters | null;
   readonly rateLimit: number | null;
   readonly refer: Refer;
   readonly errors: ErrorResponses;
@@ -71,8 +73,9 @@ export function tagOf({ path }: Resource): string {
 }
 
 // `content` has JSON only: from several media types, clients infer the union of their types. The others are an extension.
-function contentOf({ catalogue, isBare, refer }: OperationSurroundings, resource: Resource): Json {
-  const served = { isBare: isBare(resource) };
+function contentOf({ catalogue, isBare, writersOf, refer }: OperationSurroundings, resource: Resource): Json {
+  const writers = writersOf(resource);
+  const served = { isBare: isBare(resource), ...(writers === null ? {} : { writers }) };
   const { body, csv, ndjson } = exampleAnswer(resource, catalogue.resources, served);
   const schema = bodySchema(resource, catalogue.resources, { refer, served });
   const content = { [MEDIA_TYPES.json]: { schema, example: body } };

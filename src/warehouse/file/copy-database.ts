@@ -19,7 +19,7 @@ export interface CopyDatabaseOptions {
   readonly without?: readonly HiddenRows[];
 }
 
-/** Rows of one table. */
+/** Rows of one table. A database without the table has none. */
 export interface HiddenRows {
   /** Default: `main`. */
   readonly schema?: string;
@@ -44,12 +44,22 @@ export async function copyDatabase(
     await session.run(`COPY FROM DATABASE ${from} TO ${TARGET} (SCHEMA)`);
     await convertTimes(session, forReaders);
     await session.run(`COPY FROM DATABASE ${from} TO ${TARGET} (DATA)`);
-    for (const { schema = 'main', table, where } of without)
-      await session.run(`DELETE FROM ${TARGET}.${quoted(schema)}.${quoted(table)} WHERE ${where}`);
+    await deleteHidden(session, without);
     // A session that keeps its own log would also keep the log of the copy.
     await session.run(`CHECKPOINT ${TARGET}`);
   } finally {
     await session.run(`DETACH ${TARGET}`);
+  }
+}
+
+async function deleteHidden(session: Session, hidden: readonly HiddenRows[]): Promise<void> {
+  const found = await session.all(
+    `SELECT schema_name || '.' || table_name AS name FROM duckdb_tables() WHERE database_name = '${TARGET}'`,
+  );
+  const names = new Set(found.map(({ name }) => name));
+  for (const { schema = 'main', table, where } of hidden) {
+    if (names.has(`${schema}.${table}`))
+      await session.run(`DELETE FROM ${TARGET}.${quoted(schema)}.${quoted(table)} WHERE ${where}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/json.ts';
 import type { Orders } from '../conventions.ts';
 import { identityOf, orderOf, rowsOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
@@ -204,7 +205,7 @@ function topCompetitors(response: Compared): Facts {
     kind: 'values',
     values: new Map(
       rowsOf(response).map((row) => {
-        const rivals = Array.isArray(row['topCompetitors']) ? (row['topCompetitors'] as Record<string, unknown>[]) : [];
+        const rivals = Array.isArray(row['topCompetitors']) ? row['topCompetitors'].filter(isRecord) : [];
         return [
           identityOf(row, PROMPT),
           rivals.map((rival) => identityOf(rival, ['competitorId', 'mentions'])).join(', '),
