@@ -29,21 +29,22 @@ export interface ProbeUpstreamParts {
 /**
  * Asks upstream the questions that separate the candidates of undetermined points, and keeps the responses as evidence. Only spare
  * requests are used: if the budget stays used up, the next sync asks. A failure ends the probing with a warning: the data are complete
- * without it.
+ * without it. Returns the names of contradicted conventions if the last calibration has used all responses, otherwise null.
  * @throws the signal's reason if the sync is stopped
  */
 export async function probeUpstream(
   { catalogue, database, clock, signal, max, budget, stats }: ProbeUpstreamParts,
   ask: AskUpstream,
-): Promise<void> {
+): Promise<readonly string[] | null> {
+  if (max <= 0) return null;
   const findProbes = createProbeFinder(database, { catalogue, now: clock.now() });
   let left = max;
   try {
-    for (let round = 0; round < ROUNDS_MAX && left > 0; round++) {
-      const questions = await findProbes(left);
-      if (questions.length === 0) break;
+    for (let round = 0; round <= ROUNDS_MAX; round++) {
+      const { questions, contradicted } = await findProbes(round < ROUNDS_MAX ? left : 0);
+      if (questions.length === 0) return contradicted;
       for (const { resource, brandId, query } of questions) {
-        if (!(await hasSpare(budget, clock, signal))) return;
+        if (!(await hasSpare(budget, clock, signal))) return null;
         left -= 1;
         const { status, body, at } = await ask({ resource, brandId, query });
         const answer = { resource, brandId, query, purpose: 'probe', status, body, askedAt: at } as const;
@@ -52,12 +53,13 @@ export async function probeUpstream(
     }
   } catch (thrown) {
     // The allowance of the run is used up by optional requests, so the run is complete nevertheless.
-    if (thrown instanceof AllowanceReached) return;
+    if (thrown instanceof AllowanceReached) return null;
     signal.throwIfAborted();
     const { code, message } = toSightlineError(thrown);
     if (code === 'unauthorized' || code === 'plan_required') throw thrown;
     stats.warned({ chain: 'calibration', code, message: `stopped asking about open points: ${message}` });
   }
+  return null;
 }
 
 async function hasSpare(budget: Pick<Budget, 'state'>, clock: Clock, signal: AbortSignal): Promise<boolean> {

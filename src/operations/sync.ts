@@ -183,6 +183,8 @@ async function syncThrough(
     midway.onProgress();
     onProgress(latest, budget);
   };
+  // Contradicted conventions, if the run has calibrated after reading everything.
+  let contradicted = null as readonly string[] | null;
   try {
     const parts = {
       catalogue,
@@ -200,12 +202,16 @@ async function syncThrough(
       onMilestone: midway.milestone,
       onRead: async (ask: AskUpstream, read: SyncStats) => {
         if (kind !== 'sync' || !hasChanges(Object.fromEntries(read.tables))) return;
-        await probeUpstream({ catalogue, database, clock, signal, max: config.probes, budget, stats: read }, ask);
+        contradicted = await probeUpstream(
+          { catalogue, database, clock, signal, max: config.probes, budget, stats: read },
+          ask,
+        );
       },
     };
     for (const options of runs) {
+      contradicted = null;
       const summary = await runSync(parts, options);
-      const notes = await calibrate(warehouse, summary, clock);
+      const notes = contradicted === null ? await calibrate(warehouse, summary, clock) : notesOf(contradicted);
       const error = withAddress(explainFullDisk(summary.error, estimateSync(config)), config.upstream().baseUrl);
       const warnings = [...summary.warnings, ...notes, ...archive.takeWarnings()];
       summaries.push({ ...summary, warnings, drift: drift.takeCounts(), error });
@@ -247,18 +253,20 @@ function hasChanges(tables: SyncSummary['tables']): boolean {
 async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
   if (summary.error !== null) return [];
   const isChanged = hasChanges(summary.tables);
-  const note = { chain: 'conventions', code: 'bad_answer' };
   try {
     const { database } = warehouse;
-    const unexplained = await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: !isChanged });
-    if (unexplained.length === 0) return [];
-    const names = unexplained.join(', ');
-    const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.calibration for the reasons`;
-    return [{ ...note, message }];
+    return notesOf(await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: !isChanged }));
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
-    return [{ ...note, code, message: `cannot calibrate how upstream computes its numbers: ${message}` }];
+    return [{ chain: 'conventions', code, message: `cannot calibrate how upstream computes its numbers: ${message}` }];
   }
+}
+
+function notesOf(contradicted: readonly string[]): SyncSummary['warnings'] {
+  if (contradicted.length === 0) return [];
+  const names = contradicted.join(', ');
+  const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.calibration for the reasons`;
+  return [{ chain: 'conventions', code: 'bad_answer', message }];
 }
 
 // Adds the base URL to the message, because a wrong URL is a common cause of an unexpected response.

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareFacts } from '../../src/analytics/calibration/compare-facts.ts';
+import type { Compute } from '../../src/analytics/calibration/compute-response.ts';
 import { type Conventions, defaultConventions, pointChoices } from '../../src/analytics/calibration/conventions.ts';
-import { type Compute, fitPoints, type PointEvidence, separates } from '../../src/analytics/calibration/fit-points.ts';
+import { fitPoints, type PointEvidence, separates } from '../../src/analytics/calibration/fit-points.ts';
 import type {
   CalibrationPoint,
   Facts,
@@ -68,6 +69,7 @@ function answerOf(subjects: readonly string[], truth: Truth, changes: Partial<Kn
     status: 200,
     body,
     isReport: false,
+    isSettled: changes.isReport !== true,
     askedAt: 0,
     isFresh: true,
     agreements: new Map(),
@@ -128,10 +130,8 @@ describe('fitting points to whole responses', () => {
           (value) => numberOf(subject, { ...truth, urlTitle: value }) === numberOf(subject, truth),
         );
         // The default is kept if it is among the candidates that are left; if it is not, the likeliest of them is used.
-        const isDefaultLeft = alike.includes(pointChoices.urlTitle[0]);
-        expect(urlTitle?.source).toBe(isDefaultLeft && alike.length > 1 ? 'default' : 'learned');
+        expect(urlTitle).toMatchObject({ source: alike.length > 1 ? 'default' : 'learned', contradicted: false });
         expect(urlTitle?.value).toBe(alike[0]);
-        if (urlTitle?.source === 'learned' && alike.length === 1) expect(urlTitle.value).toBe(truth.urlTitle);
       }),
       { numRuns: 60 },
     );
@@ -147,18 +147,49 @@ describe('fitting points to whole responses', () => {
     expect(findings['urlTitle']).toMatchObject({ source: 'learned', value: 'frequent', compared: 1, agreed: 1 });
   });
 
-  test('reports contradictions of questions, and ignores facts of reports that nothing explains', async () => {
-    const subjects = ['a', 'b', 'c'].map((part) => `urlTitle${part}/${DISTINCT}`);
-    const wrong = {
-      ...answerOf([`urlTitle/${DISTINCT}`, ...subjects], defaults),
-      body: { [`urlTitle/${DISTINCT}`]: 90 },
+  describe('a fact that no candidate explains', () => {
+    const shown = `urlTitle/${DISTINCT}`;
+    const other = `urlTitleOther/${DISTINCT}`;
+    const wrong = (subjects: readonly string[], changes: Partial<KnownAnswer> = {}): KnownAnswer => {
+      const answer = answerOf(subjects, { ...defaults, urlTitle: 'first' }, changes);
+      return { ...answer, body: { ...(answer.body as Record<string, number>), [other]: 90 } };
     };
-    for (const isReport of [false, true]) {
-      const { compute } = counting();
-      const answer = { ...wrong, isReport, agreements: new Map() };
-      const { urlTitle } = await fitPoints(evidenceOf([answer], compute, ['urlTitle']));
-      expect(urlTitle).toMatchObject({ source: 'default', value: 'latest', contradicted: !isReport });
-    }
+    const find = async (...answers: KnownAnswer[]) => {
+      const { urlTitle } = await fitPoints(evidenceOf(answers, counting().compute, ['urlTitle']));
+      return urlTitle;
+    };
+
+    test('contradicts all candidates in the response to a question', async () => {
+      expect(await find(wrong([shown, other]))).toMatchObject({
+        source: 'default',
+        value: 'latest',
+        contradicted: true,
+      });
+    });
+
+    test('leaves a point undetermined if it is one of many, and its best value is used', async () => {
+      const many = Array.from({ length: 60 }, (_, index) => `urlTitle/${DISTINCT + index}`);
+      const found = await find(wrong([...many, other]));
+      expect(found).toMatchObject({ source: 'default', value: 'first', contradicted: false, confidence: null });
+      expect(found?.note).toContain('no value explains 1 other fact');
+      expect(await find(answerOf(many, { ...defaults, urlTitle: 'first' }))).toMatchObject({ source: 'learned' });
+    });
+
+    test('leaves a point undetermined if it is in a report, until a report of complete days has none', async () => {
+      const report = wrong([shown, other], { isReport: true });
+      const found = await find(report);
+      expect(found).toMatchObject({ source: 'default', value: 'first', contradicted: false });
+      expect(found?.unexplained).toEqual([{ resource: 'metrics', brandId: 'brand', query: report.query }]);
+      const dated = (answer: KnownAnswer, from: string): KnownAnswer => ({
+        ...answer,
+        query: { subjects: answer.query['subjects'] ?? '', from },
+      });
+      const complete = dated(wrong([shown, other]), '2026-01-01');
+      expect(await find(dated(report, '2026-01-01'), complete)).toMatchObject({ contradicted: true });
+      const good = dated(answerOf([shown, other], { ...defaults, urlTitle: 'first' }), '2026-01-01');
+      const confirmed = await find(dated({ ...report, agreements: new Map() }, '2026-01-02'), good);
+      expect(confirmed).toMatchObject({ source: 'learned', value: 'first', unexplained: [] });
+    });
   });
 
   test('computes nothing again while the data are the same', async () => {
@@ -173,6 +204,23 @@ describe('fitting points to whole responses', () => {
     const conventions = { ...defaultConventions, urlTitle: 'first', promptRows: 'all' } as const;
     expect(await fitPoints({ ...evidenceOf(answers, counted.compute), conventions })).toEqual(first);
     expect(counted.computed).toBe(before);
+  });
+
+  test('only checks a value that is well known, and compares all candidates if a fact contradicts it', async () => {
+    const subjects = Array.from({ length: 60 }, (_, index) => `urlTitle/${DISTINCT + index}`);
+    const counted = counting();
+    const earlier = answerOf(subjects, { ...defaults, urlTitle: 'first' });
+    const { urlTitle } = await fitPoints(evidenceOf([earlier], counted.compute, ['urlTitle']));
+    if (urlTitle === undefined) throw new Error('urlTitle has no finding');
+    const known = new Map([['urlTitle', urlTitle]]);
+    const next = async (value: Truth['urlTitle']) => {
+      const answer = answerOf(subjects, { ...defaults, urlTitle: value });
+      counted.computed = 0;
+      return (await fitPoints({ ...evidenceOf([answer], counted.compute, ['urlTitle']), known }))['urlTitle'];
+    };
+    expect(await next('first')).toEqual(urlTitle);
+    expect(counted.computed).toBeLessThanOrEqual(2);
+    expect(await next('greatest')).toMatchObject({ source: 'learned', value: 'greatest' });
   });
 
   test('keeps evidence after the data have changed, unless another point has changed', async () => {

@@ -33,11 +33,12 @@ async function night(workspace: TestWorkspace, left = 100): Promise<Night> {
   const asked: string[] = [];
   const budget = { state: () => ({ limit: 120, capacity: 116, left }) };
   const { status } = await workspace.sync({
-    onRead: (ask, stats) =>
-      probeUpstream({ catalogue, database, clock, signal, max: PROBES_MAX, budget, stats }, (question) => {
+    onRead: async (ask, stats) => {
+      await probeUpstream({ catalogue, database, clock, signal, max: PROBES_MAX, budget, stats }, (question) => {
         asked.push(JSON.stringify(question));
         return ask(question);
-      }),
+      });
+    },
   });
   const contradicted = await calibrateConventions(database, { catalogue, now: clock.now() });
   const findings = await database.exclusive(({ query }) => readStoredFindings(query));

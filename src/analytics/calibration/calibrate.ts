@@ -15,6 +15,7 @@ import {
   type ShareRow,
 } from './candidates-numbers.ts';
 import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-probes.ts';
+import { createKnownResults, type KnownResults } from './compute-response.ts';
 import { type Conventions, defaultConventions, type ShareForm } from './conventions.ts';
 import { type CountedRows, type CountedTables, countedTables } from './counted-tables.ts';
 import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, readSince } from './evidence.ts';
@@ -29,7 +30,7 @@ import {
 } from './evidence-lists.ts';
 import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } from './evidence-prompts.ts';
 import { type Findings, hasFindings, type ReportedFindings, readConventions, writeFindings } from './findings.ts';
-import type { KnownResults, PointEvidence, PointFindings } from './fit-points.ts';
+import type { PointEvidence, PointFindings } from './fit-points.ts';
 import { fitStoredPoints } from './point-evidence.ts';
 
 /** Upstream's reports, paired with counts of the stored responses. */
@@ -66,7 +67,7 @@ export async function calibrateConventions(
     const { reported, points } = await findConventions(session, { catalogue, now });
     const findings = { ...reported, ...points } as Findings;
     await writeFindings(session, findings, now);
-    return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
+    return contradictedOf(findings);
   });
 }
 
@@ -77,7 +78,7 @@ const PASSES_MAX = 2;
 async function findConventions(
   session: Session,
   { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
-  known: Known = { results: new Map(), reported: new Map() },
+  known: Known = { results: createKnownResults(), reported: new Map() },
 ): Promise<FoundConventions> {
   let counted = countedRows(await readConventions(session.query));
   for (let pass = 1; ; pass++) {
@@ -111,8 +112,15 @@ function countedRows(conventions: CountedRows): CountedRows {
   return { countedResponses, currentDay, deletedCompetitors, repeatedMentions, citationCount };
 }
 
-/** Returns at most `max` questions that separate the candidates of undetermined points; none if no responses are stored. */
-export type FindProbes = (max: number) => Promise<ChosenProbe[]>;
+/** Questions to ask, and the names of contradicted conventions. */
+export interface FoundProbes {
+  readonly questions: readonly ChosenProbe[];
+  /** Null if nothing was calibrated. */
+  readonly contradicted: readonly string[] | null;
+}
+
+/** Calibrates, and returns at most `max` questions that separate the candidates of undetermined points; none if no responses are stored. */
+export type FindProbes = (max: number) => Promise<FoundProbes>;
 
 /**
  * Returns the function that finds questions. It can be called again after the responses to its questions were kept; the other stored
@@ -122,16 +130,22 @@ export function createProbeFinder(
   database: Database,
   { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
 ): FindProbes {
-  const known: Known = { results: new Map(), reported: new Map() };
-  return async (max) => {
-    if (max <= 0) return [];
-    return database.transaction(async (session) => {
+  const known: Known = { results: createKnownResults(), reported: new Map() };
+  return async (max) =>
+    database.transaction(async (session) => {
       const brands = await readProbeVocabulary(session.query, catalogue, dayOf(now));
-      if (brands.length === 0) return [];
-      const { points, evidence } = await findConventions(session, { catalogue, now }, known);
-      return chooseProbes({ evidence, findings: points, brands, now, max });
+      if (brands.length === 0) return { questions: [], contradicted: null };
+      const { reported, points, evidence } = await findConventions(session, { catalogue, now }, known);
+      // The next calibration starts with these values, so that it compares nothing again.
+      const findings = { ...reported, ...points } as Findings;
+      await writeFindings(session, findings, now);
+      const questions = await chooseProbes({ evidence, findings: points, brands, now, max });
+      return { questions, contradicted: contradictedOf(findings) };
     });
-  };
+}
+
+function contradictedOf(findings: Findings): string[] {
+  return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
 }
 
 async function readEvidence(query: Query, tables: CountedTables): Promise<Evidence> {

@@ -58,7 +58,8 @@ export function isSame(a: number | null, b: number | null): boolean {
 /**
  * Finds the definition that explains most rows; ties go to the prior, then to the first. It is accepted
  * (`source: 'learned'`) if at least `least` rows agree, at least 95 % of all rows agree, and some of them distinguish
- * it from other candidates. Otherwise the finding has the prior.
+ * it from other candidates, and no other candidate explains as many. Otherwise the finding has the prior, or the first of the
+ * candidates that are left if the prior is not one of them.
  */
 export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
   const { rows, prior, agrees, error, least = ROWS_LEAST } = trial;
@@ -77,10 +78,12 @@ export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
   const tellingAgreed = telling.filter(Boolean).length;
   const settles = trial.settles ?? (() => null);
   const rivals = best.filter((candidate) => !isEqual(settles(candidate), settles(chosen)));
-  const isSettled = rivals.length === 0 || !best.some(same);
+  const isSettled = rivals.length === 0;
   const fits = most >= AGREEING_LEAST * rows.length && tellingAgreed >= AGREEING_LEAST * telling.length;
   const isLearned = fits && isSettled && most >= least && tellingAgreed > 0;
-  const value = isLearned ? chosen : prior;
+  // Of several candidates without the default, the first is used although it is not determined.
+  const isLeft = fits && !best.some(same) && most >= least && tellingAgreed > 0;
+  const value = isLearned || isLeft ? chosen : prior;
   const differences = error === undefined ? [] : rows.map((row) => error(chosen, row));
   const largestError = differences.length === 0 ? null : differences.reduce((a, b) => Math.max(a, b));
   const contradicted = !fits && rows.length >= least;

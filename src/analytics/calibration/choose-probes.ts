@@ -1,8 +1,8 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
-import { addDays, eachDay, laterDay } from '../../contract/time.ts';
+import { addDays, dayOf, eachDay, laterDay } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { type PointEvidence, type PointFindings, separates } from './fit-points.ts';
-import type { BrandVocabulary, CalibrationPoint, ProbeQuestion } from './points/point.ts';
+import type { BrandVocabulary, CalibrationPoint, ProbeQuestion, ReportQuestion } from './points/point.ts';
 
 /** Brands about which questions are asked. */
 const BRANDS_MAX = 2;
@@ -12,6 +12,8 @@ const IDS_MAX = 4;
 const TRIED_MAX = 10;
 /** Questions of one point in one round; the answer to one question usually decides. */
 const ASKED_MAX = 1;
+/** Reports of one point that are asked again for complete days. */
+const CONFIRMED_MAX = 1;
 /** Time after which an unanswered question is asked again. */
 const AGAIN_MS = 30 * 86_400_000;
 
@@ -35,12 +37,23 @@ export interface ProbeParts {
  * differ. At most `max`, points in turn; a question may serve several points.
  */
 export async function chooseProbes({ evidence, findings, brands, now, max }: ProbeParts): Promise<ChosenProbe[]> {
+  if (max <= 0) return [];
   const chosen = new Map<string, { question: ProbeQuestion; points: string[] }>();
   const conventions = { ...evidence.conventions, ...bestValues(findings) };
   const known = new Set(
     evidence.answers.filter(({ isReport, askedAt }) => !isReport && now - askedAt < AGAIN_MS).map(textOf),
   );
+  const add = (question: ProbeQuestion, name: string): boolean => {
+    const text = textOf(question);
+    const before = chosen.get(text);
+    if (before === undefined && chosen.size >= max) return false;
+    chosen.set(text, { question: before?.question ?? question, points: [...(before?.points ?? []), name] });
+    return true;
+  };
   for (const point of evidence.points) {
+    for (const question of confirming(findings[point.name]?.unexplained ?? [], now)) {
+      if (!known.has(textOf(question))) add(question, point.name);
+    }
     const left = candidatesLeft(point, findings);
     if (left.length < 2) continue;
     let count = 0;
@@ -48,14 +61,20 @@ export async function chooseProbes({ evidence, findings, brands, now, max }: Pro
     for (const question of questions) {
       if (count >= ASKED_MAX || known.has(textOf(question))) continue;
       if (!(await separates(point, question, left, { ...evidence, conventions, askedAt: now }))) continue;
-      const text = textOf(question);
-      const before = chosen.get(text);
-      if (before === undefined && chosen.size >= max) continue;
-      chosen.set(text, { question: before?.question ?? question, points: [...(before?.points ?? []), point.name] });
-      count += 1;
+      if (add(question, point.name)) count += 1;
     }
   }
   return [...chosen.values()].map(({ question, points }) => ({ ...question, points }));
+}
+
+// The same reports up to the last complete day, because responses of the current day may explain the difference.
+function confirming(reports: readonly ReportQuestion[], now: number): ProbeQuestion[] {
+  const last = addDays(dayOf(now), -1);
+  return reports.slice(0, CONFIRMED_MAX).flatMap(({ resource, brandId, query }) => {
+    const { from } = query;
+    if (from === undefined || from > last) return [];
+    return [{ resource, brandId, query: { ...query, to: last }, reason: 'a report that no known value explains' }];
+  });
 }
 
 // The candidates that explain most facts; none if the point is determined, or if no candidate explains upstream.

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../base/json.ts';
 import { roundings, shareForms } from './candidates-numbers.ts';
+import type { Compute } from './compute-response.ts';
 import type { Conventions, ShareForm } from './conventions.ts';
 import { describeConvention } from './descriptions.ts';
-import type { Compute } from './fit-points.ts';
 import type { Compared, ReportQuestion } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
 import { requestPoints } from './points/request-points.ts';

@@ -1,34 +1,23 @@
-import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
-import { checkKnown, ParameterError, readQuery } from '../../contract/query-parameters.ts';
-import { columnAt, ownKeyOf } from '../../warehouse/conditions.ts';
-import type { Query } from '../../warehouse/database.ts';
-import { quoted, utc } from '../../warehouse/schema.ts';
-import { readValueLists, type ValuesOf } from '../../warehouse/value-lists.ts';
-import { readReportedBrand } from '../numbers/brand.ts';
-import { computeReport } from '../numbers/reports.ts';
-import { type Finding, findBest, isEqual } from './candidates.ts';
+import { canonical, type Finding, findBest, isEqual } from './candidates.ts';
 import { type Agreement, compareFacts, countFacts } from './compare-facts.ts';
+import { type Compute, watchReads } from './compute-response.ts';
 import type { Conventions } from './conventions.ts';
-import type {
-  CalibrationPoint,
-  Compared,
-  Facts,
-  KnownAnswer,
-  ReportQuestion,
-  StoredAgreements,
-} from './points/point.ts';
+import type { CalibrationPoint, Facts, KnownAnswer, ReportQuestion, StoredAgreements } from './points/point.ts';
 import { isValid, packRows, unpackRows } from './stored-agreements.ts';
-
-/** Computes the response to a question from the stored data, with some conventions. */
-export type Compute = (question: ReportQuestion, askedAt: number, conventions: Conventions) => Promise<Compared>;
 
 /** Maximum number of responses that one calibration compares per point. Earlier comparisons are kept. */
 const ANSWERS_MAX = 12;
 /** Rounds of fitting: the value of one point may depend on those of others. */
 const ROUNDS_MAX = 3;
 
+/** The finding of a point. */
+export interface PointFinding extends Finding<unknown> {
+  /** Reports with facts that no candidate explains, and that later responses may have changed. */
+  readonly unexplained: readonly ReportQuestion[];
+}
+
 /** Findings by the name of the point. */
-export type PointFindings = Readonly<Record<string, Finding<unknown>>>;
+export type PointFindings = Readonly<Record<string, PointFinding>>;
 
 /** Inputs of `fitPoints`. */
 export interface PointEvidence {
@@ -38,66 +27,12 @@ export interface PointEvidence {
   /** The conventions found from other evidence; for registry points, those of the calibration before. */
   readonly conventions: Conventions;
   readonly compute: Compute;
+  /** Findings of the calibration before. */
+  readonly known?: ReadonlyMap<string, Finding<unknown>>;
 }
 
-/** Results of statements, by statement and parameters. */
-export type KnownResults = Map<string, Promise<unknown[][]>>;
-
-/** Options of `createCompute`. */
-export interface ComputeOptions {
-  readonly catalogue: Catalogue;
-  /** Whether a response may list the same competitor twice. */
-  readonly mayRepeat: boolean;
-  /** Pass the same map again as long as the stored data do not change. */
-  readonly known?: KnownResults;
-}
-
-/**
- * Returns the function that computes responses from stored data. Equal statements of one calibration are run once, because candidates
- * differ mostly in what they do with the rows.
- */
-export function createCompute(query: Query, { catalogue, mayRepeat, known = new Map() }: ComputeOptions): Compute {
-  const once: Query = (sql, parameters = []) => {
-    const key = JSON.stringify([sql, parameters]);
-    const found = known.get(key) ?? query(sql, parameters);
-    known.set(key, found);
-    return found;
-  };
-  let lists: Promise<ValuesOf> | undefined;
-  const valuesOf = (): Promise<ValuesOf> => {
-    lists ??= readValueLists(query, catalogue);
-    return lists;
-  };
-  return async ({ resource: name, brandId, query: given }, askedAt, conventions) => {
-    const resource = catalogue.get(name);
-    try {
-      const options = { rules: conventions };
-      const asked = readQuery(resource.query, new URLSearchParams(given), askedAt, options);
-      checkKnown(resource.query, asked, await valuesOf(), options);
-      const since = await readSince(once, catalogue, brandId);
-      const brand = await readReportedBrand(once, catalogue, brandId, since, conventions);
-      const request = { catalogue, query: once, conventions, brand, resource, asked, nowMs: askedAt, mayRepeat };
-      const { beside, rows } = await computeReport(resource.computes ?? 'by-nothing', request);
-      return { status: 200, body: { ...beside, data: rows } };
-    } catch (thrown) {
-      if (thrown instanceof ParameterError) return { status: thrown.isMissing ? 404 : 400, body: null };
-      throw thrown;
-    }
-  };
-}
-
-// The first day with data of a brand, as in its list.
-async function readSince(query: Query, catalogue: Catalogue, brandId: string): Promise<string | null> {
-  const provider = providerOf(catalogue, 'brand');
-  const [table] = provider.derived;
-  const column = table === undefined ? null : columnAt(table, provider.provides?.since ?? '');
-  if (table === undefined || column === null) return null;
-  const [row] = await query(
-    `SELECT strftime(${utc(quoted(column.name))}, '%Y-%m-%d') FROM ${quoted(table.name)} WHERE ${quoted(ownKeyOf(table))} = CAST($1 AS UUID)`,
-    [brandId],
-  );
-  return (row?.[0] ?? null) as string | null;
-}
+/** Confidence from which a known value is only checked, and compared with other candidates if a fact contradicts it. */
+const CONFIDENT_LEAST = 0.9;
 
 /**
  * Finds the value of each point: the candidate with which the stored data give the facts of upstream's responses. Points are fitted
@@ -105,12 +40,13 @@ async function readSince(query: Query, catalogue: Catalogue, brandId: string): P
  */
 export async function fitPoints(evidence: PointEvidence): Promise<PointFindings> {
   let { conventions } = evidence;
-  let findings: Record<string, Finding<unknown>> = {};
+  let findings: Record<string, PointFinding> = {};
+  const known = new Map(evidence.known);
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const before = conventions;
     findings = {};
     for (const point of evidence.points) {
-      const { finding, best } = await fitPoint(point, { ...evidence, conventions });
+      const { finding, best } = await fitPoint(point, { ...evidence, conventions }, known);
       findings[point.name] = finding;
       conventions = { ...conventions, [point.name]: best };
     }
@@ -122,24 +58,72 @@ export async function fitPoints(evidence: PointEvidence): Promise<PointFindings>
 async function fitPoint(
   point: CalibrationPoint,
   evidence: PointEvidence,
-): Promise<{ finding: Finding<unknown>; best: unknown }> {
+  known: Map<string, Finding<unknown>>,
+): Promise<{ finding: PointFinding; best: unknown }> {
+  const before = known.get(point.name);
+  if (before !== undefined && (await holds(point, before, evidence))) {
+    return { finding: { ...before, unexplained: [] }, best: before.value };
+  }
+  known.delete(point.name);
   const all = await readAgreements(point, evidence);
-  const fitted = fitRows(
-    point,
-    all.flatMap(({ rows }) => rows),
-  );
+  const fitted = fitAnswers(point, all);
   if (!fitted.finding.contradicted) return fitted;
   // Upstream may have changed since the earlier responses.
-  const latest = fitRows(
+  const latest = fitAnswers(
     point,
-    all.flatMap(({ rows, isFresh }) => (isFresh ? rows : [])),
+    all.filter(({ answer }) => answer.isFresh),
   );
   return latest.finding.source === 'learned' ? latest : fitted;
 }
 
+// Whether a well known value explains all facts of the responses that were not compared before.
+async function holds(point: CalibrationPoint, known: Finding<unknown>, evidence: PointEvidence): Promise<boolean> {
+  if (known.source !== 'learned' || (known.confidence ?? 0) < CONFIDENT_LEAST) return false;
+  const conventions = { ...evidence.conventions, [point.name]: known.value };
+  const fresh = evidence.answers.filter(({ resource, isFresh }) => isFresh && point.resources.includes(resource));
+  const isNew = fresh.filter(({ agreements }) => !agreements.has(point.name)).slice(0, ANSWERS_MAX);
+  for (const answer of isNew) {
+    const ours = point.facts(await evidence.compute(answer, answer.askedAt, conventions), answer);
+    if (!compareFacts(point.facts(answer, answer), [ours]).every(isExplained)) return false;
+  }
+  return true;
+}
+
 interface AnswerRows {
-  readonly isFresh: boolean;
+  readonly answer: KnownAnswer;
   readonly rows: readonly Agreement[];
+}
+
+function isExplained(row: Agreement): boolean {
+  return row.includes(true);
+}
+
+// A fact that no candidate explains is evidence against all of them, so the point is not determined. A report that is not settled may
+// count responses that are not stored; its unexplained facts are ignored if the report of the complete days has none.
+function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[]): { finding: PointFinding; best: unknown } {
+  const rows = all.flatMap(({ answer, rows: own }) => (answer.isSettled ? own : own.filter(isExplained)));
+  const { finding, best } = fitRows(point, rows);
+  const settled = rows.filter((row) => !isExplained(row)).length;
+  const confirmed = new Set(
+    all.flatMap(({ answer, rows: own }) =>
+      answer.isSettled && own.length > 0 && own.every(isExplained) ? [shapeOf(answer)] : [],
+    ),
+  );
+  const doubtful = all.filter(
+    ({ answer, rows: own }) => !answer.isSettled && !own.every(isExplained) && !confirmed.has(shapeOf(answer)),
+  );
+  const unexplained = doubtful.map(({ answer: { resource, brandId, query } }) => ({ resource, brandId, query }));
+  const count =
+    settled + doubtful.reduce((sum, { rows: own }) => sum + own.filter((row) => !isExplained(row)).length, 0);
+  if (finding.source !== 'learned' || count === 0) return { finding: { ...finding, unexplained }, best };
+  const note = `${finding.note}; no value explains ${count} other ${count === 1 ? 'fact' : 'facts'}`;
+  return { finding: { ...finding, source: 'default', confidence: null, note, unexplained }, best };
+}
+
+// Identifies a report apart from its range.
+function shapeOf({ resource, brandId, query }: ReportQuestion): string {
+  const { from: _, to: __, ...others } = query;
+  return canonical([resource, brandId, others]);
 }
 
 // Agreements are computed while the stored data are those that the response describes, and are kept for later calibrations.
@@ -150,13 +134,13 @@ async function readAgreements(point: CalibrationPoint, evidence: PointEvidence):
     const { isFresh } = answer;
     const before = answer.agreements.get(point.name);
     if (before !== undefined && isValid(before, point, evidence, isFresh)) {
-      all.push({ isFresh, rows: unpackRows(before) });
+      all.push({ answer, rows: unpackRows(before) });
     } else if (isFresh && computed < ANSWERS_MAX) {
       const theirs = point.facts(answer, answer);
       if (countFacts(theirs) === 0) continue;
       const now = await compareAnswer(point, answer, theirs, evidence);
       answer.agreements.set(point.name, now);
-      all.push({ isFresh, rows: unpackRows(now) });
+      all.push({ answer, rows: unpackRows(now) });
       computed += 1;
     }
   }
@@ -174,21 +158,12 @@ async function compareAnswer(
   const reads = new Set<keyof Conventions>();
   const ours: Facts[] = [];
   for (const candidate of point.candidates) {
-    const watched = new Proxy<Conventions>(
-      { ...conventions, [point.name]: candidate },
-      {
-        get: (target, name) => {
-          if (name !== point.name && Object.hasOwn(target, name)) reads.add(name as keyof Conventions);
-          return Reflect.get(target, name) as unknown;
-        },
-      },
-    );
+    const watched = watchReads({ ...conventions, [point.name]: candidate }, (name) => {
+      if (name !== point.name) reads.add(name);
+    });
     ours.push(point.facts(await compute(answer, answer.askedAt, watched), answer));
   }
-  const found = compareFacts(theirs, ours);
-  // A report may count responses that came after the stored ones, so facts that nothing explains are no evidence.
-  const rows = answer.isReport ? found.filter((row) => row.includes(true)) : found;
-  return packRows(rows, point, evidence, [...reads]);
+  return packRows(compareFacts(theirs, ours), point, evidence, [...reads]);
 }
 
 function fitRows(point: CalibrationPoint, rows: readonly Agreement[]): { finding: Finding<unknown>; best: unknown } {

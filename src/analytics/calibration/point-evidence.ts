@@ -1,11 +1,13 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { dayOf } from '../../contract/time.ts';
 import type { Query, Session } from '../../warehouse/database.ts';
 import { readAnswers, writeAgreements } from '../../warehouse/ledger/answers.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
+import { createCompute, createKnownResults, type KnownResults } from './compute-response.ts';
 import { defaultConventions } from './conventions.ts';
-import { type ReportedFindings, readConventions } from './findings.ts';
-import { createCompute, fitPoints, type KnownResults, type PointEvidence, type PointFindings } from './fit-points.ts';
+import { type ReportedFindings, readConventions, readStoredFindings } from './findings.ts';
+import { fitPoints, type PointEvidence, type PointFindings } from './fit-points.ts';
 import type { KnownAnswer, StoredAgreements } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
 
@@ -22,17 +24,20 @@ export async function fitStoredPoints(
   session: Session,
   catalogue: Catalogue,
   reported: ReportedFindings,
-  known: KnownResults = new Map(),
+  results: KnownResults = createKnownResults(),
 ): Promise<{ points: PointFindings; evidence: PointEvidence }> {
   const { query } = session;
   const values = Object.fromEntries(Object.entries(reported).map(([name, { value }]) => [name, value]));
   const conventions = { ...defaultConventions, ...(await readConventions(query)), ...values };
   const shapes = await readShapes(query);
   const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
-  const compute = createCompute(query, { catalogue, mayRepeat, known });
+  const compute = createCompute(query, { catalogue, mayRepeat, known: results });
   const answers = await readKnownAnswers(query);
   const before = answers.map(({ agreements }) => new Map(agreements));
-  const evidence: PointEvidence = { points: calibrationPoints, answers, conventions, compute };
+  const known = new Map(
+    [...(await readStoredFindings(query))].map(([name, finding]) => [name, { ...finding, largestError: null }]),
+  );
+  const evidence: PointEvidence = { points: calibrationPoints, answers, conventions, compute, known };
   const points = await fitPoints(evidence);
   for (const [index, { rowId, agreements }] of answers.entries()) {
     if ([...agreements].every(([name, one]) => before[index]?.get(name) === one)) continue;
@@ -48,7 +53,9 @@ async function readKnownAnswers(query: Query): Promise<EvidenceAnswer[]> {
   const answers = stored.flatMap(({ body, brandId, purpose, agreements, ...answer }): EvidenceAnswer[] => {
     if (brandId === null) return [];
     const known = new Map(Object.entries((agreements ?? {}) as Record<string, StoredAgreements>));
-    return [{ ...answer, brandId, isReport: purpose === 'report', body: parse(body), agreements: known }];
+    const { query: asked, askedAt } = answer;
+    const isSettled = purpose === 'probe' || (asked['to'] !== undefined && asked['to'] < dayOf(askedAt));
+    return [{ ...answer, brandId, isReport: purpose === 'report', isSettled, body: parse(body), agreements: known }];
   });
   return answers.toSorted((a, b) => Number(a.isReport) - Number(b.isReport));
 }

@@ -1,6 +1,6 @@
+import { createCompute } from '../../analytics/calibration/compute-response.ts';
 import type { Conventions } from '../../analytics/calibration/conventions.ts';
 import { type Explanation, explainResponse } from '../../analytics/calibration/explain-response.ts';
-import { createCompute } from '../../analytics/calibration/fit-points.ts';
 import type { Compared } from '../../analytics/calibration/points/point.ts';
 import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';

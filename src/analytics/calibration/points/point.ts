@@ -29,6 +29,8 @@ export interface StoredAgreements {
 export interface KnownAnswer extends ReportQuestion, Compared {
   /** Whether it is a report that a sync has read, and not the answer to a question. */
   readonly isReport: boolean;
+  /** Whether it is about complete days only, so that responses that came later cannot explain a difference. */
+  readonly isSettled: boolean;
   /** When upstream sent it, epoch milliseconds. */
   readonly askedAt: number;
   /** Whether the stored data are still those that the response describes. The body of another response is null. */

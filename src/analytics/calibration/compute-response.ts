@@ -1,0 +1,125 @@
+import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
+import { checkKnown, ParameterError, readQuery } from '../../contract/query-parameters.ts';
+import { columnAt, ownKeyOf } from '../../warehouse/conditions.ts';
+import type { Query } from '../../warehouse/database.ts';
+import { quoted, utc } from '../../warehouse/schema.ts';
+import { readValueLists, type ValuesOf } from '../../warehouse/value-lists.ts';
+import { readReportedBrand } from '../numbers/brand.ts';
+import { computeReport } from '../numbers/reports.ts';
+import { isEqual } from './candidates.ts';
+import type { Conventions } from './conventions.ts';
+import { rowsOf } from './points/facts.ts';
+import type { Compared, ReportQuestion } from './points/point.ts';
+
+/** Computes the response to a question from the stored data, with some conventions. */
+export type Compute = (question: ReportQuestion, askedAt: number, conventions: Conventions) => Promise<Compared>;
+
+/** What was computed from the stored data, for use as long as they do not change. */
+export interface KnownResults {
+  /** Results of statements, by statement and parameters. */
+  readonly rows: Map<string, Promise<unknown[][]>>;
+  /** Responses by question, each with the conventions that its computation has read. */
+  readonly responses: Map<string, ComputedResponse[]>;
+  /** Rows of these responses. */
+  rowCount: number;
+}
+
+/** Maximum number of rows of the responses that are kept. A row takes about 400 bytes. */
+const ROWS_KEPT_MAX = 100_000;
+
+interface ComputedResponse {
+  readonly reads: ReadonlyMap<keyof Conventions, unknown>;
+  readonly response: Compared;
+}
+
+/** Creates an empty record of results. */
+export function createKnownResults(): KnownResults {
+  return { rows: new Map(), responses: new Map(), rowCount: 0 };
+}
+
+/** Options of `createCompute`. */
+export interface ComputeOptions {
+  readonly catalogue: Catalogue;
+  /** Whether a response may list the same competitor twice. */
+  readonly mayRepeat: boolean;
+  readonly known?: KnownResults;
+}
+
+/**
+ * Returns the function that computes responses from stored data. Equal statements are run once, and a response is computed once for all
+ * conventions that differ only in values that its computation does not read.
+ */
+export function createCompute(
+  query: Query,
+  { catalogue, mayRepeat, known = createKnownResults() }: ComputeOptions,
+): Compute {
+  const once: Query = (sql, parameters = []) => {
+    const key = JSON.stringify([sql, parameters]);
+    const found = known.rows.get(key) ?? query(sql, parameters);
+    known.rows.set(key, found);
+    return found;
+  };
+  let lists: Promise<ValuesOf> | undefined;
+  const valuesOf = (): Promise<ValuesOf> => {
+    lists ??= readValueLists(query, catalogue);
+    return lists;
+  };
+  const respond: Compute = async ({ resource: name, brandId, query: given }, askedAt, conventions) => {
+    const resource = catalogue.get(name);
+    try {
+      const options = { rules: conventions };
+      const asked = readQuery(resource.query, new URLSearchParams(given), askedAt, options);
+      checkKnown(resource.query, asked, await valuesOf(), options);
+      const since = await readSince(once, catalogue, brandId);
+      const brand = await readReportedBrand(once, catalogue, brandId, since, conventions);
+      const request = { catalogue, query: once, conventions, brand, resource, asked, nowMs: askedAt, mayRepeat };
+      const { beside, rows } = await computeReport(resource.computes ?? 'by-nothing', request);
+      return { status: 200, body: { ...beside, data: rows } };
+    } catch (thrown) {
+      if (thrown instanceof ParameterError) return { status: thrown.isMissing ? 404 : 400, body: null };
+      throw thrown;
+    }
+  };
+  return async (question, askedAt, conventions) => {
+    const key = JSON.stringify([question.resource, question.brandId, question.query, askedAt]);
+    const computed = known.responses.get(key) ?? [];
+    // Reading a value also tells the caller that the response depends on it.
+    const isAlike = ({ reads }: ComputedResponse): boolean =>
+      [...reads].every(([name, value]) => value === conventions[name] || isEqual(value, conventions[name]));
+    const found = computed.find(isAlike);
+    if (found !== undefined) return found.response;
+    const reads = new Map<keyof Conventions, unknown>();
+    const watched = watchReads(conventions, (name, value) => reads.set(name, value));
+    const response = await respond(question, askedAt, watched);
+    known.rowCount += rowsOf(response).length;
+    if (known.rowCount <= ROWS_KEPT_MAX) known.responses.set(key, [...computed, { reads, response }]);
+    return response;
+  };
+}
+
+/** Returns conventions that report each name that is read. */
+export function watchReads(
+  conventions: Conventions,
+  onRead: (name: keyof Conventions, value: unknown) => void,
+): Conventions {
+  return new Proxy(conventions, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name) as unknown;
+      if (Object.hasOwn(target, name)) onRead(name as keyof Conventions, value);
+      return value;
+    },
+  });
+}
+
+// The first day with data of a brand, as in its list.
+async function readSince(query: Query, catalogue: Catalogue, brandId: string): Promise<string | null> {
+  const provider = providerOf(catalogue, 'brand');
+  const [table] = provider.derived;
+  const column = table === undefined ? null : columnAt(table, provider.provides?.since ?? '');
+  if (table === undefined || column === null) return null;
+  const [row] = await query(
+    `SELECT strftime(${utc(quoted(column.name))}, '%Y-%m-%d') FROM ${quoted(table.name)} WHERE ${quoted(ownKeyOf(table))} = CAST($1 AS UUID)`,
+    [brandId],
+  );
+  return (row?.[0] ?? null) as string | null;
+}
