@@ -3,7 +3,16 @@ import { ExactNumber, toExactJson } from '../base/json.ts';
 import type { Resource } from './catalogue.ts';
 
 /** Kinds of difference between a response and its declaration or earlier responses. */
-export type DriftKind = 'unknown_field' | 'vanished_field' | 'changed_type' | 'new_value' | 'implausible_value';
+export type DriftKind =
+  | 'unknown_field'
+  | 'vanished_field'
+  | 'changed_type'
+  | 'new_value'
+  | 'implausible_value'
+  /** A query parameter in upstream's OpenAPI document that is not declared. */
+  | 'new_parameter'
+  /** An endpoint in upstream's OpenAPI document that no declaration covers. */
+  | 'new_endpoint';
 
 /** A difference found in a page, with the number of items that show it. */
 export interface Finding {
@@ -56,6 +65,8 @@ export interface ShapeContext {
 const FINDINGS_MAX = 200;
 const NAME_CHARACTERS_MAX = 120;
 const EXAMPLE_CHARACTERS_MAX = 200;
+/** Kinds whose findings are identified by their path alone. */
+export const BY_PATH: readonly DriftKind[] = ['unknown_field', 'vanished_field', 'new_parameter', 'new_endpoint'];
 
 /** Creates an empty collection of findings. */
 export function createFindings(): Findings {
@@ -82,9 +93,9 @@ export function createFindings(): Findings {
   };
 }
 
-/** Returns equal text for equal findings. Unknown and vanished fields are identified by their path alone. */
+/** Returns equal text for equal findings. Fields, parameters and endpoints are identified by their path alone. */
 export function identityOf({ table, path, kind, detail }: Pick<Finding, 'table' | 'path' | 'kind' | 'detail'>): string {
-  const isByPath = kind === 'unknown_field' || kind === 'vanished_field';
+  const isByPath = BY_PATH.includes(kind);
   return JSON.stringify([table, path, kind, isByPath ? null : detail]);
 }
 

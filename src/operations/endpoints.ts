@@ -4,7 +4,7 @@ import { type Context, catalogue } from '../session/workspace.ts';
 import { createClient } from '../upstream/client.ts';
 import { OPENAPI_PATH } from '../upstream/discovery.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
-import { openBudget } from './sync.ts';
+import { basePathOf, openBudget } from './sync.ts';
 
 /** An endpoint in upstream's OpenAPI document. */
 export interface ListedEndpoint {
@@ -34,7 +34,7 @@ export async function listEndpoints(context: Context): Promise<EndpointList> {
   const { config, clock, signal } = context;
   const upstream = config.upstream();
   const { resources } = catalogue;
-  const basePath = new URL(upstream.baseUrl).pathname.replace(/\/+$/, '');
+  const basePath = basePathOf(upstream);
   const { budget, close } = await openBudget(context);
   const client = createClient({ ...upstream, budget, clock, connections: 1 });
   try {

@@ -195,6 +195,7 @@ async function syncThrough(
       client,
       clock,
       clockPolicy: config.clock,
+      basePath: basePathOf(config.upstream()),
       connections,
       signal,
       origin: { kind, trigger },
@@ -243,6 +244,11 @@ export async function openBudget({
   const { budgets: folder, earlierBudget: earlier } = layoutOf(config.folder);
   const remote = settings.kind === 'postgres' ? settings : { kind: settings.kind, folder, earlier };
   return openBudgetAt(remote, { key, baseUrl, share: config.budgetShare, clock, say, signal });
+}
+
+/** Returns the path of the base URL, such as `/v1`, without a trailing slash. */
+export function basePathOf({ baseUrl }: { readonly baseUrl: string }): string {
+  return new URL(baseUrl).pathname.replace(/\/+$/, '');
 }
 
 function hasChanges(tables: SyncSummary['tables']): boolean {

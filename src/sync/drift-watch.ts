@@ -20,6 +20,9 @@ export interface DriftCounts {
   changedTypes: number;
   newValues: number;
   implausibleValues: number;
+  /** Undeclared parameters and endpoints in upstream's OpenAPI document. */
+  newParameters: number;
+  newEndpoints: number;
 }
 
 /** Watches all pages of a run for drift. */
@@ -28,6 +31,8 @@ export interface DriftWatch {
   detect(page: PageCommit, body: unknown): DriftNotes | null;
   /** Stores out-of-bounds values that are not known yet, outside of a page. */
   store(runId: string, resource: string, implausible: readonly Implausible[], at: number): Promise<void>;
+  /** Stores findings that are not known yet, outside of a page. */
+  note(runId: string, resource: string, findings: readonly Finding[], at: number): Promise<void>;
   /**
    * Stores the counts of known findings. After a `complete` run the vocabulary is settled: later additions count as
    * drift.
@@ -41,6 +46,9 @@ export interface DriftWatch {
 
 /** Limit of rows in sync.drift, in case upstream sends arbitrary field names. */
 const ROWS_MAX = 2000;
+/** Limit for findings of upstream's document, which leaves room for those of its data. */
+const DOCUMENT_ROWS_MAX = 1000;
+const ofDocument: readonly DriftKind[] = ['new_parameter', 'new_endpoint'];
 
 const countOf: Readonly<Record<DriftKind, keyof DriftCounts>> = {
   unknown_field: 'unknownFields',
@@ -48,6 +56,8 @@ const countOf: Readonly<Record<DriftKind, keyof DriftCounts>> = {
   changed_type: 'changedTypes',
   new_value: 'newValues',
   implausible_value: 'implausibleValues',
+  new_parameter: 'newParameters',
+  new_endpoint: 'newEndpoints',
 };
 
 /** Opens a watch with the vocabulary of earlier runs. */
@@ -73,11 +83,16 @@ export async function openDriftWatch(catalogue: Catalogue, database: Database): 
         sightings.set(identity, { resource, finding: { ...finding, count }, at });
         return false;
       }
-      if (known.size >= ROWS_MAX) return false;
+      if (known.size >= (ofDocument.includes(finding.kind) ? DOCUMENT_ROWS_MAX : ROWS_MAX)) return false;
       known.add(identity);
       counts[countOf[finding.kind]] += 1;
       return true;
     });
+  const note = async (runId: string, resource: string, found: readonly Finding[], at: number): Promise<void> => {
+    const findings = keepNew(resource, found, at);
+    if (findings.length === 0) return;
+    await database.transaction((session) => writeDrift(session, runId, { resource, findings, knowledge: [] }, at));
+  };
   let lastRun: string | null = null;
   const endRun = async (runId: string, complete: boolean, at: number): Promise<void> => {
     await database.transaction(async (session) => {
@@ -100,11 +115,8 @@ export async function openDriftWatch(catalogue: Catalogue, database: Database): 
       const learned = watcher.takeKnowledge();
       return findings.length + learned.length === 0 ? null : { resource, findings, knowledge: learned };
     },
-    store: async (runId, resource, implausible, at) => {
-      const findings = keepNew(resource, findingsOf(implausible), at);
-      if (findings.length === 0) return;
-      await database.transaction((session) => writeDrift(session, runId, { resource, findings, knowledge: [] }, at));
-    },
+    store: (runId, resource, implausible, at) => note(runId, resource, findingsOf(implausible), at),
+    note,
     endRun,
     takeCounts: () => {
       const taken = counts;
@@ -118,7 +130,15 @@ export async function openDriftWatch(catalogue: Catalogue, database: Database): 
 }
 
 function noDrift(): DriftCounts {
-  return { unknownFields: 0, vanishedFields: 0, changedTypes: 0, newValues: 0, implausibleValues: 0 };
+  return {
+    unknownFields: 0,
+    vanishedFields: 0,
+    changedTypes: 0,
+    newValues: 0,
+    implausibleValues: 0,
+    newParameters: 0,
+    newEndpoints: 0,
+  };
 }
 
 function findingsOf(implausible: readonly Implausible[]): readonly Finding[] {

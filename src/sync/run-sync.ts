@@ -38,7 +38,8 @@ import type { Slice } from './slice.ts';
 import { createSliceQueue } from './slice-queue.ts';
 import type { SyncOptions } from './sync-options.ts';
 import { createSyncStats, type SyncStats, type TableStats, type Trouble } from './sync-stats.ts';
-import { createFormWriter, learnNames } from './upstream-forms.ts';
+import { readDocument } from './upstream-document.ts';
+import { createFormWriter } from './upstream-forms.ts';
 
 const BY_COMMAND: RunOrigin = { kind: 'sync', trigger: 'command' };
 
@@ -49,6 +50,8 @@ export interface SyncParts extends PageDestinations {
   readonly clock: Clock;
   /** Default: `checked`. */
   readonly clockPolicy?: ClockPolicy;
+  /** Path of the base URL, which upstream's OpenAPI document may repeat; default: none. */
+  readonly basePath?: string;
   /** Slices read in parallel. */
   readonly connections: number;
   /** Aborted to stop the run; pages in flight are finished or dropped, and every commit is complete. */
@@ -262,7 +265,8 @@ async function openRun(
     throw toWorkspaceError(thrown);
   });
   await removeImplausible(warehouse, date, stats);
-  const names = await learnNames(parts, log, noteForms);
+  const isRecorded = options.only === null && options.probe !== true;
+  const names = await readDocument({ ...parts, runId: run.runId, now: date, isRecorded }, log, noteForms);
   // Use the run's agreed time, as the checkpoints do.
   const passId = run.continues ? run.passId : null;
   const ask = createAskUpstream({ ...parts, names, log, now: clock.now, purpose: 'probe' });

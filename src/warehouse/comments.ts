@@ -99,8 +99,8 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     state: 'State of the source at the time of the read, if it decides when the slice is due again.',
   },
   drift: {
-    path: 'The field; names of nested fields are joined with dots.',
-    kind: 'unknown_field, vanished_field, changed_type, new_value or implausible_value.',
+    path: 'The field, parameter or endpoint; names of nested fields are joined with dots.',
+    kind: 'unknown_field, vanished_field, changed_type, new_value, implausible_value, new_parameter or new_endpoint.',
     detail: 'Expected and received, or the new value.',
     count: 'Number of items.',
     run_id: 'The last run in which it occurred.',
@@ -108,12 +108,13 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   endpoints: {
     path: 'Path below the base URL, with parameters in braces.',
-    resource: 'Name of the generic resource; null if the endpoint is not mirrored.',
-    state: 'mirrored, excluded, unsupported or declared (a declaration has taken it over).',
-    reason: 'Why it is not mirrored; null if it is.',
-    declaration: 'The inferred declaration.',
+    resource: 'Name of the declared resource; null if there is none.',
+    state:
+      'available (its parameters have known values), unsupported, declared (a declaration has taken it over) or vanished.',
+    reason: 'Why it is unsupported; null otherwise.',
+    declaration: 'The inferred declaration; null if there is none.',
     found_at: 'When the document first listed it (UTC).',
-    changed_at: 'When its declaration last changed (UTC).',
+    changed_at: 'When its state or declaration last changed (UTC).',
   },
   held_deletions: {
     rows_before: 'Stored rows of the list.',

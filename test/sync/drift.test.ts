@@ -5,7 +5,15 @@ import { readDrift } from '../../src/warehouse/ledger/drift-notes.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { keepPages } from './kept.ts';
 
-const NONE = { unknownFields: 0, vanishedFields: 0, changedTypes: 0, newValues: 0, implausibleValues: 0 };
+const NONE = {
+  unknownFields: 0,
+  vanishedFields: 0,
+  changedTypes: 0,
+  newValues: 0,
+  implausibleValues: 0,
+  newParameters: 0,
+  newEndpoints: 0,
+};
 const small = { brands: 1, prompts: 4, days: 6, seed: 31 } as const;
 
 describe('drift', () => {

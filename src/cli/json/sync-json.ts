@@ -25,6 +25,8 @@ export const sync = z.object({
       changedTypes: number,
       newValues: number,
       implausibleValues: number,
+      newParameters: number,
+      newEndpoints: number,
     })
     .describe('drift that no earlier run has found')
     .optional(),

@@ -19,6 +19,8 @@ const COUNTED = {
   changedTypes: 'of another type',
   newValues: 'new',
   implausibleValues: 'implausible',
+  newParameters: 'new parameters',
+  newEndpoints: 'new endpoints',
 };
 
 /** Collects the outcome, drift and freshness of a sync. `job` is the job whose step it was, or null. */

@@ -119,7 +119,8 @@ export const dataMetrics: readonly Declaration[] = [
     help: "Differences between upstream's responses and their declaration, by kind.",
     labels: ['kind'],
     read: ofCopy(({ figures }) => {
-      const kinds = ['unknown_field', 'vanished_field', 'changed_type', 'new_value', 'implausible_value'];
+      const fields = ['unknown_field', 'vanished_field', 'changed_type', 'new_value', 'implausible_value'];
+      const kinds = [...fields, 'new_parameter', 'new_endpoint'];
       return kinds.map((kind) => [figures.drift.get(kind) ?? 0, { kind }]);
     }),
   },

@@ -1,4 +1,4 @@
-import { type DriftKind, type Finding, identityOf, type Knowledge } from '../../contract/drift-findings.ts';
+import { BY_PATH, type DriftKind, type Finding, identityOf, type Knowledge } from '../../contract/drift-findings.ts';
 import type { Database, Query, Session } from '../database.ts';
 import { stage, staged } from '../write/staging.ts';
 import { toTimestampText } from './ledger.ts';
@@ -117,7 +117,7 @@ export async function writeDrift(session: Session, runId: string, notes: DriftNo
 const countAgain = `UPDATE sync.drift SET count = count + $6, last_seen_at = greatest(last_seen_at, CAST($7 AS TIMESTAMP)),
     run_id = CAST($8 AS UUID)
   WHERE resource = $1 AND table_name IS NOT DISTINCT FROM $2 AND path = $3 AND kind = $4
-    AND (kind IN ('unknown_field', 'vanished_field') OR detail IS NOT DISTINCT FROM $5)`;
+    AND (kind IN (${BY_PATH.map((kind) => `'${kind}'`).join(', ')}) OR detail IS NOT DISTINCT FROM $5)`;
 
 /** Adds the counts of findings that are already stored. */
 export async function countDrift(session: Session, runId: string, sightings: Iterable<Sighting>): Promise<void> {

@@ -8,6 +8,8 @@ const KINDS: Readonly<Record<string, string>> = {
   vanished_field: 'field no longer sent',
   changed_type: 'changed type',
   new_value: 'new label',
+  new_parameter: 'undeclared parameter',
+  new_endpoint: 'undeclared endpoint',
 };
 
 /** How upstream differs from the declarations, and the items that could not be stored. */

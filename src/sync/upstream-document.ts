@@ -1,0 +1,72 @@
+import type { Catalogue } from '../contract/catalogue.ts';
+import { parameterForm } from '../contract/formats.ts';
+import { classifyEndpoints } from '../contract/openapi/classify.ts';
+import { findDocumentDrift } from '../contract/openapi/document-drift.ts';
+import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
+import type { Client } from '../upstream/client.ts';
+import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
+import { UpstreamError } from '../upstream/errors.ts';
+import { recordEndpoints } from '../warehouse/ledger/endpoint-states.ts';
+import type { PageDestinations } from './commit-page.ts';
+import type { RequestLog } from './request-log.ts';
+import type { ParameterNames } from './slice.ts';
+import type { FormWriter } from './upstream-forms.ts';
+
+/** Dependencies of `readDocument`. */
+export interface DocumentParts extends Pick<PageDestinations, 'warehouse' | 'drift'> {
+  readonly catalogue: Catalogue;
+  readonly client: Client;
+  readonly signal: AbortSignal;
+  /** Path of the base URL, such as `/v1`, which the document may repeat; default: none. */
+  readonly basePath?: string;
+  readonly runId: string;
+  /** Upstream's time, epoch milliseconds. */
+  readonly now: number;
+  /** Whether to store the endpoints and the differences between the document and the declarations. */
+  readonly isRecorded: boolean;
+}
+
+/**
+ * Reads upstream's OpenAPI document. Stores and returns the parameter names that the specification leaves open, and records endpoints and
+ * parameters that are not declared.
+ */
+export function readDocument(parts: DocumentParts, log: RequestLog, noteForms: FormWriter): Promise<ParameterNames> {
+  const { catalogue, client, signal, basePath } = parts;
+  return log({ id: OPENAPI_PATH, resource: 'openapi' }, async (_requests, onAttempt) => {
+    const asked = { path: OPENAPI_PATH, query: {}, route: OPENAPI_PATH };
+    try {
+      const read = (body: unknown) => ({
+        names: learnParameterNames(catalogue.resources, body),
+        classified: classifyEndpoints(readEndpoints(body, basePath).endpoints, catalogue.resources),
+      });
+      const { names, classified } = (await client.get(asked, read, { signal, onAttempt })).value;
+      for (const [resource, found] of names) {
+        const forms = Object.entries(found).map(([declared, name]): [string, string] => [
+          parameterForm(declared),
+          name,
+        ]);
+        await noteForms(resource, new Map(forms));
+      }
+      if (parts.isRecorded) await record(parts, names, classified);
+      return names;
+    } catch (thrown) {
+      // Upstream may lack a description; then the declared names are used.
+      if (!(thrown instanceof UpstreamError)) throw thrown;
+      return new Map();
+    }
+  });
+}
+
+async function record(
+  { catalogue, warehouse, drift, runId, now }: DocumentParts,
+  names: ParameterNames,
+  classified: ReturnType<typeof classifyEndpoints>,
+): Promise<void> {
+  // A document without any declared endpoint is not the description of this API.
+  if (!classified.some(({ state }) => state === 'declared')) return;
+  const rows = classified.map(({ endpoint: { path }, state, reason, resource }) => ({ path, state, reason, resource }));
+  await recordEndpoints(warehouse.database, rows, now);
+  for (const { resource, findings } of findDocumentDrift(classified, catalogue.resources, names)) {
+    await drift?.note(runId, resource, findings, now);
+  }
+}
