@@ -48,7 +48,7 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
     derived: deriveTables(declaration),
   }));
   const byName = new Map(resources.map((resource) => [resource.name, resource]));
-  if (byName.size !== resources.length) throw new TypeError('two resources have the same name');
+  checkDistinct(resources);
   const get = (name: string): Resource => {
     const resource = byName.get(name);
     if (resource === undefined) throw new RangeError(`no resource ${name}; allowed: ${[...byName.keys()].join(', ')}`);
@@ -60,7 +60,10 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
     if (change.kind === 'window' && change.census !== undefined) get(change.census.resource);
   }
   const tables = warehouseTables(resources);
-  return { resources, tables, histories: historyTables(resources, tables), get };
+  checkColumns(tables);
+  const histories = historyTables(resources, tables);
+  checkHistoryNames(tables, histories);
+  return { resources, tables, histories, get };
 }
 
 /** Returns the detail resources that add columns to the rows of the list resource `name`. */
@@ -68,14 +71,66 @@ export function detailsOf(catalogue: Catalogue, name: string): Resource[] {
   return catalogue.resources.filter((resource) => resource.change.kind === 'detail' && resource.change.of === name);
 }
 
+/** Whether the numbers of src/analytics exist: only the declarations of this package have reports that are computed. */
+export function hasNumbers({ resources }: Catalogue): boolean {
+  return resources.some(({ computes }) => computes !== undefined);
+}
+
+/** Returns the resource that lists the members of a scope; undefined if the API has no members. */
+export function findProvider({ resources }: Pick<Catalogue, 'resources'>, scope: 'brand'): Resource | undefined {
+  return resources.find(({ provides }) => provides?.scope === scope);
+}
+
+/**
+ * Returns the resource that a sync reads first: the list of the brands, or the first resource of the workspace that needs no ids.
+ * @throws TypeError if there is none
+ */
+export function openingOf(catalogue: Catalogue, wanted: ReadonlySet<string> | null = null): Resource {
+  const provider = findProvider(catalogue, 'brand');
+  if (provider !== undefined) return provider;
+  const first = catalogue.resources.find(
+    ({ name, scope, change }) => scope === 'workspace' && change.kind !== 'detail' && (wanted?.has(name) ?? true),
+  );
+  if (first === undefined) throw new TypeError('no resource can be read without an id');
+  return first;
+}
+
 /**
  * Returns the resource that lists the members of a scope, such as the brands of the workspace.
  * @throws TypeError if no resource does
  */
 export function providerOf(catalogue: Catalogue, scope: 'brand'): Resource {
-  const provider = catalogue.resources.find((resource) => resource.provides?.scope === scope);
+  const provider = findProvider(catalogue, scope);
   if (provider === undefined) throw new TypeError(`no resource provides the scope ${scope}`);
   return provider;
+}
+
+function checkDistinct(resources: readonly ResourceDeclaration[]): void {
+  const repeated = (values: readonly string[]): string | undefined =>
+    values.find((value, index) => values.indexOf(value) !== index);
+  const name = repeated(resources.map((resource) => resource.name));
+  if (name !== undefined) throw new TypeError(`two resources have the name ${name}`);
+  const path = repeated(resources.map((resource) => resource.path.replace(/\{\w+\}/g, '{}')));
+  if (path !== undefined) throw new TypeError(`two resources have the path ${path}`);
+  const tool = repeated(resources.map((resource) => resource.tool));
+  if (tool !== undefined) throw new TypeError(`two resources have the tool ${tool}`);
+  const scoped = resources.find(({ scope }) => scope === 'brand');
+  if (scoped !== undefined && findProvider({ resources: resources as readonly Resource[] }, 'brand') === undefined)
+    throw new TypeError(`resource ${scoped.name} has the scope brand, but no resource provides brands`);
+}
+
+// DuckDB compares names without case.
+function checkColumns(tables: readonly WarehouseTable[]): void {
+  for (const { name, columns } of tables) {
+    const names = columns.map((column) => column.name.toLowerCase());
+    const twice = names.find((column, index) => names.indexOf(column) !== index);
+    if (twice !== undefined) throw new TypeError(`table ${name} has two columns ${twice}`);
+  }
+}
+
+function checkHistoryNames(tables: readonly WarehouseTable[], histories: readonly HistoryTable[]): void {
+  const taken = tables.find(({ name }) => histories.some((history) => history.name === name));
+  if (taken !== undefined) throw new TypeError(`table ${taken.name} has the name of a history`);
 }
 
 function checkTotals(name: string, derived: readonly ResourceTable[], { table, adds }: RangeTotals): void {

@@ -42,7 +42,8 @@ interface ColumnOptions {
 }
 
 /** Property of a field with its column metadata. */
-const META = Symbol('column metadata');
+// A program and sightline may load this module from different copies of the package.
+const META = Symbol.for('sightline column metadata');
 
 /**
  * Returns the column metadata of a field.

@@ -1,7 +1,6 @@
 import { chooseNamed, type Named } from '../base/choose-name.ts';
-import { providerOf } from '../contract/catalogue.ts';
+import { type Catalogue, findProvider } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
-import { catalogue } from '../session/workspace.ts';
 import { columnAt } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
 import { quoted } from '../warehouse/schema.ts';
@@ -9,8 +8,9 @@ import { quoted } from '../warehouse/schema.ts';
 const NEW_BRAND = 'A brand that was just created is known after `sightline sync --only brands`.';
 
 /** Reads the ids and names of the stored brands, without the deleted ones unless `deleted` is true. */
-export async function readBrandNames(query: Query, { deleted = false } = {}): Promise<Named[]> {
-  const provider = providerOf(catalogue, 'brand');
+export async function readBrandNames(query: Query, catalogue: Catalogue, { deleted = false } = {}): Promise<Named[]> {
+  const provider = findProvider(catalogue, 'brand');
+  if (provider === undefined) return [];
   const table = provider.derived[0] as ResourceTable;
   const id = quoted(columnAt(table, String(provider.provides?.id))?.name ?? '');
   const name = columnAt(table, 'name') === null ? 'NULL' : 'name';

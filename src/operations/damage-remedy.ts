@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { DEFAULT_WORKSPACE } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { quotedArgument } from '../base/visible.ts';
-import { catalogue } from '../session/workspace.ts';
+import { builtInCatalogue } from '../session/catalogues.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { isSnapshotId } from '../snapshot/manifest.ts';
 import { listRawFiles } from '../sync/raw/raw-log.ts';
@@ -62,7 +62,7 @@ function commandLine(command: string, { warehouse }: Layout, folder: string): st
 
 async function isReadable(path: string): Promise<boolean> {
   try {
-    await readBackupFile(path, catalogue);
+    await readBackupFile(path, builtInCatalogue);
     await readWhole(path);
     return true;
   } catch (thrown) {

@@ -1,5 +1,5 @@
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
-import { catalogue } from '../session/workspace.ts';
+import { type Catalogue, hasNumbers } from '../contract/catalogue.ts';
 import { chooseTable } from '../snapshot/selection.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse } from '../warehouse/warehouse.ts';
@@ -32,10 +32,10 @@ export interface DescribedColumn {
  * Describes every table and view of a warehouse. Reads the comments of an empty in-memory warehouse, so the result equals the
  * comments that an analyst sees in the file.
  */
-export async function describeTables(): Promise<DescribedTable[]> {
+export async function describeTables(catalogue: Catalogue): Promise<DescribedTable[]> {
   const warehouse = await openWarehouse(':memory:', catalogue, {});
   try {
-    await ensureViews(warehouse.database, MART_SCHEMA, marts());
+    await ensureViews(warehouse.database, MART_SCHEMA, hasNumbers(catalogue) ? marts() : []);
     return await warehouse.database.exclusive(async ({ query }) => {
       const columns = await query(
         `SELECT schema_name, table_name, column_name, data_type, comment FROM duckdb_columns()
@@ -48,7 +48,7 @@ export async function describeTables(): Promise<DescribedTable[]> {
       );
       return tables
         .map(([schema, table, about]) => ({
-          ...locationOf(String(schema), String(table)),
+          ...locationOf(catalogue, String(schema), String(table)),
           about: String(about ?? ''),
           columns: columns
             .filter((column) => column[0] === schema && column[1] === table)
@@ -120,7 +120,11 @@ function escaped(text: string): string {
   return text.replaceAll('|', '\\|');
 }
 
-function locationOf(schema: string, table: string): Pick<DescribedTable, 'name' | 'kind' | 'key'> {
+function locationOf(
+  catalogue: Catalogue,
+  schema: string,
+  table: string,
+): Pick<DescribedTable, 'name' | 'kind' | 'key'> {
   if (schema === MART_SCHEMA) return { name: `${schema}.${table}`, kind: 'mart', key: [] };
   if (schema !== 'main') return { name: `${schema}.${table}`, kind: 'bookkeeping', key: [] };
   const history = catalogue.histories.find(({ name }) => name === table);

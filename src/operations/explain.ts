@@ -10,9 +10,9 @@ import {
 } from '../query/metrics/explanations.ts';
 import type { MetricsSource } from '../query/metrics/table-result.ts';
 import { openServedReplica, type ServedReplica } from '../query/open-replica.ts';
+import { catalogueOf } from '../session/catalogues.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import type { Context } from '../session/workspace.ts';
-import { catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
 
@@ -41,7 +41,7 @@ async function withSource<T>(
     openReplicaOf(config, path),
   );
   try {
-    return await work({ replica: opened, catalogue, nowMs: clock.now(), signal });
+    return await work({ replica: opened, catalogue: opened.catalogue, nowMs: clock.now(), signal });
   } finally {
     await opened.replica.close();
   }
@@ -50,7 +50,7 @@ async function withSource<T>(
 function openReplicaOf(config: WorkspaceConfig, path: string): Promise<ServedReplica> {
   const overrides = toOverrides(config.conventions);
   return openServedReplica(path, {
-    catalogue,
+    catalogue: catalogueOf(config),
     replica: REPLICA_OPTIONS,
     readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
   });

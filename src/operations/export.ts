@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { publishedMarts } from '../analytics/marts/published.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { inSpan } from '../base/trace/trace.ts';
+import { hasNumbers } from '../contract/catalogue.ts';
 import { noData } from '../session/newest-replica.ts';
 import { withSession } from '../session/session.ts';
-import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
+import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { exportSnapshot, type Snapshot } from '../snapshot/snapshot-export.ts';
 import { checkPublishable, type Publication, publishSnapshot } from './publish.ts';
@@ -44,9 +45,9 @@ async function exportHere(
     // A killed sync may have committed pages after the last replica was published.
     if (!copy.isCurrent) await publish(warehouse, layout, copy);
     const { compression, parquet, keep } = config;
-    const marts = publishedMarts(config.marts);
+    const marts = hasNumbers(warehouse.catalogue) ? publishedMarts(config.marts) : [];
     const options = { compression, parquet, keep, marts, clock, signal, onProgress };
-    return exportSnapshot(warehouse.database, catalogue, layout, options);
+    return exportSnapshot(warehouse.database, warehouse.catalogue, layout, options);
   };
   return inSpan('export', {}, async () => {
     await checkPublishable(context);

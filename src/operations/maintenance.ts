@@ -6,7 +6,7 @@ import { SightlineError } from '../base/errors.ts';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import { noData } from '../session/newest-replica.ts';
 import { withSession } from '../session/session.ts';
-import { type Context, catalogue, withWarehouse } from '../session/workspace.ts';
+import { type Context, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { applyRetention } from '../snapshot/retention.ts';
 import { type Flaw, findFlaws } from '../warehouse/file/integrity.ts';
@@ -47,7 +47,7 @@ async function compact(context: Context): Promise<Compaction> {
   const layout = layoutOf(context.config.folder);
   if (!existsSync(layout.warehouse)) throw noData(context.config);
   const aside = join(context.config.folder, '.compact.duckdb');
-  return withWarehouse(context, RESOURCES, async ({ warehouse: { database } }) => {
+  return withWarehouse(context, RESOURCES, async ({ warehouse: { database, catalogue } }) => {
     const clear = (): Promise<unknown> => Promise.all([aside, `${aside}.wal`].map((path) => rm(path, { force: true })));
     try {
       await clear();
@@ -87,6 +87,6 @@ export function flawText({ table, kind, count }: Flaw): string {
 async function check(context: Context): Promise<Flaw[]> {
   if (!existsSync(layoutOf(context.config.folder).warehouse)) throw noData(context.config);
   return withWarehouse(context, RESOURCES, ({ warehouse }) =>
-    warehouse.database.exclusive((session) => findFlaws(session.query, catalogue)),
+    warehouse.database.exclusive((session) => findFlaws(session.query, warehouse.catalogue)),
   );
 }

@@ -4,8 +4,9 @@ import { type DimensionValues, dimensionValues } from '../query/metrics/dimensio
 import { runMetrics } from '../query/metrics/run-metrics.ts';
 import type { MetricsSource, TableResult } from '../query/metrics/table-result.ts';
 import { openServedReplica } from '../query/open-replica.ts';
+import { catalogueOf } from '../session/catalogues.ts';
 import { openReplicaWith } from '../session/newest-replica.ts';
-import { type Context, catalogue } from '../session/workspace.ts';
+import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
 
@@ -35,13 +36,13 @@ async function withMetrics<T>(
   const overrides = toOverrides(config.conventions);
   const replica = await openReplicaWith(config, layoutOf(config.folder), (path) =>
     openServedReplica(path, {
-      catalogue,
+      catalogue: catalogueOf(config),
       replica: { ...REPLICA_OPTIONS, connections: 1, timeoutMs: TIMEOUT_MS },
       readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
     }),
   );
   try {
-    return await work({ replica, catalogue, nowMs: clock.now(), signal });
+    return await work({ replica, catalogue: replica.catalogue, nowMs: clock.now(), signal });
   } finally {
     await replica.replica.close();
   }

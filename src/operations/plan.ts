@@ -1,4 +1,5 @@
-import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
+import { catalogueOf } from '../session/catalogues.ts';
+import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
 import { leadsOn, withDependencies } from '../sync/plan/plan-slices.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
@@ -26,7 +27,8 @@ export interface PricedPlan extends SyncPlan {
  */
 export async function priceWorkspace(context: Context, options: SyncOptions, offline: boolean): Promise<PricedPlan> {
   const { config, clock, signal } = context;
-  const only = chooseResources(options.only);
+  const catalogue = catalogueOf(config);
+  const only = chooseResources(catalogue, options.only);
   const parts = { catalogue, clock, connections: config.connections, signal };
   return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
     const { warehouse, layout, copy } = opened;
@@ -69,5 +71,8 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
 }
 
 async function chooseStored({ warehouse }: Opened, wanted: readonly string[] | null): Promise<string[] | null> {
-  return chooseBrandIds(await warehouse.database.exclusive(({ query }) => readBrandNames(query)), wanted);
+  return chooseBrandIds(
+    await warehouse.database.exclusive(({ query }) => readBrandNames(query, warehouse.catalogue)),
+    wanted,
+  );
 }

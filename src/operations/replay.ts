@@ -4,8 +4,10 @@ import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
+import { type Catalogue, hasNumbers } from '../contract/catalogue.ts';
+import { catalogueOf } from '../session/catalogues.ts';
 import { withSession } from '../session/session.ts';
-import { type Context, catalogue, publish, withWarehouse } from '../session/workspace.ts';
+import { type Context, publish, withWarehouse } from '../session/workspace.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
 import { listRawFiles } from '../sync/raw/raw-log.ts';
@@ -71,12 +73,12 @@ export function replayWorkspace(
 }
 
 async function replay(context: Context, request: ReplayRequest, onProgress: OnProgress): Promise<ReplaySummary> {
-  const chosen = chooseResources(request.only);
+  const chosen = chooseResources(catalogueOf(context.config), request.only);
   const layout = layoutOf(context.config.folder);
   if ((await listRawFiles(layout.raw)).length === 0) {
     throw new SightlineError('no_data', `workspace ${context.config.name} has no raw pages in ${layout.raw}`);
   }
-  const only = chosen === null ? null : withSharedTables(chosen);
+  const only = chosen === null ? null : withSharedTables(catalogueOf(context.config), chosen);
   if (request.into !== null) return replayInto(context, request, only, resolve(request.into), onProgress);
   const aside = join(context.config.folder, '.replay.duckdb');
   // A file that cannot be opened is kept but not compared.
@@ -85,9 +87,11 @@ async function replay(context: Context, request: ReplayRequest, onProgress: OnPr
   );
   if (summary.replaced) {
     await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
-      await calibrateConventions(warehouse.database, { catalogue, now: context.clock.now(), onlyIfNone: true }).catch(
-        () => undefined,
-      );
+      const { catalogue, database } = warehouse;
+      if (hasNumbers(catalogue))
+        await calibrateConventions(database, { catalogue, now: context.clock.now(), onlyIfNone: true }).catch(
+          () => undefined,
+        );
       await warehouse.recordRun({ kind: 'replay', trigger: context.trigger ?? 'command' }, context.clock.now());
       await publish(warehouse, layout, copy);
     });
@@ -139,10 +143,10 @@ async function settle(
   const isPart = old !== null && only !== null;
   if (isPart) {
     await copyWarehouse(old.database, aside);
-    await inWarehouse(aside, ({ database }) => emptyResources(database, catalogue, only));
+    await inWarehouse(aside, old.catalogue, ({ database, catalogue }) => emptyResources(database, catalogue, only));
   }
   const result = await build(context, aside, { ...request, only, runs: !isPart }, onProgress);
-  const missing = old === null ? [] : await findMissing(old.database, aside, catalogue);
+  const missing = old === null ? [] : await findMissing(old.database, aside, old.catalogue);
   if (old !== null) await carryOver(old.database, aside);
   const isComplete = missing.length === 0 && result.damages.length === 0;
   const summary = { ...result, status: isComplete ? 'complete' : 'partial', missing } as const;
@@ -166,17 +170,20 @@ async function build(
   options: Parameters<typeof replayPages>[1],
   onProgress: OnProgress,
 ): Promise<ReplayResult> {
-  return inWarehouse(path, async (warehouse) => {
-    const drift = await openDriftWatch(catalogue, warehouse.database);
+  return inWarehouse(path, catalogueOf(config), async (warehouse) => {
+    const drift = await openDriftWatch(warehouse.catalogue, warehouse.database);
     const folder = layoutOf(config.folder).raw;
-    const result = await replayPages({ catalogue, warehouse, drift, folder, clock, signal, onProgress }, options);
+    const result = await replayPages(
+      { catalogue: warehouse.catalogue, warehouse, drift, folder, clock, signal, onProgress },
+      options,
+    );
     await drift.close(clock.now());
     return result;
   });
 }
 
 // A table that several resources fill must be rebuilt from all of them.
-function withSharedTables(names: readonly string[]): ReadonlySet<string> {
+function withSharedTables(catalogue: Catalogue, names: readonly string[]): ReadonlySet<string> {
   const known = catalogue.resources.map((resource) => resource.name);
   const tablesOf = (name: string): string[] => catalogue.get(name).derived.map((table) => table.name);
   const tables = new Set(names.flatMap(tablesOf));

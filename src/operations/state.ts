@@ -4,9 +4,11 @@ import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
+import type { Catalogue } from '../contract/catalogue.ts';
+import { catalogueOf } from '../session/catalogues.ts';
 import { noData } from '../session/newest-replica.ts';
 import { withSession } from '../session/session.ts';
-import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
+import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Query } from '../warehouse/database.ts';
 import {
@@ -63,7 +65,7 @@ type StateFile = z.infer<typeof fileSchema>;
 /** Reads a workspace's sync state, or part of it. `stale` means it is from the last replica. Throws `usage` for unknown names. */
 export async function readState(config: WorkspaceConfig, wanted: StateScope) {
   return readNewestReplica(config, async (query) => {
-    return readProgressState(query, await toScope(query, wanted));
+    return readProgressState(query, await toScope(query, catalogueOf(config), wanted));
   });
 }
 
@@ -102,13 +104,13 @@ export function summarizeState({ coverage, checkpoints }: ProgressState): StateO
 
 /** Replaces the names of a scope by ids, so that a mistake is reported before a question. Throws `usage` and `no_data`. */
 export async function resolveScope(config: WorkspaceConfig, wanted: StateScope): Promise<StateScope> {
-  return (await readNewestReplica(config, (query) => toScope(query, wanted))).value;
+  return (await readNewestReplica(config, (query) => toScope(query, catalogueOf(config), wanted))).value;
 }
 
-async function toScope(query: Query, { resources, brands }: StateScope): Promise<StateScope> {
+async function toScope(query: Query, catalogue: Catalogue, { resources, brands }: StateScope): Promise<StateScope> {
   return {
-    resources: chooseResources(resources),
-    brands: chooseBrandIds(await readBrandNames(query, { deleted: true }), brands),
+    resources: chooseResources(catalogue, resources),
+    brands: chooseBrandIds(await readBrandNames(query, catalogue, { deleted: true }), brands),
   };
 }
 
@@ -144,7 +146,7 @@ export async function writeState(config: WorkspaceConfig, clock: Clock, path: st
 }
 
 /** Reads and validates a state file. Throws `usage` with the reason and its location. */
-export function readStateFile(path: string): StateFile {
+export function readStateFile(path: string, catalogue: Catalogue): StateFile {
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(path, 'utf8'));
@@ -168,14 +170,17 @@ export function readStateFile(path: string): StateFile {
     const location = issue?.path.join('.') || 'the file';
     throw new SightlineError('usage', `${path} is not a file of \`state export\`: ${location}: ${issue?.message}`);
   }
-  for (const { resource } of [...parsed.data.coverage, ...parsed.data.checkpoints]) checkResource(path, resource);
+  for (const { resource } of [...parsed.data.coverage, ...parsed.data.checkpoints])
+    checkResource(catalogue, path, resource);
   return parsed.data;
 }
 
 /** Replaces a workspace's sync state with that of a file. Throws `usage` if the file has unknown brands, unless `force`. */
 export async function replaceState(context: Context, file: StateFile, force: boolean): Promise<ProgressState> {
   return changing(context, async (opened) => {
-    const stored = await opened.warehouse.database.exclusive(({ query }) => readBrandNames(query));
+    const stored = await opened.warehouse.database.exclusive(({ query }) =>
+      readBrandNames(query, opened.warehouse.catalogue),
+    );
     const known = stored.map(({ id }) => id);
     const named = new Set([...file.brands, ...file.coverage.flatMap(({ brandId }) => brandId ?? [])]);
     const strange = [...named].filter((id) => !known.includes(id.toLowerCase()));
@@ -192,8 +197,8 @@ export async function replaceState(context: Context, file: StateFile, force: boo
 
 /** Deletes the sync state of a workspace, or part of it. Returns the number of deleted slices. Throws `usage`. */
 export async function resetState(context: Context, wanted: StateScope): Promise<number> {
-  return changing(context, async ({ warehouse: { database } }) => {
-    const checked = await database.exclusive(({ query }) => toScope(query, wanted));
+  return changing(context, async ({ warehouse: { database, catalogue } }) => {
+    const checked = await database.exclusive(({ query }) => toScope(query, catalogue, wanted));
     return resetProgressState(database, checked);
   });
 }
@@ -212,7 +217,7 @@ async function change<T>(context: Context, work: (opened: Opened) => Promise<T>)
   });
 }
 
-function checkResource(path: string, name: string): void {
+function checkResource(catalogue: Catalogue, path: string, name: string): void {
   if (catalogue.resources.some((resource) => resource.name === name)) return;
   const names = catalogue.resources.map((resource) => resource.name).join(', ');
   throw new SightlineError('usage', `${path}: unknown resource ${JSON.stringify(name)}; allowed: ${names}`);

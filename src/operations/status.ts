@@ -4,9 +4,9 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
+import { catalogueOf } from '../session/catalogues.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { readKeyFile } from '../session/stored-keys.ts';
-import { catalogue } from '../session/workspace.ts';
 import { isWriting, readWriter, type Writer } from '../session/writer-record.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../sync/progress-file.ts';
@@ -81,7 +81,7 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
     const { value, stale } = await readNewestReplica(
       config,
       async (query) => ({
-        status: await readStatus(query, catalogue, clock.now()),
+        status: await readStatus(query, catalogueOf(config), clock.now()),
         asOf: await readLastActivity(query),
       }),
       { afterKill: 'live' },

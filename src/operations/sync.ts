@@ -5,8 +5,9 @@ import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
-import { providerOf } from '../contract/catalogue.ts';
-import { type Context, catalogue, type Opened, publish, publishMidway, withWarehouse } from '../session/workspace.ts';
+import { findProvider, hasNumbers } from '../contract/catalogue.ts';
+import { catalogueOf } from '../session/catalogues.ts';
+import { type Context, type Opened, publish, publishMidway, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { AskUpstream } from '../sync/ask-upstream.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
@@ -47,7 +48,7 @@ export async function syncWorkspace(
 ): Promise<SyncSummary> {
   // Throws before anything is opened if the API key is missing.
   context.config.upstream();
-  const only = chooseResources(options.only);
+  const only = chooseResources(catalogueOf(context.config), options.only);
   const need = estimateSync(context.config);
   checkRoom(need);
   return withDiskNeed(need, () => syncAndPublish(context, { ...options, only }, onProgress));
@@ -73,10 +74,12 @@ export async function resolveBrands(
   wanted: readonly string[] | null,
 ): Promise<string[] | null> {
   if (wanted === null) return null;
-  const read = () => opened.warehouse.database.exclusive(({ query }) => readBrandNames(query));
+  const { catalogue } = opened.warehouse;
+  const read = () => opened.warehouse.database.exclusive(({ query }) => readBrandNames(query, catalogue));
   let known = await read();
-  if (known.length === 0) {
-    const lists = { only: [providerOf(catalogue, 'brand').name], range: null, brands: null };
+  const provider = findProvider(catalogue, 'brand');
+  if (known.length === 0 && provider !== undefined) {
+    const lists = { only: [provider.name], range: null, brands: null };
     const [looked] = await syncOpened(context, opened, 'look', [lists], () => undefined);
     if (looked?.error) throw looked.error;
     known = await read();
@@ -161,6 +164,7 @@ async function syncThrough(
   { kind, client, budget, onProgress }: Through,
 ): Promise<SyncSummary[]> {
   const { connections } = config;
+  const { catalogue } = warehouse;
   const summaries: SyncSummary[] = [];
   const removesExpired = runs.some(({ acceptExpiry }) => acceptExpiry === true);
   const { database } = warehouse;
@@ -174,7 +178,8 @@ async function syncThrough(
   const midway = createMidwayPublisher({
     clock,
     publish: async () => {
-      await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true });
+      if (hasNumbers(catalogue))
+        await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true });
       return publishMidway(warehouse, layout, copy);
     },
   });
@@ -202,7 +207,7 @@ async function syncThrough(
       onProgress: take,
       onMilestone: midway.milestone,
       onRead: async (ask: AskUpstream, read: SyncStats) => {
-        if (kind !== 'sync' || !hasChanges(Object.fromEntries(read.tables))) return;
+        if (kind !== 'sync' || !hasNumbers(catalogue) || !hasChanges(Object.fromEntries(read.tables))) return;
         contradicted = await probeUpstream(
           { catalogue, database, clock, signal, max: config.probes, budget, stats: read },
           ask,
@@ -257,7 +262,8 @@ function hasChanges(tables: SyncSummary['tables']): boolean {
 
 // Calibrates how upstream computes its numbers. A failure is a warning, because the data are complete without it.
 async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
-  if (summary.error !== null) return [];
+  const { catalogue } = warehouse;
+  if (summary.error !== null || !hasNumbers(catalogue)) return [];
   const isChanged = hasChanges(summary.tables);
   try {
     const { database } = warehouse;

@@ -3,12 +3,14 @@ import { readCalibrated, readConventions } from '../analytics/calibration/findin
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../analytics/verification/verify-brand.ts';
 import { DONE, type Ending, endingOfError } from '../base/ending.ts';
-import type { SightlineError } from '../base/errors.ts';
+import { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
+import { hasNumbers } from '../contract/catalogue.ts';
 import { addDays, eachDay } from '../contract/time.ts';
+import { catalogueOf } from '../session/catalogues.ts';
 import { noData } from '../session/newest-replica.ts';
 import { withSession } from '../session/session.ts';
-import { type Context, catalogue, type Opened, publish, withWarehouse } from '../session/workspace.ts';
+import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { DayRange } from '../sync/slice.ts';
@@ -61,6 +63,9 @@ export interface Verification {
   readonly error: SightlineError | null;
 }
 
+const NOT_VERIFIABLE =
+  'verify is not available for this API: its declarations have no reports that sightline computes; allowed: workspaces with the built-in declarations';
+
 /** Recomputes the metrics of a workspace from its responses, compares them with upstream's reports, and stores the result. */
 export function verifyWorkspace(
   context: Context,
@@ -73,6 +78,8 @@ export function verifyWorkspace(
 async function verify(context: Context, request: VerifyRequest, onProgress: OnProgress): Promise<Verification> {
   const { config, clock } = context;
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
+  const catalogue = catalogueOf(config);
+  if (!hasNumbers(catalogue)) throw new SightlineError('usage', NOT_VERIFIABLE);
   if (request.fresh || request.repair) config.upstream();
   const work = async (opened: Opened): Promise<Verification> => {
     const { brands: wanted, range } = request;
@@ -82,7 +89,7 @@ async function verify(context: Context, request: VerifyRequest, onProgress: OnPr
       for (const { error } of summaries) if (error !== null) errors.push(error);
       return summaries;
     };
-    const known = await opened.warehouse.database.exclusive(({ query }) => readBrandNames(query));
+    const known = await opened.warehouse.database.exclusive(({ query }) => readBrandNames(query, catalogue));
     const ids = chooseBrandIds(known, wanted) ?? known.map(({ id }) => id);
     if (request.fresh) await sync([{ only: REPORTS, range: null, brands: wanted === null ? null : ids, full: true }]);
     let brands = await verifyBrands(context, opened, ids, range);
@@ -145,6 +152,7 @@ async function verifyBrands(
   range: DayRange | null,
 ): Promise<BrandVerification[]> {
   const overrides = toOverrides(config.conventions);
+  const { catalogue } = warehouse;
   return warehouse.database.transaction(async ({ query }) => {
     const conventions = mergeConventions(await readConventions(query), overrides);
     const known = new Set([...(await readCalibrated(query)), ...Object.keys(overrides)]);

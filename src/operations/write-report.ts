@@ -11,8 +11,8 @@ import { runDeclaredQuery } from '../query/metrics/run-declared.ts';
 import { runMetrics } from '../query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../query/metrics/table-result.ts';
 import { openServedReplica, type ServedReplica } from '../query/open-replica.ts';
+import { catalogueOf } from '../session/catalogues.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
-import { catalogue } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { readLastActivity, readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
@@ -78,7 +78,7 @@ export async function reportWorkspace(
   const folder = resolve(request.output ?? join(config.folder, 'reports'));
   const overrides = toOverrides(config.conventions);
   const options = {
-    catalogue,
+    catalogue: catalogueOf(config),
     replica: { ...REPLICA_OPTIONS, timeoutMs: QUERY_TIMEOUT_MS },
     readConventions: async (query: Parameters<typeof readConventions>[0]) =>
       mergeConventions(await readConventions(query), overrides),
@@ -92,7 +92,7 @@ export async function reportWorkspace(
     const written: WrittenReport[] = [];
     for (const brand of brands) {
       if (ids !== null && !ids.includes(brand.id)) continue;
-      const source = { replica: opened, catalogue, nowMs: clock.now(), brands: [brand.id] };
+      const source = { replica: opened, catalogue: opened.catalogue, nowMs: clock.now(), brands: [brand.id] };
       written.push(await writeReport(source, brand, request, health(brand.id), folder));
     }
     return written;
@@ -150,7 +150,7 @@ async function writeReport(
 
 // Returns the rows about the state of the data, for each brand.
 async function readHealth(
-  { replica }: ServedReplica,
+  { replica, catalogue }: ServedReplica,
   workspace: string,
   stale: boolean,
   nowMs: number,

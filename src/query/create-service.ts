@@ -5,7 +5,8 @@ import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import { VERSION } from '../base/version.ts';
-import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
+import type { ColumnKind } from '../contract/fields.ts';
 import { isServedBare } from '../contract/formats.ts';
 import {
   type Query as CheckedQuery,
@@ -15,6 +16,7 @@ import {
   readQuery,
 } from '../contract/query-parameters.ts';
 import { dayOf } from '../contract/time.ts';
+import { ownKeyOf } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { ReplicaOptions } from '../warehouse/replica.ts';
 import { type AnswerRequest, computeAnswer, notFound, scanList } from './answer.ts';
@@ -174,17 +176,30 @@ function checkPath(
   resource: Resource,
   given: Readonly<Record<string, string>>,
 ): Ids {
-  const provider = providerOf(catalogue, 'brand');
+  const provider = findProvider(catalogue, 'brand');
   const ids: { brandId: string | null; member: string | null } = { brandId: null, member: null };
   for (const [name, value] of Object.entries(given)) {
-    const id = value.toLowerCase();
     const isMember = resource.change.kind === 'detail' && resource.change.parameter === name;
-    const isBrand = !isMember || (resource.change.kind === 'detail' && resource.change.of === provider.name);
-    if (!isUuid(id) || (isBrand && !replica.brands.has(id))) throw notFound(name, value);
+    const isBrand = !isMember || (resource.change.kind === 'detail' && resource.change.of === provider?.name);
+    const kind = isMember ? keyKindOf(catalogue, resource) : 'uuid';
+    const id = kind === 'uuid' ? value.toLowerCase() : value;
+    if (!isId(kind, id) || (isBrand && !replica.brands.has(id))) throw notFound(name, value);
     if (isMember) ids.member = id;
     else ids.brandId = id;
   }
   return ids;
+}
+
+// Kind of the id in the path of a detail.
+function keyKindOf(catalogue: Catalogue, { change }: Resource): ColumnKind {
+  const [table] = change.kind === 'detail' ? catalogue.get(change.of).derived : [];
+  const key = table === undefined ? null : ownKeyOf(table);
+  return table?.columns.find(({ name }) => name === key)?.kind ?? 'uuid';
+}
+
+function isId(kind: ColumnKind, id: string): boolean {
+  if (kind === 'uuid') return isUuid(id);
+  return kind === 'integer' ? /^-?\d{1,15}$/.test(id) : true;
 }
 
 function checkQuery(replica: ServedReplica, resource: Resource, given: URLSearchParams, nowMs: number): CheckedQuery {

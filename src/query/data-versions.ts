@@ -1,6 +1,6 @@
 import type { Conventions } from '../analytics/calibration/conventions.ts';
 import { readsOf } from '../analytics/numbers/reports.ts';
-import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { type Catalogue, findProvider, providerOf, type Resource } from '../contract/catalogue.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import { engineColumns, type ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -38,7 +38,7 @@ export async function readDataVersions(
   shapes: Shapes,
   conventions: Conventions,
 ): Promise<DataVersions> {
-  const provider = providerOf(catalogue, 'brand');
+  const provider = findProvider(catalogue, 'brand');
   const prints = new Map<string, string>();
   const read = async (name: string, sql: string): Promise<void> => {
     for (const [scope, ...values] of await query(sql)) prints.set(`${name} ${scope ?? COMPLETE}`, values.join());
@@ -46,7 +46,7 @@ export async function readDataVersions(
   const served = new Set(catalogue.resources.flatMap((resource) => sourcesOf(catalogue, resource)));
   for (const table of [...served].flatMap(({ derived }) => derived)) {
     for (const { name, sql } of statementsOf(table)) await read(name, sql);
-    if (provider.derived.includes(table)) await read(`${table.name} by id`, contentOf(table.name, 'id'));
+    if (provider?.derived.includes(table)) await read(`${table.name} by id`, contentOf(table.name, 'id'));
   }
   await read(
     'listing',
@@ -63,7 +63,9 @@ export async function readDataVersions(
   }
   const calibration = JSON.stringify(conventions);
   const ofSource = (source: Resource, { brandId, member }: VersionedRequest): unknown[] => {
-    const isProvider = source.derived.some((table) => provider.derived.some(({ name }) => name === table.name));
+    const isProvider = source.derived.some(
+      (table) => provider?.derived.some(({ name }) => name === table.name) === true,
+    );
     const scope = source.scope === 'brand' ? brandId : COMPLETE;
     const tables = source.derived.flatMap(({ name, children }) => [name, ...children.map((child) => child.name)]);
     const id = isProvider ? (brandId ?? member) : null;

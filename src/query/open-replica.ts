@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Conventions } from '../analytics/calibration/conventions.ts';
 import type { Doubts } from '../analytics/calibration/findings.ts';
 import { SightlineError } from '../base/errors.ts';
-import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
 import { createFieldWriters, usualForms } from '../contract/field-forms.ts';
 import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
 import { isUuid, type ServedNames } from '../contract/query-parameters.ts';
@@ -21,6 +21,8 @@ import type { ReportForms } from './report-forms.ts';
 /** An open replica, with the metadata that every response needs. */
 export interface ServedReplica {
   readonly replica: Replica;
+  /** Resources whose tables the replica has. */
+  readonly catalogue: Catalogue;
   /** Hex digits that change with the data, their order, upstream's response formats or the calibration. */
   readonly version: string;
   readonly versions: DataVersions;
@@ -96,6 +98,7 @@ async function readServedReplica(
   const versions = await readDataVersions(query, catalogue, shapes, conventions);
   return {
     replica,
+    catalogue,
     version: createHash('sha256').update(versions.all).digest('hex').slice(0, 32),
     versions,
     conventions,
@@ -162,7 +165,8 @@ async function readDataVersion(query: Query): Promise<number> {
 }
 
 async function readBrands(query: Query, catalogue: Catalogue): Promise<Map<string, ServedBrand>> {
-  const provider = providerOf(catalogue, 'brand');
+  const provider = findProvider(catalogue, 'brand');
+  if (provider === undefined) return new Map();
   const table = provider.derived[0] as ResourceTable;
   const [id, name, since] = (['id', 'name', 'since'] as const).map((part) =>
     quoted(columnAt(table, String(provider.provides?.[part]))?.name ?? ''),

@@ -1,5 +1,5 @@
 import { parseExactJson } from '../base/json.ts';
-import { type Catalogue, providerOf, type Resource } from '../contract/catalogue.ts';
+import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
 import type { FieldWriters } from '../contract/field-forms.ts';
 import type { Fields } from '../contract/fields.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
@@ -103,7 +103,7 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
   const within = [
     ...liveConditions('t', request.brandId, rows),
     ...(times.length === page.length ? [betweenCondition(at, times, rows)] : []),
-    `${id} IN (SELECT CAST(unnest(${rows.bind(ids)}) AS UUID))`,
+    `${id} IN (SELECT CAST(unnest(${rows.bind(ids)}) AS ${keyTypeOf(table)}))`,
   ];
   const found = await query(
     `SELECT ${selectOf(request, served).join(', ')} FROM ${quoted(table.name)} t
@@ -182,7 +182,8 @@ function conditionsOf(request: StoredRequest, { table }: ServedTable, bindings: 
   const { catalogue, resource, brandId, member, asked, keepsDeleted } = request;
   const conditions = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
   conditions.push(...allowedConditions(request, table, bindings));
-  if (member !== null) conditions.push(`t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(member)} AS UUID)`);
+  if (member !== null)
+    conditions.push(`t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(member)} AS ${keyTypeOf(table)})`);
   if (table.extent.kind === 'time') {
     conditions.push(rangeCondition(`t.${quoted(table.extent.field)}`, asked, bindings));
   }
@@ -198,11 +199,16 @@ function allowedConditions(
   bindings: Bindings,
 ): string[] {
   if (allowedBrands === null || resource.scope === 'brand') return [];
-  const isProvider = providerOf(catalogue, 'brand').derived.some(({ name }) => name === table.name);
+  const isProvider = findProvider(catalogue, 'brand')?.derived.some(({ name }) => name === table.name) === true;
   const column = isProvider ? ownKeyOf(table) : columnAt(table, 'brandId')?.name;
   if (column === undefined) return [];
   if (allowedBrands.size === 0) return ['false'];
   return [`t.${quoted(column)} IN (SELECT CAST(unnest(${bindings.bind([...allowedBrands])}) AS UUID))`];
+}
+
+function keyTypeOf(table: ResourceTable): string {
+  const key = ownKeyOf(table);
+  return sqlTypes[table.columns.find(({ name }) => name === key)?.kind ?? 'uuid'];
 }
 
 function afterConditions(
@@ -213,7 +219,7 @@ function afterConditions(
 ): readonly string[] {
   if (after === null) return [];
   const [id, at] = [`t.${quoted(ownKeyOf(table))}`, `t.${quoted(time.name)}`];
-  const lower = `${id} < CAST(${bindings.bind(after.id)} AS UUID)`;
+  const lower = `${id} < CAST(${bindings.bind(after.id)} AS ${keyTypeOf(table)})`;
   if (after.at === null) return [`${at} IS NULL AND ${lower}`];
   const moment = `CAST(${bindings.bind(after.at)} AS ${sqlTypes[time.kind]})`;
   // The first condition alone allows DuckDB to skip newer row groups.
@@ -296,7 +302,7 @@ async function readChildren(
   if (time !== undefined && times.length > 0) {
     conditions.push(betweenCondition(`t.${quoted(time.name)}`, times, bindings));
   }
-  conditions.push(`${parent} IN (SELECT CAST(unnest(${bindings.bind(keys)}) AS UUID))`);
+  conditions.push(`${parent} IN (SELECT CAST(unnest(${bindings.bind(keys)}) AS ${keyTypeOf(table)}))`);
   const rows = await query(
     `SELECT CAST(${parent} AS VARCHAR), ${reader.select.join(', ')} FROM ${quoted(child.name)} t
      WHERE ${conditions.join(' AND ')} ORDER BY t.ordinal`,

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { createService } from '../query/create-service.ts';
 import type { Service } from '../query/service.ts';
-import { catalogue } from '../session/workspace.ts';
+import { catalogueOf } from '../session/catalogues.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { readProgress } from '../sync/progress-file.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
@@ -21,7 +21,7 @@ export function openService(
 ): Service {
   const overrides = toOverrides(config.conventions);
   return createService({
-    catalogue,
+    catalogue: catalogueOf(config),
     path: layoutOf(config.folder).analytics,
     clock,
     cursorSecret,

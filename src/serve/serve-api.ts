@@ -6,7 +6,8 @@ import type { OAuthSettings } from '../base/config/oauth-settings.ts';
 import { toSightlineError } from '../base/errors.ts';
 import { openSavedQueries } from '../operations/sql/saved-queries.ts';
 import { createSqlService } from '../operations/sql/sql-service.ts';
-import { type Context, catalogue } from '../session/workspace.ts';
+import { sharedCatalogueOf } from '../session/catalogues.ts';
+import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { createKeyDirectory } from './auth/key-directory.ts';
 import { joinKeyrings, openKeyring } from './auth/keys.ts';
@@ -67,6 +68,7 @@ export async function serveApi(
     monotonic: clock.monotonic,
     onDamage: (workspace, thrown) => log.logger.error({ workspace, err: thrown }),
   });
+  const catalogue = sharedCatalogueOf(workspaces().values());
   const fleetKeys = openKeyring(options.fleetFolder);
   const queue = new PQueue({ concurrency: FETCHES_AT_ONCE });
   const refresh = createRefresh(options, clock, signal, queue);
@@ -80,7 +82,10 @@ export async function serveApi(
     const keyring = joinKeyrings(openKeyring(config.folder), fleetKeys, name);
     const status =
       pages === 'off' ? {} : { status: statusPartsOf(config, pages, false, () => budgetUseOf(config, clock)) };
-    const sql = { sql: createSqlService({ path: analytics, catalogue, clock }), saved: openSavedQueries(queries) };
+    const sql = {
+      sql: createSqlService({ path: analytics, catalogue: service.catalogue, clock }),
+      saved: openSavedQueries(queries),
+    };
     const close = async (): Promise<void> => {
       await Promise.all([service.close(), sql.sql.close()]);
     };

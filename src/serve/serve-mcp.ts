@@ -4,9 +4,10 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { createSqlService } from '../operations/sql/sql-service.ts';
 import type { Freshness } from '../query/service.ts';
+import { sharedCatalogueOf } from '../session/catalogues.ts';
 import { refreshReplica } from '../session/remote-replica.ts';
 import { readServerOrigin } from '../session/server-record.ts';
-import { type Context, catalogue } from '../session/workspace.ts';
+import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Served, ServedWorkspace } from './mcp/served.ts';
 import type { Streams } from './mcp/stdio.ts';
@@ -52,7 +53,7 @@ export async function mcpWorkspaces(
     return openWorkspace({ config, clock }, options.queryTimeoutMs);
   });
   const served: Served = {
-    catalogue,
+    catalogue: sharedCatalogueOf(configs.values()),
     clock,
     workspaces: [...configs.keys()],
     hasSql: true,
@@ -86,7 +87,7 @@ async function openWorkspace(
   // If the remote warehouse cannot be reached, serve the replica that is already here.
   await refreshReplica({ config, clock }).catch(() => undefined);
   const service = openService(config, clock, await cursorSecretOf(config, existsSync(config.folder)), timeoutMs);
-  const sql = createSqlService({ path: layoutOf(config.folder).analytics, catalogue, clock });
+  const sql = createSqlService({ path: layoutOf(config.folder).analytics, catalogue: service.catalogue, clock });
   const close = async (): Promise<void> => {
     await Promise.all([service.close(), sql.close()]);
   };

@@ -5,7 +5,7 @@ import type { FirstRun } from '../operations/first-run.ts';
 import { jobsOf } from '../operations/jobs/job-list.ts';
 import { openSavedQueries } from '../operations/sql/saved-queries.ts';
 import { createSqlService } from '../operations/sql/sql-service.ts';
-import { type Context, catalogue } from '../session/workspace.ts';
+import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { joinKeyrings, openKeyring } from './auth/keys.ts';
 import { openSessions } from './auth/sessions.ts';
@@ -62,7 +62,10 @@ export async function serveWorkspace(
         : { status: statusPartsOf(config, pages, runsJobs, readBudget), sessions: openSessions(config.folder, clock) };
     const files = { ...(app === undefined ? {} : { app }), ...(setup === undefined ? {} : { setup }) };
     const workspacesOf = (): readonly string[] => [config.name];
-    const sql = { sql: createSqlService({ path: analytics, catalogue, clock }), saved: openSavedQueries(queries) };
+    const sql = {
+      sql: createSqlService({ path: analytics, catalogue: service.catalogue, clock }),
+      saved: openSavedQueries(queries),
+    };
     const log = openLog(options.log, options.logLevel, clock);
     const isOurs = (name: string): boolean => name === config.name;
     const oauth = await openOAuth(settings, { clock, log, isWorkspace: isOurs, standard: config.name });

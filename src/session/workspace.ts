@@ -1,9 +1,8 @@
 import { rm, utimes } from 'node:fs/promises';
-import { declarations } from '../../schemas/catalogue.ts';
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder } from '../base/files.ts';
-import { createCatalogue } from '../contract/catalogue.ts';
+import { hasNumbers } from '../contract/catalogue.ts';
 import { refuseCopy } from '../remote/folder-owner.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
@@ -11,14 +10,15 @@ import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts
 import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
+import { builtInCatalogue, catalogueOf } from './catalogues.ts';
 import { type Session, type SessionContext, withSession } from './session.ts';
 import { readWriter, writeWriter } from './writer-record.ts';
 
 /** Memory for publishing the replica without a sync, in MB. */
 const COPY_MEMORY_MB = 256;
 
-/** Every resource of the API. */
-export const catalogue = createCatalogue(declarations);
+/** Every resource of the built-in declarations. */
+export const catalogue = builtInCatalogue;
 
 /** Settings and services that a command passes to operations. */
 export interface Context extends SessionContext {
@@ -60,7 +60,7 @@ export function renewReplica(context: Context): Promise<void> {
 export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
   copy.lost.throwIfAborted();
   await publishAnalytics(warehouse.database, layout.analytics, async (query) => {
-    return (await readUnfinishedWindows(query, catalogue)).hidden;
+    return (await readUnfinishedWindows(query, warehouse.catalogue)).hidden;
   });
   copy.isCurrent = true;
 }
@@ -69,7 +69,7 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
 export function publishMidway(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<boolean> {
   copy.lost.throwIfAborted();
   return publishAnalytics(warehouse.database, layout.analytics, async (query) => {
-    const { hidden, isMixed } = await readUnfinishedWindows(query, catalogue);
+    const { hidden, isMixed } = await readUnfinishedWindows(query, warehouse.catalogue);
     return isMixed ? null : hidden;
   });
 }
@@ -81,7 +81,7 @@ export function publishMidway(warehouse: Warehouse, layout: Layout, copy: Opened
  * @throws `warehouse_locked` with the owner if another process does not share the warehouse, and the errors of `withSession`.
  * @example
  * const flaws = await withWarehouse(context, { memoryLimitMb: 256 }, ({ warehouse }) =>
- *   warehouse.database.exclusive((session) => findFlaws(session.query, catalogue)),
+ *   warehouse.database.exclusive((session) => findFlaws(session.query, warehouse.catalogue)),
  * );
  */
 export async function withWarehouse<T>(
@@ -99,6 +99,7 @@ async function openWithin<T>(
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const layout = layoutOf(config.folder);
+  const catalogue = catalogueOf(config);
   if (config.remote.kind === 'local') await refuseCopy(config.folder);
   const { journal, lost } = session;
   const writer = await readWriter(layout.owner);
@@ -121,7 +122,7 @@ async function openWithin<T>(
   const durable = async (): Promise<void> => journal?.durable();
   try {
     // A replica made by an earlier version has other marts, or none.
-    if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
+    if (await ensureViews(database, MART_SCHEMA, hasNumbers(catalogue) ? marts() : [])) copy.isCurrent = false;
     await writeWriter(layout.owner, command, clock.now());
     const result = await work({ warehouse, layout, copy, durable });
     await durable();

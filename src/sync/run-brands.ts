@@ -1,4 +1,4 @@
-import { type Catalogue, providerOf } from '../contract/catalogue.ts';
+import { type Catalogue, findProvider } from '../contract/catalogue.ts';
 import { EARLIEST_DAY, plausibleSince } from '../plausibility/item-times.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
 import { type Member, readMembers } from '../warehouse/ledger/slice-state.ts';
@@ -19,7 +19,8 @@ export async function readPlausibleBrands(
   stats: SyncStats,
   { now, today }: PlanContext,
 ): Promise<Member[]> {
-  const provider = providerOf(parts.catalogue, 'brand');
+  const provider = findProvider(parts.catalogue, 'brand');
+  if (provider === undefined) return [];
   const listed = await readBrands(parts);
   const plausible = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, today) }));
   const wrong = listed.filter(({ since }, index) => since !== plausible[index]?.since);
@@ -35,8 +36,9 @@ export async function readPlausibleBrands(
 }
 
 /** Reads the brands that upstream currently lists. */
-export function readBrands({ catalogue, warehouse }: BrandParts): Promise<Member[]> {
-  const provider = providerOf(catalogue, 'brand');
+export async function readBrands({ catalogue, warehouse }: BrandParts): Promise<Member[]> {
+  const provider = findProvider(catalogue, 'brand');
+  if (provider === undefined) return [];
   const { id, since } = provider.provides as NonNullable<typeof provider.provides>;
   return readMembers(warehouse.database, provider, null, { id, since });
 }
@@ -53,7 +55,7 @@ export function warnOfMissing(
   wanted: readonly string[] | null,
   stats: SyncStats,
 ): void {
-  const chain = providerOf(catalogue, 'brand').name;
+  const chain = findProvider(catalogue, 'brand')?.name ?? 'brand';
   for (const id of wanted ?? []) {
     if (listed.some((brand) => brand.id === id.toLowerCase())) continue;
     stats.warned({ chain, code: 'not_found', message: `upstream does not list the brand ${id}` });

@@ -3,7 +3,7 @@ import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
-import { type Catalogue, providerOf } from '../contract/catalogue.ts';
+import { type Catalogue, openingOf } from '../contract/catalogue.ts';
 import { createPlanSizeCheck } from '../plausibility/plan-size.ts';
 import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
@@ -258,7 +258,7 @@ async function openRun(
 
   const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };
   const nothing = createContext(parts, options, known);
-  const wanted = new Set([providerOf(catalogue, 'brand').name]);
+  const wanted = new Set([openingOf(catalogue, nothing.wanted).name]);
   const [opening] = planWorkspace(catalogue, { ...nothing, wanted }) as [Slice];
   stats.planned([opening]);
   const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {

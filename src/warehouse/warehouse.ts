@@ -18,6 +18,8 @@ export interface Warehouse {
   readonly database: Database;
   /** The observed forms of values. The forms of a page are stored with it. */
   readonly forms: ObservedForms;
+  /** Resources whose tables the warehouse has. */
+  readonly catalogue: Catalogue;
   beginRun(run: {
     runId: string;
     options: string;
@@ -67,6 +69,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
   return {
     database,
     forms,
+    catalogue,
     beginRun: (run) => database.transaction((session) => beginRun(session, run)),
     recordRun: (origin, now) =>
       database.transaction((session) => recordRun(session, { ...origin, runId: randomUUID(), now })),

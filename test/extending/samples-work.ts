@@ -46,7 +46,10 @@ test('the job is listed last, because it has no position, and runs the steps tha
 });
 
 test('the step can be set in the configuration and runs', async () => {
-  const job = jobOf({ jobs: { hello: { cron: '0 0 * * *', steps: [{ do: 'greet', loud: true }] } } }, 'hello');
+  const job = jobOf(
+    { schemas: [], jobs: { hello: { cron: '0 0 * * *', steps: [{ do: 'greet', loud: true }] } } },
+    'hello',
+  );
   const [step] = job.steps as [(typeof job.steps)[number]];
   const ended = await performStep(job.name, step, { json: true }, new AbortController());
   expect(ended).toEqual({ status: 'done', code: null, error: null, json: { greeting: 'hello, HELLO' } });

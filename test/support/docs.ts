@@ -10,6 +10,7 @@ import { createProgram } from '../../src/cli/program/program.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { describeTables, toMarkdown } from '../../src/operations/dictionary.ts';
 import { STEP_KINDS, type Step } from '../../src/scheduler/job.ts';
+import { builtInCatalogue } from '../../src/session/catalogues.ts';
 import { conversationsText, questionRows, readResults, summaryText } from '../evaluation/results.ts';
 import { clients, isToolClient } from '../interop/clients.ts';
 import { type Entry, entryCells } from '../interop/results.ts';
@@ -21,7 +22,7 @@ const root = join(import.meta.dirname, '../..');
 /** Returns the pages that `npm run docs` writes, by path: generated ones, and others with their generated lists replaced. */
 export async function docsPages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
-    ['docs/data-dictionary.md', toMarkdown(await describeTables())],
+    ['docs/data-dictionary.md', toMarkdown(await describeTables(builtInCatalogue))],
     ['docs/cli.md', toReference(await createProgram())],
     ['docs/man/sightline.1', toManual(await createProgram())],
     ['docs/analyst.md', replaceLists('docs/analyst.md', { tables: tableNames() })],

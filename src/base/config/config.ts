@@ -74,6 +74,8 @@ export interface WorkspaceConfig {
   readonly remote: RemoteSettings;
   /** One sentence per setting that was given under an earlier name. */
   readonly notices: readonly string[];
+  /** Files with declarations, as absolute paths with `*`, and `builtin`; empty for the declarations of this package. */
+  readonly schemas: readonly string[];
   /** Requests per sync that the calibration may send to determine open points; 0 for none. */
   readonly probes: number;
   /** Overrides of the calibration, not validated here; src/analytics validates them. */
@@ -158,6 +160,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
     remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, allowHttp),
     notices: file.notices ?? [],
+    schemas: readSchemas(declared?.schemas ?? file.schemas, folder),
     probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
@@ -168,7 +171,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       const baseUrl = flags.baseUrl ?? declared?.baseUrl ?? nonEmpty(environment['SIGHTLINE_BASE_URL']);
       return {
         baseUrl: checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', baseUrl, allowHttp),
-        key: checkKey(variable, readSecret(variable, environment, folder)),
+        key: checkKey(variable, readSecret(variable, environment, folder), declared?.schemas ?? file.schemas),
         keyHeader: setting('keyHeader', 'SIGHTLINE_KEY_HEADER', lowerCase) ?? 'authorization',
       };
     },
@@ -339,6 +342,11 @@ function readKeep(
   };
 }
 
+// Paths are relative to the configuration file.
+function readSchemas(schemas: readonly string[] = [], folder: string): readonly string[] {
+  return schemas.map((schema) => (schema === 'builtin' ? schema : resolve(folder, schema)));
+}
+
 function readProbes(environment: ConfigSources['environment'], configured: number = PROBES): number {
   const text = nonEmpty(environment['SIGHTLINE_CALIBRATION_PROBES']);
   if (text === undefined) return configured;
@@ -379,10 +387,11 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
 }
 
 // The rejected key is not shown: it may be a valid secret of another service.
-function checkKey(name: string, value: string | undefined): string {
-  const key = 'an API key of the workspace; it begins with gsk_';
+function checkKey(name: string, value: string | undefined, schemas: readonly string[] = []): string {
+  const isOther = schemas.length > 0 && !schemas.includes('builtin');
+  const key = isOther ? 'an API key of the workspace' : 'an API key of the workspace; it begins with gsk_';
   if (value === undefined || value.trim() === '') throw invalid(name, undefined, key);
-  if (!/^gsk_[\x21-\x7e]+$/.test(value.trim())) {
+  if (!(isOther ? /^[\x21-\x7e]+$/ : /^gsk_[\x21-\x7e]+$/).test(value.trim())) {
     throw new SightlineError('config_invalid', `${name} is not an API key; allowed: ${key}, without spaces`);
   }
   return value.trim();

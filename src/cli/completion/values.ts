@@ -10,15 +10,24 @@ const sources: Readonly<Record<string, () => Promise<readonly Candidate[]>>> = {
     return listWorkspaces(readSurroundings()).map((word) => ({ word, about: '' }));
   },
   resource: async () => {
-    const { catalogue } = await import('../../session/workspace.ts');
-    return catalogue.resources.map(({ name, about }) => ({ word: name, about }));
+    const [{ catalogueOf }, { readConfig }] = await Promise.all([
+      import('../../session/catalogues.ts'),
+      import('../context.ts'),
+    ]);
+    return catalogueOf(readConfig({})).resources.map(({ name, about }) => ({ word: name, about }));
   },
   table: async () => {
-    const [{ catalogue }, { MART_SCHEMA, marts }] = await Promise.all([
-      import('../../session/workspace.ts'),
+    const [{ catalogueOf }, { readConfig }, { MART_SCHEMA, marts }, { hasNumbers }] = await Promise.all([
+      import('../../session/catalogues.ts'),
+      import('../context.ts'),
       import('../../analytics/marts/marts.ts'),
+      import('../../contract/catalogue.ts'),
     ]);
-    const views = marts().map(({ name, about }) => ({ name: `${MART_SCHEMA}.${name}`, about }));
+    const catalogue = catalogueOf(readConfig({}));
+    const views = (hasNumbers(catalogue) ? marts() : []).map(({ name, about }) => ({
+      name: `${MART_SCHEMA}.${name}`,
+      about,
+    }));
     return [...catalogue.tables, ...catalogue.histories, ...views].map(({ name, about }) => ({ word: name, about }));
   },
   job: async () => {

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { link, rename } from 'node:fs/promises';
 import { type ErrorCode, SightlineError, toSightlineError } from '../../base/errors.ts';
-import { type Context, catalogue, withWarehouse } from '../../session/workspace.ts';
+import type { Catalogue } from '../../contract/catalogue.ts';
+import { catalogueOf } from '../../session/catalogues.ts';
+import { type Context, withWarehouse } from '../../session/workspace.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { removeDatabase } from '../../warehouse/file/copy-database.ts';
 import { refuseIfOpen } from '../../warehouse/file/log-file.ts';
@@ -33,7 +35,8 @@ export async function replaceWarehouse<T>(
   const path = layoutOf(context.config.folder).warehouse;
   const stamp = new Date(context.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '');
   // Remove the file of a killed process. Opening it first fails with `warehouse_locked` if its process still runs.
-  if (existsSync(aside)) await inWarehouse(aside, () => Promise.resolve()).catch(throwIfLocked);
+  if (existsSync(aside))
+    await inWarehouse(aside, catalogueOf(context.config), () => Promise.resolve()).catch(throwIfLocked);
   const isThere = existsSync(path);
   const refuseIfTaken = (): void => {
     if (isThere || !existsSync(path)) return;
@@ -77,7 +80,11 @@ export async function keepOld(path: string, kept: string, old: Warehouse | null)
 }
 
 /** Opens or creates a warehouse outside the workspace, runs the work, and checkpoints so that the file is complete. */
-export async function inWarehouse<T>(path: string, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+export async function inWarehouse<T>(
+  path: string,
+  catalogue: Catalogue,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
   const warehouse = await openWarehouse(path, catalogue, REPLACEMENT_RESOURCES);
   try {
     const result = await work(warehouse);

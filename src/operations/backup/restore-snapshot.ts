@@ -5,7 +5,6 @@ import { isAbsolute, join, normalize } from 'node:path';
 import { SightlineError } from '../../base/errors.ts';
 import type { WarehouseTable } from '../../contract/catalogue.ts';
 import type { HistoryTable } from '../../contract/histories.ts';
-import { catalogue } from '../../session/workspace.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from '../../snapshot/fingerprint.ts';
 import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } from '../../snapshot/manifest.ts';
 import type { Session } from '../../warehouse/database.ts';
@@ -65,7 +64,10 @@ export async function fillFromSnapshot(
 ): Promise<RestoredSnapshot> {
   const damages = await findDamagedFiles(folder, manifest);
   if (damages.length > 0) throw new SightlineError('warehouse_invalid', `snapshot ${folder}: ${damages.join('; ')}`);
-  const known: readonly (WarehouseTable | HistoryTable)[] = [...catalogue.tables, ...catalogue.histories];
+  const known: readonly (WarehouseTable | HistoryTable)[] = [
+    ...warehouse.catalogue.tables,
+    ...warehouse.catalogue.histories,
+  ];
   // Marts are views, which every warehouse has.
   const stored = manifest.tables.filter(({ kind }) => kind !== 'mart');
   const sources = new Map(stored.map((table) => [table.name, table]));

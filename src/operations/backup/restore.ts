@@ -5,11 +5,13 @@ import { calibrateConventions } from '../../analytics/calibration/calibrate.ts';
 import { withDiskNeed } from '../../base/disk-need.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
+import { type Catalogue, hasNumbers } from '../../contract/catalogue.ts';
 import { removeMark } from '../../remote/folder-owner.ts';
+import { catalogueOf } from '../../session/catalogues.ts';
 import { remoteState } from '../../session/remote-stores.ts';
 import { withSession } from '../../session/session.ts';
 import { isServed } from '../../session/socket-driver.ts';
-import { type Context, catalogue, publish, withWarehouse } from '../../session/workspace.ts';
+import { type Context, publish, withWarehouse } from '../../session/workspace.ts';
 import { type Layout, layoutOf } from '../../snapshot/layout.ts';
 import type { Manifest } from '../../snapshot/manifest.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
@@ -63,7 +65,9 @@ export async function readRestoreSource(
   if (path === (await realpath(layout.warehouse).catch(() => null))) {
     throw new SightlineError('usage', `${given} is the workspace's own warehouse; allowed: another file`);
   }
-  const source: RestoreSource = found.isDirectory() ? await ofSnapshot(path) : await ofBackup(path);
+  const source: RestoreSource = found.isDirectory()
+    ? await ofSnapshot(path)
+    : await ofBackup(path, catalogueOf(config));
   if (await isServed(config.folder)) {
     const hint = 'Stop `sightline serve`, run the restore, then start `sightline serve` again.';
     throw new SightlineError('warehouse_locked', `\`sightline serve\` owns the workspace ${config.name}`, { hint });
@@ -84,7 +88,7 @@ async function ofSnapshot(path: string): Promise<RestoreSource> {
   return { kind: 'snapshot', path, manifest, asOf: manifest.createdAt };
 }
 
-async function ofBackup(path: string): Promise<RestoreSource> {
+async function ofBackup(path: string, catalogue: Catalogue): Promise<RestoreSource> {
   const file = await readBackupFile(path, catalogue).catch((thrown: unknown) => refuseSource(path, thrown));
   return { kind: 'backup', path, file, asOf: file.asOf };
 }
@@ -122,10 +126,10 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
     settle(context, source, layout, aside, replaceable),
   );
   await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
+    const { catalogue, database } = warehouse;
     // A snapshot does not contain the calibration.
-    await calibrateConventions(warehouse.database, { catalogue, now: clock.now(), onlyIfNone: true }).catch(
-      () => undefined,
-    );
+    if (hasNumbers(catalogue))
+      await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true }).catch(() => undefined);
     await warehouse.recordRun({ kind: 'import', trigger: context.trigger ?? 'command' }, clock.now());
     await publish(warehouse, layout, copy);
   });
@@ -176,16 +180,24 @@ async function keepData(
 
 async function build(context: Context, source: RestoreSource, aside: string): Promise<RestoredSnapshot> {
   const { temporary } = layoutOf(context.config.folder);
-  if (source.kind === 'backup') return copyBackup(source.path, aside, temporary);
-  return inWarehouse(aside, (warehouse) => fillFromSnapshot(warehouse, source.path, source.manifest, context.signal));
+  const catalogue = catalogueOf(context.config);
+  if (source.kind === 'backup') return copyBackup(source.path, aside, temporary, catalogue);
+  return inWarehouse(aside, catalogue, (warehouse) =>
+    fillFromSnapshot(warehouse, source.path, source.manifest, context.signal),
+  );
 }
 
-async function copyBackup(from: string, aside: string, temporaryFolder: string): Promise<RestoredSnapshot> {
+async function copyBackup(
+  from: string,
+  aside: string,
+  temporaryFolder: string,
+  catalogue: Catalogue,
+): Promise<RestoredSnapshot> {
   const options = { temporaryFolder, forReaders: false };
   const tables = await copyClosed(from, aside, options).catch((thrown: unknown) => refuseSource(from, thrown));
   await checkCopy(aside, tables);
   // Opening the file migrates it from an older schema version before it is put in place.
-  await inWarehouse(aside, () => Promise.resolve());
+  await inWarehouse(aside, catalogue, () => Promise.resolve());
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   return { tables: tables.length, rows, ...NOTHING_MISSING };
 }

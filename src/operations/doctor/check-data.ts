@@ -2,7 +2,8 @@ import { existsSync, type Stats } from 'node:fs';
 import { lstat, readdir, readlink, realpath, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { SightlineError } from '../../base/errors.ts';
-import { catalogue, renewReplica } from '../../session/workspace.ts';
+import { catalogueOf } from '../../session/catalogues.ts';
+import { renewReplica } from '../../session/workspace.ts';
 import { agesOf } from '../../snapshot/layout.ts';
 import { isSnapshotId, readManifest } from '../../snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../../warehouse/file/copy-check.ts';
@@ -21,27 +22,28 @@ const REBUILD = 'Run `sightline replay`, which rebuilds the tables from the stor
 export async function checkWarehouseFile({ context, layout, owner }: CheckContext): Promise<Finding[]> {
   const { copy, live } = agesOf(layout);
   // The local files of a remote warehouse are as old as this machine's last check-out.
-  if (isAway(context) && copy > 0) return checkRows(layout.analytics, 'the last checked-in version');
+  if (isAway(context) && copy > 0) return checkRows(context, layout.analytics, 'the last checked-in version');
   if (live === 0 && copy === 0) {
     return [{ status: 'warning', message: 'no data yet', advice: 'Run `sightline sync`.' }];
   }
   if (live === 0) return [{ status: 'failure', message: `${layout.warehouse} is missing`, advice: REBUILD }];
   try {
     // Never lock the live file while another process owns the workspace.
-    if (owner === null) return await checkRows(layout.warehouse, 'the warehouse');
+    if (owner === null) return await checkRows(context, layout.warehouse, 'the warehouse');
   } catch (thrown) {
     if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_locked') throw thrown;
   }
   if (copy === 0)
     return [{ status: 'ok', message: 'not checked: the warehouse is in use, and no replica is published yet' }];
-  return checkRows(layout.analytics, `${owner ?? 'another process'} owns the warehouse; its replica`);
+  return checkRows(context, layout.analytics, `${owner ?? 'another process'} owns the warehouse; its replica`);
 }
 
 function isAway({ config }: CheckContext['context']): boolean {
   return config.remote.kind !== 'local';
 }
 
-async function checkRows(path: string, what: string): Promise<Finding[]> {
+async function checkRows({ config }: CheckContext['context'], path: string, what: string): Promise<Finding[]> {
+  const catalogue = catalogueOf(config);
   const { tables, schemaVersion } = await readBackupFile(path, catalogue);
   await readWhole(path);
   if (schemaVersion < SCHEMA_VERSION) {
@@ -90,7 +92,7 @@ async function problemOfCopy({ context, layout }: CheckContext): Promise<Finding
   const advice = 'Run `sightline doctor --fix` or `sightline export`; the next sync also publishes it.';
   if (copy === 0) return { status: 'failure', message: `${layout.analytics} is missing`, advice };
   try {
-    const { schemaVersion } = await readBackupFile(layout.analytics, catalogue);
+    const { schemaVersion } = await readBackupFile(layout.analytics, catalogueOf(context.config));
     await readWhole(layout.analytics);
     const message = 'the replica has the schema of an older sightline version';
     if (schemaVersion < SCHEMA_VERSION) return { status: 'failure', message, advice };

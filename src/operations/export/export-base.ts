@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { catalogue } from '../../session/workspace.ts';
+import { catalogueOf } from '../../session/catalogues.ts';
 import { type Base, selectChanges, writeState } from '../../snapshot/changes.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { openPosition, type PositionStore } from '../../snapshot/positions.ts';
@@ -63,12 +63,12 @@ export async function openBase(
         folder: store.folder,
         hint: `Delete ${store.folder}. The next export of this name then writes all rows as inserts.`,
       });
-      return selectChanges({ source, selected, table: tableOf(selected) }, base);
+      return selectChanges({ source, selected, table: tableOf(config, selected) }, base);
     },
     keep: async (source, selected, isChanged) => {
       if (!isChanged && current?.tables[selected.name] !== undefined) return;
       const file = store.stateFile(selected.name);
-      await writeState({ source, selected, table: tableOf(selected) }, join(store.folder, file));
+      await writeState({ source, selected, table: tableOf(config, selected) }, join(store.folder, file));
       states[selected.name] = file;
     },
     finish: (publish) => store.advance(at, states, publish),
@@ -97,7 +97,7 @@ async function openSnapshotBase(
     changesOf: async (source, selected) => {
       const base = baseOf(selected.name);
       await checkReadable(source, selected, base, { folder, hint: 'Use another snapshot, or --since last.' });
-      return selectChanges({ source, selected, table: tableOf(selected) }, base);
+      return selectChanges({ source, selected, table: tableOf(config, selected) }, base);
     },
     keep: async () => undefined,
     finish: (publish) => publish(),
@@ -132,7 +132,8 @@ function pathsOf(base: Base): string[] {
 }
 
 // Views have no keys by which their rows could be compared.
-function tableOf({ name }: Selected) {
+function tableOf(config: WorkspaceConfig, { name }: Selected) {
+  const catalogue = catalogueOf(config);
   const table = [...catalogue.tables, ...catalogue.histories].find((one) => one.name === name);
   if (table !== undefined) return table;
   throw new SightlineError('usage', `--since cannot be combined with the view ${name}; allowed: tables of the data`);

@@ -8,7 +8,8 @@ import { expandDates } from '../../base/date-template.ts';
 import { withDiskNeed } from '../../base/disk-need.ts';
 import { ensureWritableFolder } from '../../base/files.ts';
 import { createRowEncoder } from '../../query/formats/row-formats.ts';
-import { type Context, catalogue } from '../../session/workspace.ts';
+import { catalogueOf } from '../../session/catalogues.ts';
+import type { Context } from '../../session/workspace.ts';
 import { countChanges } from '../../snapshot/changes.ts';
 import type { FileFormat } from '../../snapshot/file-formats.ts';
 import type { ParquetForm } from '../../snapshot/parquet.ts';
@@ -154,7 +155,8 @@ async function writeFiles(
   const { config, signal } = context;
   const { opened: source, stale } = await openSource(context, folder, base?.folders ?? []);
   try {
-    const brands = chooseBrandIds(await readBrandNames(queryOf(source), { deleted: true }), request.brands);
+    const catalogue = catalogueOf(config);
+    const brands = chooseBrandIds(await readBrandNames(queryOf(source), catalogue, { deleted: true }), request.brands);
     const selected = await select(source, catalogue, { ...request, brands });
     const rows: Selected[] = [];
     for (const table of selected) rows.push((await base?.changesOf(source, table)) ?? table);

@@ -1,5 +1,7 @@
+import type { Catalogue } from '../../contract/catalogue.ts';
+import { catalogueOf } from '../../session/catalogues.ts';
 import { openNewestReplicaWith, openReplicaWith } from '../../session/newest-replica.ts';
-import { type Context, catalogue, renewReplica } from '../../session/workspace.ts';
+import { type Context, renewReplica } from '../../session/workspace.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { type CopySource, openCopySource } from '../../warehouse/file/copy-out.ts';
@@ -20,7 +22,7 @@ export async function openSource(
   const open = (path: string): Promise<CopySource> => openCopySource(path, folder, others);
   const newest = await openNewestReplicaWith(config, layout, open);
   try {
-    if (!(await hasUnfinishedDays(queryOf(newest.opened)))) return newest;
+    if (!(await hasUnfinishedDays(queryOf(newest.opened), catalogueOf(config)))) return newest;
   } catch (thrown) {
     newest.opened.close();
     throw thrown;
@@ -36,7 +38,7 @@ export function queryOf(source: CopySource): Query {
 }
 
 // A replica lists unfinished windows too, but does not contain their rows.
-async function hasUnfinishedDays(query: Query): Promise<boolean> {
+async function hasUnfinishedDays(query: Query, catalogue: Catalogue): Promise<boolean> {
   const { hidden } = await readUnfinishedWindows(query, catalogue);
   if (hidden.length === 0) return false;
   const rows = hidden.map(({ table, where }) => `EXISTS (FROM main.${quoted(table)} WHERE ${where})`);

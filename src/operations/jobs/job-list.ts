@@ -1,5 +1,4 @@
 import { declaredJobs } from '../../../jobs/all.ts';
-import { declarations } from '../../../schemas/catalogue.ts';
 import { chooseName } from '../../base/choose-name.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { Job } from '../../scheduler/job.ts';
@@ -7,17 +6,18 @@ import { type JobRun, readJobRuns } from '../../scheduler/job-log.ts';
 import { toJobs } from '../../scheduler/job-settings.ts';
 import { lastRun } from '../../scheduler/next-run.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
+import { catalogueOf } from '../../session/catalogues.ts';
 import type { JobLine } from '../../web/page-data/status-lines.ts';
 
 /** Time in which a due job must start and finish before it counts as late. */
 const LATE_MS = 6 * 3_600_000;
 
 /** The jobs of a workspace with its settings applied. Throws `config_invalid`. */
-export function jobsOf({ jobs }: Pick<WorkspaceConfig, 'jobs'>): Job[] {
+export function jobsOf(config: Pick<WorkspaceConfig, 'jobs' | 'schemas'>): Job[] {
   return toJobs(
     declaredJobs,
-    jobs,
-    declarations.map(({ name }) => name),
+    config.jobs,
+    catalogueOf(config).resources.map(({ name }) => name),
   );
 }
 
@@ -60,7 +60,7 @@ export async function jobLines(config: WorkspaceConfig, nowMs: number): Promise<
 }
 
 /** Finds a workspace's job by name or the beginning of it, including disabled ones. Throws `usage` if the name is unknown. */
-export function jobOf(config: Pick<WorkspaceConfig, 'jobs'>, name: string): Job {
+export function jobOf(config: Pick<WorkspaceConfig, 'jobs' | 'schemas'>, name: string): Job {
   const jobs = jobsOf(config);
   const chosen = chooseName(
     'job',

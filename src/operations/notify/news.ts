@@ -1,7 +1,7 @@
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { JobRun } from '../../scheduler/job-log.ts';
-import { catalogue } from '../../session/workspace.ts';
+import { catalogueOf } from '../../session/catalogues.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { SyncOptions } from '../../sync/sync-options.ts';
 import { readDrift } from '../../warehouse/ledger/drift-notes.ts';
@@ -73,7 +73,7 @@ export function newsOfComparison({ questions, runId }: Comparison): News {
 /** Reads the freshness of the data, from which the verdict of `status` is derived too. */
 export async function newsOfFreshness(config: WorkspaceConfig): Promise<News> {
   try {
-    const { value } = await readNewestReplica(config, (query) => readFreshness(query, catalogue));
+    const { value } = await readNewestReplica(config, (query) => readFreshness(query, catalogueOf(config)));
     const asOfMs = value.asOf === null ? null : Date.parse(value.asOf);
     return { freshness: { asOfMs, isResolved: value.unresolved === null } };
   } catch (thrown) {

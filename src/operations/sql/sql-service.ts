@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
+import { type Catalogue, findProvider, hasNumbers } from '../../contract/catalogue.ts';
 import type { BrandTables } from '../../warehouse/file/brand-copy.ts';
 import type { QueryLimits } from '../../warehouse/sql/guarded-protocol.ts';
 import { type GuardedSql, openGuardedSql, type QueryHead } from '../../warehouse/sql/guarded-sql.ts';
@@ -96,7 +96,7 @@ export function createSqlService(options: SqlServiceOptions): SqlService {
   const { clock } = options;
   const limits = { ...SERVED_LIMITS, ...options.limits };
   const files = createBrandFiles(options.path, brandTablesOf(options.catalogue));
-  const processes = createProcesses(options.path, files, limits);
+  const processes = createProcesses(options.path, hasNumbers(options.catalogue), files, limits);
   const queries = new Map<string, AbortController>();
   const stop = new AbortController();
   const turns = createTurns(processes, files, options.idleMs ?? IDLE_MS, stop.signal);
@@ -197,7 +197,7 @@ interface Processes {
   close(): Promise<void>;
 }
 
-function createProcesses(path: string, files: BrandFiles, limits: QueryLimits): Processes {
+function createProcesses(path: string, hasMarts: boolean, files: BrandFiles, limits: QueryLimits): Processes {
   /** By brands, the least recently used first. */
   const opened = new Map<string, Opened>();
   const closeOne = (key: string): void => {
@@ -218,7 +218,7 @@ function createProcesses(path: string, files: BrandFiles, limits: QueryLimits): 
     if (oldest !== undefined) closeOne(oldest);
     await files.keep([...opened.keys(), key]);
     const sql = await openReplica(file.path, limits);
-    const fresh = { sql, identity: file.identity, tables: null, ...(await readTimes(sql)) };
+    const fresh = { sql, identity: file.identity, tables: null, ...(await readTimes(sql, hasMarts)) };
     opened.set(key, fresh);
     return fresh;
   };
@@ -241,12 +241,11 @@ async function openReplica(path: string, limits: QueryLimits): Promise<GuardedSq
   }
 }
 
-async function readTimes(sql: GuardedSql): Promise<Pick<Opened, 'asOf' | 'completeTo'>> {
-  const [times] = await sql.query(
-    'SELECT (SELECT max(closed_at) FROM sync.coverage), (SELECT min(complete_to) FROM mart.periods)',
-  );
-  const [asOf = null, completeTo = null] = (times?.rows[0] ?? []) as (string | null)[];
-  return { asOf, completeTo };
+async function readTimes(sql: GuardedSql, hasMarts: boolean): Promise<Pick<Opened, 'asOf' | 'completeTo'>> {
+  const completeTo = hasMarts ? '(SELECT min(complete_to) FROM mart.periods)' : 'NULL';
+  const [times] = await sql.query(`SELECT (SELECT max(closed_at) FROM sync.coverage), ${completeTo}`);
+  const [asOf = null, until = null] = (times?.rows[0] ?? []) as (string | null)[];
+  return { asOf, completeTo: until };
 }
 
 // Lists of allowed values, such as engines, are the same for all brands.
@@ -255,7 +254,8 @@ function brandTablesOf(catalogue: Catalogue): BrandTables {
     Object.values(query).flatMap(({ oneOf }) => (oneOf === undefined ? [] : [oneOf.resource])),
   );
   const tableOf = (resource: string): string => catalogue.get(resource).derived[0]?.name ?? '';
-  return { brands: tableOf(providerOf(catalogue, 'brand').name), shared: [...new Set(lists)].map(tableOf) };
+  const provider = findProvider(catalogue, 'brand');
+  return { brands: provider === undefined ? '' : tableOf(provider.name), shared: [...new Set(lists)].map(tableOf) };
 }
 
 function canceling(signal: AbortSignal): AbortSignal {

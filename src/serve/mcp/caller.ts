@@ -1,5 +1,6 @@
 import { chooseName } from '../../base/choose-name.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
+import { hasNumbers } from '../../contract/catalogue.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import { SCOPES, type Scope } from '../../session/stored-keys.ts';
 import type { DataTool } from './data-tool.ts';
@@ -21,9 +22,15 @@ export function requireScope(scope: Scope, rights: Rights): void {
   if (!mayUse(scope, rights)) throw new SightlineError('forbidden', `the key lacks the scope ${scope}`);
 }
 
+/** Returns whether a server has the data tools of a scope: metrics need the resources of this package. */
+export function isServed({ catalogue, hasSql }: Served, scope: Scope): boolean {
+  if (scope === 'sql') return hasSql;
+  return scope !== 'metrics' || hasNumbers(catalogue);
+}
+
 /** Returns the data tools that the caller may use. */
-export function visibleTools({ hasSql }: Served, rights: Rights): readonly DataTool[] {
-  return dataTools.filter(({ scope }) => mayUse(scope, rights) && (scope !== 'sql' || hasSql));
+export function visibleTools(served: Served, rights: Rights): readonly DataTool[] {
+  return dataTools.filter(({ scope }) => mayUse(scope, rights) && isServed(served, scope));
 }
 
 /**

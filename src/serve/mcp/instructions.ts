@@ -1,4 +1,4 @@
-import { providerOf } from '../../contract/catalogue.ts';
+import { findProvider, hasNumbers } from '../../contract/catalogue.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
 import type { Scope } from '../../session/stored-keys.ts';
 import { TOOL_URI } from './endpoints/data-dictionary.ts';
@@ -12,7 +12,9 @@ const WORKSPACES_NAMED_MAX = 10;
 
 /** Returns the instructions of a server for a caller with these scopes: the use of each tool, and the arguments and results of all tools. */
 export function instructionsOf({ catalogue, workspaces, hasSql }: Served, scopes: readonly Scope[]): string {
-  const hasMetrics = scopes.includes('metrics');
+  const hasMetrics = hasNumbers(catalogue) && scopes.includes('metrics');
+  const brands = findProvider(catalogue, 'brand');
+  const needed = brands === undefined ? '' : ` They need a brandId of ${brands.tool}.`;
   const mayRead = scopes.includes('read');
   const of = workspaces === null ? '' : '/{workspace}';
   const lines = [
@@ -26,7 +28,7 @@ export function instructionsOf({ catalogue, workspaces, hasSql }: Served, scopes
     ...(hasSql && scopes.includes('sql') ? ['Anything else: query (SQL), after list_tables and describe_table.'] : []),
     ...(mayRead
       ? [
-          `The other tools are the endpoints of the API. They need a brandId of ${providerOf(catalogue, 'brand').tool}. Common arguments: ${commonText(catalogue)}`,
+          `The other tools are the endpoints of the API.${needed} Common arguments: ${commonText(catalogue)}`,
           `\`skip\` skips rows, \`maxTokens\` (\`max_tokens\` in the tools above) limits the size of a result. Lists are tables, {columns, rows}, if that is shorter; with \`plain\` rows are objects. A column {citations: [url, domain]} has lists of [url, domain].`,
         ]
       : []),

@@ -9,7 +9,7 @@ import type { DescribedTable } from '../../operations/sql/sql-schema.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import type { Scope } from '../../session/stored-keys.ts';
 import { callDataTool } from './call-data-tool.ts';
-import { chosenWorkspace, mayUse, requireScope, sourceOf, visibleTools } from './caller.ts';
+import { chosenWorkspace, isServed, mayUse, requireScope, sourceOf, visibleTools } from './caller.ts';
 import type { DataTool, ToolContext } from './data-tool.ts';
 import { argumentsOf, dataTools, definitionOf } from './data-tools/data-tools.ts';
 import { tablesOf } from './data-tools/sql-tools.ts';
@@ -82,7 +82,7 @@ export async function callByName(calling: Calling, call: Call): Promise<CallTool
     const structuredContent = { workspaces: [...served.workspaces] };
     return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
   }
-  const data = dataTools.find(({ name, scope }) => name === call.name && (scope !== 'sql' || served.hasSql));
+  const data = dataTools.find(({ name, scope }) => name === call.name && isServed(served, scope));
   if (data !== undefined) return callData(calling, data, call);
   const { tools } = await derive();
   const tool = tools.get(call.name);

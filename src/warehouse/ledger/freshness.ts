@@ -1,4 +1,4 @@
-import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
+import { type Catalogue, findProvider } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
 import { columnAt } from '../conditions.ts';
 import type { Query } from '../database.ts';
@@ -93,7 +93,8 @@ async function readParts(query: Query, catalogue: Catalogue): Promise<ReadPart[]
 }
 
 async function readBrandIds(query: Query, catalogue: Catalogue): Promise<string[]> {
-  const provider = providerOf(catalogue, 'brand');
+  const provider = findProvider(catalogue, 'brand');
+  if (provider === undefined) return [];
   const table = provider.derived[0] as ResourceTable;
   const id = quoted(columnAt(table, String(provider.provides?.id))?.name ?? '');
   const rows = await query(

@@ -1,4 +1,4 @@
-import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
+import { type Catalogue, findProvider } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
 import { addDays, DAY_MS, dayOf, eachDay, earlierDay, laterDay } from '../../contract/time.ts';
 import { RETRIES_MAX } from '../../plausibility/completeness.ts';
@@ -281,7 +281,8 @@ async function readGaps(query: Query, catalogue: Catalogue, resource: string, no
 }
 
 async function readBrandRows(query: Query, catalogue: Catalogue) {
-  const provider = providerOf(catalogue, 'brand');
+  const provider = findProvider(catalogue, 'brand');
+  if (provider === undefined) return [];
   const table = provider.derived[0] as ResourceTable;
   const [id, since] = [provider.provides?.id, provider.provides?.since].map((field) =>
     quoted(columnAt(table, String(field))?.name ?? ''),

@@ -62,8 +62,9 @@ const importState = defineCommand({
   run: async ({ path, yes: isConfirmed, force, ...unread }, begin) => {
     const { context: load, json, signal } = begin(unread);
     const { readStateFile, replaceState } = await import('../../../operations/state.ts');
+    const { catalogueOf } = await import('../../../session/catalogues.ts');
     const context = await load();
-    const file = readStateFile(path);
+    const file = readStateFile(path, catalogueOf(context.config));
     const what = `this replaces the state of workspace ${context.config.name} with that in ${path} (${plural(file.coverage.length, 'slice')})`;
     if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
     const { coverage, checkpoints } = await replaceState(context, file, force);

@@ -1,5 +1,8 @@
+import { listWorkspaces } from '../../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
+import type { Catalogue } from '../../../contract/catalogue.ts';
 import type { DescribedTable, TableKinds } from '../../../operations/dictionary.ts';
+import { readConfig, readSurroundings } from '../../context.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { defineCommand } from '../../program/define-command.ts';
@@ -16,7 +19,7 @@ export const describe = defineCommand({
     const { json } = begin(unread);
     if (markdown && json) throw new SightlineError('usage', '--markdown cannot be combined with --json');
     const { describeTables, findTable, tableKinds, toMarkdown } = await import('../../../operations/dictionary.ts');
-    const tables = await describeTables();
+    const tables = await describeTables(await catalogueHere());
     const chosen = name === null ? tables : [findTable(tables, name)];
     if (json) {
       if (name === null) printJson('describe', chosen);
@@ -27,6 +30,15 @@ export const describe = defineCommand({
     return EXIT.done;
   },
 });
+
+// The command works without settings, and then describes the tables of this package.
+async function catalogueHere(): Promise<Catalogue> {
+  const { builtInCatalogue, catalogueOf } = await import('../../../session/catalogues.ts');
+  const { environment, folder } = readSurroundings();
+  return listWorkspaces({ environment, folder }).length > 1 && (environment['SIGHTLINE_WORKSPACE'] ?? '') === ''
+    ? builtInCatalogue
+    : catalogueOf(readConfig({}));
+}
 
 function list(tables: readonly DescribedTable[], kinds: TableKinds): void {
   for (const [kind, { title }] of Object.entries(kinds)) {
