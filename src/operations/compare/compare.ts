@@ -3,11 +3,13 @@ import { readConventions } from '../../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../../analytics/calibration/overrides.ts';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
+import { type Catalogue, findProvider } from '../../contract/catalogue.ts';
 import { parameterForm } from '../../contract/formats.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
 import { createService } from '../../query/create-service.ts';
 import type { Service } from '../../query/service.ts';
-import { type Context, catalogue, type Opened, publish, withWarehouse } from '../../session/workspace.ts';
+import { catalogueOf } from '../../session/catalogues.ts';
+import { type Context, type Opened, publish, withWarehouse } from '../../session/workspace.ts';
 import { createAskUpstream } from '../../sync/ask-upstream.ts';
 import { createRequestLog } from '../../sync/request-log.ts';
 import type { ParameterNames } from '../../sync/slice.ts';
@@ -48,7 +50,10 @@ export function compareWorkspace(
   onProgress: OnProgress,
 ): Promise<Comparison> {
   context.config.upstream();
-  const only = chooseResources(request.resources);
+  const catalogue = catalogueOf(context.config);
+  if (findProvider(catalogue, 'brand') === undefined)
+    throw new SightlineError('usage', 'compare is not available for an API without brands');
+  const only = chooseResources(catalogue, request.resources);
   return withWarehouse(context, SYNC_RESOURCES, (opened) =>
     compareOpened(context, opened, { ...request, resources: only }, onProgress),
   );
@@ -68,8 +73,8 @@ async function compareOpened(
 ): Promise<Comparison> {
   const { config, clock, signal } = context;
   const { warehouse, layout, copy } = opened;
-  const { database } = warehouse;
-  const known = await database.exclusive(({ query }) => readBrandNames(query));
+  const { database, catalogue } = warehouse;
+  const known = await database.exclusive(({ query }) => readBrandNames(query, catalogue));
   if (known.length === 0) throw new SightlineError('no_data', 'no brand is synced yet; run `sightline sync`');
   const brandIds = chooseBrandIds(known, brands) ?? known.map(({ id }) => id);
   if (!copy.isCurrent) await publish(warehouse, layout, copy);
@@ -82,7 +87,7 @@ async function compareOpened(
   const { budget, close } = await openBudget(context);
   const client = createClient({ ...config.upstream(), budget, clock, connections: config.connections });
   const log = createRequestLog({ warehouse, clock, onProgress: (latest) => onProgress(latest, budget) }, run, stats);
-  const names = await database.exclusive(async ({ query }) => namesOf(await readShapes(query)));
+  const names = await database.exclusive(async ({ query }) => namesOf(catalogue, await readShapes(query)));
   const ask = createAskUpstream({ catalogue, client, signal, names, log, now: clock.now, purpose: 'compare' });
   const asked: Explained[] = [];
   let error: SightlineError | null = null;
@@ -140,7 +145,7 @@ async function endRun(
 function serviceOf({ config, clock }: Context, path: string): Service {
   const overrides = toOverrides(config.conventions);
   return createService({
-    catalogue,
+    catalogue: catalogueOf(config),
     path,
     clock,
     cursorSecret: randomBytes(32),
@@ -150,7 +155,7 @@ function serviceOf({ config, clock }: Context, path: string): Service {
 }
 
 // Names of parameters that the specification leaves open, as upstream's OpenAPI document has them.
-function namesOf(shapes: Awaited<ReturnType<typeof readShapes>>): ParameterNames {
+function namesOf(catalogue: Catalogue, shapes: Awaited<ReturnType<typeof readShapes>>): ParameterNames {
   return new Map(
     catalogue.resources.map(({ name, query }) => [
       name,
