@@ -159,11 +159,6 @@ function toField(field: string, data: FieldData): z.ZodType {
   return data.kind === 'json' ? json(described, z.unknown(), options) : scalars[data.kind](described, options);
 }
 
-// Members that are absent in data are absent in the declaration, too. Zod's types allow undefined for both.
-function withoutUnset(declaration: object): ResourceDeclaration {
-  return declaration as ResourceDeclaration;
-}
-
 function describeIssue(issue: z.core.$ZodIssue | undefined, data: unknown): string {
   const path = issue?.path ?? [];
   const given = path.reduce<unknown>((at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step], data);
