@@ -131,9 +131,12 @@ type DeclarationData = z.infer<typeof declarationData>;
 export function toDeclaration(data: unknown): ResourceDeclaration {
   const parsed = declarationData.safeParse(data);
   if (!parsed.success) throw new TypeError(describeIssue(parsed.error.issues[0], data));
-  return defineResource(
-    withoutUnset({ ...parsed.data, query: parsed.data.query ?? {}, tables: toTables(parsed.data) }),
-  );
+  // Zod's types allow undefined for absent members, which the result does not have.
+  return defineResource({
+    ...parsed.data,
+    query: parsed.data.query ?? {},
+    tables: toTables(parsed.data),
+  } as ResourceDeclaration);
 }
 
 function toTables({ tables }: DeclarationData): unknown[] {

@@ -25,7 +25,7 @@ import {
   snapshots,
   workspaceName,
 } from './config-file.ts';
-import { readSecret, withoutFile, withSecrets } from './key-file.ts';
+import { checkKey, readSecret, withoutFile, withSecrets } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
 import { type OAuthSettings, readOAuth } from './oauth-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
@@ -384,17 +384,6 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
     throw invalid(name, value, `${allowed.baseUrl}, without a query or fragment`);
   }
   return url.href.replace(/\/+$/, '');
-}
-
-// The rejected key is not shown: it may be a valid secret of another service.
-function checkKey(name: string, value: string | undefined, schemas: readonly string[] = []): string {
-  const isOther = schemas.length > 0 && !schemas.includes('builtin');
-  const key = isOther ? 'an API key of the workspace' : 'an API key of the workspace; it begins with gsk_';
-  if (value === undefined || value.trim() === '') throw invalid(name, undefined, key);
-  if (!(isOther ? /^[\x21-\x7e]+$/ : /^gsk_[\x21-\x7e]+$/).test(value.trim())) {
-    throw new SightlineError('config_invalid', `${name} is not an API key; allowed: ${key}, without spaces`);
-  }
-  return value.trim();
 }
 
 // `Number()` is too lenient: `Number(' ') === 0`.
