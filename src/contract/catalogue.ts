@@ -76,6 +76,16 @@ export function hasNumbers({ resources }: Catalogue): boolean {
   return resources.some(({ computes }) => computes !== undefined);
 }
 
+/**
+ * Checks that the brands of every resource with the scope `brand` are known.
+ * @throws TypeError with the name of the resource
+ */
+export function checkProvider({ resources }: Pick<Catalogue, 'resources'>): void {
+  const scoped = resources.find(({ scope }) => scope === 'brand');
+  if (scoped !== undefined && findProvider({ resources }, 'brand') === undefined)
+    throw new TypeError(`resource ${scoped.name} has the scope brand, but no resource provides brands`);
+}
+
 /** Returns the resource that lists the members of a scope; undefined if the API has no members. */
 export function findProvider({ resources }: Pick<Catalogue, 'resources'>, scope: 'brand'): Resource | undefined {
   return resources.find(({ provides }) => provides?.scope === scope);
@@ -114,9 +124,6 @@ function checkDistinct(resources: readonly ResourceDeclaration[]): void {
   if (path !== undefined) throw new TypeError(`two resources have the path ${path}`);
   const tool = repeated(resources.map((resource) => resource.tool));
   if (tool !== undefined) throw new TypeError(`two resources have the tool ${tool}`);
-  const scoped = resources.find(({ scope }) => scope === 'brand');
-  if (scoped !== undefined && findProvider({ resources: resources as readonly Resource[] }, 'brand') === undefined)
-    throw new TypeError(`resource ${scoped.name} has the scope brand, but no resource provides brands`);
 }
 
 // DuckDB compares names without case.

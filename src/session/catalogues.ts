@@ -3,7 +3,7 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { filesOf, readDeclared } from '../base/declared-values.ts';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
-import { type Catalogue, createCatalogue } from '../contract/catalogue.ts';
+import { type Catalogue, checkProvider, createCatalogue } from '../contract/catalogue.ts';
 import { toDeclaration } from '../contract/declaration-data.ts';
 import * as fields from '../contract/fields.ts';
 import * as parameters from '../contract/parameters.ts';
@@ -32,7 +32,11 @@ export function catalogueOf({ schemas }: Pick<WorkspaceConfig, 'schemas'>): Cata
     schema === BUILT_IN ? declarations : filesOf('schemas', schema).flatMap(declarationsIn),
   );
   try {
-    return createCatalogue(declared.toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity) || 0));
+    const catalogue = createCatalogue(
+      declared.toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity) || 0),
+    );
+    checkProvider(catalogue);
+    return catalogue;
   } catch (thrown) {
     if (!(thrown instanceof TypeError || thrown instanceof RangeError)) throw thrown;
     throw new SightlineError('config_invalid', `schemas: ${thrown.message}`, { cause: thrown });

@@ -97,8 +97,10 @@ describe('defineResource and createCatalogue', () => {
   });
 
   test('reject two resources with the same name or the same table', () => {
-    expect(() => createCatalogue([sound, sound])).toThrow('same name');
-    expect(() => createCatalogue([sound, { ...sound, name: 'others' }])).toThrow('declared twice');
+    expect(() => createCatalogue([sound, sound])).toThrow('two resources have the name things');
+    expect(() => createCatalogue([sound, { ...sound, name: 'others', path: '/others', tool: 'list_others' }])).toThrow(
+      'declared twice',
+    );
   });
 });
 
