@@ -1,6 +1,7 @@
 import { classifyEndpoints, type EndpointState } from '../contract/openapi/classify.ts';
 import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
-import { type Context, catalogue } from '../session/workspace.ts';
+import { catalogueOf } from '../session/catalogues.ts';
+import type { Context } from '../session/workspace.ts';
 import { createClient } from '../upstream/client.ts';
 import { OPENAPI_PATH } from '../upstream/discovery.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
@@ -33,7 +34,7 @@ export interface EndpointList {
 export async function listEndpoints(context: Context): Promise<EndpointList> {
   const { config, clock, signal } = context;
   const upstream = config.upstream();
-  const { resources } = catalogue;
+  const { resources } = catalogueOf(config);
   const basePath = basePathOf(upstream);
   const { budget, close } = await openBudget(context);
   const client = createClient({ ...upstream, budget, clock, connections: 1 });

@@ -10,15 +10,12 @@ import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts
 import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
-import { builtInCatalogue, catalogueOf } from './catalogues.ts';
+import { catalogueOf } from './catalogues.ts';
 import { type Session, type SessionContext, withSession } from './session.ts';
 import { readWriter, writeWriter } from './writer-record.ts';
 
 /** Memory for publishing the replica without a sync, in MB. */
 const COPY_MEMORY_MB = 256;
-
-/** Every resource of the built-in declarations. */
-export const catalogue = builtInCatalogue;
 
 /** Settings and services that a command passes to operations. */
 export interface Context extends SessionContext {

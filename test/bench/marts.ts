@@ -1,5 +1,5 @@
 import { MART_SCHEMA, type Mart, marts } from '../../src/analytics/marts/marts.ts';
-import { catalogue } from '../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import type { Session } from '../../src/warehouse/database.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';

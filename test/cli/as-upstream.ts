@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
-import { catalogue } from '../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import type { TestWorkspace } from '../support/workspace.ts';

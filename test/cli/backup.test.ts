@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { catalogue } from '../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectAsUpstream } from './as-upstream.ts';
 import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';

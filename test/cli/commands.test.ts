@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { publishedMarts } from '../../src/analytics/marts/published.ts';
 import { commands } from '../../src/cli/program/command-list.ts';
-import { catalogue } from '../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { catalogueTables } from '../../src/snapshot/exported-table.ts';
 import { type CliWorkspace, type Finished, makeFolder, openCliFor, runCli } from './helpers.ts';
 

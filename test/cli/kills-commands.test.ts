@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { findDamagedFiles } from '../../src/operations/backup/restore-snapshot.ts';
-import { catalogue } from '../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { isSnapshotId, readManifest } from '../../src/snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../../src/warehouse/file/copy-check.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';

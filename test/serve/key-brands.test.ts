@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { createKey, type KeyRights } from '../../src/serve/auth/keys.ts';
 import { dataTools } from '../../src/serve/mcp/data-tools/data-tools.ts';
-import { catalogue } from '../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { serveStatus } from '../web/support.ts';

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { catalogue } from '../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { openReader, type QueryResult } from '../../src/warehouse/reader.ts';
 import { openCli } from '../cli/helpers.ts';
 

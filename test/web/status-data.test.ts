@@ -15,7 +15,7 @@ import { readCalendars } from '../../src/query/calendar.ts';
 import { defineJob } from '../../src/scheduler/job.ts';
 import { openJobLog } from '../../src/scheduler/job-log.ts';
 import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
-import { catalogue } from '../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';

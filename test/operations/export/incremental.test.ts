@@ -13,7 +13,8 @@ import { type ExportedFiles, exportFiles, type FileExport } from '../../../src/o
 import { exportWorkspace } from '../../../src/operations/export.ts';
 import { queryWorkspace } from '../../../src/operations/query.ts';
 import { syncWorkspace } from '../../../src/operations/sync.ts';
-import { type Context, catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import type { Context } from '../../../src/session/workspace.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { openPosition } from '../../../src/snapshot/positions.ts';
 import { toSince } from '../../../src/snapshot/since.ts';

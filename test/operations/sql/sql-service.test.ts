@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
 import { syncWorkspace } from '../../../src/operations/sync.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { ensureViews } from '../../../src/warehouse/views.ts';

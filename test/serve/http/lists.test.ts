@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
 import type { CompleteList, ListPage, Question, Service } from '../../../src/query/service.ts';
 import { createListStreams } from '../../../src/serve/http/list-streams.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
 import { type Generated, generate } from '../../bench/generate.ts';

@@ -11,7 +11,7 @@ import { createKeyDirectory } from '../../../src/serve/auth/key-directory.ts';
 import { createKey, openKeyring, revokeKey } from '../../../src/serve/auth/keys.ts';
 import { startRoutedServer } from '../../../src/serve/http/routed-server.ts';
 import { openLog } from '../../../src/serve/telemetry/server-log.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { until } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';

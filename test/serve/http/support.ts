@@ -16,7 +16,7 @@ import type { SiteOAuth } from '../../../src/serve/auth/oauth/oauth.ts';
 import type { HttpLimits } from '../../../src/serve/http/http-limits.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../../src/serve/http/http-server.ts';
 import type { SiteParts } from '../../../src/serve/http/site.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../../support/folders.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { addDays, dayOf } from '../../../src/contract/time.ts';
 import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
 import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { askChecked, serveBefore } from './serve-before.ts';
 import { type Called, call, compile } from './support.ts';
 

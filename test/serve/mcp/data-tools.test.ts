@@ -12,7 +12,7 @@ import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
 import type { Service } from '../../../src/query/service.ts';
 import { openService } from '../../../src/serve/open-service.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { askChecked, serveBefore } from './serve-before.ts';
 import type { Body, Called } from './support.ts';
 

@@ -6,7 +6,7 @@ import type { Service } from '../../../src/query/service.ts';
 import { servedOne } from '../../../src/serve/mcp/served.ts';
 import { serveStdio } from '../../../src/serve/mcp/stdio.ts';
 import { cursorSecretOf, openService } from '../../../src/serve/open-service.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { workspaceBefore } from '../../web/support.ts';
 import { openStream, type StreamClient } from './stream-client.ts';

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { dimensions } from '../../../src/analytics/model/dimensions.ts';
 import { addDays, dayOf } from '../../../src/contract/time.ts';
 import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { brandAttempts } from '../../operations/sql/brand-attempts.ts';
 import { serveBefore } from './serve-before.ts';
 import { type Body, call } from './support.ts';

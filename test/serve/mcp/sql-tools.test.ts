@@ -13,7 +13,7 @@ import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
 import { servedOne } from '../../../src/serve/mcp/served.ts';
 import { serveStdio } from '../../../src/serve/mcp/stdio.ts';
 import { cursorSecretOf, openService } from '../../../src/serve/open-service.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { breakOuts } from '../../cli/breakouts.ts';
 import { MAIN } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';

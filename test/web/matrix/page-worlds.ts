@@ -5,7 +5,7 @@ import { MART_SCHEMA, marts } from '../../../src/analytics/marts/marts.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../../src/base/config/config.ts';
 import { syncWorkspace } from '../../../src/operations/sync.ts';
-import { catalogue } from '../../../src/session/workspace.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import type { Session } from '../../../src/warehouse/database.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
