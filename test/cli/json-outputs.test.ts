@@ -128,6 +128,8 @@ describe('the output with --json has the declared members', () => {
   });
 
   test('for commands that read the data', async () => {
+    await print('calibration', 'calibration');
+    await print('compare', 'compare', '--requests', '4');
     await print('sql', 'sql', 'SELECT 1 AS one, [1, 2] AS list, NULL AS nothing');
     const infinite = await run(['sql', `SELECT 1e400 AS up, [-1e400] AS down, ': -Infinity' AS text`]);
     expect(JSON.parse(infinite.stdout)).toEqual([{ up: 'Infinity', down: ['-Infinity'], text: ': -Infinity' }]);
