@@ -33,7 +33,11 @@ test('the replica equals the warehouse table by table, with times as instants, a
     return `SELECT '${schema}.${name}' AS name, count(*) AS rows, CAST(bit_xor(hash(t)) AS VARCHAR) AS hash FROM ${table} t`;
   });
   const contents = await ask(warehouse, prints.join(' UNION ALL '));
-  expect(await ask(copy, prints.join(' UNION ALL '))).toEqual(contents);
+  // The responses kept for calibration are the only rows that a replica leaves out.
+  const kept = contents.filter(([name]) => name === 'sync.answers');
+  expect(kept).toEqual([['sync.answers', expect.any(Number), expect.any(String)]]);
+  const copied = contents.map((row) => (row[0] === 'sync.answers' ? ['sync.answers', 0, null] : row));
+  expect(await ask(copy, prints.join(' UNION ALL '))).toEqual(copied);
   expect(contents.filter(([, rows]) => Number(rows) > 0).length).toBeGreaterThan(20);
 
   const types = (await ask(warehouse, ALL_TYPES)).map(([schema, table, column, type]) => {

@@ -125,6 +125,8 @@ export const itemTimeLies: readonly Lie[] = [
     title: 'reports a day twice with different counts, once',
     tell: (exchange, state) => {
       if (!exchange.path.endsWith('/metrics/daily') || state.has('twice')) return;
+      // A second row per day in a response without rows per engine is rejected as an ignored parameter instead.
+      if ([...exchange.query.values()].includes('none')) return;
       state.set('twice', true);
       exchange.edit(countTwice);
     },
