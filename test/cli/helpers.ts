@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
+import { NO_PROBES } from '../support/no-probes.ts';
 import { shiftedLikeTests } from '../support/shifted.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { type Ended, warmPool } from './warm-process.ts';
@@ -131,7 +132,7 @@ export async function openCliFor(
 ): Promise<CliWorkspace & { close: () => Promise<void> }> {
   const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 4, ...options });
   const folder = await makeFolder();
-  const env = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const data = join(folder, 'data', 'default');
   const started: Running[] = [];
   const start = (...args: string[]): Running => {

@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { NO_PROBES } from '../support/no-probes.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { makeFolder, runCli, startCli } from './helpers.ts';
 
@@ -40,7 +41,7 @@ test.each(['authorization', 'x-api-key'])('the key sent as %s appears only in re
   const cwd = await makeFolder();
   onTestFinished(() => rm(cwd, { recursive: true, force: true }));
   const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1`;
-  const env = { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: KEY, SIGHTLINE_KEY_HEADER: header };
+  const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: KEY, SIGHTLINE_KEY_HEADER: header };
   const sync = startCli(['sync', '--json'], { cwd, env });
   const finished = await sync.finished;
   expect(finished.code, finished.stderr).toBe(3);

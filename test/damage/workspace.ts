@@ -8,6 +8,7 @@ import { parseArguments } from '../../src/cli/program/program.ts';
 import { runArguments } from '../../src/cli/run-arguments.ts';
 import { makeFolder } from '../cli/helpers.ts';
 import { readTables, type Tables } from '../hostile/attack.ts';
+import { NO_PROBES } from '../support/no-probes.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 
 /** Result of a command. */
@@ -51,7 +52,7 @@ export async function makeTemplate(prepare: (patient: DamagedCopy) => Promise<vo
     remove: () => rm(folder, { recursive: true, force: true }),
   });
   const original = at(await makeFolder());
-  const settings = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: KEY };
+  const settings = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: KEY };
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(original.folder, '.env'), lines.join(''), { mode: 0o600 });
   for (const argv of [['sync'], ['export']]) await expectDone(original.run(...argv));

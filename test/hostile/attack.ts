@@ -9,6 +9,7 @@ import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { type Finished, makeFolder, startWarm } from '../cli/helpers.ts';
 import type { Ended } from '../cli/warm-process.ts';
+import { NO_PROBES } from '../support/no-probes.ts';
 import { readTotals } from '../support/upstream-truth.ts';
 import { type Exchange, startLiar } from './liar.ts';
 
@@ -133,7 +134,7 @@ export async function syncAt(
   args: readonly string[] = [],
   timeoutMs = TIMEOUT_MS,
 ): Promise<Ended> {
-  const env = { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: KEY };
+  const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: KEY };
   const running = startWarm(['sync', ...args], { cwd: folder, env });
   const hang = setTimeout(() => running.process.kill('SIGKILL'), timeoutMs);
   try {

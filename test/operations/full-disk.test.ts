@@ -19,6 +19,7 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { startCli } from '../cli/helpers.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { NO_PROBES } from '../support/no-probes.ts';
 import { type SmallDisk, smallDisk } from '../support/small-disk.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 
@@ -35,7 +36,7 @@ async function openSandbox(): Promise<WorkspaceSandbox> {
 }
 
 function contextOn(folder: string, sandbox: WorkspaceSandbox): Context {
-  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
   return { config, clock: systemClock, signal: new AbortController().signal, command: 'test' };
 }
@@ -65,7 +66,7 @@ describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
     const disk = await smallDisk(8 * MEGABYTE);
     if (disk === null) return context.skip();
     const sandbox = await openSandbox();
-    const env = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+    const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
     const { code, stdout, stderr } = await startCli(['sync', '--json'], { cwd: disk.folder, env }).finished;
     const { error } = JSON.parse(stdout) as { error: Record<string, string> };
     const message = `the disk of ${disk.folder}/data/default has 8.0 MB free, and a sync needs about 200 MB`;
@@ -184,7 +185,7 @@ async function workspaceOn(disk: SmallDisk, sandbox: WorkspaceSandbox) {
   const reference = contextOn(await temporaryFolder(), sandbox);
   await syncWorkspace(reference, EVERYTHING, nothing);
   const context = contextOn(disk.folder, sandbox);
-  const env = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   return {
     folder: context.config.folder,
     context,

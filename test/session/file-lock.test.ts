@@ -22,6 +22,7 @@ import { exportSnapshot } from '../../src/snapshot/snapshot-export.ts';
 import { copyOpened } from '../../src/warehouse/file/copy-check.ts';
 import { hasWriteLock, NO_LOCK_LIST, startOther, watchLock } from '../support/file-lock.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { NO_PROBES } from '../support/no-probes.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 
 if (NO_LOCK_LIST !== null) process.stderr.write(`${NO_LOCK_LIST}\n`);
@@ -48,7 +49,7 @@ async function openPlace(remote: 'a folder' | 'a bucket'): Promise<Place> {
     const bucket = { kind: 's3', bucket: server.bucket, prefix: 'all', endpoint: server.endpoint };
     await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ remote: bucket }));
   }
-  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
   const { signal } = new AbortController();
   return { context: { config, clock: systemClock, signal, command: 'test' }, server };

@@ -9,6 +9,7 @@ import { syncWorkspace } from '../../src/operations/sync.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import type { StatusReport } from '../../src/serve/pages/status-report.ts';
 import { type ServedWorkspace, type ServeWorkspaceOptions, serveWorkspace } from '../../src/serve/serve-workspace.ts';
+import { NO_PROBES } from '../support/no-probes.ts';
 
 /** A synced workspace for all tests of a file. */
 export interface StatusWorkspace {
@@ -42,7 +43,7 @@ export function workspaceBefore(days = 15, options: WorkspaceOptions = {}): () =
 
 /** A workspace in an unsynced folder, over a sandbox that may be shared. */
 export async function openIn(folder: string, sandbox: WorkspaceSandbox): Promise<StatusWorkspace> {
-  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
   const { text: key } = await createKey(config.folder, 'test', null, systemClock.now());
   const sync = async (): Promise<void> => {

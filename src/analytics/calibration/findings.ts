@@ -108,26 +108,21 @@ export async function hasFindings(session: Session): Promise<boolean> {
 /** Replaces the stored findings. `now` is epoch milliseconds. */
 export async function writeFindings(session: Session, findings: Findings, now: number): Promise<void> {
   await session.run('DELETE FROM sync.calibration');
-  for (const [name, finding] of Object.entries(findings)) {
-    await session.run(
-      `INSERT INTO sync.calibration
-       SELECT $1, CAST($2 AS JSON), $3, $4, $5, CAST($6 AS DOUBLE), $7, CAST($8 AS TIMESTAMP), CAST($9 AS JSON),
-         CAST($10 AS DOUBLE), $11`,
-      [
-        name,
-        JSON.stringify(finding.value),
-        finding.source,
-        finding.compared,
-        finding.agreed,
-        finding.largestError,
-        finding.note,
-        toTimestampText(now),
-        finding.candidates === undefined ? null : JSON.stringify(finding.candidates),
-        finding.confidence ?? null,
-        finding.contradicted,
-      ],
-    );
-  }
+  const rows = Object.entries(findings).map(([name, { value, candidates, ...finding }]) => ({
+    ...finding,
+    name,
+    value: JSON.stringify(value),
+    candidates: candidates === undefined ? null : JSON.stringify(candidates),
+  }));
+  await session.run(
+    `INSERT INTO sync.calibration
+     SELECT f.name, CAST(f.value AS JSON), f.source, f.compared, f.agreed, f."largestError", f.note, CAST($2 AS TIMESTAMP),
+       CAST(f.candidates AS JSON), f.confidence, f.contradicted
+     FROM (SELECT unnest(from_json(CAST($1 AS JSON), '[{"name":"VARCHAR","value":"VARCHAR","source":"VARCHAR","compared":"BIGINT",
+       "agreed":"BIGINT","largestError":"DOUBLE","note":"VARCHAR","candidates":"VARCHAR","confidence":"DOUBLE",
+       "contradicted":"BOOLEAN"}]')) AS f)`,
+    [JSON.stringify(rows), toTimestampText(now)],
+  );
 }
 
 function parse(text: unknown): unknown {

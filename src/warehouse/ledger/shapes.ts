@@ -30,11 +30,12 @@ export async function writeShapes(
   resource: string,
   forms: ReadonlyMap<string, string>,
 ): Promise<void> {
-  for (const [name, value] of forms) {
-    const condition = 'resource = $1 AND name = $2';
-    const [row] = await session.all(`SELECT value FROM sync.shapes WHERE ${condition}`, [resource, name]);
-    if (row?.['value'] === value) continue;
-    await session.run(`DELETE FROM sync.shapes WHERE ${condition}`, [resource, name]);
-    await session.run('INSERT INTO sync.shapes SELECT $1, $2, $3', [resource, name, value]);
-  }
+  const rows = await session.all('SELECT name, value FROM sync.shapes WHERE resource = $1', [resource]);
+  const stored = new Map(rows.map(({ name, value }) => [name, value]));
+  const changed = [...forms].filter(([name, value]) => stored.get(name) !== value);
+  if (changed.length === 0) return;
+  const names = changed.map(([name]) => name);
+  const values = changed.map(([, value]) => value);
+  await session.run('DELETE FROM sync.shapes WHERE resource = $1 AND list_contains($2, name)', [resource, names]);
+  await session.run('INSERT INTO sync.shapes SELECT $1, unnest($2), unnest($3)', [resource, names, values]);
 }

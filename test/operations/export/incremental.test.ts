@@ -20,6 +20,7 @@ import { openPosition } from '../../../src/snapshot/positions.ts';
 import { toSince } from '../../../src/snapshot/since.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { NO_PROBES } from '../../support/no-probes.ts';
 
 type Row = Record<string, unknown>;
 type Tables = Map<string, Map<string, Row>>;
@@ -325,7 +326,7 @@ test('the changes of every table since the last export, a snapshot and a time le
   const sandbox = await startSandboxWorkspace({ ...options, clock: () => now });
   onTestFinished(() => sandbox.close());
   const folder = await temporaryFolder();
-  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const context = await contextIn(folder, environment);
   const sync = async () => {
     const summary = await syncWorkspace(

@@ -17,6 +17,7 @@ import { ensureViews } from '../../../src/warehouse/views.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
 import { breakOuts } from '../../cli/breakouts.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { NO_PROBES } from '../../support/no-probes.ts';
 import { brandAttempts } from './brand-attempts.ts';
 
 const { signal } = new AbortController();
@@ -36,7 +37,7 @@ async function rowsOf(sql: string, brands: readonly string[] | null): Promise<re
 beforeAll(async () => {
   const sandbox = await startSandboxWorkspace({ brands: 3, prompts: 4, days: 4, rateLimit: 10_000 });
   const folder = await mkdtemp(join(tmpdir(), 'sightline-sql-'));
-  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
   const context = { config, clock: systemClock, signal, command: 'sync' };
   const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);

@@ -10,6 +10,7 @@ import { createKey } from '../../../src/serve/auth/keys.ts';
 import type { ServedWorkspace } from '../../../src/serve/serve-workspace.ts';
 import { breakOuts } from '../../cli/breakouts.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { NO_PROBES } from '../../support/no-probes.ts';
 import { serveQuietly } from '../../web/support.ts';
 
 let server: ServedWorkspace;
@@ -21,7 +22,7 @@ let clean = async (): Promise<void> => undefined;
 beforeAll(async () => {
   const sandbox = await startSandboxWorkspace({ brands: 2, prompts: 3, days: 3, rateLimit: 10_000 });
   const temporary = await mkdtemp(join(tmpdir(), 'sightline-sql-'));
-  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder: temporary });
   const { signal } = new AbortController();
   const context = { config, clock: systemClock, signal, command: 'sync' };

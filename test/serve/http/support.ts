@@ -20,6 +20,7 @@ import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.t
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { NO_PROBES } from '../../support/no-probes.ts';
 import { OPEN_OPTIONS } from '../fleet-server.ts';
 
 /** A workspace synced and published once for all tests of a file. */
@@ -41,7 +42,7 @@ export function publishBefore(brands = 1): () => Published {
       await sandbox.close();
       await rm(folder, { recursive: true, force: true });
     };
-    const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+    const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
     const config = loadConfig({ flags: {}, environment, folder });
     const { signal } = new AbortController();
     const context = { config, clock: systemClock, signal, command: 'sync' };

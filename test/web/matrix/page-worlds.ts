@@ -12,6 +12,7 @@ import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { ensureViews } from '../../../src/warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts';
 import { generate } from '../../bench/generate.ts';
+import { NO_PROBES } from '../../support/no-probes.ts';
 import { openIn } from '../support.ts';
 import type { ExampleIds } from './page-examples.ts';
 
@@ -149,6 +150,7 @@ async function openLarge(folder: string): Promise<OpenedWorld> {
 
 function configIn(folder: string, baseUrl: string): WorkspaceConfig {
   const environment = {
+    ...NO_PROBES,
     SIGHTLINE_BASE_URL: baseUrl,
     SIGHTLINE_API_KEY: 'gsk_0000000000000000000000000000000000000000',
   };
