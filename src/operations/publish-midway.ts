@@ -4,13 +4,17 @@ import type { Clock } from '../base/clock.ts';
 const SETTLE_MS = 10_000;
 /** Time from the start of a sync to the first replica with whatever is complete by then. */
 const FIRST_MS = 20_000;
-/** Time between replicas of a running sync. Larger files take longer to copy and are published less often. */
+/** Time between replicas of a running sync. */
 const EVERY_MS = 180_000;
+/** Least time between replicas, as a multiple of the time that the last one took. */
 const TIMES_THE_DURATION = 20;
 
 /** Publishes replicas while a sync runs. */
 export interface MidwayPublisher {
-  /** Publishes as soon as possible, at the earliest 10 seconds after the start: all lists, or all windows, are complete. */
+  /**
+   * All lists, or all windows, are complete: publishes as soon as possible, at the earliest 10 seconds after the start and
+   * 20 times the duration of the last replica after it.
+   */
   milestone(): void;
   /** Called after every page and slice. Publishes if that is due and could not be done before. */
   onProgress(): void;
@@ -27,8 +31,8 @@ export interface MidwayParts {
 
 /**
  * Publishes the replica when a part of a sync is complete, 20 seconds after its start and then every 3 minutes, but not in
- * the first 10 seconds. Waits while days are read again that readers already have. Errors are ignored: the replica at the end of
- * the sync reports them.
+ * the first 10 seconds and for at most a twentieth of the time. Waits while days are read again that readers already have. Errors
+ * are ignored: the replica at the end of the sync reports them.
  */
 export function createMidwayPublisher({ clock, publish }: MidwayParts): MidwayPublisher {
   const stop = new AbortController();
@@ -37,13 +41,18 @@ export function createMidwayPublisher({ clock, publish }: MidwayParts): MidwayPu
   let hasNews = false;
   let busy: Promise<void> | null = null;
   let tookMs = 0;
+  let notBefore = Number.NEGATIVE_INFINITY;
   const attempt = (): void => {
     if (busy !== null || !isSettled || !isDue || !hasNews || stop.signal.aborted) return;
+    if (clock.monotonic() < notBefore) return;
     busy = (async () => {
       [isDue, hasNews] = [false, false];
       const startedAt = clock.monotonic();
-      if (await publish()) tookMs = clock.monotonic() - startedAt;
-      else [isDue, hasNews] = [true, true];
+      if (await publish()) {
+        const endedAt = clock.monotonic();
+        tookMs = endedAt - startedAt;
+        notBefore = endedAt + TIMES_THE_DURATION * tookMs;
+      } else [isDue, hasNews] = [true, true];
     })()
       .catch(() => undefined)
       .finally(() => {

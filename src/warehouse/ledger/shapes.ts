@@ -30,6 +30,7 @@ export async function writeShapes(
   resource: string,
   forms: ReadonlyMap<string, string>,
 ): Promise<void> {
+  if (forms.size === 0) return;
   const rows = await session.all('SELECT name, value FROM sync.shapes WHERE resource = $1', [resource]);
   const stored = new Map(rows.map(({ name, value }) => [name, value]));
   const changed = [...forms].filter(([name, value]) => stored.get(name) !== value);

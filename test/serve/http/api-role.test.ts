@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
+import { addDays } from '../../../src/contract/time.ts';
 import {
   expectRefusal,
   makeFolder,
@@ -176,7 +177,10 @@ describe('serve --role api', () => {
     const server = await serveFrom(surroundings, '--refresh', '1', '--rate-limit', 'off');
     const responses = async (): Promise<number> => {
       const [brand] = ((await upstreamBrands('north')) as { data: { id: string }[] }).data;
-      const answer = await server.get(`/brands/${brand?.id}/responses?limit=100`, made.stdout.trim());
+      // A default range ends at the server's today, and upstream's clock will be a day ahead.
+      const [from, to] = [-10, 10].map((days) => addDays(new Date().toISOString().slice(0, 10), days));
+      const path = `/brands/${brand?.id}/responses?limit=100&from=${from}&to=${to}`;
+      const answer = await server.get(path, made.stdout.trim());
       return answer.status === 200 ? ((await answer.json()) as { data: unknown[] }).data.length : 0;
     };
     expect(await responses()).toBe(0);

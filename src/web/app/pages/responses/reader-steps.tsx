@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { useQuery } from '../../state/data.tsx';
 import { Link, useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
@@ -18,7 +18,8 @@ export function ReaderSteps({ list, cursor }: ReaderStepsProps): JSX.Element {
   const { navigate } = useRoute();
   const newer = useStep(cursor, 'newer');
   const older = useStep(cursor, 'older');
-  useEffect(() => {
+  // In the same step as the links, so that the keys work as soon as the links are shown.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const target = keyTarget(event, newer, older);
       if (target === null) return;
