@@ -111,3 +111,14 @@ function endOfText(text: string, start: number): number {
     from = end + 1;
   }
 }
+
+/**
+ * Returns the member of an object at a path such as `paging.next`; undefined if there is none. A member whose name is the whole path
+ * wins.
+ */
+export function memberAt(value: unknown, path: string): unknown {
+  if (isRecord(value) && Object.hasOwn(value, path)) return value[path];
+  return path
+    .split('.')
+    .reduce<unknown>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
+}

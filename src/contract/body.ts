@@ -1,4 +1,4 @@
-import { ExactNumber, isRecord } from '../base/json.ts';
+import { isRecord, memberAt } from '../base/json.ts';
 import type { Resource } from './catalogue.ts';
 import type { ResourceTable } from './tables.ts';
 
@@ -14,9 +14,6 @@ export class PageBoundError extends BodyError {
   override readonly retryable = false;
 }
 
-/** Maximum length of a cursor in characters. The cursor becomes part of a URL, which servers limit to about 16 kB. */
-const CURSOR_CHARACTERS_MAX = 4_096;
-
 /**
  * Returns the items of one table in a body: the list under its name or under `data`, or the body itself as the only item.
  * Returns null if upstream sends null for the list, or leaves it out of a report, because it has nothing to report.
@@ -26,6 +23,11 @@ export function itemsOf(resource: Resource, table: ResourceTable, body: unknown)
   const { at } = table.declaration;
   if (at === 'body') return [objectOf(resource, table, body)];
   if (Array.isArray(body) && at.list === 'data') return body;
+  if (at.list.includes('.')) {
+    const list = memberAt(body, at.list);
+    if (!Array.isArray(list)) throw new BodyError(`the body has no list ${at.list}`);
+    return list;
+  }
   const holder = isRecord(body) && !(at.list in body) && isRecord(body['data']) ? body['data'] : body;
   const list = isRecord(holder) ? (holder[at.list] ?? holder[listNameOf(resource, holder) ?? at.list]) : undefined;
   if ((list ?? null) === null && hasNothingToReport(resource, holder, list)) return null;
@@ -49,22 +51,6 @@ function hasNothingToReport(resource: Resource, body: unknown, list: unknown): b
   const beside = resource.derived.filter(({ declaration: { at } }) => at === 'body');
   const fields = beside.flatMap(({ declaration }) => Object.keys(declaration.fields));
   return list === null || (isRecord(body) && fields.some((field) => field in body));
-}
-
-/**
- * Returns the cursor of the next page, or null on the last page.
- * @throws BodyError if nextCursor is too long or not a string, number or null
- */
-export function nextCursorOf(body: unknown): string | null {
-  const cursor = isRecord(body) ? (body['nextCursor'] ?? null) : null;
-  if (cursor === null || cursor === '') return null;
-  if (typeof cursor === 'string') {
-    if (cursor.length <= CURSOR_CHARACTERS_MAX) return cursor;
-    throw new BodyError(`nextCursor has ${cursor.length} characters; allowed: up to ${CURSOR_CHARACTERS_MAX}`);
-  }
-  if (typeof cursor === 'number') return String(cursor);
-  if (cursor instanceof ExactNumber) return cursor.text;
-  throw new BodyError(`nextCursor is ${Array.isArray(cursor) ? 'an array' : typeof cursor}; allowed: a string or null`);
 }
 
 /** Top-level names of a body that belong to the envelope: lists, echoed parameters and nextCursor. */

@@ -1,5 +1,6 @@
+import type { ColumnKind } from './fields.ts';
 import { type HistoryTable, historyTables } from './histories.ts';
-import type { RangeTotals, ResourceDeclaration } from './resource.ts';
+import type { Parent, RangeTotals, ResourceDeclaration } from './resource.ts';
 import {
   type ChildTable,
   type Column,
@@ -7,6 +8,7 @@ import {
   detailColumns,
   engineColumns,
   type ResourceTable,
+  toColumnName,
 } from './tables.ts';
 
 /** A resource with the tables derived from it. */
@@ -54,9 +56,10 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
     if (resource === undefined) throw new RangeError(`no resource ${name}; allowed: ${[...byName.keys()].join(', ')}`);
     return resource;
   };
-  for (const { name, change, derived } of resources) {
+  for (const { name, change, parent, derived } of resources) {
     if (change.kind === 'report' && change.eachDay !== undefined) checkTotals(name, derived, change.eachDay);
     if (change.kind === 'detail') get(change.of);
+    if (parent !== undefined) checkParent(name, get(parent.resource), parent);
     if (change.kind === 'window' && change.census !== undefined) get(change.census.resource);
   }
   const tables = warehouseTables(resources);
@@ -69,6 +72,28 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
 /** Returns the detail resources that add columns to the rows of the list resource `name`. */
 export function detailsOf(catalogue: Catalogue, name: string): Resource[] {
   return catalogue.resources.filter((resource) => resource.change.kind === 'detail' && resource.change.of === name);
+}
+
+/** Returns the resources that are requested for each row of the list resource `name`. */
+export function childrenOf({ resources }: Pick<Catalogue, 'resources'>, name: string): Resource[] {
+  return resources.filter(({ parent }) => parent?.resource === name);
+}
+
+/** Returns the resource that lists the values of a path parameter. */
+export function listerOf(catalogue: Catalogue, { change, parent }: Resource, parameter: string): Resource {
+  if (change.kind === 'detail' && change.parameter === parameter) return catalogue.get(change.of);
+  const column = parent?.parameters[parameter];
+  if (parent === undefined || column === undefined) return providerOf(catalogue, 'brand');
+  const above = catalogue.get(parent.resource);
+  // A parameter of the parent's own path comes from the list above it.
+  const passed = Object.keys(above.parent?.parameters ?? {}).find((name) => toColumnName(name) === column);
+  return passed === undefined ? above : listerOf(catalogue, above, passed);
+}
+
+/** Returns the kind of the ids of a list's rows. */
+export function idKindOf({ derived: [table] }: Resource): ColumnKind {
+  const own = table?.key.filter((name) => !table.fixed.includes(name)) ?? [];
+  return (own.length === 1 ? table?.columns.find(({ name }) => name === own[0])?.kind : undefined) ?? 'uuid';
 }
 
 /** Whether the numbers of src/analytics exist: only the declarations of this package have reports that are computed. */
@@ -99,7 +124,8 @@ export function openingOf(catalogue: Catalogue, wanted: ReadonlySet<string> | nu
   const provider = findProvider(catalogue, 'brand');
   if (provider !== undefined) return provider;
   const first = catalogue.resources.find(
-    ({ name, scope, change }) => scope === 'workspace' && change.kind !== 'detail' && (wanted?.has(name) ?? true),
+    ({ name, scope, change, parent }) =>
+      scope === 'workspace' && change.kind !== 'detail' && parent === undefined && (wanted?.has(name) ?? true),
   );
   if (first === undefined) throw new TypeError('no resource can be read without an id');
   return first;
@@ -138,6 +164,14 @@ function checkColumns(tables: readonly WarehouseTable[]): void {
 function checkHistoryNames(tables: readonly WarehouseTable[], histories: readonly HistoryTable[]): void {
   const taken = tables.find(({ name }) => histories.some((history) => history.name === name));
   if (taken !== undefined) throw new TypeError(`table ${taken.name} has the name of a history`);
+}
+
+function checkParent(name: string, { name: list, derived }: Resource, { parameters }: Parent): void {
+  const columns = derived[0]?.columns.map((column) => column.name) ?? [];
+  for (const [parameter, column] of Object.entries(parameters)) {
+    if (columns.includes(column)) continue;
+    throw new TypeError(`resource ${name}: {${parameter}} comes from ${list}.${column}, which does not exist`);
+  }
 }
 
 function checkTotals(name: string, derived: readonly ResourceTable[], { table, adds }: RangeTotals): void {

@@ -92,6 +92,21 @@ const changeData = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('report'), span: z.enum(['recent', 'history']) }),
 ]);
 
+const sizeData = z.strictObject({ parameter: z.string(), max: z.int().min(1) });
+const numberedPages = {
+  parameter: z.string(),
+  size: sizeData.optional(),
+  more: z.string().optional(),
+  pages: z.string().optional(),
+  total: z.string().optional(),
+};
+const pagesData = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('cursor'), parameter: z.string(), next: z.string(), size: sizeData.optional() }),
+  z.strictObject({ kind: z.literal('page'), first: z.int().min(0), ...numberedPages }),
+  z.strictObject({ kind: z.literal('offset'), ...numberedPages }),
+  z.strictObject({ kind: z.literal('link'), next: z.string(), size: sizeData.optional() }),
+]);
+
 const declarationData = z.strictObject({
   name,
   position: z.number().optional(),
@@ -99,6 +114,9 @@ const declarationData = z.strictObject({
   scope: z.enum(['workspace', 'brand']),
   path: z.string().regex(/^\/[^?#\s]*$/, 'must be a path that begins with /, without a query'),
   paging: z.enum(['single', 'cursor']),
+  pages: pagesData.optional(),
+  parent: z.strictObject({ resource: name, parameters: z.record(z.string(), z.string()) }).optional(),
+  mayBeMissing: z.literal(true).optional(),
   change: changeData,
   query: z.record(z.string(), parameterData).optional(),
   ask: z.record(z.string(), z.string()).optional(),

@@ -1,7 +1,10 @@
 import { type Fields, metaOf } from './fields.ts';
 import type { Parameters } from './parameters.ts';
 
-/** Position of a table's rows in the body: the list with this name, or the body itself as one item. */
+/**
+ * Position of a table's rows in the body: the list with this name, or the body itself as one item. The name may be a path of
+ * members, such as `data.items`.
+ */
 export type Position = { readonly list: string } | 'body';
 
 /**
@@ -19,7 +22,10 @@ export interface TableDeclaration {
   readonly about: string;
   readonly at: Position;
   readonly fields: Fields;
-  /** Fields, or request columns such as a row mode, that identify a row within its scope. */
+  /**
+   * Fields, or request columns such as a row mode, that identify a row within its scope. Empty for lists without identifying
+   * fields: a row is then identified by its content, and equal rows by their number.
+   */
   readonly key: readonly string[];
   /** Key fields that may be null, such as the competitor in the brand's own row. */
   readonly nullableKey?: readonly string[];
@@ -92,6 +98,51 @@ export interface Each {
   readonly unique?: Readonly<Record<string, readonly string[]>>;
 }
 
+/**
+ * The rows of another list for each of which this resource is requested, such as the groups of each campaign. The values of the
+ * path parameters become columns of the rows, named like the parameters in snake_case.
+ */
+export interface Parent {
+  readonly resource: string;
+  /** Columns of the parent's table with the values, by path parameter. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** The parameter for the number of items per page, and the number to request. */
+interface PageSize {
+  readonly parameter: string;
+  readonly max: number;
+}
+
+/**
+ * How an API splits a list into pages. Paths such as `paging.next` name members of the body.
+ *
+ * - `cursor`: the body has a value, at the path `next`, that `parameter` takes for the next page.
+ * - `page`: `parameter` takes the number of the page; `first` is the number of the first page.
+ * - `offset`: `parameter` takes the number of items before the page.
+ * - `link`: the body, at the path `next`, or the header Link has the URL of the next page.
+ *
+ * Numbered pages and offsets end with the page that says so in `more` (a boolean), `pages` (the number of pages) or `total` (the number
+ * of items). Without these members they end with an empty page or with 404: a page with few items does not prove the end.
+ */
+export type Pages =
+  | { readonly kind: 'cursor'; readonly parameter: string; readonly next: string; readonly size?: PageSize }
+  | ({ readonly kind: 'page'; readonly first: number } & NumberedPages)
+  | ({ readonly kind: 'offset' } & NumberedPages)
+  | { readonly kind: 'link'; readonly next: string; readonly size?: PageSize };
+
+/** Members of pages that are requested by number. */
+interface NumberedPages {
+  readonly parameter: string;
+  readonly size?: PageSize;
+  readonly more?: string;
+  readonly pages?: string;
+  readonly total?: string;
+}
+
+/** Value of `next` for pages whose next URL is in the header Link (RFC 8288). */
+export const LINK_HEADER = 'header';
+
 /** Numbers that src/analytics computes from the responses and visits in the warehouse. */
 export type Computation = 'by-nothing' | 'by-day' | 'by-prompt' | 'by-group' | 'domains' | 'pages' | 'visits';
 
@@ -106,7 +157,13 @@ export interface ResourceDeclaration {
   readonly scope: 'workspace' | 'brand';
   /** Path relative to the base URL, parameters in braces. */
   readonly path: string;
+  /** Whether the read server splits the list into pages with the parameters `limit` and `cursor`. */
   readonly paging: 'single' | 'cursor';
+  /** How upstream splits the list into pages; default: like the read server. */
+  readonly pages?: Pages;
+  readonly parent?: Parent;
+  /** Whether upstream lacks the list for some brands: 404 for a list without stored rows then means that it is empty. */
+  readonly mayBeMissing?: true;
   readonly change: Change;
   /** Query parameters of the endpoint in the order of the specification. */
   readonly query: Parameters;
@@ -156,10 +213,17 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
   const inPath = [...declaration.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
   const known = new Set(declaration.scope === 'brand' ? ['brandId'] : []);
   if (declaration.change.kind === 'detail') known.add(declaration.change.parameter);
+  for (const parameter of Object.keys(declaration.parent?.parameters ?? {})) {
+    if (!inPath.includes(parameter)) fail(`the parent's parameter ${parameter} is not in the path`);
+    known.add(parameter);
+  }
   for (const parameter of inPath) if (!known.has(parameter)) fail(`the path parameter {${parameter}} has no value`);
   if (declaration.paging === 'cursor' && declaration.query['cursor'] === undefined)
     fail('the cursor parameter is missing');
   const { each, change } = declaration;
+  const isList = change.kind === 'set' || change.kind === 'walk';
+  if (declaration.parent !== undefined && !isList) fail('only a full list or a paged scan can have a parent');
+  if (declaration.pages !== undefined && !isList) fail('only a full list or a paged scan can declare pages');
   if (each !== undefined && declaration.query[each.parameter]?.values === undefined) {
     fail(`the parameter ${each.parameter} of each must be declared with values`);
   }
@@ -167,7 +231,7 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
     if (declaration.query[name] === undefined) fail(`the echoed parameter ${name} is not declared`);
   }
   for (const table of declaration.tables) {
-    if (change.kind !== 'value' && table.key.length === 0 && table.extent?.kind !== 'range')
+    if (!isList && change.kind !== 'value' && table.key.length === 0 && table.extent?.kind !== 'range')
       fail(`table ${table.name} has no key`);
     for (const field of Object.values({ ...table.fields, ...table.beside })) metaOf(field);
     for (const key of table.key) {

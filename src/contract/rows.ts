@@ -15,7 +15,7 @@ import {
   undeclaredReader,
   withSent,
 } from './sent-values.ts';
-import type { ChildTable, Column, ResourceTable } from './tables.ts';
+import { type ChildTable, CONTENT_KEY, type Column, hasContentKey, type ResourceTable } from './tables.ts';
 
 /** JSON values by column; timestamps and days in the warehouse's text form, UUIDs in lower case. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -74,6 +74,9 @@ export interface TableRows {
 /** Checks a well-formed row: returns null to store it, or the reason to reject it. */
 export type RowCheck = (table: ResourceTable, values: Values) => Refusal | null;
 
+/** Number of rows with the same content in a slice, by content. Counting them again from the first page gives the same keys. */
+export type Repeats = Map<string, number>;
+
 /** Properties of a response and its request that limit its rows. */
 export interface ReadOptions {
   /** Maximum items of a list. */
@@ -84,6 +87,8 @@ export interface ReadOptions {
   readonly isDamaged: boolean;
   /** Additional check of rows; default: none. */
   readonly check?: RowCheck;
+  /** Rows of earlier pages that are identified by their content; default: none. */
+  readonly repeats?: Repeats;
 }
 
 const UNBOUNDED: ReadOptions = { itemsMax: Number.POSITIVE_INFINITY, bytes: 0, isDamaged: false };
@@ -148,7 +153,7 @@ function tableReader(parts: ReaderParts, table: ResourceTable) {
   const readRow = rowReader(parts, table, { readItem: valueReader(itemColumns), sent });
 
   return (body: unknown, fixed: Values, options: ReadOptions): TableRows => {
-    const { itemsMax } = options;
+    const { itemsMax, repeats = new Map() } = options;
     const listed = itemsOf(resource, table, body);
     const items = listed ?? [];
     if (items.length > itemsMax) {
@@ -169,7 +174,7 @@ function tableReader(parts: ReaderParts, table: ResourceTable) {
     sent?.learn(items);
     for (const raw of items) {
       const shaped = declaration.normalize === undefined ? raw : declaration.normalize(raw);
-      const key = readKey(shaped, common);
+      const key = hasContentKey(table) ? contentKey(table, raw, common, repeats) : readKey(shaped, common);
       const keyText = JSON.stringify(key);
       if (key === null) unidentified += 1;
       else if (!seen.has(keyText)) seen.set(keyText, key);
@@ -232,7 +237,7 @@ function rowReader(
     // Serialize items again only if the page is long or damaged.
     const unfit = bytes > ITEM_CHARACTERS_MAX || isDamaged ? unfitness(raw, isDamaged) : null;
     if (unfit !== null) return { reason: unfit };
-    const values = Object.assign(readItem(parsed.data), common);
+    const values = Object.assign(readItem(parsed.data), common, hasContentKey(table) ? key : null);
     const refusal = check?.(table, values) ?? null;
     if (refusal !== null) return refusal;
     const children = readChildren.map((read) => read(parsed.data, values, shaped));
@@ -301,6 +306,14 @@ function keyReader(table: ResourceTable, itemColumns: readonly Column[]) {
     }
     return key;
   };
+}
+
+// Equal rows of a list are numbered, so that none is lost: the second row with the same content ends in -2.
+function contentKey(table: ResourceTable, item: unknown, common: Values, repeats: Repeats): Values {
+  const content = createHash('sha256').update(toCanonicalJson(item)).digest('hex').slice(0, 32);
+  const number = (repeats.get(content) ?? 0) + 1;
+  repeats.set(content, number);
+  return { ...pick(common, table.fixed), [CONTENT_KEY]: number === 1 ? content : `${content}-${number}` };
 }
 
 function childReader(

@@ -9,6 +9,8 @@ export type Source =
   | { readonly from: 'body'; readonly path: readonly string[] }
   /** A value set by the request: brand, range, row mode. */
   | { readonly from: 'request' }
+  /** The content of the item, for rows without other identification. */
+  | { readonly from: 'content' }
   /** A column of the parent row. */
   | { readonly from: 'parent'; readonly column: string }
   /** Index of the item in the parent's array, starting at 0. */
@@ -76,6 +78,21 @@ export const detailColumns: readonly Column[] = [
 /** Time column of a singleton's series. */
 export const OBSERVED_AT = 'observed_at';
 
+/** Key column of rows that are identified by their content. */
+export const CONTENT_KEY = '_content_key';
+
+const contentKey: Column = {
+  name: CONTENT_KEY,
+  kind: 'text',
+  about: 'Hash of the item, with a number if the list has equal items; identifies the row.',
+  source: { from: 'content' },
+};
+
+/** Whether the rows of a table are identified by their content. */
+export function hasContentKey({ key }: Pick<ResourceTable, 'key'>): boolean {
+  return key.includes(CONTENT_KEY);
+}
+
 /** Derives the tables of one resource from its declaration. */
 export function deriveTables(resource: ResourceDeclaration): ResourceTable[] {
   return resource.tables.map((declaration) => deriveTable(resource, declaration));
@@ -83,9 +100,11 @@ export function deriveTables(resource: ResourceDeclaration): ResourceTable[] {
 
 function deriveTable(resource: ResourceDeclaration, declaration: TableDeclaration): ResourceTable {
   const fixed = fixedColumns(resource, declaration);
-  const keyColumns = declaration.key.map((key) => columnOf(declaration.fields, key));
+  const isByContent = isList(resource) && declaration.key.length === 0;
+  const keyColumns = isByContent ? [CONTENT_KEY] : declaration.key.map((key) => columnOf(declaration.fields, key));
   const columns = [
     ...fixed,
+    ...(isByContent ? [contentKey] : []),
     ...(resource.change.kind === 'value'
       ? [engine(OBSERVED_AT, 'timestamp', 'When these values were first seen (UTC).')]
       : []),
@@ -119,6 +138,10 @@ function fixedColumns(resource: ResourceDeclaration, declaration: TableDeclarati
     columns.push(request('range_from', 'day', 'First day of the range of the numbers.'));
     columns.push(request('range_to', 'day', 'Last day of the range of the numbers, inclusive.'));
   }
+  for (const parameter of Object.keys(resource.parent?.parameters ?? {})) {
+    const about = `Value of {${parameter}} in the path: a row of ${resource.parent?.resource}.`;
+    columns.push(request(toColumnName(parameter), 'text', about));
+  }
   if (resource.each !== undefined) columns.push(request(resource.each.column, 'text', resource.each.about));
   return columns;
 }
@@ -144,6 +167,10 @@ function fieldColumns(fields: Fields, from: 'item' | 'body', path: readonly stri
         return [];
     }
   });
+}
+
+function isList({ change }: ResourceDeclaration): boolean {
+  return change.kind === 'set' || change.kind === 'walk';
 }
 
 function childTables(
@@ -205,8 +232,8 @@ function engine(name: string, kind: ColumnKind, about: string): Column {
   return { name, kind, about, source: { from: 'engine' } };
 }
 
-// Turns an API field name into its column name: `brandMentioned` becomes `brand_mentioned`.
-function toColumnName(field: string): string {
+/** Turns an API field name into its column name: `brandMentioned` becomes `brand_mentioned`. */
+export function toColumnName(field: string): string {
   return field
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')

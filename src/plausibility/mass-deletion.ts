@@ -10,6 +10,8 @@ export interface DeletionGuard {
   readonly counts: Readonly<Record<string, number>> | null;
   /** Keeps every row, because the day counts of the list dropped by more than one read may delete. */
   readonly keep: boolean;
+  /** Whether the read repeats one whose deletions were held back. */
+  readonly isRepeated?: true | undefined;
 }
 
 /** Number of stored rows of a day or list, and how many of them are missing from a read. */

@@ -13,7 +13,7 @@ import type { ServedReplica } from './open-replica.ts';
 import { writeReport } from './report-forms.ts';
 import { toRowSet } from './row-set.ts';
 import type { Answer, ListPage } from './service.ts';
-import { readStored, readUndeclared, type StoredItems, type StoredRequest } from './stored-items.ts';
+import { hasParent, readStored, readUndeclared, type StoredItems, type StoredRequest } from './stored-items.ts';
 
 /** Name of the list in the bodies of paged and tabular responses. */
 const LIST = 'data';
@@ -25,6 +25,8 @@ export interface AnswerRequest {
   readonly resource: Resource;
   readonly brandId: string | null;
   readonly member: string | null;
+  /** Path parameters from the row of another list; default: none. */
+  readonly parent?: Readonly<Record<string, string>>;
   readonly asked: CheckedQuery;
   readonly after: Position | null;
   readonly nowMs: number;
@@ -38,7 +40,12 @@ export async function computeAnswer(
 ): Promise<Answer> {
   const { resource } = request;
   if (resource.computes !== undefined) return computedAnswer(query, request, resource.computes);
-  const tables = await readStored({ ...storedRequestOf(request), query });
+  const stored = { ...storedRequestOf(request), query };
+  const tables = await readStored(stored);
+  const [parameter, id] = Object.entries(request.parent ?? {}).at(-1) ?? [];
+  const isEmpty = tables.every(({ items }) => items.length === 0);
+  if (parameter !== undefined && id !== undefined && isEmpty && !(await hasParent(stored)))
+    throw notFound(parameter, id);
   const [last] = tables.flatMap((table) => table.last ?? []);
   const nextCursor = last === undefined ? null : cursorAfter(last);
   return { body: storedBody(request, tables, nextCursor), nextCursor, list: listOf(tables) };

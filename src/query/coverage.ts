@@ -22,8 +22,8 @@ export interface Covered {
 
 /** Which data have been read completely, and when. Times are upstream's. */
 export interface Coverage {
-  /** A full list or singleton of the workspace or of a brand. */
-  list(resource: Resource, brandId: string | null): Covered;
+  /** A full list or singleton of the workspace or of a brand, or a list below the row with these path parameters. */
+  list(resource: Resource, brandId: string | null, parent?: Readonly<Record<string, string>>): Covered;
   /** The detail of one row of a list. */
   detail(resource: Resource, brandId: string | null, id: string): Covered;
   /**
@@ -86,7 +86,10 @@ export async function readCoverage(query: Query, catalogue: Catalogue): Promise<
     return known;
   };
   return {
-    list: (resource, brandId) => newest(of(resource, brandId)),
+    list: (resource, brandId, parent = {}) => {
+      const parts = Object.entries(parent).map(([name, value]) => ` ${name}=${value}`);
+      return newest(of(resource, brandId).filter(({ id }) => parts.every((part) => `${id} `.includes(`${part} `))));
+    },
     detail: (resource, brandId, id) => {
       const own = newest(of(resource, brandId).filter((slice) => slice.id.endsWith(`id=${id}`)));
       if (own.asOf === null || resource.change.kind !== 'detail') return own;
@@ -109,6 +112,8 @@ export interface CoveredRequest {
   readonly resource: Resource;
   readonly brandId: string | null;
   readonly member: string | null;
+  /** Path parameters from the row of another list; default: none. */
+  readonly parent?: Readonly<Record<string, string>>;
   readonly asked: CheckedQuery;
   /** First day with data of the brand; null if not known. */
   readonly since: string | null;
@@ -117,7 +122,7 @@ export interface CoveredRequest {
 
 /** Returns the coverage of all data behind the response to a request. */
 export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered {
-  const { catalogue, resource, brandId, member, asked, since, nowMs } = request;
+  const { catalogue, resource, brandId, member, parent, asked, since, nowMs } = request;
   if (member !== null) return coverage.detail(resource, resource.scope === 'brand' ? brandId : null, member);
   const { computes } = resource;
   const own = computes === undefined ? [resource] : sourcesOf(computes).map((name) => catalogue.get(name));
@@ -131,7 +136,7 @@ export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered 
     [...own, ...filters].map((source) =>
       source.change.kind === 'window' || source.change.kind === 'report'
         ? coverage.days(source, brandId, range, nowMs)
-        : coverage.list(source, brandId),
+        : coverage.list(source, brandId, source === resource ? parent : undefined),
     ),
   );
   return {

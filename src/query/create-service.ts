@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import { VERSION } from '../base/version.ts';
-import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
+import { type Catalogue, findProvider, idKindOf, listerOf, type Resource } from '../contract/catalogue.ts';
 import type { ColumnKind } from '../contract/fields.ts';
 import { isServedBare } from '../contract/formats.ts';
 import {
@@ -16,7 +16,6 @@ import {
   readQuery,
 } from '../contract/query-parameters.ts';
 import { dayOf } from '../contract/time.ts';
-import { ownKeyOf } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { ReplicaOptions } from '../warehouse/replica.ts';
 import { type AnswerRequest, computeAnswer, notFound, scanList } from './answer.ts';
@@ -167,6 +166,8 @@ interface Ids {
   readonly brandId: string | null;
   /** Id of the row, for a detail request. */
   readonly member: string | null;
+  /** Path parameters from the row of another list, for a list below it. */
+  readonly parent: Readonly<Record<string, string>>;
 }
 
 // Rejects an unknown brand immediately; the row of a detail is looked up when the response is computed.
@@ -177,24 +178,22 @@ function checkPath(
   given: Readonly<Record<string, string>>,
 ): Ids {
   const provider = findProvider(catalogue, 'brand');
+  const parent: Record<string, string> = {};
   const ids: { brandId: string | null; member: string | null } = { brandId: null, member: null };
   for (const [name, value] of Object.entries(given)) {
+    if (Object.hasOwn(resource.parent?.parameters ?? {}, name)) {
+      parent[name] = value;
+      continue;
+    }
     const isMember = resource.change.kind === 'detail' && resource.change.parameter === name;
     const isBrand = !isMember || (resource.change.kind === 'detail' && resource.change.of === provider?.name);
-    const kind = isMember ? keyKindOf(catalogue, resource) : 'uuid';
+    const kind = idKindOf(listerOf(catalogue, resource, name));
     const id = kind === 'uuid' ? value.toLowerCase() : value;
     if (!isId(kind, id) || (isBrand && !replica.brands.has(id))) throw notFound(name, value);
     if (isMember) ids.member = id;
     else ids.brandId = id;
   }
-  return ids;
-}
-
-// Kind of the id in the path of a detail.
-function keyKindOf(catalogue: Catalogue, { change }: Resource): ColumnKind {
-  const [table] = change.kind === 'detail' ? catalogue.get(change.of).derived : [];
-  const key = table === undefined ? null : ownKeyOf(table);
-  return table?.columns.find(({ name }) => name === key)?.kind ?? 'uuid';
+  return { ...ids, parent };
 }
 
 function isId(kind: ColumnKind, id: string): boolean {
@@ -227,20 +226,20 @@ function readCursor({ values }: CheckedQuery, read: (cursor: string) => Position
 // a default range would move at midnight.
 function bindingOf(
   resource: Resource,
-  { brandId, member }: Ids,
+  { brandId, member, parent }: Ids,
   { values, given, from, to }: CheckedQuery,
   resolved: { from: string; to: string },
 ): string {
   const kept = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'cursor' && kind !== 'day');
   const isGiven = Object.entries(resource.query).some(([name, { kind }]) => kind === 'day' && given.includes(name));
   const range = isGiven ? [from, to] : [resolved.from, resolved.to];
-  return JSON.stringify([resource.name, brandId, member, kept.map(([name]) => values[name] ?? null), range]);
+  return JSON.stringify([resource.name, brandId, member, parent, kept.map(([name]) => values[name] ?? null), range]);
 }
 
 // Includes the version of sightline, because it may write equal data differently. `form` is the secret that signs the cursor in
 // a page of a list, or `list` for the complete list.
 function versionOf({ versions, allowedBrands }: ServedReplica, request: AnswerRequest, form: string): string {
-  const { resource, brandId, member, asked, nowMs } = request;
+  const { resource, brandId, member, parent = {}, asked, nowMs } = request;
   const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
   const others = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day');
   const values = others.map(([name]) => asked.values[name] ?? null);
@@ -248,7 +247,8 @@ function versionOf({ versions, allowedBrands }: ServedReplica, request: AnswerRe
   // Only lists of the workspace differ between readers that may read different brands.
   const limit = allowedBrands === null || resource.scope === 'brand' ? [] : [[...allowedBrands].toSorted()];
   const written = [VERSION, resource.paging === 'cursor' ? form : null, ...limit];
-  const question = JSON.stringify([written, versions.of(request), resource.name, brandId, member, values, range]);
+  const ids = [brandId, member, parent];
+  const question = JSON.stringify([written, versions.of(request), resource.name, ids, values, range]);
   return createHash('sha256').update(question).digest('hex').slice(0, 32);
 }
 

@@ -4,7 +4,7 @@ import type { FieldWriters } from '../contract/field-forms.ts';
 import type { Fields } from '../contract/fields.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import { placeOf, SENT } from '../contract/sent-values.ts';
-import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable } from '../contract/tables.ts';
+import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable, toColumnName } from '../contract/tables.ts';
 import { DAY_MAX } from '../contract/time.ts';
 import {
   type Bindings,
@@ -30,6 +30,8 @@ export interface StoredRequest {
   readonly brandId: string | null;
   /** Id of the row, for a detail. */
   readonly member: string | null;
+  /** Path parameters from the row of another list; default: none. */
+  readonly parent?: Readonly<Record<string, string>>;
   readonly asked: CheckedQuery;
   /** End of the previous page; null for the first page. */
   readonly after: Pick<Position, 'at' | 'id'> | null;
@@ -130,7 +132,7 @@ export async function readItem(
   const { brandId } = request;
   const conditions = [
     ...(brandId === null ? [] : [`t.brand_id = CAST(${bindings.bind(brandId)} AS UUID)`]),
-    `t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(id)} AS UUID)`,
+    `t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(id)} AS ${keyTypeOf(table)})`,
   ];
   const rows = await request.query(
     `SELECT t."_deleted_at" IS NOT NULL, ${selectOf(whole, served).join(', ')} FROM ${quoted(table.name)} t
@@ -142,6 +144,24 @@ export async function readItem(
   const [isDeleted, ...selected] = row;
   const [item] = await toItems({ ...whole, withDeleted: isDeleted === true }, served, [selected], []);
   return item;
+}
+
+/** Whether the row of another list above the requested list is stored and not deleted. */
+export async function hasParent({ catalogue, query, resource, brandId, parent = {} }: StoredRequest): Promise<boolean> {
+  const above = resource.parent;
+  const [table] = above === undefined ? [] : catalogue.get(above.resource).derived;
+  if (above === undefined || table === undefined) return true;
+  const bindings = createBindings();
+  const conditions = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
+  for (const [name, value] of Object.entries(parent)) {
+    conditions.push(`CAST(t.${quoted(above.parameters[name] ?? name)} AS VARCHAR) = ${bindings.bind(value)}`);
+  }
+  const sql = `SELECT 1 FROM ${quoted(table.name)} t WHERE ${conditions.join(' AND ')} LIMIT 1`;
+  return (await query(sql, bindings.values)).length > 0;
+}
+
+function parentConditions({ parent = {} }: StoredRequest, bindings: Bindings): string[] {
+  return Object.entries(parent).map(([name, value]) => `t.${quoted(toColumnName(name))} = ${bindings.bind(value)}`);
 }
 
 /** Reads the names of the undeclared fields in all items of a list, in alphabetical order. */
@@ -181,7 +201,7 @@ function servedTable({ catalogue, resource }: StoredRequest, table: ResourceTabl
 function conditionsOf(request: StoredRequest, { table }: ServedTable, bindings: Bindings): string[] {
   const { catalogue, resource, brandId, member, asked, keepsDeleted } = request;
   const conditions = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
-  conditions.push(...allowedConditions(request, table, bindings));
+  conditions.push(...allowedConditions(request, table, bindings), ...parentConditions(request, bindings));
   if (member !== null)
     conditions.push(`t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(member)} AS ${keyTypeOf(table)})`);
   if (table.extent.kind === 'time') {
@@ -260,7 +280,8 @@ function readerOf({ writers }: StoredRequest, { table, fields, columns, extra }:
 function selectOf(request: StoredRequest, served: ServedTable): string[] {
   const { table, columns } = served;
   const { whole } = table.declaration;
-  const key = served.children.length === 0 ? 'NULL' : `CAST(t.${quoted(ownKeyOf(table))} AS VARCHAR)`;
+  const key =
+    served.children.length === 0 || whole !== undefined ? 'NULL' : `CAST(t.${quoted(ownKeyOf(table))} AS VARCHAR)`;
   if (whole !== undefined) return ['NULL', `CAST(t.${quoted(columnAt({ columns }, whole)?.name ?? whole)} AS VARCHAR)`];
   return [key, ...readerOf(request, served).select];
 }
@@ -297,6 +318,7 @@ async function readChildren(
   const { brandId, resource, query } = request;
   const live = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
   const conditions = request.withDeleted === true ? live.slice(0, -1) : live;
+  conditions.push(...parentConditions(request, bindings));
   const repeated = table.extent.kind === 'time' ? table.extent.field : null;
   const time = child.columns.find(({ source }) => source.from === 'parent' && source.column === repeated);
   if (time !== undefined && times.length > 0) {

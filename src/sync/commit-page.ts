@@ -46,7 +46,7 @@ export async function commitPage(
   // A replayed page is in the archive already.
   const raw = page.raw ?? (await archive?.append(toRecord(page), arrival.bytes)) ?? null;
   // Detect drift after the disk write, so that drift is detected in commit order.
-  const notes = drift?.detect(page, arrival.body) ?? null;
+  const notes = page.isMissing === true ? null : (drift?.detect(page, arrival.body) ?? null);
   const result = await warehouse.writePage({ ...page, raw, drift: notes }).catch(async (thrown: unknown) => {
     if (raw !== null) await archive?.voidPage(raw, date);
     throw thrown;
@@ -55,7 +55,7 @@ export async function commitPage(
   return result;
 }
 
-function toRecord({ run, chain, page, next, untilKnown, guard, date, arrival }: ReceivedPage): RawRecord {
+function toRecord({ run, chain, page, next, untilKnown, isMissing, guard, date, arrival }: ReceivedPage): RawRecord {
   const { member, path, query } = arrival;
   return {
     kind: 'page',
@@ -73,7 +73,8 @@ function toRecord({ run, chain, page, next, untilKnown, guard, date, arrival }: 
     page,
     next,
     ...(untilKnown === undefined ? {} : { untilKnown }),
-    ...(guard === null || next !== null ? {} : { guard: { counts: guard.counts, keep: guard.keep } }),
+    ...(isMissing === undefined ? {} : { isMissing }),
+    ...(guard === null || next !== null ? {} : { guard: { ...guard } }),
     date,
   };
 }

@@ -21,7 +21,7 @@ export interface DeletionParts {
 }
 
 /**
- * Confirms a mass deletion that a list implies, because the list may be truncated: reads the list again with `readAgain`,
+ * Confirms a mass deletion that a list implies, because the list may be truncated, and any deletion from numbered pages: reads the list again with `readAgain`,
  * and then without a guard if each lost member returns 404. Rows that stay are a failure of the run.
  */
 export async function confirmDeletions<T extends { readonly held: readonly HeldRows[] }>(
@@ -32,7 +32,7 @@ export async function confirmDeletions<T extends { readonly held: readonly HeldR
   readAgain: (chain: Slice) => Promise<T>,
 ): Promise<T> {
   if (chain.guard === null || chain.guard.counts !== null || first.held.length === 0) return first;
-  let result = await readAgain(chain);
+  let result = await readAgain({ ...chain, guard: { ...chain.guard, isRepeated: true } });
   if (result.held.length > 0 && (await areGone(parts, chain, result.held, names))) {
     result = await readAgain({ ...chain, guard: null });
   }

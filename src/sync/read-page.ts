@@ -1,9 +1,9 @@
 import { isRecord } from '../base/json.ts';
-import { BodyError, nextCursorOf } from '../contract/body.ts';
+import { BodyError, itemsOf } from '../contract/body.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { formsOf } from '../contract/formats.ts';
 import type { Implausible } from '../contract/implausible.ts';
-import { createRowReader, type RowReader, type TableRows, type Values } from '../contract/rows.ts';
+import { createRowReader, type Repeats, type RowReader, type TableRows, type Values } from '../contract/rows.ts';
 import { columnOf } from '../contract/tables.ts';
 import { toDay } from '../contract/time.ts';
 import { createTimeCheck } from '../plausibility/item-times.ts';
@@ -17,11 +17,15 @@ export interface PageScope {
   readonly query: Readonly<Record<string, string>>;
   /** For a detail: the id of the list's row. */
   readonly member: string | null;
+  /** Rows of the slice that are identified by their content, by content; the page adds its rows. */
+  readonly repeats?: Repeats;
 }
 
 /** A parsed page. */
 export interface ReadPage {
   readonly tables: readonly TableRows[];
+  /** Number of items of the first table. */
+  readonly items: number;
   readonly forms: ReadonlyMap<string, string>;
   /** Keys that occur more than once. */
   readonly implausible: readonly Implausible[];
@@ -43,13 +47,22 @@ export function readPage(
   const { from, to } = scope.query;
   const range = from === undefined || to === undefined ? null : { from, to };
   const check = createTimeCheck(resource, { range, today });
-  const options = { itemsMax: itemsMaxOf(resource, scope.query), bytes: bytes.length, isDamaged, check };
+  const { repeats } = scope;
+  const options = {
+    itemsMax: itemsMaxOf(resource, scope.query),
+    bytes: bytes.length,
+    isDamaged,
+    check,
+    ...(repeats === undefined ? {} : { repeats }),
+  };
   const tables = aboutMember(scope, reader.read(body, scope.fixed, options));
-  const isOpen = resource.paging === 'cursor' && mayGoOn(scope, body, tables);
+  const isOpen = resource.paging === 'cursor' && resource.pages === undefined && mayGoOn(scope, body, tables);
   const implausible = tables.flatMap(({ table, repeated }) =>
     repeated.map((value) => ({ path: `${table.name}[] key`, allowed: 'each key once in a page', value })),
   );
-  return { tables: isOpen ? inconclusive(tables) : tables, forms: formsOf(resource, body), implausible };
+  const [first] = resource.derived;
+  const items = first === undefined ? 0 : (itemsOf(resource, first, body)?.length ?? 0);
+  return { tables: isOpen ? inconclusive(tables) : tables, items, forms: formsOf(resource, body), implausible };
 }
 
 /** Returns a function that creates the reader of each resource once. The pages add to the warehouse's observed forms. */
@@ -65,12 +78,18 @@ export function createRowReaders(
   };
 }
 
-/**
- * Returns the cursor of the next page, or null.
- * @throws BodyError if the cursor is invalid
- */
-export function nextOf(resource: Resource, body: unknown): string | null {
-  return resource.paging === 'cursor' ? nextCursorOf(body) : null;
+/** Returns the rows of a list that upstream does not have: none. */
+export function noRows(resource: Resource): readonly TableRows[] {
+  const none = {
+    rows: [],
+    rejected: [],
+    rejectedCount: 0,
+    implausibleCount: 0,
+    repeated: [],
+    seen: [],
+    unidentified: 0,
+  };
+  return resource.derived.map((table) => ({ table, ...none }));
 }
 
 /** Marks the rows as incomplete, so that no row is deleted because the page lacks it. */

@@ -1,8 +1,10 @@
 import { inSpan } from '../base/trace/trace.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
-import type { Attempt } from '../contract/request.ts';
-import type { RowReader, TableRows } from '../contract/rows.ts';
+import { hasNumberedPages, nextState, pageRequest, pagesOf } from '../contract/paging.ts';
+import type { Attempt, Request } from '../contract/request.ts';
+import type { Repeats, RowReader, TableRows } from '../contract/rows.ts';
+import { hasContentKey } from '../contract/tables.ts';
 import { dayOf } from '../contract/time.ts';
 import type { RunClock } from '../plausibility/run-clock.ts';
 import type { Client } from '../upstream/client.ts';
@@ -11,12 +13,12 @@ import { walkPages } from '../upstream/page-chain.ts';
 import { quarantineIdentity } from '../warehouse/ledger/ledger.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
 import { type HeldRows, LossError, type PageAnswer } from '../warehouse/write/page-commit.ts';
-import { commitPage, type PageDestinations } from './commit-page.ts';
+import { commitPage, type PageDestinations, type ReceivedPage } from './commit-page.ts';
 import { confirmDeletions } from './confirm-deletions.ts';
 import { CursorLost, createOrderCheck } from './page-order.ts';
 import type { PlanContext } from './plan/plan-context.ts';
 import { resumePoint } from './plan/plan-slices.ts';
-import { nextOf, readPage } from './read-page.ts';
+import { noRows, readPage } from './read-page.ts';
 import type { RequestLog } from './request-log.ts';
 import type { ResponseDates } from './response-dates.ts';
 import type { Slice } from './slice.ts';
@@ -74,27 +76,30 @@ export function createSliceReader(parts: ReaderParts): SliceReader {
     return days;
   };
   // Later pages of an unfinished read are unknown, so a restart must not stop at the first page without changes.
-  const restart = async (chain: Slice, pages: { count: number }): Promise<ReadResult> => {
+  const restart = async (chain: Slice, pages: { count: number }, rows: number): Promise<ReadResult> => {
     await warehouse.restartSlice(chain.id);
     pages.count = 0;
-    return readPages(parts, { ...chain, untilKnown: false }, null, pages);
+    return readPages(parts, { ...chain, untilKnown: false }, null, pages, rows);
   };
   return {
     read: async (asked, context, pages = { count: 0 }) => {
       const chain = context.acceptDeletions === true ? { ...asked, guard: null } : asked;
       const resume = resumePoint(chain, context);
       pages.count = resume?.pages ?? 0;
+      const rows = context.covered.chain(chain.id)?.rows ?? 0;
       const isStale = resume === null && context.begun.has(chain.id);
       let result: ReadResult;
       try {
-        result = isStale ? await restart(chain, pages) : await readPages(parts, chain, resume?.cursor ?? null, pages);
+        result = isStale
+          ? await restart(chain, pages, rows)
+          : await readPages(parts, chain, resume?.cursor ?? null, pages, rows);
       } catch (thrown) {
         // A rejection after the first page, or with a cursor of an earlier run, concerns the cursor.
         const isRefused = thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
         if (!isRefused && !(thrown instanceof CursorLost)) throw thrown;
-        result = await restart(chain, pages);
+        result = await restart(chain, pages, rows);
       }
-      result = await confirmDeletions(parts, chain, result, context.names, (list) => restart(list, { count: 0 }));
+      result = await confirmDeletions(parts, chain, result, context.names, (list) => restart(list, { count: 0 }, rows));
       const days = lackingDays(chain.resource, chain.brandId);
       for (const day of days.keys()) if ((chain.from ?? '') <= day && day <= (chain.to ?? '')) days.delete(day);
       for (const { days: held } of result.held) for (const [day, rows] of held) days.set(day, rows);
@@ -111,66 +116,135 @@ interface ReadResult {
   readonly held: readonly HeldRows[];
 }
 
-// Reads and commits the pages of a slice, from the cursor `from` to the end.
+// Reads and commits the pages of a slice, from the state `from` to the end. `rows` is the number of rows of its last complete read.
 function readPages(
   parts: ReaderParts,
   chain: Slice,
   from: string | null,
   pages: { count: number },
+  rows: number,
 ): Promise<ReadResult> {
-  const { catalogue, client, clock, signal, run, stats } = parts;
+  const { catalogue, clock, run, stats } = parts;
   const resource = catalogue.get(chain.resource);
-  const reader = parts.rowReader(chain.resource);
   return parts.log(chain, async (requests, onAttempt) => {
     const checkOrder = createOrderCheck(chain.path, from);
-    const walk = walkPages(client, {
-      request: { path: chain.path, query: chain.query, route: resource.path },
-      read: (body, text) => ({
-        ...readPage(resource, reader, chain, body, text, dayOf(clock.now())),
-        body,
-        bytes: text.bytes,
-      }),
-      nextOf: (body) => nextOf(resource, body),
-      from,
-      signal,
-      onAttempt,
-    });
+    const list: ReadList = { repeats: await repeatsBefore(parts, resource, chain, from), items: 0, state: from };
+    const walk = walkSlice(parts, chain, list, onAttempt);
     let result: ReadResult = { date: clock.now(), held: [] };
     let refused = 0;
-    for await (const { value, cursor, next, date: received } of walk) {
-      const { tables, forms, implausible, body, bytes } = value;
-      const sentAt = requests.at(-1)?.sentAt;
-      const date = await parts.dateOf(chain, received);
-      checkOrder({ tables, cursor, sentAt });
-      pages.count += 1;
-      refused += tables.reduce((sum, rows) => sum + rows.implausibleCount - countKnown(rows, parts.quarantined), 0);
-      noteRepeats(requests, implausible);
-      const query = cursor === null ? chain.query : { ...chain.query, cursor };
-      const page = {
-        run,
-        chain,
-        tables,
-        date,
-        page: pages.count,
-        next,
-        untilKnown: chain.untilKnown,
-        doubtful: refused > 0,
-        guard: chain.guard,
-        requests: requests.splice(0),
-        answer: answerOf(resource, chain, value.bytes),
-        arrival: { body, bytes, path: chain.path, query, member: chain.member },
-      };
+    const commit = async (page: Omit<ReceivedPage, 'run' | 'chain' | 'page' | 'doubtful' | 'guard' | 'requests'>) => {
       const named = { 'sightline.resource': chain.resource, 'sightline.page': pages.count };
-      const committed = await inSpan('sync.commit', named, () => commitPage(parts, page)).catch(asUpstreamError);
-      await parts.noteForms(chain.resource, forms);
+      const { guard } = chain;
+      const about = { run, chain, page: pages.count, doubtful: refused > 0, guard, requests: requests.splice(0) };
+      const committed = await inSpan('sync.commit', named, () => commitPage(parts, { ...page, ...about })).catch(
+        asUpstreamError,
+      );
       stats.page(chain, pages.count, committed.ended, committed);
       parts.onProgress?.(stats);
-      result = { date, held: committed.held };
-      if (committed.ended) break;
+      result = { date: page.date, held: committed.held };
+      return committed;
+    };
+    try {
+      for await (const { value, request, state: at, next, date: received } of walk) {
+        const { tables, forms, implausible, body, bytes } = value;
+        const sentAt = requests.at(-1)?.sentAt;
+        const date = await parts.dateOf(chain, received);
+        checkOrder({ tables, cursor: at, sentAt });
+        pages.count += 1;
+        refused += tables.reduce((sum, rows) => sum + rows.implausibleCount - countKnown(rows, parts.quarantined), 0);
+        noteRepeats(requests, implausible);
+        const { path, query } = request;
+        const committed = await commit({
+          tables,
+          date,
+          next,
+          untilKnown: chain.untilKnown,
+          answer: answerOf(resource, chain, bytes),
+          arrival: { body, bytes, path, query, member: chain.member },
+        });
+        await parts.noteForms(chain.resource, forms);
+        if (committed.ended) break;
+        list.repeats = value.repeats;
+        list.items += value.items;
+        list.state = next;
+      }
+    } catch (thrown) {
+      if (!isEndOfList(thrown, resource, { chain, state: list.state, rows })) throw thrown;
+      pages.count += 1;
+      const { path, query } = pageRequest(pagesOf(resource), firstRequest(resource, chain), list.state);
+      const arrival = { body: null, bytes: Buffer.from('null'), path, query, member: chain.member };
+      await commit({ tables: noRows(resource), date: clock.now(), next: null, isMissing: true, arrival });
     }
     if (refused > 0) throw implausibleTimes(chain, refused);
     return result;
   });
+}
+
+/** The part of a list that was read. */
+interface ReadList {
+  /** Rows by content; undefined if rows have keys. */
+  repeats: Repeats | undefined;
+  items: number;
+  /** State of the next page; null for the first page. */
+  state: string | null;
+}
+
+function firstRequest({ path: route }: Resource, { path, query }: Slice): Request {
+  return { path, query, route };
+}
+
+function walkSlice(
+  { catalogue, client, clock, signal, rowReader }: ReaderParts,
+  chain: Slice,
+  list: Readonly<ReadList>,
+  onAttempt: (attempt: Attempt) => void,
+) {
+  const resource = catalogue.get(chain.resource);
+  const reader = rowReader(chain.resource);
+  const request = firstRequest(resource, chain);
+  const pages = pagesOf(resource);
+  return walkPages(client, {
+    request,
+    pages,
+    read: (body, text) => {
+      // A body that is rejected later must not count.
+      const repeats = list.repeats === undefined ? undefined : new Map(list.repeats);
+      const scope = repeats === undefined ? chain : { ...chain, repeats };
+      const page = readPage(resource, reader, scope, body, text, dayOf(clock.now()));
+      return { ...page, repeats, body, bytes: text.bytes };
+    },
+    nextOf: ({ body, items }, { link, baseUrl }, state) => {
+      const { path } = pageRequest(pages, request, state);
+      return nextState(pages, { body, link, baseUrl, path, state, items, itemsBefore: list.items });
+    },
+    from: list.state,
+    signal,
+    onAttempt,
+  });
+}
+
+// A list that is identified by its content counts equal rows from its first page on.
+async function repeatsBefore(
+  { warehouse }: ReaderParts,
+  resource: Resource,
+  chain: Slice,
+  from: string | null,
+): Promise<Repeats | undefined> {
+  if (!resource.derived.some(hasContentKey)) return undefined;
+  return from === null ? new Map() : warehouse.contentRepeats(chain.id);
+}
+
+// 404 ends a list whose pages are requested by number, and means that a list does not exist for a brand or a row. Stored rows are not
+// deleted because of it.
+function isEndOfList(
+  thrown: unknown,
+  resource: Resource,
+  { chain, state, rows }: { readonly chain: Slice; readonly state: string | null; readonly rows: number },
+): boolean {
+  if (!(thrown instanceof UpstreamError) || thrown.status !== 404) return false;
+  if (state !== null) return hasNumberedPages(resource);
+  const mayBeMissing = resource.mayBeMissing === true || resource.parent !== undefined;
+  return mayBeMissing && (rows === 0 || chain.guard === null);
 }
 
 // Computed reports over several days are kept as evidence of how upstream computes them. Reports of single days are too many.

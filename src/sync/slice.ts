@@ -1,5 +1,7 @@
 import type { Resource } from '../contract/catalogue.ts';
+import { sizeQuery } from '../contract/paging.ts';
 import type { Values } from '../contract/rows.ts';
+import { toColumnName } from '../contract/tables.ts';
 import type { DeletionGuard } from '../plausibility/mass-deletion.ts';
 import type { SliceRef } from '../warehouse/ledger/ledger.ts';
 
@@ -19,6 +21,8 @@ export interface Slice extends SliceRef {
   readonly brandId: string | null;
   /** For a detail: the id of the list's row. */
   readonly member: string | null;
+  /** Path parameters from the row of the parent's list. */
+  readonly parent: Readonly<Record<string, string>>;
   /** Expected requests; at least 1. */
   readonly expected: number;
   /** Bounds of `expected`; equal to it unless they depend on the response. */
@@ -50,6 +54,7 @@ export type ParameterNames = ReadonlyMap<string, Readonly<Record<string, string>
 export interface SliceScope {
   readonly brandId?: string;
   readonly member?: string;
+  readonly parent?: Readonly<Record<string, string>>;
   readonly range?: DayRange;
   readonly expected?: number;
   readonly least?: number;
@@ -87,21 +92,27 @@ function sliceOf(
   asked: Readonly<Record<string, string>>,
   guessed: boolean,
 ): Slice {
-  const { brandId, member, range } = scope;
+  const { brandId, member, parent = {}, range } = scope;
   const expected = Math.max(1, scope.expected ?? 1);
-  const limit = resource.query['limit']?.max;
   const query = {
     ...resource.ask,
     ...asked,
     ...(range === undefined ? {} : { from: range.from, to: range.to }),
-    ...(limit === undefined ? {} : { limit: String(limit) }),
+    ...sizeQuery(resource),
   };
   const ranged = range === undefined ? {} : { range_from: range.from, range_to: range.to };
-  const fixed = { ...(brandId === undefined ? {} : { brand_id: brandId.toLowerCase() }), ...ranged, ...column };
+  const above = Object.fromEntries(Object.entries(parent).map(([name, value]) => [toColumnName(name), value]));
+  const fixed = {
+    ...(brandId === undefined ? {} : { brand_id: brandId.toLowerCase() }),
+    ...above,
+    ...ranged,
+    ...column,
+  };
   const parts = [
     resource.name,
     ...(brandId === undefined ? [] : [`brand=${brandId}`]),
     ...(member === undefined ? [] : [`id=${member}`]),
+    ...Object.entries(parent).map(([name, value]) => `${name}=${value}`),
     ...(range === undefined ? [] : [`${range.from}..${range.to}`]),
     ...Object.entries(column).map(([name, value]) => `${name}=${String(value)}`),
   ];
@@ -111,10 +122,11 @@ function sliceOf(
     fixed,
     from: range?.from ?? null,
     to: range?.to ?? null,
-    path: pathOf(resource, brandId, member),
+    path: pathOf(resource, { ...parent, ...(brandId === undefined ? {} : { brandId }) }, member),
     query,
     brandId: brandId ?? null,
     member: member ?? null,
+    parent,
     expected,
     least: scope.least ?? expected,
     most: scope.most ?? expected,
@@ -130,9 +142,10 @@ function sliceOf(
   };
 }
 
-function pathOf(resource: Resource, brandId: string | undefined, member: string | undefined): string {
-  const values: Record<string, string | undefined> = { brandId };
-  if (resource.change.kind === 'detail') values[resource.change.parameter] = member;
+function pathOf(resource: Resource, given: Readonly<Record<string, string>>, member: string | undefined): string {
+  const { change } = resource;
+  const values: Record<string, string | undefined> =
+    change.kind === 'detail' ? { ...given, [change.parameter]: member } : given;
   return resource.path.replace(/\{(\w+)\}/g, (_match, name: string) => {
     const value = values[name];
     if (value === undefined) throw new TypeError(`no value for {${name}} of ${resource.path}`);

@@ -65,6 +65,14 @@ export interface BodyText {
   readonly isDamaged: boolean;
 }
 
+/** Bytes of a body, with what else the next page of a list may depend on. */
+export interface ResponseText extends BodyText {
+  /** Header Link, or null. */
+  readonly link: string | null;
+  /** Base URL of the API. */
+  readonly baseUrl: string;
+}
+
 /** HTTP client for upstream. All requests to upstream go through it. */
 export interface Client {
   /**
@@ -76,7 +84,7 @@ export interface Client {
    */
   get<T>(
     request: Request,
-    read: (body: unknown, text: BodyText) => T,
+    read: (body: unknown, text: ResponseText) => T,
     options: { signal: AbortSignal; onAttempt?: (attempt: Attempt) => void },
   ): Promise<Answer<T>>;
   close(): Promise<void>;
@@ -140,7 +148,7 @@ interface Connection {
   readonly redact: (text: string) => string;
 }
 
-type Read<T> = (body: unknown, text: BodyText) => T;
+type Read<T> = (body: unknown, text: ResponseText) => T;
 
 // Sends a request until it succeeds, cannot be retried, or has used up its attempts.
 async function send<T>(
@@ -200,7 +208,8 @@ async function sendOnce<T>(
     if (status === 200) {
       const { value, isDamaged } = parseBody(body);
       if (isDamaged) implausible.push({ path: 'body', allowed: 'UTF-8', value: 'invalid UTF-8' });
-      return { value: read(value, { bytes: body, isDamaged }), date };
+      const link = [head.headers['link'] ?? []].flat().join(', ') || null;
+      return { value: read(value, { bytes: body, isDamaged, link, baseUrl: base.href }), date };
     }
     const retryAfter = head.headers['retry-after'];
     const { waitMs, implausible: ignoredWait } = believeRetryAfter(

@@ -1,28 +1,33 @@
+import { pageRequest } from '../contract/paging.ts';
 import type { Attempt, Request } from '../contract/request.ts';
-import type { Answer, BodyText, Client } from './client.ts';
+import type { Pages } from '../contract/resource.ts';
+import type { Answer, Client, ResponseText } from './client.ts';
 import { UpstreamError } from './errors.ts';
 
 /** Maximum pages of one slice: a million items at 100 per page. A longer list has an endless cursor. */
 export const PAGES_MAX = 10_000;
 
-/** A page and the cursor of the next page. */
+/** A page and the state of the next page: its cursor, number, offset or URL. */
 export interface Page<T> {
   readonly value: T;
   /** Date header in epoch milliseconds; null if missing or malformed. */
   readonly date: number | null;
-  /** Cursor with which this page was requested; null for the first page. */
-  readonly cursor: string | null;
-  /** Cursor of the next page; null on the last page. */
+  readonly request: Request;
+  /** State with which this page was requested; null for the first page. */
+  readonly state: string | null;
+  /** State of the next page; null on the last page. */
   readonly next: string | null;
 }
 
 /** Parameters for reading the pages of one list. */
 export interface Walk<T> {
-  /** Request that is repeated for every page, plus the cursor. */
+  /** Request of the first page. */
   readonly request: Request;
-  readonly read: (body: unknown, text: BodyText) => T;
-  readonly nextOf: (body: unknown) => string | null;
-  /** Cursor of the first page to read; null for the start of the list. */
+  readonly pages: Pages | null;
+  readonly read: (body: unknown, text: ResponseText) => T;
+  /** Returns the state of the page after the one with `state`. */
+  readonly nextOf: (value: T, text: ResponseText, state: string | null) => string | null;
+  /** State of the first page to read; null for the start of the list. */
   readonly from: string | null;
   readonly signal: AbortSignal;
   readonly onAttempt: (attempt: Attempt) => void;
@@ -33,17 +38,17 @@ export interface Walk<T> {
  * @throws UpstreamError `bad_answer` if upstream repeats a cursor or the list has more than PAGES_MAX pages
  */
 export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerator<Page<T>, void> {
-  const { request, read, nextOf, signal, onAttempt } = walk;
+  const { request: first, pages, read, nextOf, signal, onAttempt } = walk;
   const seen = new Set<string>();
-  let cursor = walk.from;
+  let state = walk.from;
   for (let page = 1; page <= PAGES_MAX; page++) {
-    if (cursor !== null) seen.add(cursor);
-    const query = cursor === null ? request.query : { ...request.query, cursor };
-    const readPage = (body: unknown, text: BodyText): { value: T; next: string | null } => ({
-      value: read(body, text),
-      next: nextOf(body),
-    });
-    const answer: Answer<{ value: T; next: string | null }> = await client.get({ ...request, query }, readPage, {
+    if (state !== null) seen.add(state);
+    const request = pageRequest(pages, first, state);
+    const readPage = (body: unknown, text: ResponseText): { value: T; next: string | null } => {
+      const value = read(body, text);
+      return { value, next: nextOf(value, text, state) };
+    };
+    const answer: Answer<{ value: T; next: string | null }> = await client.get(request, readPage, {
       signal,
       onAttempt,
     });
@@ -51,15 +56,15 @@ export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerat
     if (next !== null && seen.has(next)) {
       throw new UpstreamError(
         'bad_answer',
-        `upstream's cursor for ${request.path} does not advance: upstream sent it before`,
+        `upstream's cursor for ${first.path} does not advance: upstream sent it before`,
         { status: 200 },
       );
     }
-    yield { value, date: answer.date, cursor, next };
+    yield { value, date: answer.date, request, state, next };
     if (next === null) return;
-    cursor = next;
+    state = next;
   }
-  throw new UpstreamError('bad_answer', `upstream's list ${request.path} does not end after ${PAGES_MAX} pages`, {
+  throw new UpstreamError('bad_answer', `upstream's list ${first.path} does not end after ${PAGES_MAX} pages`, {
     status: 200,
   });
 }

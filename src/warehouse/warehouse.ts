@@ -2,9 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { createObservedForms, type ObservedForms } from '../contract/field-forms.ts';
 import type { Attempt } from '../contract/request.ts';
-import type { Values } from '../contract/rows.ts';
+import type { Repeats, Values } from '../contract/rows.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
-import { clearCheckpoints, readDataVersion, type SliceRef, toTimestampText, writeRequests } from './ledger/ledger.ts';
+import {
+  clearCheckpoints,
+  readDataVersion,
+  readRepeats,
+  type SliceRef,
+  toTimestampText,
+  writeRequests,
+} from './ledger/ledger.ts';
 import { beginRun, endRun, type RunOrigin, type RunRef, type RunTotals, recordRun } from './ledger/runs.ts';
 import { readShapes, writeShapes } from './ledger/shapes.ts';
 import { migrate } from './migrate.ts';
@@ -38,6 +45,8 @@ export interface Warehouse {
   noteRequests(run: RunRef, chain: Pick<SliceRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
   /** Stores the forms of upstream's responses that the specification leaves open. */
   noteForms(resource: string, forms: ReadonlyMap<string, string>): Promise<void>;
+  /** Counts the rows of an unfinished slice that are identified by their content. */
+  contentRepeats(sliceId: string): Promise<Repeats>;
   /** Deletes the checkpoints of a slice, so that it is read from the first page. */
   restartSlice(sliceId: string): Promise<void>;
   /** Sets the tombstones of rows that upstream reports as not found; returns their number. */
@@ -87,6 +96,7 @@ export async function openWarehouse(path: string, catalogue: Catalogue, options:
     noteRequests: (run, chain, requests) =>
       database.transaction((session) => writeRequests(session, run.runId, chain, requests, null)),
     noteForms: (resource, forms) => database.transaction((session) => writeShapes(session, resource, forms)),
+    contentRepeats: (sliceId) => database.exclusive((session) => readRepeats(session, sliceId)),
     restartSlice: (sliceId) => database.transaction((session) => clearCheckpoints(session, sliceId)),
     markDeleted: (resource, keys, date) =>
       database.transaction(async (session) => {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { ExactNumber, toExactJson } from '../../src/base/json.ts';
-import { BodyError, nextCursorOf, PageBoundError } from '../../src/contract/body.ts';
+import { BodyError, PageBoundError } from '../../src/contract/body.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { boolean, uuid } from '../../src/contract/fields.ts';
+import { nextCursorOf } from '../../src/contract/paging.ts';
 import type { ResourceDeclaration, TableDeclaration } from '../../src/contract/resource.ts';
 import { createRowReader } from '../../src/contract/rows.ts';
 import { BRAND, full, ID, one, read, things } from './things.ts';

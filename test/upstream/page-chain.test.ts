@@ -15,6 +15,7 @@ describe('walkPages', () => {
     const pages: { cursor: string | null; next: string | null }[] = [];
     const walking = walkPages(client, {
       request: { path: '/list', query: { from: '2026-01-01', limit: '100' } },
+      pages: { kind: 'cursor', parameter: 'cursor', next: 'nextCursor' },
       read: (body) => body,
       nextOf: (body) => (body as { nextCursor: string | null }).nextCursor,
       from: options.from ?? null,
@@ -22,7 +23,7 @@ describe('walkPages', () => {
       onAttempt: () => undefined,
     });
     const error = await (async () => {
-      for await (const page of walking) pages.push({ cursor: page.cursor, next: page.next });
+      for await (const page of walking) pages.push({ cursor: page.state, next: page.next });
       return null;
     })().catch((thrown: unknown) => thrown as UpstreamError);
     const queries = requests.map(({ url }) => Object.fromEntries(new URL(url ?? '', 'http://x').searchParams));

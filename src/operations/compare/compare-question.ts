@@ -1,7 +1,7 @@
 import { errorTable, type SightlineError, toSightlineError } from '../../base/errors.ts';
 import { toExactJson } from '../../base/json.ts';
-import { nextCursorOf } from '../../contract/body.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import { nextCursorOf } from '../../contract/paging.ts';
 import { dayOf } from '../../contract/time.ts';
 import type { Service } from '../../query/service.ts';
 import type { AskUpstream, UpstreamReply } from '../../sync/ask-upstream.ts';

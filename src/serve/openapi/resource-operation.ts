@@ -1,4 +1,4 @@
-import { type Catalogue, providerOf, type Resource } from '../../contract/catalogue.ts';
+import { type Catalogue, idKindOf, listerOf, type Resource } from '../../contract/catalogue.ts';
 import type { FieldWriters } from '../../contract/field-forms.ts';
 import { bodySchema, parameterSchema, type Refer } from '../../contract/json-schema.ts';
 import type { Parameter } from '../../contract/parameters.ts';
@@ -93,7 +93,8 @@ function contentOf({ catalogue, isBare, writersOf, refer }: OperationSurrounding
 function pathParameters(catalogue: Catalogue, resource: Resource): Json[] {
   return [...resource.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const lister = listerOf(catalogue, resource, name);
-    const parameter: Parameter = { kind: 'uuid', about: `An id listed by \`${lister.path}\`.` };
+    const kind = idKindOf(lister) === 'uuid' ? 'uuid' : 'text';
+    const parameter: Parameter = { kind, about: `An id listed by \`${lister.path}\`.` };
     return {
       name,
       in: 'path',
@@ -103,11 +104,6 @@ function pathParameters(catalogue: Catalogue, resource: Resource): Json[] {
       ...parameterExample(name, parameter),
     };
   });
-}
-
-function listerOf(catalogue: Catalogue, { change }: Resource, parameter: string): Resource {
-  if (change.kind === 'detail' && change.parameter === parameter) return catalogue.get(change.of);
-  return providerOf(catalogue, 'brand');
 }
 
 function describe({ about, query, paging, order, tables }: Resource): string {

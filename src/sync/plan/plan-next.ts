@@ -1,15 +1,15 @@
 import { readCalibrated, readConventions } from '../../analytics/calibration/findings.ts';
 import { compareDayCounts, readUncountedEngines } from '../../analytics/verification/verify-counts.ts';
-import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import { type Catalogue, childrenOf, type Resource } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
 import { firstPlannedDay } from '../../plausibility/item-times.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { type Audit, type Comparison, readAudits } from '../../warehouse/ledger/audits.ts';
 import { readTotals, totalsOf } from '../../warehouse/ledger/reported-totals.ts';
-import { type Member, readFirstDay, readMembers } from '../../warehouse/ledger/slice-state.ts';
+import { type Member, readFirstDay, readMembers, readParents } from '../../warehouse/ledger/slice-state.ts';
 import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
-import { followingDetails, planDetails, planOlder } from './plan-slices.ts';
+import { followingDetails, planChildren, planDetails, planOlder } from './plan-slices.ts';
 import { planTotals, recentTotals } from './plan-totals.ts';
 import { type PlannedWindows, planWindows } from './plan-windows.ts';
 
@@ -108,12 +108,28 @@ export function createNextPlanner(
       const brand = chain.brandId === null ? undefined : brands.get(chain.brandId);
       return [
         ...(await details(resource, chain)),
+        ...(wasRead ? await planBelow({ catalogue, database }, resource, chain, context) : []),
         ...(brand === undefined ? [] : await history(resource, chain, brand, wasRead)),
         ...(brand === undefined ? [] : await totals(resource, chain, brand, wasRead)),
       ];
     },
     windows: () => [...windowed.values()],
   };
+}
+
+// Plans the lists below the rows that a slice has read.
+async function planBelow(
+  { catalogue, database }: { catalogue: Catalogue; database: Database },
+  resource: Resource,
+  { fixed, brandId }: Slice,
+  context: PlanContext,
+): Promise<Slice[]> {
+  const slices: Slice[] = [];
+  for (const child of childrenOf(catalogue, resource.name).filter(({ name }) => context.wanted.has(name))) {
+    const rows = await readParents(database, resource, child, fixed);
+    slices.push(...planChildren(child, brandId, rows, context));
+  }
+  return slices;
 }
 
 // Plans requests for totals of days after each response that contains totals. After a failed request, it plans no more for the

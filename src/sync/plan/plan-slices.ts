@@ -1,4 +1,4 @@
-import { type Catalogue, detailsOf, providerOf, type Resource } from '../../contract/catalogue.ts';
+import { type Catalogue, childrenOf, detailsOf, providerOf, type Resource } from '../../contract/catalogue.ts';
 import { addDays, DAY_MS, dayOf, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
 import { firstPlannedDay } from '../../plausibility/item-times.ts';
 import type { Member } from '../../warehouse/ledger/slice-state.ts';
@@ -29,6 +29,7 @@ export function withDependencies(catalogue: Catalogue, only: readonly string[] |
     const resource = catalogue.get(name);
     if (resource.scope === 'brand') add(providerOf(catalogue, 'brand').name);
     if (resource.change.kind === 'detail') add(resource.change.of);
+    if (resource.parent !== undefined) add(resource.parent.resource);
     if (resource.change.kind === 'window' && resource.change.census !== undefined) add(resource.change.census.resource);
   };
   for (const name of only) add(name);
@@ -41,13 +42,14 @@ export function leadsOn(catalogue: Catalogue, { name, provides, change }: Resour
     (other) => other.change.kind === 'window' && other.change.census?.resource === name,
   );
   const hasTotals = change.kind === 'report' && change.eachDay !== undefined;
-  return provides !== undefined || isCounting || hasTotals || detailsOf(catalogue, name).length > 0;
+  const isParent = childrenOf(catalogue, name).length > 0;
+  return provides !== undefined || isCounting || hasTotals || isParent || detailsOf(catalogue, name).length > 0;
 }
 
 /** Returns the slices of resources with scope `workspace`. */
 export function planWorkspace(catalogue: Catalogue, context: PlanContext): Slice[] {
   return catalogue.resources
-    .filter((resource) => resource.scope === 'workspace' && resource.change.kind !== 'detail')
+    .filter((resource) => resource.scope === 'workspace' && isRoot(resource))
     .flatMap((resource) => make(context, resource, { reason: 'full list', priority: PRIORITY.workspace }));
 }
 
@@ -55,7 +57,7 @@ export function planWorkspace(catalogue: Catalogue, context: PlanContext): Slice
 export function planBrand(catalogue: Catalogue, brand: Member, context: PlanContext): Slice[] {
   const brandId = brand.id;
   return catalogue.resources
-    .filter((resource) => resource.scope === 'brand')
+    .filter((resource) => resource.scope === 'brand' && isRoot(resource))
     .flatMap((resource): Slice[] => {
       const { change } = resource;
       switch (change.kind) {
@@ -106,6 +108,23 @@ export function planDetails(
     );
 }
 
+/** Returns the slices of the lists below the rows of another list; `rows` are the path parameters from each row. */
+export function planChildren(
+  child: Resource,
+  brandId: string | null,
+  rows: readonly Readonly<Record<string, string>>[],
+  context: PlanContext,
+): Slice[] {
+  return rows.flatMap((parent) =>
+    make(context, child, {
+      ...(child.scope === 'brand' && brandId !== null ? { brandId } : {}),
+      parent,
+      reason: `a row of ${child.parent?.resource}`,
+      priority: PRIORITY.detail,
+    }),
+  );
+}
+
 /**
  * Returns the range before `chain`, if `chain` is the oldest of a history. Older ranges are read until a complete range
  * before the newest one is empty and starts before the brand was created; the creation date alone does not prove that
@@ -139,6 +158,11 @@ export function resumePoint(chain: Slice, context: PlanContext): { cursor: strin
 /** Returns the detail resources to read after a list. */
 export function followingDetails(catalogue: Catalogue, resource: Resource, context: PlanContext): Resource[] {
   return detailsOf(catalogue, resource.name).filter((detail) => context.wanted.has(detail.name));
+}
+
+// Whether a resource is read without a row of another list.
+function isRoot({ change, parent }: Resource): boolean {
+  return change.kind !== 'detail' && parent === undefined;
 }
 
 function make(context: PlanContext, resource: Resource, scope: SliceScope): Slice[] {

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { BodyError } from '../../contract/body.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import type { Repeats } from '../../contract/rows.ts';
 import { dayOf } from '../../contract/time.ts';
 import { parseBody } from '../../plausibility/page-work.ts';
 import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
 import type { RunRef, RunTotals } from '../../warehouse/ledger/runs.ts';
 import type { PageResult } from '../../warehouse/write/page-commit.ts';
 import { commitPage, type PageDestinations } from '../commit-page.ts';
-import { createRowReaders, inconclusive, nextOf, readPage } from '../read-page.ts';
+import { createRowReaders, inconclusive, noRows, readPage } from '../read-page.ts';
 import { addChanges, statsOf, type TableStats } from '../sync-stats.ts';
 import type { RawPageRecord, RawRecord } from './raw-record.ts';
 
@@ -123,18 +124,23 @@ function createPageCommitter(parts: ApplyParts) {
   const readerOf = createRowReaders(catalogue, warehouse);
   const lastPages = new Map<string, number>();
   const doubtful = new Set<string>();
+  const repeatsOf = new Map<string, Repeats>();
   return async (run: RunRef, record: RawPageRecord, bytes: Buffer, place: Place): Promise<PageResult> => {
-    const { resource: name, chain: id, fixed, from, to, member, path, query, page, date, untilKnown, guard } = record;
+    const { resource: name, chain: id, fixed, from, to, member, path, query, page, next, date } = record;
+    const { untilKnown, isMissing, guard } = record;
     const resource = catalogue.get(name);
     // Page 1 restarts the slice. If a page is missing, rows that the slice lacks must not be deleted.
     if (page === 1) await warehouse.restartSlice(id);
     if (page === 1) doubtful.delete(id);
+    const repeats = (page === 1 ? undefined : repeatsOf.get(id)) ?? new Map<string, number>();
+    repeatsOf.set(id, repeats);
     const isGap = page > 1 && lastPages.get(id) !== page - 1;
     const read = readBody(() => {
       const { value: body, isDamaged } = parseBody(bytes);
-      const scope = { fixed, query, member };
+      if (isMissing === true) return { body, rows: noRows(resource) };
+      const scope = { fixed, query, member, repeats };
       const { tables: rows } = readPage(resource, readerOf(name), scope, body, { bytes, isDamaged }, dayOf(date));
-      return { body, rows: isGap ? inconclusive(rows) : rows, next: nextOf(resource, body) };
+      return { body, rows: isGap ? inconclusive(rows) : rows };
     });
     if (read.rows.some(({ implausibleCount }) => implausibleCount > 0)) doubtful.add(id);
     const result = await commitPage(parts, {
@@ -143,7 +149,8 @@ function createPageCommitter(parts: ApplyParts) {
       tables: read.rows,
       date,
       page,
-      next: read.next,
+      next,
+      ...(isMissing === undefined ? {} : { isMissing }),
       ...(untilKnown === undefined ? {} : { untilKnown }),
       doubtful: doubtful.has(id),
       guard: guard ?? null,
@@ -151,6 +158,7 @@ function createPageCommitter(parts: ApplyParts) {
       arrival: { body: read.body, bytes, path, query, member },
       raw: { ...place, sha256: createHash('sha256').update(bytes).digest('hex') },
     });
+    if (result.ended) repeatsOf.delete(id);
     if (result.ended) lastPages.delete(id);
     else lastPages.set(id, page);
     return result;

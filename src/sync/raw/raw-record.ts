@@ -25,8 +25,16 @@ const page = z.object({
   page: z.number().int().min(1),
   next: z.string().nullable(),
   untilKnown: z.boolean().optional(),
+  /** Set if upstream reported that the list or page does not exist. */
+  isMissing: z.literal(true).optional(),
   /** Limit of the slice's deletions; absent if there is none. */
-  guard: z.object({ counts: z.record(z.string(), z.number().int().min(0)).nullable(), keep: z.boolean() }).optional(),
+  guard: z
+    .object({
+      counts: z.record(z.string(), z.number().int().min(0)).nullable(),
+      keep: z.boolean(),
+      isRepeated: z.literal(true).optional(),
+    })
+    .optional(),
   /** Upstream's time of the page, epoch milliseconds. */
   date: time,
 });

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { toExactJson } from '../../base/json.ts';
 import type { Attempt } from '../../contract/request.ts';
-import type { Rejected, Values } from '../../contract/rows.ts';
+import type { Rejected, Repeats, Values } from '../../contract/rows.ts';
+import { CONTENT_KEY } from '../../contract/tables.ts';
 import type { Database, Session } from '../database.ts';
 import { stage, staged, wellFormed } from '../write/staging.ts';
 
@@ -138,6 +139,16 @@ export async function sumCheckpoints(
     rows: Number(sums?.['rows'] ?? 0),
     since: since === null ? null : Number(since),
   };
+}
+
+/** Counts the rows with content keys in the checkpoints of a slice, by content. */
+export async function readRepeats(session: Session, sliceId: string): Promise<Repeats> {
+  const rows = await session.all(
+    `SELECT split_part(key->>'${CONTENT_KEY}', '-', 1) AS content, CAST(count(*) AS BIGINT) AS rows
+     FROM (SELECT CAST(unnest(seen) AS JSON) AS key FROM sync.checkpoints WHERE chain = $1) GROUP BY 1`,
+    [sliceId],
+  );
+  return new Map(rows.map(({ content, rows: count }) => [String(content), Number(count)]));
 }
 
 /** Records that a slice was read completely. `at` is the time of its first page, because later rows may be missing. */

@@ -1,4 +1,5 @@
 import type { Resource } from '../../contract/catalogue.ts';
+import type { Values } from '../../contract/rows.ts';
 import { columnOf, type ResourceTable } from '../../contract/tables.ts';
 import type { Database, Parameter } from '../database.ts';
 import { quoted } from '../schema.ts';
@@ -68,6 +69,33 @@ export async function readMembers(
     since: row['since'] === null ? null : String(row['since']),
     detailed: row['detailed'] === true,
   }));
+}
+
+/**
+ * Reads the path parameters of `child` from the live rows of its parent's list. `fixed` are the columns set by the request that read
+ * the list: only rows of that request are returned.
+ */
+export async function readParents(
+  database: Database,
+  resource: Resource,
+  child: Resource,
+  fixed: Values,
+): Promise<Record<string, string>[]> {
+  const table = resource.derived[0] as ResourceTable;
+  const parameters = Object.entries(child.parent?.parameters ?? {});
+  const values = parameters.map(([, column]) => `CAST(${quoted(column)} AS VARCHAR)`);
+  const conditions = table.fixed.map(
+    (name, index) => `AND CAST(${quoted(name)} AS VARCHAR) IS NOT DISTINCT FROM $${index + 1}`,
+  );
+  const rows = await database.exclusive((session) =>
+    session.query(
+      `SELECT ${values.join(', ')} FROM ${quoted(table.name)}
+       WHERE "_deleted_at" IS NULL ${conditions.join(' ')} AND ${values.map((value) => `${value} IS NOT NULL`).join(' AND ')}
+       ORDER BY rowid`,
+      table.fixed.map((name) => (fixed[name] ?? null) as string | null),
+    ),
+  );
+  return rows.map((row) => Object.fromEntries(parameters.map(([name], index) => [name, String(row[index])])));
 }
 
 /** Returns the first day within the range with a live row of the brand, or null. */

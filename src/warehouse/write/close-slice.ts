@@ -1,4 +1,5 @@
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import { hasNumberedPages } from '../../contract/paging.ts';
 import { daysToKeep } from '../../plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import { forgetHeldDeletion, writeHeldDeletion } from '../ledger/held-deletions.ts';
@@ -72,7 +73,10 @@ async function deleteUnseen(
   const unseen = await tombstones.findUnseen(session, chain.id, keys, extent);
   if (unseen.length === 0) return { deleted: 0, held: null };
   const losses = guard === null ? new Map() : await tombstones.countLosses(session, unseen, extent);
-  const days = guard === null ? new Set<string>() : daysToKeep(resource, guard, losses);
+  // Rows can move from one numbered page to another while the pages are read, so that no page lists them.
+  const mayMove = page > 1 && hasNumberedPages(resource) && guard?.isRepeated !== true;
+  const keeps = guard !== null && mayMove ? { ...guard, keep: true } : guard;
+  const days = keeps === null ? new Set<string>() : daysToKeep(resource, keeps, losses);
   const isHeld = ({ day }: UnseenRow): boolean => days.has(day);
   const gone = unseen.filter((row) => !isHeld(row)).map(({ key }) => key);
   const deleted = await tombstones.mark(session, gone, syncedAt);

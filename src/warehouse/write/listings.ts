@@ -10,6 +10,11 @@ export interface ListingOrder {
   readonly orderBy: string;
 }
 
+/** Whether the order of a table's list can be stored: one list per brand, and one column that identifies a row in it. */
+export function hasListing({ key, fixed }: ResourceTable): boolean {
+  return fixed.every((name) => name === 'brand_id') && key.length === fixed.length + 1;
+}
+
 /** Returns SQL for the stored order of a list whose resource declares no order. */
 export function listingOrder(
   resource: string,
@@ -17,6 +22,7 @@ export function listingOrder(
   brandId: string | null,
   bindings: Bindings,
 ): ListingOrder {
+  if (!hasListing(table)) return { join: '', orderBy: 't.rowid' };
   const brand = brandId === null ? 'brand_id IS NULL' : `brand_id = CAST(${bindings.bind(brandId)} AS UUID)`;
   const listed = `SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place FROM sync.listings
     WHERE resource = ${bindings.bind(resource)} AND table_name = ${bindings.bind(table.name)} AND ${brand}`;

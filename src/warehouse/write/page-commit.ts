@@ -27,6 +27,8 @@ export interface PageCommit {
    * counts as not read: it adds no coverage, and no row is deleted because the slice lacks it.
    */
   readonly doubtful?: boolean;
+  /** Whether upstream reported that the list or page does not exist (404). */
+  readonly isMissing?: true;
   /** Limit of the deletions that the last page implies; null deletes without a limit. */
   readonly guard: DeletionGuard | null;
   readonly requests: readonly Attempt[];

@@ -44,6 +44,8 @@ export interface TombstoneWriter {
   findUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent): Promise<UnseenRow[]>;
   /** Counts the live rows of the extent and the `unseen` ones among them, by day. */
   countLosses(session: Session, unseen: readonly UnseenRow[], extent: ReadExtent): Promise<Map<string, Loss>>;
+  /** Returns the keys of live rows that match a condition on the table's columns. */
+  findWhere(session: Session, condition: string): Promise<Values[]>;
   /** Sets the tombstones of live rows that match a condition on the table's columns; returns their number. */
   markWhere(session: Session, condition: string, at: string): Promise<number>;
   /** Sets the tombstones of the rows with these keys; returns their number. */
@@ -93,11 +95,13 @@ export function createTombstoneWriter(
     await history.end(session, gone, at);
     return marked;
   };
+  const findWhere: TombstoneWriter['findWhere'] = async (session, condition) =>
+    toKeys(await session.all(`${live} AND (${condition})`));
   return {
     extent: table.extent,
     mark,
-    markWhere: async (session, condition, at) =>
-      mark(session, toKeys(await session.all(`${live} AND (${condition})`)), at),
+    findWhere,
+    markWhere: async (session, condition, at) => mark(session, await findWhere(session, condition), at),
     findUnseen: async (session, chain, seen, extent) => {
       const rows = await session.all(unseenSql, [chain, table.name, stage(seen), ...extentSql.parameters(extent)]);
       return rows.map((row) => ({ key: JSON.parse(String(row['key'])) as Values, day: String(row['day']) }));

@@ -19,7 +19,7 @@ import {
 } from '../ledger/ledger.ts';
 import { writeRawPage } from '../ledger/raw-pages.ts';
 import { type CloseParts, closeSlice } from './close-slice.ts';
-import { writeListing } from './listings.ts';
+import { hasListing, writeListing } from './listings.ts';
 import { LossError, type PageChanges, type PageCommit, type PageResult } from './page-commit.ts';
 
 /** Dependencies of `writePage`. */
@@ -92,7 +92,7 @@ async function writeTables(
 async function writeListings(resource: Resource, session: Session, { chain, tables }: PageCommit): Promise<boolean> {
   if (resource.change.kind !== 'set' || resource.order !== undefined) return false;
   let changed = false;
-  for (const { table, seen } of tables) {
+  for (const { table, seen } of tables.filter((rows) => hasListing(rows.table))) {
     const key = ownKeyOf(table);
     const keys = seen.map((values) => String(values[key]));
     changed = (await writeListing(session, chain, table.name, keys)) || changed;

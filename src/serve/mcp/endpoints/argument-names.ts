@@ -1,11 +1,11 @@
 import { chooseNamed, type Named } from '../../../base/choose-name.ts';
 import { SightlineError, toSightlineError } from '../../../base/errors.ts';
 import { isRecord } from '../../../base/json.ts';
-import type { Resource } from '../../../contract/catalogue.ts';
+import { listerOf, type Resource } from '../../../contract/catalogue.ts';
 import { isUuid } from '../../../contract/query-parameters.ts';
 import type { Question, Service } from '../../../query/service.ts';
 import { sourceOf } from './describe-tool.ts';
-import { listerOf, pathParametersOf, type Tool, takesName } from './tool.ts';
+import { pathParametersOf, type Tool, takesName } from './tool.ts';
 import type { ToolInput } from './tool-input.ts';
 
 /** A validated request, and its arguments with ids. */

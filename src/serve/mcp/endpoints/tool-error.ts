@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { errorTable, type SightlineError } from '../../../base/errors.ts';
-import type { Catalogue } from '../../../contract/catalogue.ts';
-import { listerOf, type Tool } from './tool.ts';
+import { type Catalogue, listerOf } from '../../../contract/catalogue.ts';
+import type { Tool } from './tool.ts';
 
 /** Converts an error to a result for a model: what is wrong, what is allowed, the next step. Text only. */
 export function toErrorResult(error: SightlineError, catalogue: Catalogue, tool: Tool): CallToolResult {

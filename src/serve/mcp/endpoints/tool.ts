@@ -1,5 +1,5 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
-import { type Catalogue, providerOf, type Resource } from '../../../contract/catalogue.ts';
+import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
 import type { Fields } from '../../../contract/fields.ts';
 import type { Parameter } from '../../../contract/parameters.ts';
 
@@ -27,13 +27,6 @@ export type ToolSet = ReadonlyMap<string, Tool>;
 /** Returns the names of the parameters in a resource's path. */
 export function pathParametersOf(resource: Resource): string[] {
   return [...resource.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
-}
-
-/** Returns the resource that lists the ids for a path parameter. */
-export function listerOf(catalogue: Catalogue, resource: Resource, parameter: string): Resource {
-  const { change } = resource;
-  const isDetail = change.kind === 'detail' && change.parameter === parameter;
-  return isDetail ? catalogue.get(change.of) : providerOf(catalogue, 'brand');
 }
 
 /** Returns whether an argument accepts names: only if the list of its values is not paged and its rows have names. */

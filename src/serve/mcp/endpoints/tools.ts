@@ -1,7 +1,7 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import type { Conventions } from '../../../analytics/calibration/conventions.ts';
 import { isRecord } from '../../../base/json.ts';
-import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
+import { type Catalogue, idKindOf, listerOf, type Resource } from '../../../contract/catalogue.ts';
 import { bodySchema, type JsonSchema, parameterSchema } from '../../../contract/json-schema.ts';
 import type { Parameter } from '../../../contract/parameters.ts';
 import { type ServedNames, servedName } from '../../../contract/query-parameters.ts';
@@ -9,7 +9,6 @@ import { NOTE } from '../result-note.ts';
 import { describePathParameter, describeTool, sourceOf, titleOf } from './describe-tool.ts';
 import { describeNumbers } from './numbers-text.ts';
 import {
-  listerOf,
   listsOf,
   OWN_ARGUMENTS,
   type OwnArgument,
@@ -104,7 +103,8 @@ function inputSchema(catalogue: Catalogue, shape: ToolShape): JsonSchema {
   for (const name of inPath) {
     const lister = listerOf(catalogue, resource, name);
     const description = describePathParameter(lister);
-    properties[name] = { type: 'string', ...(takesName(lister) ? {} : { format: 'uuid' }), description };
+    const isUuid = idKindOf(lister) === 'uuid' && !takesName(lister);
+    properties[name] = { type: 'string', ...(isUuid ? { format: 'uuid' } : {}), description };
   }
   for (const { name, parameter } of inQuery) {
     const { format, minLength: _, ...schema } = parameterSchema(parameter);
