@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import { SightlineError } from './errors.ts';
+import { visibleLine } from './visible.ts';
 
 /** Extensions of files with declarations. */
 const MODULES = ['.js', '.mjs', '.ts', '.mts'];
@@ -41,7 +42,7 @@ export function readDeclared(setting: string, path: string): unknown {
     try {
       return JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
     } catch (thrown) {
-      return fail(`cannot be read as JSON: ${(thrown as Error).message}`, thrown);
+      return fail(`cannot be read as JSON: ${visibleLine((thrown as Error).message)}`, thrown);
     }
   }
   if (extname(path).endsWith('ts') && !importsTypeScript()) {

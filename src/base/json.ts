@@ -113,8 +113,8 @@ function endOfText(text: string, start: number): number {
 }
 
 /**
- * Returns the member of an object at a path such as `paging.next`; undefined if there is none. A member whose name is the whole path
- * wins.
+ * Returns the member of an object at a path such as `paging.next`; undefined if there is none. A member with the complete path as its
+ * name takes precedence.
  */
 export function memberAt(value: unknown, path: string): unknown {
   if (isRecord(value) && Object.hasOwn(value, path)) return value[path];

@@ -6,8 +6,8 @@ import { LINK_HEADER, type Pages, type ResourceDeclaration } from './resource.ts
 /** Maximum length of a cursor or URL in characters. It becomes part of a request, which servers limit to about 16 kB. */
 const STATE_CHARACTERS_MAX = 4_096;
 
-/** A received page, as the next one depends on it. */
-export interface ReceivedPage {
+/** The properties of a page that determine the next one. */
+export interface PageResponse {
   readonly body: unknown;
   /** Header Link, or null. */
   readonly link: string | null;
@@ -27,7 +27,7 @@ export function pagesOf({ pages, paging }: Pick<ResourceDeclaration, 'pages' | '
   return pages ?? (paging === 'cursor' ? { kind: 'cursor', parameter: 'cursor', next: 'nextCursor' } : null);
 }
 
-/** Whether rows that move between pages during a read can be missed: pages that are selected by number. */
+/** Whether pages are requested by number or offset, so that a read can miss rows that move between pages. */
 export function hasNumberedPages({ pages }: Pick<ResourceDeclaration, 'pages'>): boolean {
   return pages?.kind === 'page' || pages?.kind === 'offset';
 }
@@ -52,7 +52,7 @@ export function pageRequest(pages: Pages | null, request: Request, state: string
  * @throws BodyError if the page names the next one in an invalid form
  * @throws PageBoundError if the next URL is not below the base URL, so that the key would be sent elsewhere
  */
-export function nextState(pages: Pages | null, page: ReceivedPage): string | null {
+export function nextState(pages: Pages | null, page: PageResponse): string | null {
   switch (pages?.kind) {
     case 'cursor':
       return cursorOf(pages.next, memberAt(page.body, pages.next));
@@ -88,7 +88,7 @@ function bounded(name: string, text: string): string {
 }
 
 // Path and query below the base URL.
-function nextUrl(name: string, { body, link, baseUrl, path }: ReceivedPage): string | null {
+function nextUrl(name: string, { body, link, baseUrl, path }: PageResponse): string | null {
   const given = name === LINK_HEADER ? nextLinkOf(link) : memberAt(body, name);
   if (given === undefined || given === null || given === '') return null;
   if (typeof given !== 'string')
@@ -121,7 +121,7 @@ function nextLinkOf(header: string | null): string | null {
 
 type Numbered = Extract<Pages, { readonly kind: 'page' | 'offset' }>;
 
-function nextNumber(pages: Numbered, { body, state, items, itemsBefore }: ReceivedPage): string | null {
+function nextNumber(pages: Numbered, { body, state, items, itemsBefore }: PageResponse): string | null {
   if (items === 0) return null;
   const at = state === null ? (pages.kind === 'page' ? pages.first : 0) : Number(state);
   const next = String(pages.kind === 'page' ? at + 1 : at + items);

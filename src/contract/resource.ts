@@ -140,7 +140,12 @@ interface NumberedPages {
   readonly total?: string;
 }
 
-/** Value of `next` for pages whose next URL is in the header Link (RFC 8288). */
+/** Whether an endpoint with this kind of change lists all of its rows in every read. */
+export function isListChange({ kind }: Change): boolean {
+  return kind === 'set' || kind === 'walk';
+}
+
+/** Value of `next` if the header Link (RFC 8288) has the next URL. */
 export const LINK_HEADER = 'header';
 
 /** Numbers that src/analytics computes from the responses and visits in the warehouse. */
@@ -221,7 +226,7 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
   if (declaration.paging === 'cursor' && declaration.query['cursor'] === undefined)
     fail('the cursor parameter is missing');
   const { each, change } = declaration;
-  const isList = change.kind === 'set' || change.kind === 'walk';
+  const isList = isListChange(change);
   if (declaration.parent !== undefined && !isList) fail('only a full list or a paged scan can have a parent');
   if (declaration.pages !== undefined && !isList) fail('only a full list or a paged scan can declare pages');
   if (each !== undefined && declaration.query[each.parameter]?.values === undefined) {

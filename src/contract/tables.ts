@@ -1,5 +1,5 @@
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
-import type { Extent, ResourceDeclaration, TableDeclaration } from './resource.ts';
+import { type Extent, isListChange, type ResourceDeclaration, type TableDeclaration } from './resource.ts';
 
 /** Source of a column's value. */
 export type Source =
@@ -100,7 +100,7 @@ export function deriveTables(resource: ResourceDeclaration): ResourceTable[] {
 
 function deriveTable(resource: ResourceDeclaration, declaration: TableDeclaration): ResourceTable {
   const fixed = fixedColumns(resource, declaration);
-  const isByContent = isList(resource) && declaration.key.length === 0;
+  const isByContent = isListChange(resource.change) && declaration.key.length === 0;
   const keyColumns = isByContent ? [CONTENT_KEY] : declaration.key.map((key) => columnOf(declaration.fields, key));
   const columns = [
     ...fixed,
@@ -167,10 +167,6 @@ function fieldColumns(fields: Fields, from: 'item' | 'body', path: readonly stri
         return [];
     }
   });
-}
-
-function isList({ change }: ResourceDeclaration): boolean {
-  return change.kind === 'set' || change.kind === 'walk';
 }
 
 function childTables(

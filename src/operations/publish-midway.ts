@@ -40,7 +40,6 @@ export function createMidwayPublisher({ clock, publish }: MidwayParts): MidwayPu
   let isDue = false;
   let hasNews = false;
   let busy: Promise<void> | null = null;
-  let tookMs = 0;
   let notBefore = Number.NEGATIVE_INFINITY;
   const attempt = (): void => {
     if (busy !== null || !isSettled || !isDue || !hasNews || stop.signal.aborted) return;
@@ -48,11 +47,10 @@ export function createMidwayPublisher({ clock, publish }: MidwayParts): MidwayPu
     busy = (async () => {
       [isDue, hasNews] = [false, false];
       const startedAt = clock.monotonic();
-      if (await publish()) {
-        const endedAt = clock.monotonic();
-        tookMs = endedAt - startedAt;
-        notBefore = endedAt + TIMES_THE_DURATION * tookMs;
-      } else [isDue, hasNews] = [true, true];
+      const isPublished = await publish();
+      const endedAt = clock.monotonic();
+      if (isPublished) notBefore = endedAt + TIMES_THE_DURATION * (endedAt - startedAt);
+      else [isDue, hasNews] = [true, true];
     })()
       .catch(() => undefined)
       .finally(() => {
@@ -67,7 +65,7 @@ export function createMidwayPublisher({ clock, publish }: MidwayParts): MidwayPu
     await clock.sleep(SETTLE_MS, stop.signal);
     isSettled = true;
     attempt();
-    for (let waitMs = FIRST_MS - SETTLE_MS; ; waitMs = Math.max(EVERY_MS, TIMES_THE_DURATION * tookMs)) {
+    for (let waitMs = FIRST_MS - SETTLE_MS; ; waitMs = EVERY_MS) {
       await clock.sleep(waitMs, stop.signal);
       due();
     }

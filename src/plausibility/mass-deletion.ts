@@ -10,7 +10,7 @@ export interface DeletionGuard {
   readonly counts: Readonly<Record<string, number>> | null;
   /** Keeps every row, because the day counts of the list dropped by more than one read may delete. */
   readonly keep: boolean;
-  /** Whether the read repeats one whose deletions were held back. */
+  /** Whether this is the second read of the list, after the deletions of the first were held back. */
   readonly isRepeated?: true | undefined;
 }
 

@@ -280,9 +280,8 @@ function readerOf({ writers }: StoredRequest, { table, fields, columns, extra }:
 function selectOf(request: StoredRequest, served: ServedTable): string[] {
   const { table, columns } = served;
   const { whole } = table.declaration;
-  const key =
-    served.children.length === 0 || whole !== undefined ? 'NULL' : `CAST(t.${quoted(ownKeyOf(table))} AS VARCHAR)`;
   if (whole !== undefined) return ['NULL', `CAST(t.${quoted(columnAt({ columns }, whole)?.name ?? whole)} AS VARCHAR)`];
+  const key = served.children.length === 0 ? 'NULL' : `CAST(t.${quoted(ownKeyOf(table))} AS VARCHAR)`;
   return [key, ...readerOf(request, served).select];
 }
 

@@ -234,8 +234,8 @@ async function repeatsBefore(
   return from === null ? new Map() : warehouse.contentRepeats(chain.id);
 }
 
-// 404 ends a list whose pages are requested by number, and means that a list does not exist for a brand or a row. Stored rows are not
-// deleted because of it.
+// With numbered pages, 404 after the first page ends the list. On the first page it means that the brand or row has no such list. It
+// never deletes stored rows.
 function isEndOfList(
   thrown: unknown,
   resource: Resource,

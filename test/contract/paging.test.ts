@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ExactNumber } from '../../src/base/json.ts';
 import { BodyError, PageBoundError } from '../../src/contract/body.ts';
-import { nextState, pageRequest, type ReceivedPage } from '../../src/contract/paging.ts';
+import { nextState, type PageResponse, pageRequest } from '../../src/contract/paging.ts';
 import type { Pages } from '../../src/contract/resource.ts';
 
-const page: ReceivedPage = {
+const page: PageResponse = {
   body: {},
   link: null,
   baseUrl: 'https://api.example.com/v2',
@@ -15,7 +15,7 @@ const page: ReceivedPage = {
   itemsBefore: 0,
 };
 const link: Pages = { kind: 'link', next: 'links.next' };
-const bodyWithNext = (next: unknown): ReceivedPage => ({ ...page, body: { links: { next } } });
+const bodyWithNext = (next: unknown): PageResponse => ({ ...page, body: { links: { next } } });
 
 describe('nextState', () => {
   test.each<[unknown, string | null]>([
@@ -104,7 +104,7 @@ describe('numbered pages', () => {
     { kind: 'offset', parameter: 'offset' },
   );
 
-  test('are all read, each once, whichever member says where they end, and without one', () => {
+  test('every page is read once, with each kind of end marker and without one', () => {
     const ends = fc.constantFrom('more', 'pages', 'total', 'nothing');
     fc.assert(
       fc.property(counts, caps, kinds, ends, (count, cap, kind, end) => {

@@ -208,7 +208,7 @@ describe.sequential('lists of other forms, declared in a file', () => {
     const [campaigns] = chosen
       .filter(({ path }) => path.endsWith('/campaigns'))
       .flatMap((shape) => upstream.lists(shape));
-    if (campaigns === undefined) throw new Error('there are no campaigns');
+    if (campaigns === undefined) throw new Error('the resource campaigns is missing');
     campaigns.items = (campaigns.items ?? []).slice(1);
     await sync();
     expectEqual();

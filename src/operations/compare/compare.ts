@@ -75,7 +75,7 @@ async function compareOpened(
   const { warehouse, layout, copy } = opened;
   const { database, catalogue } = warehouse;
   const known = await database.exclusive(({ query }) => readBrandNames(query, catalogue));
-  if (known.length === 0) throw new SightlineError('no_data', 'no brand is synced yet; run `sightline sync`');
+  if (known.length === 0) throw new SightlineError('no_data', 'no brand is synced yet');
   const brandIds = chooseBrandIds(known, brands) ?? known.map(({ id }) => id);
   if (!copy.isCurrent) await publish(warehouse, layout, copy);
   const seed = given ?? Math.floor(clock.random() * 1_000_000);

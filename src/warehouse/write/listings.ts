@@ -10,7 +10,7 @@ export interface ListingOrder {
   readonly orderBy: string;
 }
 
-/** Whether the order of a table's list can be stored: one list per brand, and one column that identifies a row in it. */
+/** Whether the order of a table's rows can be stored: requires one list per brand and a single key column. */
 export function hasListing({ key, fixed }: ResourceTable): boolean {
   return fixed.every((name) => name === 'brand_id') && key.length === fixed.length + 1;
 }
