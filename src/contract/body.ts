@@ -62,7 +62,8 @@ export function frameOf(resource: Resource): Set<string> {
 function objectOf(resource: Resource, table: ResourceTable, body: unknown): unknown {
   const { fields, normalize } = table.declaration;
   if (normalize !== undefined) {
-    const empty = body === null || (isRecord(body) && (Object.keys(body).length === 0 || 'error' in body));
+    const isEmpty = isRecord(body) && Object.keys(body).length === 0 && resource.generic !== true;
+    const empty = body === null || isEmpty || (isRecord(body) && 'error' in body);
     if (empty) throw new BodyError('the body is empty or an error');
     return body;
   }

@@ -40,6 +40,35 @@ export interface Catalogue {
   get(name: string): Resource;
 }
 
+/** A catalogue whose resources are replaced while it is in use. Readers must not keep its lists over an `await`. */
+export interface LiveCatalogue extends Catalogue {
+  /**
+   * Replaces the resources.
+   * @throws TypeError if two declarations conflict; the resources are then unchanged
+   */
+  replace(declarations: readonly ResourceDeclaration[]): void;
+}
+
+/** Creates a catalogue whose resources can be replaced. */
+export function createLiveCatalogue(first: Catalogue): LiveCatalogue {
+  let current = first;
+  return {
+    get resources() {
+      return current.resources;
+    },
+    get tables() {
+      return current.tables;
+    },
+    get histories() {
+      return current.histories;
+    },
+    get: (name) => current.get(name),
+    replace: (declarations) => {
+      current = createCatalogue(declarations);
+    },
+  };
+}
+
 /**
  * Builds the catalogue from the declarations.
  * @throws TypeError if two declarations conflict

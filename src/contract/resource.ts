@@ -24,7 +24,7 @@ export interface TableDeclaration {
   readonly fields: Fields;
   /**
    * Fields, or request columns such as a row mode, that identify a row within its scope. Empty for lists without identifying
-   * fields: a row is then identified by its content, and equal rows by their number.
+   * fields: a row is then identified by its content, and equal rows by their number. One object per request has the key `object`.
    */
   readonly key: readonly string[];
   /** Key fields that may be null, such as the competitor in the brand's own row. */
@@ -175,6 +175,10 @@ export interface ResourceDeclaration {
   /** Parameters that every read of the resource sends. */
   readonly ask?: Readonly<Record<string, string>>;
   readonly each?: Each;
+  /** Upstream's names of the parameters for the range of days; default: `from` and `to`. */
+  readonly rangeParameters?: { readonly from: string; readonly to: string };
+  /** Set if the declaration was inferred from upstream's OpenAPI document and responses. */
+  readonly generic?: true;
   /**
    * Largest loss of one read that is stored without confirmation: `share` of the rows, for lists of more than `rows` rows.
    * Default: the bounds in src/plausibility/mass-deletion.ts.
@@ -214,7 +218,7 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
   const fail = (problem: string): never => {
     throw new TypeError(`resource ${declaration.name}: ${problem}`);
   };
-  if (!/^[a-z][a-z_]*$/.test(declaration.name)) fail('the name must be snake_case');
+  if (!/^[a-z][a-z0-9_]*$/.test(declaration.name)) fail('the name must be snake_case');
   const inPath = [...declaration.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
   const known = new Set(declaration.scope === 'brand' ? ['brandId'] : []);
   if (declaration.change.kind === 'detail') known.add(declaration.change.parameter);
@@ -228,7 +232,8 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
   const { each, change } = declaration;
   const isList = isListChange(change);
   if (declaration.parent !== undefined && !isList) fail('only a full list or a paged scan can have a parent');
-  if (declaration.pages !== undefined && !isList) fail('only a full list or a paged scan can declare pages');
+  if (declaration.pages !== undefined && !isList && change.kind !== 'report')
+    fail('only a full list, a paged scan or a report can declare pages');
   if (each !== undefined && declaration.query[each.parameter]?.values === undefined) {
     fail(`the parameter ${each.parameter} of each must be declared with values`);
   }

@@ -93,6 +93,8 @@ export interface ReadOptions {
 
 const UNBOUNDED: ReadOptions = { itemsMax: Number.POSITIVE_INFINITY, bytes: 0, isDamaged: false };
 
+/** Key of the only object of a request. */
+const ONLY_OBJECT = 'object';
 /** Maximum rejected items stored per page, and maximum length of a stored item in characters of JSON. */
 const REJECTED_MAX = 100;
 const REJECTED_CHARACTERS_MAX = 100_000;
@@ -224,7 +226,7 @@ function rowReader(
   if (declaration.at === 'body') for (const name of frameOf(resource)) known.add(name);
   const readExtra = undeclaredReader(known, declaration.fields);
   const readChildren = table.children.map((child) => childReader(resource.name, table, child, forms));
-  const hashOf = createHasher(table);
+  const hashOf = resource.generic === true ? wholeHasher(table) : createHasher(table);
 
   return ({ raw, shaped, key, common }: ListedItem, { bytes, isDamaged, check }: ReadOptions): Row | Refused => {
     if (!isRecord(shaped)) return { reason: 'the item is not an object' };
@@ -241,7 +243,8 @@ function rowReader(
     const refusal = check?.(table, values) ?? null;
     if (refusal !== null) return refusal;
     const children = readChildren.map((read) => read(parsed.data, values, shaped));
-    const extra = withSent(readExtra(raw), sent?.read(raw) ?? null);
+    // An inferred declaration stores the item whole.
+    const extra = resource.generic === true ? null : withSent(readExtra(raw), sent?.read(raw) ?? null);
     return { values, key, extra, children, hash: hashOf(values, children, extra) };
   };
 }
@@ -310,6 +313,7 @@ function keyReader(table: ResourceTable, itemColumns: readonly Column[]) {
 
 // Equal rows of a list are numbered, so that none is lost: the second row with the same content ends in -2.
 function contentKey(table: ResourceTable, item: unknown, common: Values, repeats: Repeats): Values {
+  if (table.declaration.at === 'body') return { ...pick(common, table.fixed), [CONTENT_KEY]: ONLY_OBJECT };
   const content = createHash('sha256').update(toCanonicalJson(item)).digest('hex').slice(0, 32);
   const number = (repeats.get(content) ?? 0) + 1;
   repeats.set(content, number);
@@ -360,6 +364,15 @@ function createHasher(table: ResourceTable) {
     ];
     return createHash('sha256').update(prefix).update(JSON.stringify(content)).digest('hex').slice(0, 16);
   };
+}
+
+// The columns of an inferred declaration change with upstream's items, and its hashes must not.
+function wholeHasher({ name, declaration: { whole = '' } }: ResourceTable) {
+  return (values: Values): string =>
+    createHash('sha256')
+      .update(`${name}\n${toCanonicalJson(values[whole] ?? null)}`)
+      .digest('hex')
+      .slice(0, 16);
 }
 
 function contentReader(columns: readonly Column[]): (values: Values) => unknown[] {

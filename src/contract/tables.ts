@@ -84,7 +84,8 @@ export const CONTENT_KEY = '_content_key';
 const contentKey: Column = {
   name: CONTENT_KEY,
   kind: 'text',
-  about: 'Hash of the item, with a number if the list has equal items; identifies the row.',
+  about:
+    'Hash of the item, with a number if the list has equal items, or `object` for the only one; identifies the row.',
   source: { from: 'content' },
 };
 
@@ -100,7 +101,7 @@ export function deriveTables(resource: ResourceDeclaration): ResourceTable[] {
 
 function deriveTable(resource: ResourceDeclaration, declaration: TableDeclaration): ResourceTable {
   const fixed = fixedColumns(resource, declaration);
-  const isByContent = isListChange(resource.change) && declaration.key.length === 0;
+  const isByContent = declaration.key.length === 0 && isByContentIn(resource, declaration);
   const keyColumns = isByContent ? [CONTENT_KEY] : declaration.key.map((key) => columnOf(declaration.fields, key));
   const columns = [
     ...fixed,
@@ -123,6 +124,11 @@ function deriveTable(resource: ResourceDeclaration, declaration: TableDeclaratio
     extent: toColumnExtent(declaration),
     children: childTables(declaration, columns, fixed, keyColumns),
   };
+}
+
+// Objects of other endpoints than lists are identified by their request alone.
+function isByContentIn({ change }: ResourceDeclaration, { at }: TableDeclaration): boolean {
+  return isListChange(change) || (change.kind !== 'value' && at !== 'body');
 }
 
 function fixedColumns(resource: ResourceDeclaration, declaration: TableDeclaration): Column[] {

@@ -5,8 +5,9 @@ import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { type Catalogue, hasNumbers } from '../contract/catalogue.ts';
-import { catalogueOf } from '../session/catalogues.ts';
+import { catalogueOf, declaredCatalogue } from '../session/catalogues.ts';
 import { withSession } from '../session/session.ts';
+import { readStoredForms } from '../session/stored-forms-file.ts';
 import { type Context, publish, withWarehouse } from '../session/workspace.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
@@ -170,7 +171,8 @@ async function build(
   options: Parameters<typeof replayPages>[1],
   onProgress: OnProgress,
 ): Promise<ReplayResult> {
-  return inWarehouse(path, catalogueOf(config), async (warehouse) => {
+  return inWarehouse(path, declaredCatalogue(config), async (warehouse) => {
+    await warehouse.endpoints.adopt(readStoredForms(layoutOf(config.folder).endpoints), clock.now());
     const drift = await openDriftWatch(warehouse.catalogue, warehouse.database);
     const folder = layoutOf(config.folder).raw;
     const result = await replayPages(

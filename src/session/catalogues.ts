@@ -6,8 +6,11 @@ import { isRecord } from '../base/json.ts';
 import { type Catalogue, checkProvider, createCatalogue } from '../contract/catalogue.ts';
 import { toDeclaration } from '../contract/declaration-data.ts';
 import * as fields from '../contract/fields.ts';
+import { declareForms } from '../contract/generic/generic-declarations.ts';
 import * as parameters from '../contract/parameters.ts';
 import { defineResource, type ResourceDeclaration } from '../contract/resource.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { readStoredForms } from './stored-forms-file.ts';
 
 /** Entry of the setting `schemas` that adds the declarations of this package. */
 const BUILT_IN = 'builtin';
@@ -23,10 +26,22 @@ const helpers = { ...fields, ...parameters, defineResource };
 export const builtInCatalogue = createCatalogue(declarations);
 
 /**
- * Returns the resources of a workspace: those of the files in its setting `schemas`, or of this package.
+ * Returns the resources of a workspace: the declared ones, and those that were inferred for the endpoints without a declaration when
+ * the replica was published.
  * @throws `config_invalid` with the file and the problem
  */
-export function catalogueOf({ schemas }: Pick<WorkspaceConfig, 'schemas'>): Catalogue {
+export function catalogueOf(config: Pick<WorkspaceConfig, 'schemas' | 'folder'>): Catalogue {
+  const declared = declaredCatalogue(config);
+  const forms = readStoredForms(layoutOf(config.folder).endpoints);
+  if (forms.length === 0) return declared;
+  return createCatalogue([...declared.resources, ...declareForms(declared.resources, forms)]);
+}
+
+/**
+ * Returns the declared resources of a workspace: those of the files in its setting `schemas`, or of this package.
+ * @throws `config_invalid` with the file and the problem
+ */
+export function declaredCatalogue({ schemas }: Pick<WorkspaceConfig, 'schemas'>): Catalogue {
   if (schemas.every((schema) => schema === BUILT_IN)) return builtInCatalogue;
   const declared = schemas.flatMap((schema) =>
     schema === BUILT_IN ? declarations : filesOf('schemas', schema).flatMap(declarationsIn),
@@ -51,7 +66,7 @@ export function sharedCatalogueOf(configs: Iterable<Pick<WorkspaceConfig, 'name'
   const [first, ...others] = [...configs];
   if (first === undefined) return builtInCatalogue;
   const other = others.find(({ schemas }) => JSON.stringify(schemas) !== JSON.stringify(first.schemas));
-  if (other === undefined) return catalogueOf(first);
+  if (other === undefined) return declaredCatalogue(first);
   const message = `the workspaces ${first.name} and ${other.name} have different schemas; allowed: one server for the workspaces of one API`;
   throw new SightlineError('config_invalid', message);
 }

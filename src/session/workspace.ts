@@ -10,8 +10,9 @@ import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts
 import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
-import { catalogueOf } from './catalogues.ts';
+import { declaredCatalogue } from './catalogues.ts';
 import { type Session, type SessionContext, withSession } from './session.ts';
+import { storeForms } from './stored-forms-file.ts';
 import { readWriter, writeWriter } from './writer-record.ts';
 
 /** Memory for publishing the replica without a sync, in MB. */
@@ -59,16 +60,19 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
   await publishAnalytics(warehouse.database, layout.analytics, async (query) => {
     return (await readUnfinishedWindows(query, warehouse.catalogue)).hidden;
   });
+  await storeForms(layout.endpoints, warehouse.endpoints.forms());
   copy.isCurrent = true;
 }
 
 /** Publishes the replica like `publish` while a sync runs, unless the sync is reading days again. Returns whether it did. */
-export function publishMidway(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<boolean> {
+export async function publishMidway(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<boolean> {
   copy.lost.throwIfAborted();
-  return publishAnalytics(warehouse.database, layout.analytics, async (query) => {
+  const isPublished = await publishAnalytics(warehouse.database, layout.analytics, async (query) => {
     const { hidden, isMixed } = await readUnfinishedWindows(query, warehouse.catalogue);
     return isMixed ? null : hidden;
   });
+  if (isPublished) await storeForms(layout.endpoints, warehouse.endpoints.forms());
+  return isPublished;
 }
 
 /**
@@ -96,7 +100,7 @@ async function openWithin<T>(
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const layout = layoutOf(config.folder);
-  const catalogue = catalogueOf(config);
+  const catalogue = declaredCatalogue(config);
   if (config.remote.kind === 'local') await refuseCopy(config.folder);
   const { journal, lost } = session;
   const writer = await readWriter(layout.owner);

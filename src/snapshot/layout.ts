@@ -30,6 +30,8 @@ export interface Layout {
   readonly jobLog: string;
   /** Recorded outages and messages that wait for delivery. */
   readonly notifications: string;
+  /** Inferred declarations of the endpoints that no declaration covers, as of the replica. */
+  readonly endpoints: string;
   /** Saved queries of the SQL page, one file each. */
   readonly queries: string;
   /** Positions of incremental exports, a folder for each name. */
@@ -55,6 +57,7 @@ export function layoutOf(folder: string): Layout {
     keys: join(folder, 'keys.json'),
     jobLog: join(folder, 'jobs.json'),
     notifications: join(folder, 'notify.json'),
+    endpoints: join(folder, 'endpoints.json'),
     queries: join(folder, 'queries'),
     positions: join(folder, 'positions'),
     earlierBudget: join(folder, 'budget.log'),

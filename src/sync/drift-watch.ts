@@ -110,9 +110,11 @@ export async function openDriftWatch(catalogue: Catalogue, database: Database): 
       const all = tables.flatMap((table) => table.rejected);
       const rejected = all.filter((item) => item.implausible === undefined);
       const implausible = [...requests, ...all].flatMap((item) => item.implausible ?? []);
-      const watcher = watcherOf(resource);
-      const findings = keepNew(resource, [...watcher.look(body, rejected), ...findingsOf(implausible)], date);
-      const learned = watcher.takeKnowledge();
+      // An inferred declaration follows the responses, so they cannot differ from it.
+      const watcher = catalogue.get(resource).generic === true ? null : watcherOf(resource);
+      const drifted = watcher?.look(body, rejected) ?? [];
+      const findings = keepNew(resource, [...drifted, ...findingsOf(implausible)], date);
+      const learned = watcher?.takeKnowledge() ?? [];
       return findings.length + learned.length === 0 ? null : { resource, findings, knowledge: learned };
     },
     store: (runId, resource, implausible, at) => note(runId, resource, findingsOf(implausible), at),

@@ -65,15 +65,19 @@ export function readPage(
   return { tables: isOpen ? inconclusive(tables) : tables, items, forms: formsOf(resource, body), implausible };
 }
 
-/** Returns a function that creates the reader of each resource once. The pages add to the warehouse's observed forms. */
+/** Returns a function that creates the reader of each declaration once. The pages add to the warehouse's observed forms. */
 export function createRowReaders(
   catalogue: Catalogue,
   { forms }: Pick<Warehouse, 'forms'>,
 ): (resource: string) => RowReader {
-  const readers = new Map<string, RowReader>();
+  const readers = new Map<string, { readonly resource: Resource; readonly reader: RowReader }>();
   return (name) => {
-    const reader = readers.get(name) ?? createRowReader(catalogue, catalogue.get(name), forms);
-    readers.set(name, reader);
+    const resource = catalogue.get(name);
+    const known = readers.get(name);
+    // An inferred resource is replaced when responses extend it.
+    if (known?.resource === resource) return known.reader;
+    const reader = createRowReader(catalogue, resource, forms);
+    readers.set(name, { resource, reader });
     return reader;
   };
 }

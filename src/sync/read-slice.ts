@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { inSpan } from '../base/trace/trace.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
@@ -7,21 +8,22 @@ import type { Repeats, RowReader, TableRows } from '../contract/rows.ts';
 import { hasContentKey } from '../contract/tables.ts';
 import { dayOf } from '../contract/time.ts';
 import type { RunClock } from '../plausibility/run-clock.ts';
-import type { Client } from '../upstream/client.ts';
+import type { Client, ResponseText } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
-import { walkPages } from '../upstream/page-chain.ts';
+import { type Page, walkPages } from '../upstream/page-chain.ts';
 import { quarantineIdentity } from '../warehouse/ledger/ledger.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
 import { type HeldRows, LossError, type PageAnswer } from '../warehouse/write/page-commit.ts';
+import { type EndpointAdapter, FormChanged } from './adapt-endpoint.ts';
 import { commitPage, type PageDestinations, type ReceivedPage } from './commit-page.ts';
 import { confirmDeletions } from './confirm-deletions.ts';
 import { CursorLost, createOrderCheck } from './page-order.ts';
 import type { PlanContext } from './plan/plan-context.ts';
 import { resumePoint } from './plan/plan-slices.ts';
-import { noRows, readPage } from './read-page.ts';
+import { noRows, type ReadPage, readPage } from './read-page.ts';
 import type { RequestLog } from './request-log.ts';
 import type { ResponseDates } from './response-dates.ts';
-import type { Slice } from './slice.ts';
+import { type Slice, slicesOf } from './slice.ts';
 import type { SyncStats } from './sync-stats.ts';
 import type { FormWriter } from './upstream-forms.ts';
 
@@ -55,6 +57,8 @@ export interface ReaderParts extends PageDestinations {
   readonly dateOf: ResponseDates;
   readonly noteForms: FormWriter;
   readonly rowReader: (resource: string) => RowReader;
+  /** Adapts inferred declarations to responses; default: they stay. */
+  readonly adapter?: EndpointAdapter;
   /**
    * Items that earlier runs put in quarantine (`readQuarantined`): known items do not make every run read their slice
    * again.
@@ -62,6 +66,8 @@ export interface ReaderParts extends PageDestinations {
   readonly quarantined: ReadonlySet<string>;
 }
 
+/** Maximum number of times that a slice is read again because responses show another form of its list. */
+const FORMS_MAX = 4;
 /** Statuses that may mean an expired cursor; the specification does not name one. */
 const CURSOR_REFUSED: readonly (number | null)[] = [400, 404, 410, 422];
 
@@ -88,17 +94,31 @@ export function createSliceReader(parts: ReaderParts): SliceReader {
       pages.count = resume?.pages ?? 0;
       const rows = context.covered.chain(chain.id)?.rows ?? 0;
       const isStale = resume === null && context.begun.has(chain.id);
-      let result: ReadResult;
-      try {
-        result = isStale
-          ? await restart(chain, pages, rows)
-          : await readPages(parts, chain, resume?.cursor ?? null, pages, rows);
-      } catch (thrown) {
-        // A rejection after the first page, or with a cursor of an earlier run, concerns the cursor.
-        const isRefused = thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
-        if (!isRefused && !(thrown instanceof CursorLost)) throw thrown;
-        result = await restart(chain, pages, rows);
-      }
+      const readOnce = async (): Promise<ReadResult> => {
+        try {
+          return isStale
+            ? await restart(chain, pages, rows)
+            : await readPages(parts, chain, resume?.cursor ?? null, pages, rows);
+        } catch (thrown) {
+          // A rejection after the first page, or with a cursor of an earlier run, concerns the cursor.
+          const isRefused =
+            thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
+          if (!isRefused && !(thrown instanceof CursorLost)) throw thrown;
+          return restart(chain, pages, rows);
+        }
+      };
+      const readInForm = async (): Promise<ReadResult> => {
+        for (let forms = 0; ; forms += 1) {
+          try {
+            return forms === 0
+              ? await readOnce()
+              : await restart(formedAnew(parts.catalogue, chain, context), pages, rows);
+          } catch (thrown) {
+            if (!(thrown instanceof FormChanged) || forms >= FORMS_MAX) throw thrown;
+          }
+        }
+      };
+      let result = await readInForm();
       result = await confirmDeletions(parts, chain, result, context.names, (list) => restart(list, { count: 0 }, rows));
       const days = lackingDays(chain.resource, chain.brandId);
       for (const day of days.keys()) if ((chain.from ?? '') <= day && day <= (chain.to ?? '')) days.delete(day);
@@ -108,6 +128,21 @@ export function createSliceReader(parts: ReaderParts): SliceReader {
     },
     lackingDays,
   };
+}
+
+// The requests of a slice after its inferred declaration has changed.
+function formedAnew(catalogue: Catalogue, slice: Slice, { names }: PlanContext): Slice {
+  const { brandId, from, to, parent } = slice;
+  const scope = {
+    ...(brandId === null ? {} : { brandId }),
+    ...(from === null || to === null ? {} : { range: { from, to } }),
+    parent,
+    reason: slice.reason,
+    priority: slice.priority,
+  };
+  const { path, query } =
+    slicesOf(catalogue.get(slice.resource), scope, names).find(({ id }) => id === slice.id) ?? slice;
+  return { ...slice, path, query };
 }
 
 interface ReadResult {
@@ -124,60 +159,117 @@ function readPages(
   pages: { count: number },
   rows: number,
 ): Promise<ReadResult> {
-  const { catalogue, clock, run, stats } = parts;
+  const { adapter, catalogue, clock } = parts;
   const resource = catalogue.get(chain.resource);
   return parts.log(chain, async (requests, onAttempt) => {
-    const checkOrder = createOrderCheck(chain.path, from);
     const list: ReadList = { repeats: await repeatsBefore(parts, resource, chain, from), items: 0, state: from };
-    const walk = walkSlice(parts, chain, list, onAttempt);
+    const reading: Reading = { parts, chain, resource, list, pages, requests, refused: 0, contents: new Map() };
+    const checkOrder = createOrderCheck(chain.path, from);
     let result: ReadResult = { date: clock.now(), held: [] };
-    let refused = 0;
-    const commit = async (page: Omit<ReceivedPage, 'run' | 'chain' | 'page' | 'doubtful' | 'guard' | 'requests'>) => {
-      const named = { 'sightline.resource': chain.resource, 'sightline.page': pages.count };
-      const { guard } = chain;
-      const about = { run, chain, page: pages.count, doubtful: refused > 0, guard, requests: requests.splice(0) };
-      const committed = await inSpan('sync.commit', named, () => commitPage(parts, { ...page, ...about })).catch(
-        asUpstreamError,
-      );
-      stats.page(chain, pages.count, committed.ended, committed);
-      parts.onProgress?.(stats);
-      result = { date: page.date, held: committed.held };
-      return committed;
-    };
     try {
-      for await (const { value, request, state: at, next, date: received } of walk) {
-        const { tables, forms, implausible, body, bytes } = value;
-        const sentAt = requests.at(-1)?.sentAt;
-        const date = await parts.dateOf(chain, received);
-        checkOrder({ tables, cursor: at, sentAt });
-        pages.count += 1;
-        refused += tables.reduce((sum, rows) => sum + rows.implausibleCount - countKnown(rows, parts.quarantined), 0);
-        noteRepeats(requests, implausible);
-        const { path, query } = request;
-        const committed = await commit({
-          tables,
-          date,
-          next,
-          untilKnown: chain.untilKnown,
-          answer: answerOf(resource, chain, bytes),
-          arrival: { body, bytes, path, query, member: chain.member },
-        });
-        await parts.noteForms(chain.resource, forms);
-        if (committed.ended) break;
-        list.repeats = value.repeats;
-        list.items += value.items;
-        list.state = next;
+      for await (const page of walkSlice(parts, chain, list, onAttempt)) {
+        const take = (read: ParsedPage) => takePage(reading, page, read, checkOrder);
+        const { value } = page;
+        const taken =
+          adapter === undefined || value.page !== null
+            ? await take(value.page as ParsedPage)
+            : await adapter.exclusive(chain.resource, async () => take(await parseAdapted(reading, adapter, page)));
+        result = taken;
+        if (taken.ended) break;
       }
     } catch (thrown) {
       if (!isEndOfList(thrown, resource, { chain, state: list.state, rows })) throw thrown;
       pages.count += 1;
       const { path, query } = pageRequest(pagesOf(resource), firstRequest(resource, chain), list.state);
       const arrival = { body: null, bytes: Buffer.from('null'), path, query, member: chain.member };
-      await commit({ tables: noRows(resource), date: clock.now(), next: null, isMissing: true, arrival });
+      const tables = noRows(catalogue.get(chain.resource));
+      result = await commit(reading, { tables, date: clock.now(), next: null, isMissing: true, arrival });
     }
-    if (refused > 0) throw implausibleTimes(chain, refused);
+    if (reading.refused > 0) throw implausibleTimes(chain, reading.refused);
     return result;
   });
+}
+
+// State of one read of a slice.
+interface Reading {
+  readonly parts: ReaderParts;
+  readonly chain: Slice;
+  /** Declaration with which the read began. */
+  readonly resource: Resource;
+  readonly list: ReadList;
+  readonly pages: { count: number };
+  readonly requests: Attempt[];
+  /** Number of items that were quarantined because of their times. */
+  refused: number;
+  /** Hashes of the rows of an inferred resource, by key. */
+  readonly contents: Map<string, string>;
+}
+
+type OwnPage = Omit<ReceivedPage, 'run' | 'chain' | 'page' | 'doubtful' | 'guard' | 'requests'>;
+type TakenPage = ReadResult & { readonly ended: boolean };
+
+async function commit({ parts, chain, pages, refused, requests }: Reading, page: OwnPage): Promise<TakenPage> {
+  const { run, stats } = parts;
+  const named = { 'sightline.resource': chain.resource, 'sightline.page': pages.count };
+  const { guard } = chain;
+  const about = { run, chain, page: pages.count, doubtful: refused > 0, guard, requests: requests.splice(0) };
+  const committed = await inSpan('sync.commit', named, () => commitPage(parts, { ...page, ...about })).catch(
+    asUpstreamError,
+  );
+  stats.page(chain, pages.count, committed.ended, committed);
+  parts.onProgress?.(stats);
+  return { date: page.date, held: committed.held, ended: committed.ended };
+}
+
+async function takePage(
+  reading: Reading,
+  { value, request, state, next, date: received }: Page<WalkedPage>,
+  { tables, forms, implausible, items, repeats }: ParsedPage,
+  checkOrder: ReturnType<typeof createOrderCheck>,
+): Promise<TakenPage> {
+  const { parts, chain, resource, list, pages, requests } = reading;
+  const { body, text } = value;
+  const sentAt = requests.at(-1)?.sentAt;
+  const date = await parts.dateOf(chain, received);
+  checkOrder({ tables, cursor: state, sentAt });
+  pages.count += 1;
+  reading.refused += tables.reduce((sum, rows) => sum + rows.implausibleCount - countKnown(rows, parts.quarantined), 0);
+  noteRepeats(requests, implausible);
+  const { path, query } = request;
+  const taken = await commit(reading, {
+    tables,
+    date,
+    next,
+    untilKnown: chain.untilKnown,
+    answer: answerOf(resource, chain, text.bytes),
+    arrival: { body, bytes: text.bytes, path, query, member: chain.member },
+  });
+  await parts.noteForms(chain.resource, forms);
+  list.repeats = repeats;
+  list.items += items;
+  list.state = next;
+  return taken;
+}
+
+// Extends the inferred declaration by the page, then reads the page with it.
+async function parseAdapted(
+  { parts, chain, resource, list, pages, contents }: Reading,
+  adapter: EndpointAdapter,
+  { value: { body, text }, state, date }: Page<WalkedPage>,
+): Promise<ParsedPage> {
+  const at = date ?? parts.clock.now();
+  const isFirstPage = state === null;
+  await adapter.adapt(chain.resource, { body, link: text.link, isFirstPage }, at);
+  const now = parts.catalogue.get(chain.resource);
+  if (!isDeepStrictEqual(pagesOf(now), pagesOf(resource))) throw new FormChanged(chain.path);
+  if (!isDeepStrictEqual(keyOf(now), keyOf(resource)) && pages.count > 0) throw new FormChanged(chain.path);
+  if (isFirstPage) list.repeats = now.derived.some(hasContentKey) ? new Map() : undefined;
+  const read = parsePage(parts, list, chain, body, text);
+  if (hasSharedKeys(now, read, contents)) {
+    await adapter.rekey(chain, body, at);
+    throw new FormChanged(chain.path);
+  }
+  return read;
 }
 
 /** The part of a list that was read. */
@@ -193,25 +285,65 @@ function firstRequest({ path: route }: Resource, { path, query }: Slice): Reques
   return { path, query, route };
 }
 
-function walkSlice(
-  { catalogue, client, clock, signal, rowReader }: ReaderParts,
-  chain: Slice,
+/** A page as the walk yields it. */
+interface WalkedPage {
+  readonly body: unknown;
+  readonly text: ResponseText;
+  readonly items: number;
+  /** Null for an inferred declaration, which the page may extend before it is parsed. */
+  readonly page: ParsedPage | null;
+}
+
+type ParsedPage = ReadPage & { readonly repeats: Repeats | undefined };
+
+function parsePage(
+  { catalogue, rowReader, clock }: ReaderParts,
   list: Readonly<ReadList>,
-  onAttempt: (attempt: Attempt) => void,
-) {
+  chain: Slice,
+  body: unknown,
+  text: ResponseText,
+): ParsedPage {
+  // A body that is rejected later must not count.
+  const repeats = list.repeats === undefined ? undefined : new Map(list.repeats);
+  const scope = repeats === undefined ? chain : { ...chain, repeats };
   const resource = catalogue.get(chain.resource);
-  const reader = rowReader(chain.resource);
+  return { ...readPage(resource, rowReader(chain.resource), scope, body, text, dayOf(clock.now())), repeats };
+}
+
+function keyOf({ derived }: Resource): readonly string[] {
+  return derived[0]?.key ?? [];
+}
+
+// Whether different items of a list have the same key. Numbered pages can list an item twice that was changed in between. Adds the
+// page's rows to `contents`, the hashes of the rows read so far by key.
+function hasSharedKeys(resource: Resource, { tables }: ParsedPage, contents: Map<string, string>): boolean {
+  const [rows] = tables;
+  if (rows === undefined || hasContentKey(rows.table)) return false;
+  let shared = 0;
+  for (const { key, hash } of rows.rows) {
+    const text = JSON.stringify(key);
+    const other = contents.get(text);
+    if (other !== undefined && other !== hash) shared += 1;
+    contents.set(text, hash);
+  }
+  return rows.repeated.length > 0 || shared > (hasNumberedPages(resource) ? 1 : 0);
+}
+
+function walkSlice(parts: ReaderParts, chain: Slice, list: Readonly<ReadList>, onAttempt: (attempt: Attempt) => void) {
+  const { catalogue, client, signal, adapter } = parts;
+  const resource = catalogue.get(chain.resource);
   const request = firstRequest(resource, chain);
   const pages = pagesOf(resource);
   return walkPages(client, {
     request,
     pages,
-    read: (body, text) => {
-      // A body that is rejected later must not count.
-      const repeats = list.repeats === undefined ? undefined : new Map(list.repeats);
-      const scope = repeats === undefined ? chain : { ...chain, repeats };
-      const page = readPage(resource, reader, scope, body, text, dayOf(clock.now()));
-      return { ...page, repeats, body, bytes: text.bytes };
+    read: (body, text): WalkedPage => {
+      if (adapter === undefined || resource.generic !== true) {
+        const page = parsePage(parts, list, chain, body, text);
+        return { body, text, items: page.items, page };
+      }
+      const response = { body, link: text.link, isFirstPage: list.state === null };
+      return { body, text, items: adapter.itemsOf(chain.resource, response).length, page: null };
     },
     nextOf: ({ body, items }, { link, baseUrl }, state) => {
       const { path } = pageRequest(pages, request, state);

@@ -19,6 +19,7 @@ import {
   readLastRequests,
 } from '../warehouse/ledger/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { createEndpointAdapter } from './adapt-endpoint.ts';
 import { type AskUpstream, createAskUpstream } from './ask-upstream.ts';
 import { backfillTotals } from './backfill-totals.ts';
 import type { PageDestinations } from './commit-page.ts';
@@ -254,23 +255,38 @@ async function openRun(
   const noteForms = createFormWriter(parts);
   const dateOf = createResponseDates({ ...parts, clock }, run, stats, log);
   const rowReader = createRowReaders(catalogue, parts.warehouse);
-  const reader = createSliceReader({ ...parts, clock, run, stats, log, dateOf, noteForms, rowReader, quarantined });
+  const adapter = createEndpointAdapter(parts);
+  const reader = createSliceReader({
+    ...parts,
+    clock,
+    run,
+    stats,
+    log,
+    dateOf,
+    noteForms,
+    rowReader,
+    quarantined,
+    adapter,
+  });
 
   const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };
   const nothing = createContext(parts, options, known);
-  const wanted = new Set([openingOf(catalogue, nothing.wanted).name]);
-  const [opening] = planWorkspace(catalogue, { ...nothing, wanted }) as [Slice];
+  const first = new Set([openingOf(catalogue, nothing.wanted).name]);
+  const [opening] = planWorkspace(catalogue, { ...nothing, wanted: first }) as [Slice];
   stats.planned([opening]);
   const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
     throw toWorkspaceError(thrown);
   });
   await removeImplausible(warehouse, date, stats);
   const isRecorded = options.only === null && options.probe !== true;
-  const names = await readDocument({ ...parts, runId: run.runId, now: date, isRecorded }, log, noteForms);
+  const names = await readDocument({ ...parts, adapter, runId: run.runId, now: date, isRecorded }, log, noteForms);
   // Use the run's agreed time, as the checkpoints do.
   const passId = run.continues ? run.passId : null;
   const ask = createAskUpstream({ ...parts, names, log, now: clock.now, purpose: 'probe' });
-  return { reader, opening, context: { ...(await readContext(parts, options, passId, date)), names }, ask };
+  const context = await readContext(parts, options, passId, date);
+  // An endpoint that upstream has removed, or that the settings exclude, is not read; its rows stay.
+  const wanted = new Set([...context.wanted].filter((name) => adapter.isRead(name)));
+  return { reader, opening, context: { ...context, wanted, names }, ask };
 }
 
 // Removes rows that were stored by an earlier version, or by a run with a wrong clock.

@@ -97,7 +97,7 @@ function sliceOf(
   const query = {
     ...resource.ask,
     ...asked,
-    ...(range === undefined ? {} : { from: range.from, to: range.to }),
+    ...(range === undefined ? {} : rangeQuery(resource, range)),
     ...sizeQuery(resource),
   };
   const ranged = range === undefined ? {} : { range_from: range.from, range_to: range.to };
@@ -140,6 +140,10 @@ function sliceOf(
     state: scope.state ?? null,
     guard: scope.guard ?? { counts: null, keep: false },
   };
+}
+
+function rangeQuery({ rangeParameters }: Resource, { from, to }: DayRange): Record<string, string> {
+  return rangeParameters === undefined ? { from, to } : { [rangeParameters.from]: from, [rangeParameters.to]: to };
 }
 
 function pathOf(resource: Resource, given: Readonly<Record<string, string>>, member: string | undefined): string {

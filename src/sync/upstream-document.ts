@@ -3,10 +3,12 @@ import { parameterForm } from '../contract/formats.ts';
 import { classifyEndpoints } from '../contract/openapi/classify.ts';
 import { findDocumentDrift } from '../contract/openapi/document-drift.ts';
 import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
+import { shapeOfPath } from '../contract/openapi/references.ts';
 import type { Client } from '../upstream/client.ts';
 import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { recordEndpoints } from '../warehouse/ledger/endpoint-states.ts';
+import type { EndpointAdapter } from './adapt-endpoint.ts';
 import type { PageDestinations } from './commit-page.ts';
 import type { RequestLog } from './request-log.ts';
 import type { ParameterNames } from './slice.ts';
@@ -22,6 +24,7 @@ export interface DocumentParts extends Pick<PageDestinations, 'warehouse' | 'dri
   readonly runId: string;
   /** Upstream's time, epoch milliseconds. */
   readonly now: number;
+  readonly adapter?: EndpointAdapter;
   /** Whether to store the endpoints and the differences between the document and the declarations. */
   readonly isRecorded: boolean;
 }
@@ -58,14 +61,19 @@ export function readDocument(parts: DocumentParts, log: RequestLog, noteForms: F
 }
 
 async function record(
-  { catalogue, warehouse, drift, runId, now }: DocumentParts,
+  { catalogue, warehouse, drift, adapter, runId, now }: DocumentParts,
   names: ParameterNames,
   classified: ReturnType<typeof classifyEndpoints>,
 ): Promise<void> {
   // A document without any declared endpoint is not the description of this API.
   if (!classified.some(({ state }) => state === 'declared')) return;
-  const rows = classified.map(({ endpoint: { path }, state, reason, resource }) => ({ path, state, reason, resource }));
+  const mirrored = new Map(warehouse.endpoints.forms().map(({ path, name }) => [shapeOfPath(path), name]));
+  const rows = classified.map(({ endpoint: { path, shape }, state, reason, resource }) => {
+    const name = mirrored.get(shape);
+    return name === undefined ? { path, state, reason, resource } : { path, state, reason, resource: name };
+  });
   await recordEndpoints(warehouse.database, rows, now);
+  await adapter?.discover(classified, now);
   for (const { resource, findings } of findDocumentDrift(classified, catalogue.resources, names)) {
     await drift?.note(runId, resource, findings, now);
   }

@@ -4,6 +4,7 @@ import type { Column } from '../contract/tables.ts';
 import { bookkeepingComments } from './comments.ts';
 import type { Database, Session } from './database.ts';
 import { DamagedFile } from './errors.ts';
+import { takeOver } from './generic/take-over.ts';
 import { literal, quoted, SCHEMA_VERSION, sqlTypes, steps } from './schema.ts';
 import { fillStatements } from './write/history.ts';
 
@@ -20,20 +21,45 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
       const found = `${database.path} has schema version ${version}; this version of sightline supports up to ${SCHEMA_VERSION}`;
       throw new SightlineError('warehouse_newer', found);
     }
-    const statements = version === SCHEMA_VERSION ? [] : [...steps.slice(version ?? 0), ...writeVersion];
-    const existing = await readTables(session);
-    for (const table of catalogue.tables) statements.push(...tableStatements(database.path, table, existing));
-    for (const history of catalogue.histories) {
-      statements.push(...tableStatements(database.path, history, existing));
-      // Fill a new history from the rows of an existing table.
-      if (existing.has(history.of) && !existing.has(history.name)) statements.push(...fillStatements(history));
-    }
+    const fill = await takeOver(session, catalogue);
+    const versioned = version === SCHEMA_VERSION ? [] : [...steps.slice(version ?? 0), ...writeVersion];
+    const statements = [...versioned, ...(await tableChanges(database.path, session, catalogue))];
     // Run all statements in one call: a thousand single calls take twice as long.
     if (statements.length > 0) await session.run(statements.join(';\n'));
+    await fill();
     return (await commentLedger(session)) || statements.length > 0;
   });
   // Checkpoint at once, so that a crash never requires a replay of schema changes from the log.
   if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
+}
+
+/**
+ * Creates the missing tables and columns of a catalogue in an open warehouse, or in the transaction of a session.
+ * @throws `warehouse_invalid` if a column has another type
+ */
+export async function migrateTables(target: Database | Session, catalogue: Catalogue): Promise<void> {
+  if (!('transaction' in target)) {
+    const statements = await tableChanges('the warehouse', target, catalogue);
+    if (statements.length > 0) await target.run(statements.join(';\n'));
+    return;
+  }
+  const changed = await target.transaction(async (session) => {
+    const statements = await tableChanges(target.path, session, catalogue);
+    if (statements.length > 0) await session.run(statements.join(';\n'));
+    return statements.length > 0;
+  });
+  if (changed) await target.exclusive((session) => session.run('CHECKPOINT'));
+}
+
+async function tableChanges(path: string, session: Session, catalogue: Catalogue): Promise<string[]> {
+  const existing = await readTables(session);
+  const statements = catalogue.tables.flatMap((table) => tableStatements(path, table, existing));
+  for (const history of catalogue.histories) {
+    statements.push(...tableStatements(path, history, existing));
+    // Fill a new history from the rows of an existing table.
+    if (existing.has(history.of) && !existing.has(history.name)) statements.push(...fillStatements(history));
+  }
+  return statements;
 }
 
 // Updates the comments of schema `sync`. Returns whether any has changed.

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import { type Catalogue, createLiveCatalogue, type Resource } from '../contract/catalogue.ts';
 import { createObservedForms, type ObservedForms } from '../contract/field-forms.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { Repeats, Values } from '../contract/rows.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
+import { type GenericEndpoints, openGenericEndpoints } from './generic/generic-endpoints.ts';
 import {
   clearCheckpoints,
   readDataVersion,
@@ -25,8 +26,10 @@ export interface Warehouse {
   readonly database: Database;
   /** The observed forms of values. The forms of a page are stored with it. */
   readonly forms: ObservedForms;
-  /** Resources whose tables the warehouse has. */
+  /** Resources whose tables the warehouse has: the declared ones and those of `endpoints`. It changes while the warehouse is open. */
   readonly catalogue: Catalogue;
+  /** The inferred declarations of undeclared endpoints. */
+  readonly endpoints: GenericEndpoints;
   beginRun(run: {
     runId: string;
     options: string;
@@ -62,23 +65,29 @@ export interface Warehouse {
  * Opens the warehouse and migrates its tables to the catalogue.
  * @throws `warehouse_locked`, `warehouse_newer`, `warehouse_invalid`
  */
-export async function openWarehouse(path: string, catalogue: Catalogue, options: DatabaseOptions): Promise<Warehouse> {
+export async function openWarehouse(path: string, declared: Catalogue, options: DatabaseOptions): Promise<Warehouse> {
   const database = await openDatabase(path, options);
   const version = { current: 0 };
+  const catalogue = createLiveCatalogue(declared);
+  let writers = createTableWriters(catalogue);
   let forms = createObservedForms();
+  let endpoints: GenericEndpoints;
   try {
-    await migrate(database, catalogue);
+    await migrate(database, declared);
+    endpoints = await openGenericEndpoints(database, catalogue, () => {
+      writers = createTableWriters(catalogue);
+    });
     version.current = await readDataVersion(database);
     forms = createObservedForms((await database.exclusive((session) => readShapes(session.query))).rows);
   } catch (thrown) {
     await database.close();
     throw thrown;
   }
-  const writers = createTableWriters(catalogue);
   return {
     database,
     forms,
     catalogue,
+    endpoints,
     beginRun: (run) => database.transaction((session) => beginRun(session, run)),
     recordRun: (origin, now) =>
       database.transaction((session) => recordRun(session, { ...origin, runId: randomUUID(), now })),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import type { Catalogue } from '../../src/contract/catalogue.ts';
-import { builtInCatalogue, catalogueOf, sharedCatalogueOf } from '../../src/session/catalogues.ts';
+import { builtInCatalogue, catalogueOf, declaredCatalogue, sharedCatalogueOf } from '../../src/session/catalogues.ts';
 
 const book = {
   name: 'books',
@@ -43,8 +43,8 @@ function open(files: Readonly<Record<string, unknown>>, schemas: readonly string
 const openJson = (content: unknown): Catalogue => open({ 'api.json': content }, ['./api.json']);
 
 test('a workspace without schemas has the resources of this package', () => {
-  expect(catalogueOf({ schemas: [] })).toBe(builtInCatalogue);
-  expect(catalogueOf({ schemas: ['builtin'] })).toBe(builtInCatalogue);
+  expect(declaredCatalogue({ schemas: [] })).toBe(builtInCatalogue);
+  expect(declaredCatalogue({ schemas: ['builtin'] })).toBe(builtInCatalogue);
 });
 
 test('a JSON file declares tables, nested tables and descriptions', () => {

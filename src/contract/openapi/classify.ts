@@ -8,8 +8,8 @@ export const VALUES_MAX = 8;
 const PARENTS_MAX = 4;
 
 /** Names of parameters that select a range of days. */
-const RANGE_STARTS = ['from', 'since', 'start', 'startdate', 'datefrom', 'fromdate', 'after'];
-const RANGE_ENDS = ['to', 'until', 'end', 'enddate', 'dateto', 'todate', 'before'];
+export const RANGE_STARTS = ['from', 'since', 'start', 'startdate', 'datefrom', 'fromdate', 'after'];
+export const RANGE_ENDS = ['to', 'until', 'end', 'enddate', 'dateto', 'todate', 'before'];
 /** Paths of upstream that are not data of the API. */
 const NOT_DATA = ['/openapi.json', '/mcp', '/docs'];
 

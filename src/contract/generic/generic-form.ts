@@ -1,0 +1,334 @@
+import { isRecord, memberAt } from '../../base/json.ts';
+import { RANGE_ENDS, RANGE_STARTS, VALUES_MAX } from '../openapi/classify.ts';
+import type { DocumentEndpoint } from '../openapi/document-endpoints.ts';
+import type { SchemaForm } from '../openapi/schema-form.ts';
+import type { Pages } from '../resource.ts';
+import { inferPages, plain } from './generic-pages.ts';
+import {
+  columnsOf,
+  type FieldForms,
+  fieldsOfItems,
+  fieldsOfSchema,
+  type Naming,
+  toPlainName,
+  uniqueName,
+} from './item-fields.ts';
+import { chooseKey, isKey, keyOfSchema } from './item-key.ts';
+
+/** Names of lists in a body, the most specific first; a list named like the path comes before them. */
+const LIST_NAMES = ['data', 'items', 'results', 'records', 'entries', 'rows', 'values', 'list', 'content', 'elements'];
+/** Depth of a list in the body. */
+const LIST_DEPTH_MAX = 3;
+/** Columns of a table that no member may have. */
+const RESERVED_COLUMNS = [
+  '_item',
+  '_synced_at',
+  '_run_id',
+  '_row_hash',
+  '_deleted_at',
+  '_extra',
+  '_content_key',
+  'observed_at',
+  'range_from',
+  'range_to',
+  'brand_id',
+  'valid_from',
+  'valid_to',
+  'change',
+  '_children',
+];
+
+/**
+ * What is known about an undeclared endpoint: where its items are in the body, their fields, how pages follow each other. Stored as
+ * JSON in `sync.endpoints`. Responses extend it; they never make a column narrower.
+ */
+export interface GenericForm {
+  /** Name of the resource and of its table. */
+  readonly name: string;
+  /** Path below the base URL; the parameter of the brand is `brandId`. */
+  readonly path: string;
+  readonly about: string | null;
+  readonly scope: 'workspace' | 'brand';
+  /** Place of the items; null until a schema or a response shows it. */
+  readonly at: 'body' | { readonly list: string } | null;
+  readonly pages: Pages | null;
+  /** Parameters that every request sends. */
+  readonly ask: Readonly<Record<string, string>>;
+  /** A required parameter and its values: each value has its own list. */
+  readonly each: {
+    readonly parameter: string;
+    readonly values: readonly string[];
+    readonly about: string | null;
+  } | null;
+  /** Names of the parameters of a range of days. */
+  readonly range: { readonly from: string; readonly to: string } | null;
+  /** Parameters that may select items by the field of the same name, with their descriptions. */
+  readonly filters: Readonly<Record<string, string>>;
+  readonly fields: FieldForms;
+  readonly key: readonly string[];
+  /** Whether `key` was chosen from items. */
+  readonly isKeyed: boolean;
+  /** Whether a response has shown the place of the items. */
+  readonly isSeen: boolean;
+}
+
+/** A response, and how much of its list was read before. */
+export interface SeenResponse {
+  readonly body: unknown;
+  /** Header Link, or null. */
+  readonly link: string | null;
+  readonly isFirstPage: boolean;
+}
+
+/** Names that are taken in the workspace, in lower case. */
+export interface Taken {
+  readonly resources: ReadonlySet<string>;
+  readonly tables: ReadonlySet<string>;
+}
+
+/**
+ * Returns the form of an endpoint from its description in the document. `brands` is the path of the list of brands, or null if the API
+ * has none.
+ */
+export function formOfEndpoint(endpoint: DocumentEndpoint, brands: string | null, taken: Taken): GenericForm {
+  const schema = endpoint.response();
+  const { path, scope } = toOwnPath(endpoint.path, brands);
+  const name = chooseName(path, taken);
+  const { pages, ask: limits, parameters: ofPages } = inferPages(endpoint, schema, null);
+  const range = rangeOf(endpoint, pages);
+  const query = endpoint.parameters.filter(({ in: place }) => place === 'query');
+  const others = query.filter(
+    (one) => !ofPages.includes(one.name) && one.name !== range?.from && one.name !== range?.to,
+  );
+  const required = others.filter((one) => one.required);
+  const varied = required.find(({ schema: { standard, values } }) => standard === null && (values?.length ?? 0) > 1);
+  const ask = Object.fromEntries(
+    required
+      .filter((one) => one !== varied)
+      .map((one) => [one.name, one.schema.standard ?? one.schema.values?.[0] ?? 'true']),
+  );
+  const isScalar = ({ types }: SchemaForm): boolean => !types.has('array') && !types.has('object');
+  const filters = others.filter((one) => !one.required && isScalar(one.schema));
+  const at = placeInSchema(schema, name);
+  const form: GenericForm = {
+    name,
+    path,
+    about: endpoint.about,
+    scope,
+    at,
+    pages: at === 'body' ? null : pages,
+    ask: at === 'body' ? ask : { ...limits, ...ask },
+    each:
+      varied === undefined
+        ? null
+        : { parameter: varied.name, values: (varied.schema.values ?? []).slice(0, VALUES_MAX), about: varied.about },
+    range,
+    filters: Object.fromEntries(
+      filters.map((one) => [one.name, one.about ?? `Items whose ${one.name} has this value.`]),
+    ),
+    fields: {},
+    key: [],
+    isKeyed: false,
+    isSeen: false,
+  };
+  const item = at === null ? null : itemSchema(schema, at);
+  if (item === null) return form;
+  const fields = fieldsOfSchema(item, namingOf(form, taken));
+  return { ...form, fields, key: at === 'body' ? [] : keyOfSchema(fields, singularOf(name)) };
+}
+
+/**
+ * Returns the form extended by a response: its fields are widened so that every item can be stored, and the place of the items, the
+ * key and the pages are chosen. Returns the same object if the response fits.
+ */
+export function adaptForm(
+  form: GenericForm,
+  endpoint: Pick<DocumentEndpoint, 'parameters' | 'response'>,
+  response: SeenResponse,
+  taken: Taken,
+): GenericForm {
+  const at = placeInBody(form, response.body);
+  if (at === null) return form;
+  const items = itemsAt(response.body, at) ?? [];
+  const fields = fieldsOfItems(form.fields, items, namingOf(form, taken));
+  const isFirst = at !== 'body' && !form.isKeyed && items.length > 0;
+  const key = isFirst ? chooseKey(fields, items, singularOf(form.name)) : form.key;
+  const pages = at === 'body' ? null : adaptPages(form.pages, endpoint, response);
+  const isSame = form.isSeen && fields === form.fields && !isFirst && pages === form.pages && isSamePlace(form.at, at);
+  if (isSame) return form;
+  // A limit of the whole list is the size of a page once there are pages.
+  const size = pages !== null && 'size' in pages ? pages.size?.parameter : undefined;
+  const ask = Object.fromEntries(Object.entries(form.ask).filter(([name]) => name !== size));
+  return { ...form, at, fields, key, isKeyed: form.isKeyed || isFirst, pages, ask, isSeen: true };
+}
+
+/** Returns the form with a key that identifies these items, or with an empty key. `items` are all items read of one list. */
+export function rekeyForm(form: GenericForm, items: readonly unknown[]): GenericForm {
+  const key = chooseKey(form.fields, items, singularOf(form.name));
+  const isOther = key.join('\n') !== form.key.join('\n') && isKey(key, items);
+  return { ...form, key: isOther ? key : [], isKeyed: true };
+}
+
+/** Returns the items of a body; null if it has none at this place. */
+export function itemsAt(body: unknown, at: NonNullable<GenericForm['at']>): readonly unknown[] | null {
+  if (at === 'body') return [body];
+  const list = Array.isArray(body) ? body : memberAt(body, at.list);
+  return Array.isArray(list) ? list : null;
+}
+
+/** Returns the name of one item of a list: `reviews` gives `review`. */
+export function singularOf(name: string): string {
+  if (name.endsWith('ies')) return `${name.slice(0, -3)}y`;
+  return /(?:s|x|z|ch|sh)es$/.test(name) ? name.slice(0, -2) : name.endsWith('s') ? name.slice(0, -1) : name;
+}
+
+// A path below the list of brands has the scope of a brand, whatever its parameter is called.
+function toOwnPath(path: string, brands: string | null): Pick<GenericForm, 'path' | 'scope'> {
+  if (brands === null || !path.startsWith(`${brands}/{`)) return { path, scope: 'workspace' };
+  return { path: path.replace(/\{\w+\}/, '{brandId}'), scope: 'brand' };
+}
+
+function chooseName(path: string, { resources, tables }: Taken): string {
+  const literals = path.split('/').filter((segment) => segment !== '' && !segment.startsWith('{'));
+  const words = literals.map((segment) => toPlainName(segment).replace(/^_+/, 'n')).filter(Boolean);
+  const isItem = path.endsWith('}');
+  const last = words.at(-1) ?? 'root';
+  const own = isItem ? `${singularOf(last)}_details` : last;
+  const above = words.at(-2);
+  const candidates = [own, ...(above === undefined ? [] : [`${singularOf(above)}_${own}`]), `workspace_${own}`];
+  const isFree = (name: string): boolean =>
+    !resources.has(name) && !tables.has(name) && !tables.has(`${name}_history`) && !name.endsWith('_history');
+  const free = candidates.find(isFree);
+  if (free !== undefined) return free;
+  for (let number = 2; ; number += 1) if (isFree(`${own}_${number}`)) return `${own}_${number}`;
+}
+
+function namingOf({ name, path, each, fields }: GenericForm, { tables }: Taken): Naming {
+  const parents = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => toPlainName(parameter));
+  const fixed = [...RESERVED_COLUMNS, ...parents, ...(each === null ? [] : [toPlainName(each.parameter)])];
+  const used = new Set([...tables, ...childTablesOf(fields)]);
+  return {
+    columns: new Set(fixed),
+    childColumns: new Set([...fixed, 'ordinal', 'id', `${singularOf(name)}_id`, ...columnsOf(fields)]),
+    table: (field) => {
+      const free = uniqueName(`${singularOf(name)}_${field}`, used);
+      used.add(free);
+      return free;
+    },
+  };
+}
+
+/** Returns the names of the child tables. */
+export function childTablesOf(fields: FieldForms): string[] {
+  return Object.values(fields).flatMap((field) => (field.as === 'child' ? [field.table] : []));
+}
+
+function rangeOf({ parameters }: DocumentEndpoint, pages: Pages | null): GenericForm['range'] {
+  const days = parameters.filter(
+    ({ in: place, name, schema: { types } }) =>
+      place === 'query' &&
+      !types.has('integer') &&
+      !types.has('number') &&
+      !(pages !== null && 'parameter' in pages && pages.parameter === name),
+  );
+  for (const [index, start] of RANGE_STARTS.entries()) {
+    const from = days.find(({ name }) => plain(name) === start)?.name;
+    const to = days.find(({ name }) => plain(name) === RANGE_ENDS[index])?.name;
+    if (from !== undefined && to !== undefined) return { from, to };
+  }
+  return null;
+}
+
+// The list that a schema describes: the body itself, a member, or a member of a member.
+function placeInSchema(schema: SchemaForm, name: string): GenericForm['at'] {
+  if (schema.types.has('array')) return { list: 'data' };
+  if (!schema.types.has('object') || schema.fields.size === 0) return null;
+  const lists: string[] = [];
+  const collect = (form: SchemaForm, path: readonly string[]): void => {
+    for (const [member, field] of form.fields) {
+      const isPlain = !member.includes('.') && member !== '';
+      if (field.types.has('array') && isPlain) lists.push([...path, member].join('.'));
+      if (field.types.has('object') && isPlain && path.length + 1 < LIST_DEPTH_MAX) collect(field, [...path, member]);
+    }
+  };
+  collect(schema, []);
+  const list = bestList(lists, [...schema.fields.keys()], name);
+  return list === null ? 'body' : { list };
+}
+
+function itemSchema(schema: SchemaForm, at: NonNullable<GenericForm['at']>): SchemaForm | null {
+  if (at === 'body') return schema;
+  if (schema.types.has('array')) return schema.items;
+  const list = at.list.split('.').reduce<SchemaForm | undefined>((form, name) => form?.fields.get(name), schema);
+  return list?.items ?? null;
+}
+
+// A place that a response has shown stays, so that a body without it is an error and no other list is stored instead.
+function placeInBody(form: GenericForm, body: unknown): GenericForm['at'] {
+  const { at, name, isSeen } = form;
+  if (at !== null && (isSeen || itemsAt(body, at) !== null)) {
+    if (at !== 'body' || isSeen || isRecord(body)) return itemsAt(body, at) === null ? null : at;
+  }
+  if (Array.isArray(body)) return { list: 'data' };
+  if (!isRecord(body) || 'error' in body) return null;
+  const lists: string[] = [];
+  const collect = (value: Record<string, unknown>, path: readonly string[]): void => {
+    for (const [member, inner] of Object.entries(value)) {
+      if (member.includes('.') || member === '') continue;
+      if (Array.isArray(inner)) lists.push([...path, member].join('.'));
+      else if (isRecord(inner) && path.length + 1 < LIST_DEPTH_MAX) collect(inner, [...path, member]);
+    }
+  };
+  collect(body, []);
+  const list = bestList(lists, Object.keys(body), name);
+  return list === null ? 'body' : { list };
+}
+
+// A body with several members that are no description of a page is an object, unless a list has one of the usual names.
+function bestList(lists: readonly string[], members: readonly string[], name: string): string | null {
+  const lastOf = (path: string): string => plain(path.split('.').at(-1) ?? '');
+  const usual = [plain(name), plain(singularOf(name)), ...LIST_NAMES];
+  const named = usual.flatMap((one) => lists.filter((path) => lastOf(path) === one))[0];
+  if (named !== undefined && (named.includes('.') ? isFrameOnly(members) : true)) return named;
+  const [only, ...others] = lists.filter((path) => !path.includes('.'));
+  return only !== undefined && others.length === 0 && isFrameOnly(members.filter((member) => member !== only))
+    ? only
+    : null;
+}
+
+/** Names of members that describe a page or a request. */
+const FRAME =
+  /^(?:next|prev|previous|first|last|self|links?|meta(?:data)?|paging|pagination|pageinfo|page|perpage|pagesize|limit|offset|start|size|total|count|totalcount|totalpages|totalitems|pages|hasmore|more|hasnext|cursor|nextcursor|nextpagetoken|nexttoken|nextpage|status|success|ok|object|kind|type|url|requestid|from|to|data|result|response|info)$/;
+
+function isFrameOnly(members: readonly string[]): boolean {
+  return members.every((member) => FRAME.test(plain(member)));
+}
+
+// Keeps pages that a response has confirmed: a last page does not show how others would follow.
+function adaptPages(
+  known: Pages | null,
+  endpoint: Pick<DocumentEndpoint, 'parameters' | 'response'>,
+  { body, link, isFirstPage }: SeenResponse,
+): Pages | null {
+  if (!isFirstPage || known?.kind === 'link') return known;
+  const { pages } = inferPages(endpoint, endpoint.response(), { body, link });
+  if (pages === null || JSON.stringify(pages) === JSON.stringify(known)) return known;
+  const isStronger = known === null || pages.kind === 'link' || (pages.kind === 'cursor' && known.kind !== 'cursor');
+  const addsEnd = pages.kind === known?.kind && JSON.stringify(pages).length > JSON.stringify(known).length;
+  return isStronger || addsEnd ? pages : known;
+}
+
+function isSamePlace(a: GenericForm['at'], b: GenericForm['at']): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Whether a stored value is a form. */
+export function isGenericForm(value: unknown): value is GenericForm {
+  if (!isRecord(value)) return false;
+  return (
+    typeof value['name'] === 'string' &&
+    typeof value['path'] === 'string' &&
+    isRecord(value['fields']) &&
+    Array.isArray(value['key'])
+  );
+}

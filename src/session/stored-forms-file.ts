@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { publishByRename, syncToDisk } from '../base/files.ts';
+import { type GenericForm, isGenericForm } from '../contract/generic/generic-form.ts';
+
+/** Reads the inferred declarations of a workspace; none if there is no readable file. The warehouse has them too. */
+export function readStoredForms(path: string): readonly GenericForm[] {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    return Array.isArray(value) ? value.filter(isGenericForm) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Stores the inferred declarations beside the replica that was made with them. Writes nothing if they are unchanged. */
+export async function storeForms(path: string, forms: readonly GenericForm[]): Promise<void> {
+  const text = `${JSON.stringify(forms)}\n`;
+  const before = await readFile(path, 'utf8').catch(() => null);
+  if (before === text || (before === null && forms.length === 0)) return;
+  const aside = `${path}.new`;
+  await writeFile(aside, text);
+  await syncToDisk(aside);
+  await publishByRename(aside, path);
+}

@@ -1,0 +1,132 @@
+import { BodyError } from '../contract/body.ts';
+import { type Catalogue, findProvider } from '../contract/catalogue.ts';
+import {
+  adaptForm,
+  childTablesOf,
+  formOfEndpoint,
+  type GenericForm,
+  itemsAt,
+  rekeyForm,
+  type SeenResponse,
+  type Taken,
+} from '../contract/generic/generic-form.ts';
+import type { ClassifiedEndpoint } from '../contract/openapi/classify.ts';
+import type { DocumentEndpoint } from '../contract/openapi/document-endpoints.ts';
+import { shapeOfPath } from '../contract/openapi/references.ts';
+import { readSchema } from '../contract/openapi/schema-form.ts';
+import { UpstreamError } from '../upstream/errors.ts';
+import { readStoredItems } from '../warehouse/generic/stored-forms.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Slice } from './slice.ts';
+
+/** A response has shown another form of its list, so that the slice is read again from the first page. */
+export class FormChanged extends UpstreamError {
+  constructor(path: string) {
+    super('bad_answer', `the list ${path} has other pages or another key than its first responses showed`, {
+      status: 200,
+    });
+  }
+}
+
+/** Adapts the inferred declarations of a warehouse to upstream's OpenAPI document and responses. */
+export interface EndpointAdapter {
+  /** Adds resources for the endpoints that have none. `at` is upstream's time, epoch milliseconds. */
+  discover(endpoints: readonly ClassifiedEndpoint[], at: number): Promise<void>;
+  /** Whether the document lists the endpoint of an inferred resource, and the settings do not exclude it. True without a document. */
+  isRead(resource: string): boolean;
+  /**
+   * Returns the items of a response of an inferred resource.
+   * @throws BodyError if the response has no items at the place where earlier ones had them
+   */
+  itemsOf(resource: string, response: SeenResponse): readonly unknown[];
+  /**
+   * Runs `work` while no other slice changes the declaration of the resource.
+   */
+  exclusive<T>(resource: string, work: () => Promise<T>): Promise<T>;
+  /** Extends the declaration by a response. Call it within `exclusive`. */
+  adapt(resource: string, response: SeenResponse, at: number): Promise<void>;
+  /** Chooses another key, because different items of the list have the same one. Call it within `exclusive`. */
+  rekey(slice: Slice, body: unknown, at: number): Promise<void>;
+}
+
+/** Dependencies of an adapter. */
+export interface AdapterParts {
+  readonly warehouse: Warehouse;
+  readonly catalogue: Catalogue;
+  /** Whether the settings include an endpoint; default: all are. */
+  readonly includes?: (endpoint: { readonly name: string | null; readonly path: string }) => boolean;
+}
+
+/** Creates the adapter of a run. */
+export function createEndpointAdapter({ warehouse, catalogue, includes = () => true }: AdapterParts): EndpointAdapter {
+  const { endpoints } = warehouse;
+  let listed: ReadonlyMap<string, DocumentEndpoint> | null = null;
+  const tails = new Map<string, Promise<unknown>>();
+  const endpointOf = ({ path }: GenericForm): Pick<DocumentEndpoint, 'parameters' | 'response'> =>
+    listed?.get(shapeOfPath(path)) ?? { parameters: [], response: () => readSchema(null, null) };
+  const adaptedTo = (resource: string, response: SeenResponse): GenericForm | null => {
+    const form = endpoints.formOf(resource);
+    return form === null ? null : adaptForm(form, endpointOf(form), response, takenBy(catalogue));
+  };
+  return {
+    itemsOf: (resource, response) => {
+      const at = adaptedTo(resource, response)?.at ?? null;
+      const items = at === null ? null : itemsAt(response.body, at);
+      if (items === null) throw new BodyError(`the body has no items of ${resource}`);
+      return items;
+    },
+    discover: async (found, at) => {
+      listed = new Map(found.map(({ endpoint }) => [endpoint.shape, endpoint]));
+      const known = new Set(endpoints.forms().map(({ path }) => shapeOfPath(path)));
+      const brands = findProvider(catalogue, 'brand')?.path ?? null;
+      const taken = takenBy(catalogue);
+      const fresh = found.flatMap(({ endpoint, state }): GenericForm[] => {
+        if (state !== 'available' || known.has(endpoint.shape)) return [];
+        if (!includes({ name: null, path: endpoint.path })) return [];
+        const form = formOfEndpoint(endpoint, brands, taken);
+        taken.resources.add(form.name);
+        for (const name of [form.name, ...childTablesOf(form.fields)]) {
+          taken.tables.add(name);
+          taken.tables.add(`${name}_history`);
+        }
+        return [form];
+      });
+      await endpoints.adopt(fresh, at);
+    },
+    isRead: (resource) => {
+      const form = endpoints.formOf(resource);
+      if (form === null) return true;
+      return includes(form) && (listed === null || listed.has(shapeOfPath(form.path)));
+    },
+    exclusive: (resource, work) => {
+      const result = (tails.get(resource) ?? Promise.resolve()).then(work);
+      tails.set(
+        resource,
+        result.catch(() => undefined),
+      );
+      return result;
+    },
+    adapt: async (resource, response, at) => {
+      const adapted = adaptedTo(resource, response);
+      if (adapted !== null && adapted !== endpoints.formOf(resource)) await endpoints.adopt([adapted], at);
+    },
+    rekey: async ({ resource, fixed }, body, at) => {
+      const form = endpoints.formOf(resource);
+      const [table] = catalogue.get(resource).derived;
+      if (form === null || form.at === null || table === undefined) return;
+      const stored = await readStoredItems(warehouse.database, table, fixed);
+      await endpoints.adopt([rekeyForm(form, [...stored, ...(itemsAt(body, form.at) ?? [])])], at);
+    },
+  };
+}
+
+function takenBy(catalogue: Catalogue): Taken & { readonly resources: Set<string>; readonly tables: Set<string> } {
+  const { resources, tables, histories } = catalogue;
+  return {
+    resources: new Set(resources.flatMap(({ name, tool }) => [name, tool.replace(/^(?:list|get)_/, '')])),
+    tables: new Set([...RESERVED_TABLES, ...tables.map(({ name }) => name), ...histories.map(({ name }) => name)]),
+  };
+}
+
+/** Names that DuckDB or sightline use for schemas and databases. */
+const RESERVED_TABLES = ['sync', 'mart', 'main', 'temp', 'system', 'information_schema', 'pg_catalog', 'warehouse'];
