@@ -4,7 +4,7 @@ import { ageOf, type BudgetRecord, type Moment } from './send-record.ts';
 export const WINDOW_MS = 60_000;
 /** Tolerance for differences between processes' clocks and for times rounded to milliseconds. */
 export const SKEW_MS = 10;
-/** Requests per minute until upstream sends its limit. */
+/** Requests per minute until upstream sends its limit, unless the settings have another number. */
 const LIMIT_DEFAULT = 120;
 /** Maximum duration of a request; the client aborts earlier. */
 const REQUEST_MS_MAX = 120_000;
@@ -75,9 +75,10 @@ export interface Ledger {
  * Not covered: an upstream whose time to count varies while its latency does not, or that becomes faster than all recent
  * answers. It responds with 429, and full holds apply for the next ten minutes.
  *
- * `delayMsMax` is the maximum time in milliseconds between a claim's record and the sending of its request.
+ * `delayMsMax` is the maximum time in milliseconds between a claim's record and the sending of its request. `standard` is the limit,
+ * in requests per minute, until upstream sends one.
  */
-export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
+export function createLedger(now: () => Moment, delayMsMax = 0, standard: number = LIMIT_DEFAULT): Ledger {
   const claims = createClaims(delayMsMax);
   const foreign = createForeign();
   let latencies: number[] = [];
@@ -88,7 +89,7 @@ export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
   let prunedAt = Number.NEGATIVE_INFINITY;
 
   const time = (): number => now().monotonicMs;
-  const limitValue = (): number => limit?.value ?? LIMIT_DEFAULT;
+  const limitValue = (): number => limit?.value ?? standard;
   const usable = (): number => limitValue() - Math.floor(limitValue() / 100);
   const capacity = (share: number): number => Math.max(1, Math.floor(usable() * share));
   const relief = (at: number): number =>

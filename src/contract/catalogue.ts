@@ -146,18 +146,16 @@ export function findProvider({ resources }: Pick<Catalogue, 'resources'>, scope:
 }
 
 /**
- * Returns the resource that a sync reads first: the list of the brands, or the first resource of the workspace that needs no ids.
- * @throws TypeError if there is none
+ * Returns the resource that a sync reads first: the list of the brands, or the first resource of the workspace that needs no ids;
+ * undefined if there is none.
  */
-export function openingOf(catalogue: Catalogue, wanted: ReadonlySet<string> | null = null): Resource {
+export function openingOf(catalogue: Catalogue, wanted: ReadonlySet<string> | null = null): Resource | undefined {
   const provider = findProvider(catalogue, 'brand');
   if (provider !== undefined) return provider;
-  const first = catalogue.resources.find(
+  return catalogue.resources.find(
     ({ name, scope, change, parent }) =>
       scope === 'workspace' && change.kind !== 'detail' && parent === undefined && (wanted?.has(name) ?? true),
   );
-  if (first === undefined) throw new TypeError('no resource can be read without an id');
-  return first;
 }
 
 /**

@@ -29,13 +29,18 @@ export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: Abo
   const upstream = config.upstream();
   const { budget, close } = await openBudget({ config, clock, signal });
   const client = createClient({ ...upstream, budget, clock, connections: 1 });
-  const provider = openingOf(catalogueOf(config));
+  const opening = openingOf(catalogueOf(config));
+  // Nothing is known of an API before its document was read.
+  const asked =
+    opening === undefined
+      ? { path: config.openapi.kind === 'path' ? config.openapi.path : '/', query: {} }
+      : { path: opening.path, query: opening.ask ?? {} };
   const failed = new AbortController();
   let sentAt = Number.NaN;
   try {
     const { value, date } = await client.get(
-      { path: provider.path, query: provider.ask ?? {} },
-      (body) => itemsOf(provider, provider.derived[0] as ResourceTable, body),
+      asked,
+      (body) => (opening === undefined ? [] : itemsOf(opening, opening.derived[0] as ResourceTable, body)),
       {
         signal: AbortSignal.any([signal, failed.signal]),
         onAttempt: (attempt) => {

@@ -201,6 +201,8 @@ async function syncThrough(
       clock,
       clockPolicy: config.clock,
       basePath: basePathOf(config.upstream()),
+      selection: config.resources,
+      document: config.openapi,
       connections,
       signal,
       origin: { kind, trigger },
@@ -248,7 +250,15 @@ export async function openBudget({
   const settings = config.budget();
   const { budgets: folder, earlierBudget: earlier } = layoutOf(config.folder);
   const remote = settings.kind === 'postgres' ? settings : { kind: settings.kind, folder, earlier };
-  return openBudgetAt(remote, { key, baseUrl, share: config.budgetShare, clock, say, signal });
+  return openBudgetAt(remote, {
+    key,
+    baseUrl,
+    share: config.budgetShare,
+    perMinute: config.requestsPerMinute,
+    clock,
+    say,
+    signal,
+  });
 }
 
 /** Returns the path of the base URL, such as `/v1`, without a trailing slash. */

@@ -35,7 +35,8 @@ export function createTimeCheck(
 ): (table: ResourceTable, values: Values) => Refusal | null {
   const { earliest, latest } = itemDays(resource, today);
   return (table, values) => {
-    if (resource.provides !== undefined) return null;
+    // Nothing is known of the times of an inferred resource, and no plan depends on them.
+    if (resource.provides !== undefined || resource.generic === true) return null;
     for (const { name, path } of timesOf(table)) {
       const isExtent = range !== null && table.extent.kind === 'time' && table.extent.field === name;
       const value = values[name];

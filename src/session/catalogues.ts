@@ -1,5 +1,5 @@
 import { declarations } from '../../schemas/catalogue.ts';
-import type { WorkspaceConfig } from '../base/config/config.ts';
+import { FROM_DOCUMENT, type WorkspaceConfig } from '../base/config/config.ts';
 import { filesOf, readDeclared } from '../base/declared-values.ts';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
@@ -44,7 +44,11 @@ export function catalogueOf(config: Pick<WorkspaceConfig, 'schemas' | 'folder'>)
 export function declaredCatalogue({ schemas }: Pick<WorkspaceConfig, 'schemas'>): Catalogue {
   if (schemas.every((schema) => schema === BUILT_IN)) return builtInCatalogue;
   const declared = schemas.flatMap((schema) =>
-    schema === BUILT_IN ? declarations : filesOf('schemas', schema).flatMap(declarationsIn),
+    schema === FROM_DOCUMENT
+      ? []
+      : schema === BUILT_IN
+        ? declarations
+        : filesOf('schemas', schema).flatMap(declarationsIn),
   );
   try {
     const catalogue = createCatalogue(

@@ -17,6 +17,7 @@ import { readSchema } from '../contract/openapi/schema-form.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { readStoredItems } from '../warehouse/generic/stored-forms.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { SelectedEndpoint } from './select-endpoints.ts';
 import type { Slice } from './slice.ts';
 
 /** A response has shown another form of its list, so that the slice is read again from the first page. */
@@ -32,7 +33,7 @@ export class FormChanged extends UpstreamError {
 export interface EndpointAdapter {
   /** Adds resources for the endpoints that have none. `at` is upstream's time, epoch milliseconds. */
   discover(endpoints: readonly ClassifiedEndpoint[], at: number): Promise<void>;
-  /** Whether the document lists the endpoint of an inferred resource, and the settings do not exclude it. True without a document. */
+  /** Whether the settings select a resource, and the document, if there is one, lists the endpoint of an inferred resource. */
   isRead(resource: string): boolean;
   /**
    * Returns the items of a response of an inferred resource.
@@ -53,12 +54,12 @@ export interface EndpointAdapter {
 export interface AdapterParts {
   readonly warehouse: Warehouse;
   readonly catalogue: Catalogue;
-  /** Whether the settings include an endpoint; default: all are. */
-  readonly includes?: (endpoint: { readonly name: string | null; readonly path: string }) => boolean;
+  /** Whether the settings select an endpoint; default: all. */
+  readonly selects?: (endpoint: SelectedEndpoint) => boolean;
 }
 
 /** Creates the adapter of a run. */
-export function createEndpointAdapter({ warehouse, catalogue, includes = () => true }: AdapterParts): EndpointAdapter {
+export function createEndpointAdapter({ warehouse, catalogue, selects = () => true }: AdapterParts): EndpointAdapter {
   const { endpoints } = warehouse;
   let listed: ReadonlyMap<string, DocumentEndpoint> | null = null;
   const tails = new Map<string, Promise<unknown>>();
@@ -82,7 +83,7 @@ export function createEndpointAdapter({ warehouse, catalogue, includes = () => t
       const taken = takenBy(catalogue);
       const fresh = found.flatMap(({ endpoint, state }): GenericForm[] => {
         if (state !== 'available' || known.has(endpoint.shape)) return [];
-        if (!includes({ name: null, path: endpoint.path })) return [];
+        if (!selects({ name: null, path: endpoint.path, generic: true })) return [];
         const form = formOfEndpoint(endpoint, brands, taken);
         taken.resources.add(form.name);
         for (const name of [form.name, ...childTablesOf(form.fields)]) {
@@ -94,9 +95,10 @@ export function createEndpointAdapter({ warehouse, catalogue, includes = () => t
       await endpoints.adopt(fresh, at);
     },
     isRead: (resource) => {
-      const form = endpoints.formOf(resource);
-      if (form === null) return true;
-      return includes(form) && (listed === null || listed.has(shapeOfPath(form.path)));
+      const { name, path } = catalogue.get(resource);
+      const isGeneric = endpoints.formOf(resource) !== null;
+      const isListed = !isGeneric || listed === null || listed.has(shapeOfPath(path));
+      return isListed && selects({ name, path, generic: isGeneric });
     },
     exclusive: (resource, work) => {
       const result = (tails.get(resource) ?? Promise.resolve()).then(work);

@@ -9,6 +9,9 @@ import type { SliceReader } from './read-slice.ts';
 import type { Slice } from './slice.ts';
 import type { SyncStats } from './sync-stats.ts';
 
+/** Statuses with which upstream refuses an endpoint, whatever its data. */
+const REFUSALS: readonly (number | null)[] = [400, 401, 403, 404, 405, 406, 410, 422, 501];
+
 /**
  * Creates a function that reads a slice to its end and decides what an error means: the end of the run, a failure of
  * the slice, or a deletion. It returns whether the slice was read.
@@ -43,9 +46,10 @@ export function createSliceRunner(
         else stats.ranOut(thrown.message);
         return false;
       }
-      if (!(thrown instanceof UpstreamError) || (endsTheRun(thrown) && !chain.background)) throw thrown;
+      const isRefused = isUndeclared(parts, chain) && isRefusal(thrown);
+      if (!(thrown instanceof UpstreamError) || (endsTheRun(thrown) && !chain.background && !isRefused)) throw thrown;
       const trouble = { chain: chain.id, code: thrown.code, message: thrown.message };
-      if (chain.background) {
+      if (chain.background || isRefused) {
         stats.warned(trouble);
         stats.closed(chain, pages.count);
         return false;
@@ -74,6 +78,16 @@ export function createSliceRunner(
       return wasRead;
     });
   };
+}
+
+// An endpoint that no declaration describes may be closed to the key or need other parameters. Other APIs have no declared endpoint
+// that shows whether the key is valid.
+function isUndeclared({ catalogue }: MissingCheckParts, { resource }: Slice): boolean {
+  return catalogue.get(resource).generic === true && catalogue.resources.some(({ generic }) => generic !== true);
+}
+
+function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof UpstreamError && REFUSALS.includes(thrown.status);
 }
 
 // A rejected key (401) or workspace (403 `plan_required`) affects every slice, and so does a `Retry-After` that is longer than

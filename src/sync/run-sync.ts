@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
+import type { DocumentSource, ResourceSelection } from '../base/config/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace/trace.ts';
 import { type Catalogue, openingOf } from '../contract/catalogue.ts';
@@ -27,7 +28,7 @@ import type { DriftCounts } from './drift-watch.ts';
 import { lookAhead } from './plan/outlook.ts';
 import { isFresh, type PlanContext, PRIORITY } from './plan/plan-context.ts';
 import { createNextPlanner } from './plan/plan-next.ts';
-import { planBrand, planWorkspace } from './plan/plan-slices.ts';
+import { planBrand, planWorkspace, withDependencies } from './plan/plan-slices.ts';
 import { createRowReaders } from './read-page.ts';
 import { createSliceReader, type SliceReader } from './read-slice.ts';
 import { createRequestLog } from './request-log.ts';
@@ -35,6 +36,7 @@ import { createResponseDates } from './response-dates.ts';
 import { chooseBrands, readPlausibleBrands, warnOfMissing } from './run-brands.ts';
 import { createContext, readContext } from './run-context.ts';
 import { createSliceRunner } from './run-slice.ts';
+import { createRequestLimit, createSelection } from './select-endpoints.ts';
 import type { Slice } from './slice.ts';
 import { createSliceQueue } from './slice-queue.ts';
 import type { SyncOptions } from './sync-options.ts';
@@ -53,6 +55,10 @@ export interface SyncParts extends PageDestinations {
   readonly clockPolicy?: ClockPolicy;
   /** Path of the base URL, which upstream's OpenAPI document may repeat; default: none. */
   readonly basePath?: string;
+  /** Place of upstream's OpenAPI document; default: `/openapi.json` below the base URL. */
+  readonly document?: DocumentSource;
+  /** Endpoints to read; default: all. */
+  readonly selection?: ResourceSelection;
   /** Slices read in parallel. */
   readonly connections: number;
   /** Aborted to stop the run; pages in flight are finished or dropped, and every commit is complete. */
@@ -172,6 +178,7 @@ async function readAll(
   const { reader, opening, context, ask } = await openRun(parts, options, run, stats);
   const checkPlan = createPlanSizeCheck(await lastRequests(parts, options), context.read);
   const perform = createSliceRunner(parts, reader, stats, context);
+  const limit = createRequestLimit(catalogue, parts.selection?.requests, stats, context);
   const follower = createNextPlanner({ catalogue, database }, context);
   const queue = createSliceQueue(parts, stats, stop);
   const listed = await readPlausibleBrands(parts, run, stats, context);
@@ -186,11 +193,14 @@ async function readAll(
   queue.onLevel([PRIORITY.history, PRIORITY.older], predict);
   queue.onLevel([PRIORITY.list, PRIORITY.window], () => parts.onMilestone?.());
   const add = (chains: readonly Slice[]): void => {
-    const wanted = chains.filter((chain) => !wasReadJustNow(chain, context));
-    checkPlan(wanted);
+    const isRead = (chain: Slice): boolean => wasReadJustNow(chain, context);
+    const admitted = limit.ordered(chains).filter((chain) => isRead(chain) || limit.admits(chain));
+    const wanted = admitted.filter((chain) => !isRead(chain));
+    // Undeclared endpoints have a limit of their own.
+    checkPlan(wanted.filter(({ resource }) => catalogue.get(resource).generic !== true));
     stats.planned(wanted);
     parts.onProgress?.(stats);
-    for (const chain of chains) {
+    for (const chain of admitted) {
       queue.add(chain, async () => {
         const wasRead = wanted.includes(chain) ? await perform(chain) : true;
         parts.onProgress?.(stats);
@@ -205,6 +215,7 @@ async function readAll(
   add(following);
   for (const brand of brands) add(planBrand(catalogue, brand, context));
   await queue.drain();
+  limit.close();
   stats.forecast(0);
 
   // All slices left open by earlier runs are closed now, so these slices start at their first page.
@@ -255,7 +266,8 @@ async function openRun(
   const noteForms = createFormWriter(parts);
   const dateOf = createResponseDates({ ...parts, clock }, run, stats, log);
   const rowReader = createRowReaders(catalogue, parts.warehouse);
-  const adapter = createEndpointAdapter(parts);
+  const selects = createSelection(parts.selection);
+  const adapter = createEndpointAdapter({ ...parts, selects });
   const reader = createSliceReader({
     ...parts,
     clock,
@@ -271,22 +283,32 @@ async function openRun(
 
   const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };
   const nothing = createContext(parts, options, known);
-  const first = new Set([openingOf(catalogue, nothing.wanted).name]);
-  const [opening] = planWorkspace(catalogue, { ...nothing, wanted: first }) as [Slice];
+  const isRecorded = options.only === null && options.probe !== true;
+  const read = (now: number) => readDocument({ ...parts, adapter, runId: run.runId, now, isRecorded }, log, noteForms);
+  // Without any declaration, the document shows what can be read.
+  const early = openingOf(catalogue, nothing.wanted) === undefined ? await read(clock.now()) : null;
+  const first = openingOf(catalogue, withDependencies(catalogue, options.only));
+  if (first === undefined) throw nothingToRead();
+  const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([first.name]) }) as [Slice];
   stats.planned([opening]);
   const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
     throw toWorkspaceError(thrown);
   });
   await removeImplausible(warehouse, date, stats);
-  const isRecorded = options.only === null && options.probe !== true;
-  const names = await readDocument({ ...parts, adapter, runId: run.runId, now: date, isRecorded }, log, noteForms);
+  const names = early ?? (await read(date));
   // Use the run's agreed time, as the checkpoints do.
   const passId = run.continues ? run.passId : null;
   const ask = createAskUpstream({ ...parts, names, log, now: clock.now, purpose: 'probe' });
   const context = await readContext(parts, options, passId, date);
   // An endpoint that upstream has removed, or that the settings exclude, is not read; its rows stay.
-  const wanted = new Set([...context.wanted].filter((name) => adapter.isRead(name)));
+  const wanted = new Set([...context.wanted].filter((name) => name === first.name || adapter.isRead(name)));
   return { reader, opening, context: { ...context, wanted, names }, ask };
+}
+
+function nothingToRead(): SightlineError {
+  const message = "upstream's OpenAPI document has no endpoint that can be read without an id";
+  const hint = 'Check the setting `openapi`, or declare the endpoints in files named by the setting `schemas`.';
+  return new SightlineError('config_invalid', message, { hint });
 }
 
 // Removes rows that were stored by an earlier version, or by a run with a wrong clock.

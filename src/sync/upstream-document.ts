@@ -1,3 +1,4 @@
+import type { DocumentSource } from '../base/config/config.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { parameterForm } from '../contract/formats.ts';
 import { classifyEndpoints } from '../contract/openapi/classify.ts';
@@ -7,6 +8,7 @@ import { shapeOfPath } from '../contract/openapi/references.ts';
 import type { Client } from '../upstream/client.ts';
 import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
+import { fetchDocument } from '../upstream/fetch-document.ts';
 import { recordEndpoints } from '../warehouse/ledger/endpoint-states.ts';
 import type { EndpointAdapter } from './adapt-endpoint.ts';
 import type { PageDestinations } from './commit-page.ts';
@@ -25,6 +27,8 @@ export interface DocumentParts extends Pick<PageDestinations, 'warehouse' | 'dri
   /** Upstream's time, epoch milliseconds. */
   readonly now: number;
   readonly adapter?: EndpointAdapter;
+  /** Default: `/openapi.json` below the base URL. */
+  readonly document?: DocumentSource;
   /** Whether to store the endpoints and the differences between the document and the declarations. */
   readonly isRecorded: boolean;
 }
@@ -34,15 +38,15 @@ export interface DocumentParts extends Pick<PageDestinations, 'warehouse' | 'dri
  * parameters that are not declared.
  */
 export function readDocument(parts: DocumentParts, log: RequestLog, noteForms: FormWriter): Promise<ParameterNames> {
-  const { catalogue, client, signal, basePath } = parts;
+  const { catalogue, client, signal, basePath, document: source = { kind: 'path', path: OPENAPI_PATH } } = parts;
+  const declared = catalogue.resources.filter(({ generic }) => generic !== true);
   return log({ id: OPENAPI_PATH, resource: 'openapi' }, async (_requests, onAttempt) => {
-    const asked = { path: OPENAPI_PATH, query: {}, route: OPENAPI_PATH };
     try {
       const read = (body: unknown) => ({
         names: learnParameterNames(catalogue.resources, body),
-        classified: classifyEndpoints(readEndpoints(body, basePath).endpoints, catalogue.resources),
+        classified: classifyEndpoints(readEndpoints(body, basePath).endpoints, declared),
       });
-      const { names, classified } = (await client.get(asked, read, { signal, onAttempt })).value;
+      const { names, classified } = await fetchDocument({ client, source, signal, onAttempt }, read);
       for (const [resource, found] of names) {
         const forms = Object.entries(found).map(([declared, name]): [string, string] => [
           parameterForm(declared),
@@ -66,7 +70,8 @@ async function record(
   classified: ReturnType<typeof classifyEndpoints>,
 ): Promise<void> {
   // A document without any declared endpoint is not the description of this API.
-  if (!classified.some(({ state }) => state === 'declared')) return;
+  const isDescribed = catalogue.resources.every(({ generic }) => generic === true);
+  if (!isDescribed && !classified.some(({ state }) => state === 'declared')) return;
   const mirrored = new Map(warehouse.endpoints.forms().map(({ path, name }) => [shapeOfPath(path), name]));
   const rows = classified.map(({ endpoint: { path, shape }, state, reason, resource }) => {
     const name = mirrored.get(shape);

@@ -53,6 +53,12 @@ export const allowed = {
   weekly: 'a whole number of snapshots from 0 to 10000',
   monthly: 'a whole number of snapshots from 0 to 10000',
   schemas: 'a list of paths of .js, .mjs, .ts or .json files, such as ["./my-api/*.json"], and "builtin"',
+  openapi: 'the path of a document below the base URL, such as /openapi.json, or its URL there',
+  requestsPerMinute: 'a whole number from 1 to 100000',
+  resources: 'an object with the members include, exclude and requests',
+  include: 'a list of names or paths of endpoints; * stands for any characters',
+  exclude: 'a list of names or paths of endpoints; * stands for any characters',
+  requests: 'a whole number of requests per sync from 0 to 100000; 0 mirrors no undeclared endpoints',
   calibration: 'an object with the member probes',
   probes: 'a whole number of requests per sync from 0 to 100; 0 asks none',
   conventions: 'an object with a member for each convention',
@@ -102,12 +108,23 @@ export const keep = z.strictObject({
 });
 /** Requests per sync that the calibration may send. */
 export const probes = z.int().min(0).max(100);
+/** Patterns of names or paths of endpoints. */
+const patterns = z.array(z.string().min(1).max(500)).max(1_000);
 const anything = z.record(z.string(), z.unknown());
 const inFile = {
   ...common,
   budget: budgetSchema.optional(),
   keep: keep.optional(),
   schemas: z.array(z.string().min(1)).min(1).max(100).optional(),
+  openapi: z.string().min(1).optional(),
+  requestsPerMinute: z.int().min(1).max(100_000).optional(),
+  resources: z
+    .strictObject({
+      include: patterns.optional(),
+      exclude: patterns.optional(),
+      requests: z.int().min(0).max(100_000).optional(),
+    })
+    .optional(),
   calibration: z.strictObject({ probes: probes.optional() }).optional(),
   conventions: anything.optional(),
   jobs: anything.optional(),

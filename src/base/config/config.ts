@@ -38,6 +38,13 @@ export const DEFAULT_WORKSPACE = 'default';
 /** Name of the workspace that `sightline demo` creates. */
 export const DEMO_WORKSPACE = 'demo';
 
+/** Entry of `WorkspaceConfig.schemas` for an API that only its OpenAPI document describes. */
+export const FROM_DOCUMENT = 'openapi';
+
+/** Requests per sync for undeclared endpoints: beside declared ones, and of an API that only its document describes. */
+const GENERIC_REQUESTS = 500;
+const DOCUMENT_REQUESTS = 10_000;
+
 /** Variables that choose a workspace and its folder. */
 const CHOOSING: readonly string[] = ['SIGHTLINE_WORKSPACE', 'SIGHTLINE_DATA_DIR'];
 
@@ -74,8 +81,17 @@ export interface WorkspaceConfig {
   readonly remote: RemoteSettings;
   /** One sentence per setting that was given under an earlier name. */
   readonly notices: readonly string[];
-  /** Files with declarations, as absolute paths with `*`, and `builtin`; empty for the declarations of this package. */
+  /**
+   * Files with declarations, as absolute paths with `*`, and `builtin`; empty for the declarations of this package, and only
+   * `FROM_DOCUMENT` for none.
+   */
   readonly schemas: readonly string[];
+  /** Place of upstream's OpenAPI document. */
+  readonly openapi: DocumentSource;
+  /** Requests per minute until upstream sends its limit; undefined for the limit of the specification. */
+  readonly requestsPerMinute: number | undefined;
+  /** Endpoints to mirror, and a limit for those that no declaration describes. */
+  readonly resources: ResourceSelection;
   /** Requests per sync that the calibration may send to determine open points; 0 for none. */
   readonly probes: number;
   /** Overrides of the calibration, not validated here; src/analytics validates them. */
@@ -92,6 +108,22 @@ export interface WorkspaceConfig {
    * @throws `config_invalid` if the URL or secret of a receiver is missing or invalid
    */
   notify(): readonly NotifyTarget[];
+}
+
+/** Place of an OpenAPI document: a path below the base URL, a URL elsewhere, or a file. Only the first is requested with the key. */
+export type DocumentSource =
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'file'; readonly path: string };
+
+/** Endpoints to mirror. Patterns are names of resources or paths below the base URL; `*` stands for any characters. */
+export interface ResourceSelection {
+  /** Undeclared endpoints that are mirrored; default: all. */
+  readonly include?: readonly string[] | undefined;
+  /** Endpoints that are not read, declared or not. */
+  readonly exclude?: readonly string[] | undefined;
+  /** Maximum requests per sync for undeclared endpoints. */
+  readonly requests: number;
 }
 
 /** Base URL and key of a workspace's upstream. */
@@ -141,6 +173,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     return parsed.data as FileConfig[K];
   };
   const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
+  const schemas = readSchemas(declared ?? {}, file, folder);
   return {
     name,
     folder: checkFolder(join(workspacesFolder, name)),
@@ -160,7 +193,10 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
     remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, allowHttp),
     notices: file.notices ?? [],
-    schemas: readSchemas(declared?.schemas ?? file.schemas, folder),
+    schemas,
+    openapi: readDocumentSource(declared?.openapi ?? file.openapi, { allowHttp, folder }),
+    requestsPerMinute: declared?.requestsPerMinute ?? file.requestsPerMinute,
+    resources: readSelection(schemas, file.resources, declared?.resources),
     probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
@@ -171,7 +207,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       const baseUrl = flags.baseUrl ?? declared?.baseUrl ?? nonEmpty(environment['SIGHTLINE_BASE_URL']);
       return {
         baseUrl: checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', baseUrl, allowHttp),
-        key: checkKey(variable, readSecret(variable, environment, folder), declared?.schemas ?? file.schemas),
+        key: checkKey(variable, readSecret(variable, environment, folder), schemas),
         keyHeader: setting('keyHeader', 'SIGHTLINE_KEY_HEADER', lowerCase) ?? 'authorization',
       };
     },
@@ -343,8 +379,36 @@ function readKeep(
 }
 
 // Paths are relative to the configuration file.
-function readSchemas(schemas: readonly string[] = [], folder: string): readonly string[] {
+function readSelection(
+  schemas: readonly string[],
+  ofAll: FileConfig['resources'],
+  own: FileConfig['resources'],
+): ResourceSelection {
+  const standard = schemas.includes(FROM_DOCUMENT) ? DOCUMENT_REQUESTS : GENERIC_REQUESTS;
+  const requests = own?.requests ?? ofAll?.requests ?? standard;
+  return { include: own?.include ?? ofAll?.include, exclude: own?.exclude ?? ofAll?.exclude, requests };
+}
+
+// A document without declarations describes another API: all of its endpoints are inferred.
+function readSchemas(
+  workspace: Pick<FileConfig, 'schemas' | 'openapi'>,
+  file: Pick<FileConfig, 'schemas' | 'openapi'>,
+  folder: string,
+): readonly string[] {
+  const schemas = workspace.schemas ?? file.schemas;
+  if (schemas === undefined) return (workspace.openapi ?? file.openapi) === undefined ? [] : [FROM_DOCUMENT];
   return schemas.map((schema) => (schema === 'builtin' ? schema : resolve(folder, schema)));
+}
+
+function readDocumentSource(
+  given: string | undefined,
+  { allowHttp, folder }: { readonly allowHttp: boolean; readonly folder: string },
+): DocumentSource {
+  if (given === undefined) return { kind: 'path', path: '/openapi.json' };
+  if (/^https?:/i.test(given)) return { kind: 'url', url: checkBaseUrl('openapi', given, allowHttp) };
+  if (/^\/[^?#\s]*$/.test(given)) return { kind: 'path', path: given };
+  if (/\.json$/i.test(given)) return { kind: 'file', path: resolve(folder, given) };
+  throw invalid('openapi', given, allowed.openapi);
 }
 
 function readProbes(environment: ConfigSources['environment'], configured: number = PROBES): number {

@@ -17,6 +17,8 @@ import { chooseKey, isKey, keyOfSchema } from './item-key.ts';
 
 /** Names of lists in a body, the most specific first; a list named like the path comes before them. */
 const LIST_NAMES = ['data', 'items', 'results', 'records', 'entries', 'rows', 'values', 'list', 'content', 'elements'];
+/** Last segments of paths that name an action and not the items. */
+const ACTIONS = ['search', 'list', 'all', 'query', 'index', 'find'];
 /** Depth of a list in the body. */
 const LIST_DEPTH_MAX = 3;
 /** Columns of a table that no member may have. */
@@ -109,7 +111,7 @@ export function formOfEndpoint(endpoint: DocumentEndpoint, brands: string | null
   );
   const isScalar = ({ types }: SchemaForm): boolean => !types.has('array') && !types.has('object');
   const filters = others.filter((one) => !one.required && isScalar(one.schema));
-  const at = placeInSchema(schema, name);
+  const at = placeInSchema(schema, { name, path });
   const form: GenericForm = {
     name,
     path,
@@ -153,7 +155,7 @@ export function adaptForm(
   const fields = fieldsOfItems(form.fields, items, namingOf(form, taken));
   const isFirst = at !== 'body' && !form.isKeyed && items.length > 0;
   const key = isFirst ? chooseKey(fields, items, singularOf(form.name)) : form.key;
-  const pages = at === 'body' ? null : adaptPages(form.pages, endpoint, response);
+  const pages = at === 'body' ? null : adaptPages(form, endpoint, response);
   const isSame = form.isSeen && fields === form.fields && !isFirst && pages === form.pages && isSamePlace(form.at, at);
   if (isSame) return form;
   // A limit of the whole list is the size of a page once there are pages.
@@ -189,8 +191,7 @@ function toOwnPath(path: string, brands: string | null): Pick<GenericForm, 'path
 }
 
 function chooseName(path: string, { resources, tables }: Taken): string {
-  const literals = path.split('/').filter((segment) => segment !== '' && !segment.startsWith('{'));
-  const words = literals.map((segment) => toPlainName(segment).replace(/^_+/, 'n')).filter(Boolean);
+  const words = wordsOf(path);
   const isItem = path.endsWith('}');
   const last = words.at(-1) ?? 'root';
   const own = isItem ? `${singularOf(last)}_details` : last;
@@ -201,6 +202,13 @@ function chooseName(path: string, { resources, tables }: Taken): string {
   const free = candidates.find(isFree);
   if (free !== undefined) return free;
   for (let number = 2; ; number += 1) if (isFree(`${own}_${number}`)) return `${own}_${number}`;
+}
+
+// The literal segments of a path. `/series/search` is the list of series.
+function wordsOf(path: string): string[] {
+  const literals = path.split('/').filter((segment) => segment !== '' && !segment.startsWith('{'));
+  const words = literals.map((segment) => toPlainName(segment).replace(/^_+/, 'n')).filter(Boolean);
+  return words.length > 1 && ACTIONS.includes(words.at(-1) as string) ? words.slice(0, -1) : words;
 }
 
 function namingOf({ name, path, each, fields }: GenericForm, { tables }: Taken): Naming {
@@ -240,7 +248,7 @@ function rangeOf({ parameters }: DocumentEndpoint, pages: Pages | null): Generic
 }
 
 // The list that a schema describes: the body itself, a member, or a member of a member.
-function placeInSchema(schema: SchemaForm, name: string): GenericForm['at'] {
+function placeInSchema(schema: SchemaForm, named: Pick<GenericForm, 'name' | 'path'>): GenericForm['at'] {
   if (schema.types.has('array')) return { list: 'data' };
   if (!schema.types.has('object') || schema.fields.size === 0) return null;
   const lists: string[] = [];
@@ -252,7 +260,7 @@ function placeInSchema(schema: SchemaForm, name: string): GenericForm['at'] {
     }
   };
   collect(schema, []);
-  const list = bestList(lists, [...schema.fields.keys()], name);
+  const list = bestList(lists, [...schema.fields.keys()], named);
   return list === null ? 'body' : { list };
 }
 
@@ -265,7 +273,7 @@ function itemSchema(schema: SchemaForm, at: NonNullable<GenericForm['at']>): Sch
 
 // A place that a response has shown stays, so that a body without it is an error and no other list is stored instead.
 function placeInBody(form: GenericForm, body: unknown): GenericForm['at'] {
-  const { at, name, isSeen } = form;
+  const { at, isSeen } = form;
   if (at !== null && (isSeen || itemsAt(body, at) !== null)) {
     if (at !== 'body' || isSeen || isRecord(body)) return itemsAt(body, at) === null ? null : at;
   }
@@ -280,17 +288,21 @@ function placeInBody(form: GenericForm, body: unknown): GenericForm['at'] {
     }
   };
   collect(body, []);
-  const list = bestList(lists, Object.keys(body), name);
+  const list = bestList(lists, Object.keys(body), form);
   return list === null ? 'body' : { list };
 }
 
 // A body with several members that are no description of a page is an object, unless a list has one of the usual names.
-function bestList(lists: readonly string[], members: readonly string[], name: string): string | null {
-  const lastOf = (path: string): string => plain(path.split('.').at(-1) ?? '');
-  const usual = [plain(name), plain(singularOf(name)), ...LIST_NAMES];
-  const named = usual.flatMap((one) => lists.filter((path) => lastOf(path) === one))[0];
+function bestList(
+  lists: readonly string[],
+  members: readonly string[],
+  { name, path }: Pick<GenericForm, 'name' | 'path'>,
+): string | null {
+  const lastOf = (list: string): string => plain(list.split('.').at(-1) ?? '');
+  const usual = [name, singularOf(name), ...wordsOf(path).toReversed()].map(plain).concat(LIST_NAMES);
+  const named = usual.flatMap((one) => lists.filter((list) => lastOf(list) === one))[0];
   if (named !== undefined && (named.includes('.') ? isFrameOnly(members) : true)) return named;
-  const [only, ...others] = lists.filter((path) => !path.includes('.'));
+  const [only, ...others] = lists.filter((list) => !list.includes('.'));
   return only !== undefined && others.length === 0 && isFrameOnly(members.filter((member) => member !== only))
     ? only
     : null;
@@ -298,7 +310,7 @@ function bestList(lists: readonly string[], members: readonly string[], name: st
 
 /** Names of members that describe a page or a request. */
 const FRAME =
-  /^(?:next|prev|previous|first|last|self|links?|meta(?:data)?|paging|pagination|pageinfo|page|perpage|pagesize|limit|offset|start|size|total|count|totalcount|totalpages|totalitems|pages|hasmore|more|hasnext|cursor|nextcursor|nextpagetoken|nexttoken|nextpage|status|success|ok|object|kind|type|url|requestid|from|to|data|result|response|info)$/;
+  /^(?:next|prev|previous|first|last|self|links?|meta(?:data)?|paging|pagination|pageinfo|page|perpage|pagesize|limit|offset|start|size|total|count|totalcount|totalpages|totalitems|pages|hasmore|more|hasnext|cursor|nextcursor|nextpagetoken|nexttoken|nextpage|status|success|ok|object|kind|type|url|requestid|from|to|data|result|response|info|sort|order|filters?|query|links)$/;
 
 function isFrameOnly(members: readonly string[]): boolean {
   return members.every((member) => FRAME.test(plain(member)));
@@ -306,7 +318,7 @@ function isFrameOnly(members: readonly string[]): boolean {
 
 // Keeps pages that a response has confirmed: a last page does not show how others would follow.
 function adaptPages(
-  known: Pages | null,
+  { pages: known, isSeen }: GenericForm,
   endpoint: Pick<DocumentEndpoint, 'parameters' | 'response'>,
   { body, link, isFirstPage }: SeenResponse,
 ): Pages | null {
@@ -314,8 +326,10 @@ function adaptPages(
   const { pages } = inferPages(endpoint, endpoint.response(), { body, link });
   if (pages === null || JSON.stringify(pages) === JSON.stringify(known)) return known;
   const isStronger = known === null || pages.kind === 'link' || (pages.kind === 'cursor' && known.kind !== 'cursor');
-  const addsEnd = pages.kind === known?.kind && JSON.stringify(pages).length > JSON.stringify(known).length;
-  return isStronger || addsEnd ? pages : known;
+  // The first response shows the number of the first page, and members that the schema lacks.
+  const isClearer =
+    pages.kind === known?.kind && (!isSeen || JSON.stringify(pages).length > JSON.stringify(known).length);
+  return isStronger || isClearer ? pages : known;
 }
 
 function isSamePlace(a: GenericForm['at'], b: GenericForm['at']): boolean {

@@ -115,7 +115,8 @@ export function inferPages(
     return known({ kind: 'cursor', parameter: cursor.name, next, ...size });
   if (hasNextLink(response?.link ?? null)) return known({ kind: 'link', next: LINK_HEADER, ...size });
   if (page !== undefined) {
-    const first = Number(page.schema.standard ?? page.schema.minimum ?? 1) === 0 ? 0 : 1;
+    const shown = members.find(({ path }) => plain(path.at(-1) ?? '') === plain(page.name))?.number;
+    const first = Number(shown ?? page.schema.standard ?? page.schema.minimum ?? 1) === 0 ? 0 : 1;
     const pages = optional(
       'pages',
       memberNamed(PAGE_COUNTS, ({ isNumber }) => isNumber),
@@ -134,6 +135,8 @@ interface Member {
   readonly isUrl: boolean;
   readonly isNumber: boolean;
   readonly isBoolean: boolean;
+  /** The number in the response, if it is one. */
+  readonly number?: number;
 }
 
 // Members of the body outside of its lists, from the schema and from a response. A response that shows a value decides.
@@ -158,7 +161,15 @@ function membersOf(schema: SchemaForm, body: unknown): Member[] {
       const isText = typeof inner === 'string';
       const isUrl = isText && /^(?:https?:\/\/|\/|\?)\S/.test(inner);
       const isNumber = typeof inner === 'number';
-      members.set(at.join('\n'), { path: at, isText, isUrl, isNumber, isBoolean: typeof inner === 'boolean' });
+      const number = typeof inner === 'number' ? { number: inner } : {};
+      members.set(at.join('\n'), {
+        path: at,
+        isText,
+        isUrl,
+        isNumber,
+        isBoolean: typeof inner === 'boolean',
+        ...number,
+      });
     }
   };
   fromSchema(schema, []);

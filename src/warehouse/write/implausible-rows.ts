@@ -52,7 +52,7 @@ interface Suspect {
 // Finds the tables with implausible rows. One statement queries all tables, because most runs find none.
 async function suspects(session: Session, catalogue: Catalogue, today: string): Promise<Suspect[]> {
   const all = catalogue.resources
-    .filter(({ provides }) => provides === undefined)
+    .filter(({ provides, generic }) => provides === undefined && generic !== true)
     .flatMap((resource) =>
       resource.derived.flatMap((table): Suspect[] => {
         const conditions = [...timeConditions(resource, table, today), ...rangeConditions(table, today)];
