@@ -83,8 +83,8 @@ export function createEndpointAdapter({ warehouse, catalogue, selects = () => tr
       const taken = takenBy(catalogue);
       const fresh = found.flatMap(({ endpoint, state }): GenericForm[] => {
         if (state !== 'available' || known.has(endpoint.shape)) return [];
-        if (!selects({ name: null, path: endpoint.path, generic: true })) return [];
         const form = formOfEndpoint(endpoint, brands, taken);
+        if (!selects({ name: form.name, path: form.path, generic: true })) return [];
         taken.resources.add(form.name);
         for (const name of [form.name, ...childTablesOf(form.fields)]) {
           taken.tables.add(name);

@@ -38,7 +38,7 @@ import { createContext, readContext } from './run-context.ts';
 import { createSliceRunner } from './run-slice.ts';
 import { createRequestLimit, createSelection } from './select-endpoints.ts';
 import type { Slice } from './slice.ts';
-import { createSliceQueue } from './slice-queue.ts';
+import { createSliceQueue, type SliceQueue } from './slice-queue.ts';
 import type { SyncOptions } from './sync-options.ts';
 import { createSyncStats, type SyncStats, type TableStats, type Trouble } from './sync-stats.ts';
 import { readDocument } from './upstream-document.ts';
@@ -220,18 +220,7 @@ async function readAll(
 
   // All slices left open by earlier runs are closed now, so these slices start at their first page.
   const performAnew = createSliceRunner(parts, reader, stats, { ...context, open: [] });
-  const readAnew = async (chains: readonly Slice[]): Promise<boolean> => {
-    let isRead = true;
-    stats.planned(chains);
-    for (const chain of chains) {
-      queue.add(chain, async () => {
-        isRead = (await performAnew(chain)) && isRead;
-        parts.onProgress?.(stats);
-      });
-    }
-    await queue.drain();
-    return isRead;
-  };
+  const readAnew = (chains: readonly Slice[]): Promise<boolean> => readSlices(parts, queue, stats, chains, performAnew);
   const { maxRequests = null } = options.allowance ?? {};
   const { runId } = run;
   const { lackingDays } = reader;
@@ -250,6 +239,26 @@ async function readAll(
   );
   await backfillTotals({ catalogue, database, context, requestsMax, read: readAnew }, brands);
   if (options.only === null && options.brands === null) await parts.onRead?.(ask, stats);
+}
+
+// Reads more slices and returns whether all of them were read.
+async function readSlices(
+  { onProgress }: SyncParts,
+  queue: SliceQueue,
+  stats: SyncStats,
+  slices: readonly Slice[],
+  perform: (slice: Slice) => Promise<boolean>,
+): Promise<boolean> {
+  let areRead = true;
+  stats.planned(slices);
+  for (const slice of slices) {
+    queue.add(slice, async () => {
+      areRead = (await perform(slice)) && areRead;
+      onProgress?.(stats);
+    });
+  }
+  await queue.drain();
+  return areRead;
 }
 
 // Reads the list of brands first: it shows whether upstream is reachable, and sets the run's time.
@@ -284,9 +293,10 @@ async function openRun(
   const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };
   const nothing = createContext(parts, options, known);
   const isRecorded = options.only === null && options.probe !== true;
-  const read = (now: number) => readDocument({ ...parts, adapter, runId: run.runId, now, isRecorded }, log, noteForms);
+  const read = (now: number, isKept: boolean) =>
+    readDocument({ ...parts, adapter, runId: run.runId, now, isRecorded: isKept }, log, noteForms);
   // Without any declaration, the document shows what can be read.
-  const early = openingOf(catalogue, nothing.wanted) === undefined ? await read(clock.now()) : null;
+  const early = openingOf(catalogue, nothing.wanted) === undefined ? await read(clock.now(), true) : null;
   const first = openingOf(catalogue, withDependencies(catalogue, options.only));
   if (first === undefined) throw nothingToRead();
   const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([first.name]) }) as [Slice];
@@ -295,7 +305,7 @@ async function openRun(
     throw toWorkspaceError(thrown);
   });
   await removeImplausible(warehouse, date, stats);
-  const names = early ?? (await read(date));
+  const names = early ?? (await read(date, isRecorded));
   // Use the run's agreed time, as the checkpoints do.
   const passId = run.continues ? run.passId : null;
   const ask = createAskUpstream({ ...parts, names, log, now: clock.now, purpose: 'probe' });

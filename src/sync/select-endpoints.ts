@@ -5,9 +5,9 @@ import type { PlanContext } from './plan/plan-context.ts';
 import type { Slice } from './slice.ts';
 import type { SyncStats } from './sync-stats.ts';
 
-/** An endpoint as the settings select it; `name` is null before it has a resource. */
+/** An endpoint as the settings select it. */
 export interface SelectedEndpoint {
-  readonly name: string | null;
+  readonly name: string;
   readonly path: string;
   /** Whether no declaration describes it. */
   readonly generic: boolean;
@@ -18,9 +18,9 @@ export function createSelection(selection: ResourceSelection | undefined): (endp
   const included = selection?.include?.map(toPattern);
   const excluded = (selection?.exclude ?? []).map(toPattern);
   const matches = ({ name, path }: SelectedEndpoint, patterns: readonly RegExp[]): boolean =>
-    patterns.some((pattern) => pattern.test(shapeOfPath(path)) || (name !== null && pattern.test(name)));
+    patterns.some((pattern) => pattern.test(shapeOfPath(path)) || pattern.test(name));
   return (endpoint) => {
-    if (matches(endpoint, excluded)) return false;
+    if (matches(endpoint, excluded) || (endpoint.generic && selection?.requests === 0)) return false;
     return !endpoint.generic || included === undefined || matches(endpoint, included);
   };
 }

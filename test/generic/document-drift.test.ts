@@ -23,7 +23,7 @@ test('a sync records endpoints and parameters that no declaration has, and repor
   const alterDocument = (document: JsonObject): string => toJsonText(alter(document));
   const upstream = await startUpstream({ shapes, nowMs: NOW_MS, workspace, alterDocument });
   onTestFinished(() => upstream.close());
-  const mirror = await openGenericMirror(upstream, NOW_MS);
+  const mirror = await openGenericMirror(upstream, NOW_MS, { resources: { requests: 0 } });
   onTestFinished(() => mirror.close());
 
   expect(await mirror.sync()).toMatchObject({
@@ -34,7 +34,7 @@ test('a sync records endpoints and parameters that no declaration has, and repor
   expect(first.map(({ path, state, reason }) => [path, state, reason])).toEqual(
     shapes.map(({ path }) => [path, 'available', null]).sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
   );
-  // The endpoints are not requested.
+  // The setting allows no requests for them.
   expect(upstream.requests).toEqual([]);
 
   expect(await mirror.sync()).toMatchObject({ drift: { newEndpoints: 0, newParameters: 0 } });

@@ -4,6 +4,8 @@ import { shapeOfPath } from './references.ts';
 
 /** Maximum number of values of a required parameter: a request is sent with each of them. */
 export const VALUES_MAX = 8;
+/** Maximum number of required query parameters. */
+const REQUIRED_MAX = 20;
 /** Maximum number of path parameters. */
 const PARENTS_MAX = 4;
 
@@ -66,6 +68,8 @@ function problemOf(endpoint: DocumentEndpoint, isReadable: (shape: string) => bo
     return `the response is of type ${[...types].join(' or ')}; allowed: object or array`;
   }
   const required = parameters.filter((parameter) => parameter.required && parameter.in !== 'path');
+  if (required.length > REQUIRED_MAX)
+    return `the endpoint requires ${required.length} parameters; allowed: up to ${REQUIRED_MAX}`;
   const parameter = required.find((one) => !hasValues(one));
   if (parameter !== undefined) return problemOfParameter(parameter);
   return problemOfParents(path, isReadable);

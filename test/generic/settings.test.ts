@@ -1,0 +1,166 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openContext, sync } from '../../src/operations/sightline.ts';
+import { hurriedClock } from '../support/clocks.ts';
+import { NOW_MS } from '../support/workspace.ts';
+import type { JsonObject } from './exact-json.ts';
+import { type GenericMirror, openGenericMirror, type Row } from './generic-mirror.ts';
+import type { Shape } from './shape.ts';
+import { shapes } from './shapes.ts';
+import { startUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
+
+/** The smallest world with responses. */
+const workspace = { brands: 1, prompts: 2, days: 2 } as const;
+
+function shapeAt(path: string): Shape {
+  return shapes.find((shape) => shape.path === path) as Shape;
+}
+
+const tickets = shapeAt('/brands/{brandId}/tickets');
+const industries = shapeAt('/industries');
+const campaigns = shapeAt('/brands/{brandId}/campaigns');
+
+async function open(
+  used: readonly Shape[],
+  settings: Readonly<Record<string, unknown>> = {},
+  options: Partial<UpstreamOptions> = {},
+): Promise<{ upstream: Upstream; mirror: GenericMirror }> {
+  const upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, workspace, ...options });
+  const mirror = await openGenericMirror(upstream, NOW_MS, settings);
+  onTestFinished(async () => {
+    await mirror.close();
+    await upstream.close();
+  });
+  return { upstream, mirror };
+}
+
+async function endpointsOf({ rows }: GenericMirror): Promise<Row[]> {
+  return rows('SELECT path, resource, state FROM sync.endpoints ORDER BY path');
+}
+
+test('a declaration that is added later takes over rows, tombstones and versions', async () => {
+  const { upstream, mirror } = await open([tickets]);
+  await mirror.sync();
+  const [list] = upstream.lists(tickets);
+  if (list?.items === null || list === undefined) throw new Error('no list');
+  list.items = list.items.slice(1).map((item, index) => (index === 0 ? tickets.change(item as JsonObject) : item));
+  await mirror.sync();
+  const versionsOf = (table: string) =>
+    mirror.rows(`SELECT id, subject, change, valid_from, valid_to FROM ${table}_history ORDER BY id, valid_from`);
+  const rowsOf = (table: string) =>
+    mirror.rows(`SELECT id, subject, _synced_at, _run_id, _deleted_at FROM ${table} ORDER BY id`);
+  const [versions, rows] = [await versionsOf('tickets'), await rowsOf('tickets')];
+  expect(versions.map(({ change }) => change).sort()).toEqual(
+    [...Array<string>(10).fill('inserted'), 'updated', 'deleted'].sort(),
+  );
+
+  const declaration = {
+    name: 'support_tickets',
+    about: 'Tickets of a brand.',
+    scope: 'brand',
+    path: '/brands/{brandId}/tickets',
+    paging: 'single',
+    change: { kind: 'set' },
+    tool: 'list_support_tickets',
+    tables: [
+      {
+        name: 'support_tickets',
+        about: 'Tickets of a brand.',
+        at: { list: 'data' },
+        key: ['id'],
+        fields: { id: 'integer', subject: 'text' },
+      },
+    ],
+  };
+  await writeFile(join(mirror.folder, 'tickets.json'), JSON.stringify(declaration));
+  const settings = { calibration: { probes: 0 }, schemas: ['builtin', './tickets.json'] };
+  await writeFile(join(mirror.folder, 'sightline.config.json'), JSON.stringify(settings));
+  const { folder, environment } = mirror;
+  const summary = await sync(openContext({ folder, environment, clock: hurriedClock(() => NOW_MS) }));
+  expect([summary.status, summary.tables['support_tickets']]).toEqual([
+    'complete',
+    { read: 9, inserted: 0, updated: 0, deleted: 0 },
+  ]);
+  expect(await versionsOf('support_tickets')).toEqual(versions);
+  expect(await rowsOf('support_tickets')).toEqual(rows);
+  const names = await mirror.rows("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'tickets%'");
+  expect(names).toEqual([]);
+  expect(await endpointsOf(mirror)).toEqual([
+    { path: '/brands/{brandId}/tickets', resource: 'support_tickets', state: 'declared' },
+  ]);
+});
+
+test('a table whose items do not fit the later declaration is kept', async () => {
+  const { mirror } = await open([industries]);
+  await mirror.sync();
+  const declaration = {
+    name: 'sectors',
+    about: 'Sectors.',
+    scope: 'workspace',
+    path: '/industries',
+    paging: 'single',
+    change: { kind: 'set' },
+    tool: 'list_sectors',
+    tables: [{ name: 'sectors', about: 'Sectors.', at: { list: 'data' }, key: ['id'], fields: { id: 'uuid' } }],
+  };
+  await writeFile(join(mirror.folder, 'sectors.json'), JSON.stringify(declaration));
+  const settings = { calibration: { probes: 0 }, schemas: ['builtin', './sectors.json'] };
+  await writeFile(join(mirror.folder, 'sightline.config.json'), JSON.stringify(settings));
+  const { folder, environment } = mirror;
+  await sync(openContext({ folder, environment, clock: hurriedClock(() => NOW_MS) }));
+  expect(await mirror.rows('SELECT slug FROM industries_generic ORDER BY slug')).toHaveLength(5);
+});
+
+test('excluded endpoints and endpoints that are not included are not requested', async () => {
+  const excluding = await open([tickets, industries], { resources: { exclude: ['/brands/{id}/tick*'] } });
+  await excluding.mirror.sync();
+  expect(excluding.upstream.requests.map(({ path }) => path)).toEqual(['/industries']);
+  const including = await open([tickets, industries], { resources: { include: ['*tickets'] } });
+  await including.mirror.sync();
+  expect(including.upstream.requests.map(({ path }) => path.replace(/[0-9a-f-]{36}/, '{}'))).toEqual([
+    '/brands/{}/tickets',
+  ]);
+});
+
+test('requests for undeclared endpoints are limited, and the next sync continues with the others', async () => {
+  const { upstream, mirror } = await open([tickets, industries, campaigns], { resources: { requests: 2 } });
+  const first = await mirror.sync();
+  expect(first.status).toBe('complete');
+  expect(first.warnings.map(({ message }) => message)).toEqual([
+    '1 list of undeclared endpoints was left for the next sync: resources.requests is 2',
+  ]);
+  expect(upstream.requests).toHaveLength(2);
+  await mirror.sync();
+  expect(new Set(upstream.requests.map(({ path }) => path)).size).toBe(3);
+});
+
+test('an undeclared endpoint that refuses the key is a warning', async () => {
+  const refusal = { status: 403, body: { error: { code: 'forbidden', message: 'Not in your plan.' } } } as const;
+  const alterDocument = (document: JsonObject): string => {
+    const operation = { get: { responses: { 200: { content: { 'application/json': {} } } } } };
+    return JSON.stringify({ ...document, paths: { ...(document['paths'] as JsonObject), '/secrets': operation } });
+  };
+  const others = (path: string) => (path === '/secrets' ? refusal : null);
+  const { mirror } = await open([industries], {}, { alterDocument, others });
+  const { status, warnings, tables } = await mirror.sync();
+  expect(status).toBe('complete');
+  expect(warnings.map(({ chain }) => chain)).toEqual(['secrets']);
+  expect(tables['industries']?.inserted).toBe(5);
+});
+
+test('an endpoint that upstream removes keeps its rows', async () => {
+  let isListed = true;
+  const alterDocument = (document: JsonObject): string => {
+    const { '/industries': removed, ...paths } = document['paths'] as JsonObject;
+    return JSON.stringify({ ...document, paths: isListed ? { ...paths, '/industries': removed ?? null } : paths });
+  };
+  const { upstream, mirror } = await open([industries], {}, { alterDocument });
+  await mirror.sync();
+  isListed = false;
+  const before = upstream.requests.length;
+  expect((await mirror.sync()).status).toBe('complete');
+  expect(upstream.requests).toHaveLength(before);
+  expect(await mirror.rows('SELECT slug FROM industries WHERE _deleted_at IS NULL')).toHaveLength(5);
+  expect(await endpointsOf(mirror)).toMatchObject([{ path: '/industries', state: 'vanished' }]);
+});
