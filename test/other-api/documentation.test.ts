@@ -15,7 +15,7 @@ const examples = [...text.matchAll(/```json title=(\S+)\n([\s\S]*?)```/g)].map(
 test('the setting in docs/other-apis.md selects the file of the declarations', () => {
   const folder = mkdtempSync(join(tmpdir(), 'documented-api-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  for (const [file, value] of examples) {
+  for (const [file, value] of examples.filter(([name]) => !name.startsWith('stapi/'))) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), JSON.stringify(value));
   }
@@ -29,4 +29,16 @@ test('the declarations in docs/other-apis.md are valid and have the described ta
   const catalogue = createCatalogue((declared as unknown[]).map(toDeclaration));
   expect(catalogue.tables.map(({ name }) => name)).toEqual(['shelves', 'books', 'book_authors']);
   expect(catalogue.tables.find(({ name }) => name === 'books')?.key).toEqual(['shelf_id', 'isbn']);
+});
+
+test('the settings of the tutorial are valid, and describe an API without declarations', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'documented-document-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const [, settings] = examples.find(([file]) => file.startsWith('stapi/')) ?? [];
+  writeFileSync(join(folder, 'sightline.config.json'), JSON.stringify(settings));
+  const environment = { SIGHTLINE_BASE_URL: 'https://stapi.co/api/v1/rest', SIGHTLINE_API_KEY: 'none' };
+  const config = loadConfig({ flags: {}, environment, folder });
+  expect(config.openapi).toEqual({ kind: 'file', path: join(folder, 'stapi.json') });
+  expect(config.upstream().key).toBe('none');
+  expect(catalogueOf(config).resources).toEqual([]);
 });
