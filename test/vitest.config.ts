@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { ShareReport } from './support/share-report.ts';
+import { HURRIED_NODE, oneThread } from './support/short-lived.ts';
 
 /** Starts a process, a server, a database server or a browser. */
 const SLOW =
@@ -52,6 +53,8 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 240_000,
     sequence: { sequencer: LongFirst },
     pool: 'forks',
+    env: oneThread(),
+    execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
     // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle.
     maxWorkers: availableParallelism() + 1,
   },

@@ -320,14 +320,4 @@ describe('demo', () => {
       ['competitor', 'owned', 'third party'].map((owner) => ({ owner, several: true })),
     );
   });
-
-  test('--json prints the paths and the query results', async () => {
-    const cwd = await makeFolder();
-    onTestFinished(() => rm(cwd, { recursive: true, force: true }));
-    const { code, stdout, stderr } = await runCli(['demo', '--json'], { cwd });
-    expect(code, stderr).toBe(0);
-    const told = JSON.parse(stdout) as { folder: string; snapshotId: string; answers: { rows: object[] }[] };
-    expect(existsSync(join(told.folder, 'snapshots', told.snapshotId, 'manifest.json'))).toBe(true);
-    expect(told.answers.map(({ rows }) => rows.length > 0)).toEqual([true, true, true]);
-  });
 });

@@ -12,6 +12,7 @@ import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { shiftedLikeTests } from '../support/shifted.ts';
+import { oneThread } from '../support/short-lived.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { type Ended, warmPool } from './warm-process.ts';
 
@@ -86,7 +87,7 @@ export function startWarm(
   args: readonly string[],
   { cwd, env = {} }: Surroundings,
 ): { readonly process: ChildProcess; readonly finished: Promise<Ended> } {
-  return pool.start({ args, cwd, env: { PATH: process.env['PATH'], HOME: cwd, ...env } });
+  return pool.start({ args, cwd, env: { PATH: process.env['PATH'], HOME: cwd, ...oneThread(), ...env } });
 }
 
 /** Polls of `until`, which only catch hangs: a busy machine takes minutes for what an idle one does in seconds. */

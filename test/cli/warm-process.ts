@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { shiftedLikeTests } from '../support/shifted.ts';
+import { HURRIED_NODE } from '../support/short-lived.ts';
 
 const CHILD = fileURLToPath(new URL('warm-child.mjs', import.meta.url));
 /** Resident memory above which a process runs no further command, in MB: it would count as memory of that command. */
@@ -58,7 +59,7 @@ export function warmPool(main: string): WarmPool {
 function startWarm(main: string): Warm {
   const mark = `\n${randomUUID()}\n`;
   const { args: shift, env: shiftEnv } = shiftedLikeTests();
-  const child = spawn(process.execPath, [...shift, CHILD, main, mark], {
+  const child = spawn(process.execPath, [...HURRIED_NODE, ...shift, CHILD, main, mark], {
     env: shiftEnv,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

@@ -23,6 +23,12 @@ interface Manifest {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
+interface Demo {
+  readonly folder: string;
+  readonly snapshotId: string;
+  readonly answers: readonly { readonly rows: readonly unknown[] }[];
+}
+
 const manifestIn = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 
@@ -162,8 +168,9 @@ describe('the npm tarball', () => {
       (await run(process.execPath, [main, ...args], { cwd: empty, env })).stdout;
     expect(await started('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(await started('--help')).toContain('Exit codes');
-    const demo = expectJson<{ answers: { rows: unknown[] }[] }>('demo', await started('demo', '--json'));
+    const demo = expectJson<Demo>('demo', await started('demo', '--json'));
     expect(demo.answers.map(({ rows }) => rows.length > 0)).toEqual([true, true, true]);
+    expect(existsSync(join(demo.folder, 'snapshots', demo.snapshotId, 'manifest.json'))).toBe(true);
     expect(await readdir(empty)).toEqual(['data']);
     await started('keys', 'create', 'test', '--workspace', 'demo');
     // The server and all its imports, up to a first response.

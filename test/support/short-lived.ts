@@ -1,0 +1,14 @@
+/**
+ * Options of Node for processes that live for seconds: V8 optimizes a function later, because compiling it costs more than it
+ * saves.
+ */
+export const HURRIED_NODE: readonly string[] = ['--interrupt-budget=600000'];
+
+/**
+ * Environment in which DuckDB opens each database with one thread by default, unless the environment of the test run sets the
+ * variable, from which DuckDB takes the number of cores. With more threads, a statement waits in a busy loop for its last thread,
+ * which is a fifth of the CPU time of a sync of a small workspace.
+ */
+export function oneThread(): Readonly<Record<string, string>> {
+  return { SLURM_CPUS_ON_NODE: process.env['SLURM_CPUS_ON_NODE'] ?? '1' };
+}
