@@ -31,7 +31,7 @@ function isSlow(path: string, seen: Set<string>): boolean {
 
 // Small files that run long. The default order, by size, starts them last, when the other workers are idle.
 const LONG =
-  /\/(hostile\/|damage\/|cli\/(kills|signals|verify|jobs|home|json-outputs|commands|truth|worker)|extending|packaging\/tarball|analytics\/calibrate|operations\/(full-disk|export\/incremental)|session\/file-lock|sync\/(again|change|estimate|exact|proof|stops|nights)|query\/differential|open-choices\/)/;
+  /\/(hostile\/|damage\/|cli\/(kills|signals|verify|jobs|home|json-outputs|commands|truth|worker)|extending|packaging\/tarball|analytics\/calibrate|operations\/(full-disk|export\/incremental)|session\/file-lock|sync\/(again|change|estimate|exact|proof|stops|nights)|query\/(differential|report-choices)|open-choices\/|web\/matrix\/)/;
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -12,7 +12,7 @@ import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { shiftedLikeTests } from '../support/shifted.ts';
-import { oneThread } from '../support/short-lived.ts';
+import { HURRIED_NODE, oneThread } from '../support/short-lived.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { type Ended, warmPool } from './warm-process.ts';
 
@@ -44,7 +44,7 @@ export interface Surroundings {
 /** Starts the built command line in a separate process. */
 export function startCli(args: readonly string[], { cwd, env = {}, stdin = 'ignore' }: Surroundings): Running {
   const shifted = shiftedLikeTests();
-  const child = spawn(process.execPath, [...shifted.args, MAIN, ...args], {
+  const child = spawn(process.execPath, [...HURRIED_NODE, ...shifted.args, MAIN, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, ...shifted.env, ...env },
     stdio: [stdin, 'pipe', 'pipe'],

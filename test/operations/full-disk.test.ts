@@ -29,8 +29,11 @@ const EVERYTHING = { only: null, range: null, brands: null };
 const ALL_ROWS = catalogue.tables.map(({ name }) => `SELECT '${name}', count(*) FROM "${name}"`).join(' UNION ALL ');
 const nothing = (): void => undefined;
 
+/** The time of all sandboxes, which therefore have the same rows. */
+const NOW_MS = Date.now();
+
 async function openSandbox(): Promise<WorkspaceSandbox> {
-  const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 4 });
+  const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 4 }, NOW_MS);
   onTestFinished(() => sandbox.close());
   return sandbox;
 }
@@ -181,15 +184,23 @@ describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
 });
 
 // A workspace on the disk, and the rows that it has after a complete sync on a disk with room.
-async function workspaceOn(disk: SmallDisk, sandbox: WorkspaceSandbox) {
+/** Numbers of rows after a sync with enough space. */
+let expectedRows: Promise<unknown> | null = null;
+
+async function syncElsewhere(sandbox: WorkspaceSandbox): Promise<unknown> {
   const reference = contextOn(await temporaryFolder(), sandbox);
   await syncWorkspace(reference, EVERYTHING, nothing);
+  return countRows(reference);
+}
+
+async function workspaceOn(disk: SmallDisk, sandbox: WorkspaceSandbox) {
+  expectedRows ??= syncElsewhere(sandbox);
   const context = contextOn(disk.folder, sandbox);
   const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   return {
     folder: context.config.folder,
     context,
-    expected: await countRows(reference),
+    expected: await expectedRows,
     cli: (args: readonly string[]) => startCli(args, { cwd: disk.folder, env }).finished,
   };
 }

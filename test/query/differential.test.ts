@@ -9,7 +9,7 @@ import { questions, readVocabulary, type Vocabulary } from './questions.ts';
 import { reportVariants } from './report-variants.ts';
 
 /** Questions per workspace, before and after it changes; set `QUESTIONS=1000` for a longer run. */
-const QUESTIONS = Number(process.env['QUESTIONS'] ?? 150);
+const QUESTIONS = Number(process.env['QUESTIONS'] ?? 90);
 const WALKS = 12;
 /** Maximum pages compared per paged scan. */
 const PAGES = 200;

@@ -49,7 +49,13 @@ export async function openWorkspace({ between, ...options }: TestWorkspaceOption
   const catalogue = createCatalogue([...declarations, ...(options.declarations ?? [])]);
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
   let warehouse = await openWarehouse(path, catalogue, {});
-  onTestFinished(() => warehouse.close());
+  onTestFinished(async () => {
+    // The file is removed with its folder, so writing the log into it would be of no use. Fails if a test has closed it.
+    await warehouse.database
+      .exclusive(({ run }) => run('PRAGMA disable_checkpoint_on_shutdown'))
+      .catch(() => undefined);
+    await warehouse.close();
+  });
   const clock = hurriedClock(() => sandbox.world.now());
   const sync = async (changes: RunChanges = {}): Promise<SyncSummary> => {
     const {
