@@ -29,7 +29,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
   const { config, clock, signal } = context;
   const catalogue = catalogueOf(config);
   const only = chooseResources(catalogue, options.only);
-  const parts = { catalogue, clock, connections: config.connections, signal };
+  const parts = { catalogue, clock, connections: config.connections, selection: config.resources, signal };
   return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
     const { warehouse, layout, copy } = opened;
     const brands = offline

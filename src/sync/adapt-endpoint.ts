@@ -15,6 +15,7 @@ import type { DocumentEndpoint } from '../contract/openapi/document-endpoints.ts
 import { shapeOfPath } from '../contract/openapi/references.ts';
 import { readSchema } from '../contract/openapi/schema-form.ts';
 import { UpstreamError } from '../upstream/errors.ts';
+import type { GenericEndpoints } from '../warehouse/generic/generic-endpoints.ts';
 import { readStoredItems } from '../warehouse/generic/stored-forms.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { SelectedEndpoint } from './select-endpoints.ts';
@@ -31,10 +32,13 @@ export class FormChanged extends UpstreamError {
 
 /** Adapts the inferred declarations of a warehouse to upstream's OpenAPI document and responses. */
 export interface EndpointAdapter {
-  /** Adds resources for the endpoints that have none. `at` is upstream's time, epoch milliseconds. */
-  discover(endpoints: readonly ClassifiedEndpoint[], at: number): Promise<void>;
-  /** Whether the settings select a resource, and the document, if there is one, lists the endpoint of an inferred resource. */
-  isRead(resource: string): boolean;
+  /**
+   * Adds resources for the endpoints that have none, and returns the paths of those that cannot be declared. `at` is upstream's time,
+   * epoch milliseconds.
+   */
+  discover(endpoints: readonly ClassifiedEndpoint[], at: number): Promise<string[]>;
+  /** Whether the document, if there is one, lists the endpoint of a resource, unless it is declared. */
+  isListed(resource: string): boolean;
   /**
    * Returns the items of a response of an inferred resource.
    * @throws BodyError if the response has no items at the place where earlier ones had them
@@ -92,13 +96,11 @@ export function createEndpointAdapter({ warehouse, catalogue, selects = () => tr
         }
         return [form];
       });
-      await endpoints.adopt(fresh, at);
+      return adoptEach(endpoints, fresh, at);
     },
-    isRead: (resource) => {
-      const { name, path } = catalogue.get(resource);
-      const isGeneric = endpoints.formOf(resource) !== null;
-      const isListed = !isGeneric || listed === null || listed.has(shapeOfPath(path));
-      return isListed && selects({ name, path, generic: isGeneric });
+    isListed: (resource) => {
+      const form = endpoints.formOf(resource);
+      return form === null || listed === null || listed.has(shapeOfPath(form.path));
     },
     exclusive: (resource, work) => {
       const result = (tails.get(resource) ?? Promise.resolve()).then(work);
@@ -110,7 +112,12 @@ export function createEndpointAdapter({ warehouse, catalogue, selects = () => tr
     },
     adapt: async (resource, response, at) => {
       const adapted = adaptedTo(resource, response);
-      if (adapted !== null && adapted !== endpoints.formOf(resource)) await endpoints.adopt([adapted], at);
+      if (adapted === null || adapted === endpoints.formOf(resource)) return;
+      await endpoints.adopt([adapted], at).catch((thrown: unknown) => {
+        if (!isContradiction(thrown)) throw thrown;
+        const message = `the items of ${adapted.path} cannot be stored: ${(thrown as Error).message}`;
+        throw new UpstreamError('bad_answer', message, { status: 200, cause: thrown });
+      });
     },
     rekey: async ({ resource, fixed }, body, at) => {
       const form = endpoints.formOf(resource);
@@ -120,6 +127,24 @@ export function createEndpointAdapter({ warehouse, catalogue, selects = () => tr
       await endpoints.adopt([rekeyForm(form, [...stored, ...(itemsAt(body, form.at) ?? [])])], at);
     },
   };
+}
+
+// One endpoint that contradicts another must not prevent the others.
+async function adoptEach(endpoints: GenericEndpoints, forms: readonly GenericForm[], at: number): Promise<string[]> {
+  try {
+    await endpoints.adopt(forms, at);
+    return [];
+  } catch (thrown) {
+    if (!isContradiction(thrown)) throw thrown;
+    if (forms.length === 1) return forms.map(({ path }) => path);
+  }
+  const rejected: string[] = [];
+  for (const form of forms) rejected.push(...(await adoptEach(endpoints, [form], at)));
+  return rejected;
+}
+
+function isContradiction(thrown: unknown): boolean {
+  return thrown instanceof TypeError || thrown instanceof RangeError;
 }
 
 function takenBy(catalogue: Catalogue): Taken & { readonly resources: Set<string>; readonly tables: Set<string> } {

@@ -1,4 +1,5 @@
-import type { Catalogue } from '../contract/catalogue.ts';
+import type { ResourceSelection } from '../base/config/config.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { dayOf } from '../contract/time.ts';
 import { firstReadDay } from '../plausibility/item-times.ts';
 import { SETTLE_DAYS } from '../plausibility/range-totals.ts';
@@ -13,10 +14,13 @@ import {
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { coveredBy, type PlanContext } from './plan/plan-context.ts';
 import { withDependencies } from './plan/plan-slices.ts';
+import { createSelection } from './select-endpoints.ts';
 import type { SyncOptions } from './sync-options.ts';
 
 /** The resources, and the number of slices read in parallel. */
 interface ContextParts {
+  /** Endpoints to read; default: all. */
+  readonly selection?: ResourceSelection;
   readonly catalogue: Catalogue;
   readonly connections: number;
 }
@@ -51,7 +55,7 @@ interface Known {
 
 /** Creates the context of a plan from the state of earlier runs. */
 export function createContext(
-  { catalogue, connections }: ContextParts,
+  { catalogue, connections, selection }: ContextParts,
   { range, full, only, acceptDeletions, probe }: SyncOptions,
   { now, passId, chains, open, begun }: Known,
 ): PlanContext {
@@ -61,7 +65,7 @@ export function createContext(
     acceptDeletions: acceptDeletions === true,
     probe: probe === true,
     settleDays: SETTLE_DAYS,
-    wanted: withDependencies(catalogue, only),
+    wanted: selected(catalogue, withDependencies(catalogue, only), selection),
     connections,
     now,
     today: dayOf(now),
@@ -72,6 +76,18 @@ export function createContext(
     open,
     begun,
   };
+}
+
+// Everything needs the list of the brands.
+function selected(
+  catalogue: Catalogue,
+  wanted: ReadonlySet<string>,
+  selection: ResourceSelection | undefined,
+): ReadonlySet<string> {
+  const selects = createSelection(selection);
+  const isSelected = ({ name, path, generic, provides }: Resource): boolean =>
+    provides !== undefined || selects({ name, path, generic: generic === true });
+  return new Set([...wanted].filter((name) => isSelected(catalogue.get(name))));
 }
 
 // Windows and paged scans are planned from all earlier reads. For other resources only recent reads matter.

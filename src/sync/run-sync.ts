@@ -292,9 +292,13 @@ async function openRun(
 
   const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };
   const nothing = createContext(parts, options, known);
+  const onRejected = (paths: readonly string[]): void => {
+    const message = `cannot mirror the undeclared endpoints ${paths.slice(0, 5).join(', ')}: their tables contradict others`;
+    stats.warned({ chain: 'openapi', code: 'bad_answer', message });
+  };
   const isRecorded = options.only === null && options.probe !== true;
   const read = (now: number, isKept: boolean) =>
-    readDocument({ ...parts, adapter, runId: run.runId, now, isRecorded: isKept }, log, noteForms);
+    readDocument({ ...parts, adapter, onRejected, runId: run.runId, now, isRecorded: isKept }, log, noteForms);
   // Without any declaration, the document shows what can be read.
   const early = openingOf(catalogue, nothing.wanted) === undefined ? await read(clock.now(), true) : null;
   const first = openingOf(catalogue, withDependencies(catalogue, options.only));
@@ -310,8 +314,8 @@ async function openRun(
   const passId = run.continues ? run.passId : null;
   const ask = createAskUpstream({ ...parts, names, log, now: clock.now, purpose: 'probe' });
   const context = await readContext(parts, options, passId, date);
-  // An endpoint that upstream has removed, or that the settings exclude, is not read; its rows stay.
-  const wanted = new Set([...context.wanted].filter((name) => name === first.name || adapter.isRead(name)));
+  // An endpoint that upstream has removed is not read; its rows stay.
+  const wanted = new Set([...context.wanted].filter((name) => adapter.isListed(name)));
   return { reader, opening, context: { ...context, wanted, names }, ask };
 }
 

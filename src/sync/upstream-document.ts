@@ -27,6 +27,8 @@ export interface DocumentParts extends Pick<PageDestinations, 'warehouse' | 'dri
   /** Upstream's time, epoch milliseconds. */
   readonly now: number;
   readonly adapter?: EndpointAdapter;
+  /** Called with the paths of endpoints that cannot be declared. */
+  readonly onRejected?: (paths: readonly string[]) => void;
   /** Default: `/openapi.json` below the base URL. */
   readonly document?: DocumentSource;
   /** Whether to store the endpoints and the differences between the document and the declarations. */
@@ -65,10 +67,11 @@ export function readDocument(parts: DocumentParts, log: RequestLog, noteForms: F
 }
 
 async function record(
-  { catalogue, warehouse, drift, adapter, runId, now }: DocumentParts,
+  parts: DocumentParts,
   names: ParameterNames,
   classified: ReturnType<typeof classifyEndpoints>,
 ): Promise<void> {
+  const { catalogue, warehouse, drift, adapter, runId, now } = parts;
   // A document without any declared endpoint is not the description of this API.
   const isDescribed = catalogue.resources.every(({ generic }) => generic === true);
   if (!isDescribed && !classified.some(({ state }) => state === 'declared')) return;
@@ -78,7 +81,8 @@ async function record(
     return name === undefined ? { path, state, reason, resource } : { path, state, reason, resource: name };
   });
   await recordEndpoints(warehouse.database, rows, now);
-  await adapter?.discover(classified, now);
+  const rejected = (await adapter?.discover(classified, now)) ?? [];
+  if (rejected.length > 0) parts.onRejected?.(rejected);
   for (const { resource, findings } of findDocumentDrift(classified, catalogue.resources, names)) {
     await drift?.note(runId, resource, findings, now);
   }

@@ -97,7 +97,7 @@ export function formOfEndpoint(endpoint: DocumentEndpoint, brands: string | null
   const { path, scope } = toOwnPath(endpoint.path, brands);
   const name = chooseName(path, taken);
   const { pages, ask: limits, parameters: ofPages } = inferPages(endpoint, schema, null);
-  const range = rangeOf(endpoint, pages);
+  const range = hasOwnParent(path, scope) ? null : rangeOf(endpoint, pages);
   const query = endpoint.parameters.filter(({ in: place }) => place === 'query');
   const others = query.filter(
     (one) => !ofPages.includes(one.name) && one.name !== range?.from && one.name !== range?.to,
@@ -188,6 +188,11 @@ export function singularOf(name: string): string {
 function toOwnPath(path: string, brands: string | null): Pick<GenericForm, 'path' | 'scope'> {
   if (brands === null || !path.startsWith(`${brands}/{`)) return { path, scope: 'workspace' };
   return { path: path.replace(/\{\w+\}/, '{brandId}'), scope: 'brand' };
+}
+
+// Whether the path needs values of a list besides that of the brands. Such lists are read without a range.
+function hasOwnParent(path: string, scope: GenericForm['scope']): boolean {
+  return (path.match(/\{/g) ?? []).length > (scope === 'brand' ? 1 : 0);
 }
 
 function chooseName(path: string, { resources, tables }: Taken): string {

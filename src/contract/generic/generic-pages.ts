@@ -1,4 +1,4 @@
-import { isRecord, memberAt } from '../../base/json.ts';
+import { isRecord } from '../../base/json.ts';
 import type { DocumentEndpoint, DocumentParameter } from '../openapi/document-endpoints.ts';
 import type { SchemaForm } from '../openapi/schema-form.ts';
 import { LINK_HEADER, type Pages } from '../resource.ts';
@@ -204,9 +204,4 @@ export function plain(name: string): string {
     .toLowerCase()
     .replace(/[_\-$@\s]/g, '')
     .replace(/^\.+/, '');
-}
-
-/** Whether a body has a value at the place of the next page. Used to detect that a page shows how the list goes on. */
-export function hasNext(pages: Pages | null, body: unknown): boolean {
-  return pages !== null && 'next' in pages && pages.next !== LINK_HEADER && memberAt(body, pages.next) !== undefined;
 }

@@ -39,7 +39,9 @@ export interface PlannedResource {
  * requests that depend on them are not counted, and the plan has no upper bound.
  */
 export async function planSync(
-  parts: Pick<SyncParts, 'catalogue' | 'clock' | 'connections' | 'signal'> & { readonly warehouse: Warehouse },
+  parts: Pick<SyncParts, 'catalogue' | 'clock' | 'connections' | 'selection' | 'signal'> & {
+    readonly warehouse: Warehouse;
+  },
   options: SyncOptions,
 ): Promise<SyncPlan> {
   const context = await readContext(parts, options, null, parts.clock.now());

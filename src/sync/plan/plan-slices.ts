@@ -50,7 +50,14 @@ export function leadsOn(catalogue: Catalogue, { name, provides, change }: Resour
 export function planWorkspace(catalogue: Catalogue, context: PlanContext): Slice[] {
   return catalogue.resources
     .filter((resource) => resource.scope === 'workspace' && isRoot(resource))
-    .flatMap((resource) => make(context, resource, { reason: 'full list', priority: PRIORITY.workspace }));
+    .flatMap((resource) => {
+      const { change } = resource;
+      const priority = PRIORITY.workspace;
+      if (change.kind !== 'report') return make(context, resource, { reason: 'full list', priority });
+      const to = context.range?.to ?? context.today;
+      const range = change.span === 'recent' ? recentRange(context) : longestRange(context, to);
+      return make(context, resource, { range, reason: 'the newest range', priority });
+    });
 }
 
 /** Returns the slices of one brand that depend on nothing but the brand. */
@@ -206,9 +213,18 @@ function recentRange({ range, today }: PlanContext): DayRange {
   return { from: laterDay(from, addDays(to, 1 - RANGE_DAYS_MAX)), to };
 }
 
+function longestRange({ range }: PlanContext, to: string): DayRange {
+  return { from: laterDay(addDays(to, 1 - RANGE_DAYS_MAX), range?.from ?? ''), to };
+}
+
 function history(context: PlanContext, brandId: string, to: string): SliceScope {
-  const from = laterDay(addDays(to, 1 - RANGE_DAYS_MAX), context.range?.from ?? '');
-  return { brandId, range: { from, to }, reason: 'full history', priority: PRIORITY.history, oldest: true };
+  return {
+    brandId,
+    range: longestRange(context, to),
+    reason: 'full history',
+    priority: PRIORITY.history,
+    oldest: true,
+  };
 }
 
 function sameVariant(a: Slice, b: Slice): boolean {
