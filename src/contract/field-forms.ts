@@ -85,24 +85,37 @@ export function createFieldWriters(
 /** The forms of fields of which no value was seen. */
 export interface UsualForms {
   value(kind: ColumnKind): ValueForm | null;
+  /** The form of the resources, or else of resources of the same kind, or else of all. */
   empty(resources: readonly string[]): EmptyForm;
 }
 
 /** The project's own forms. */
 export const noForms: UsualForms = { value: () => null, empty: () => 'null' };
 
-/** Returns the forms that most fields have, by kind of their values. */
-export function usualForms(rows: readonly (readonly [resource: string, name: string, value: string])[]): UsualForms {
+/**
+ * Returns the forms that most fields have, by kind of their values. `reports` are the resources whose numbers upstream computes: it may
+ * leave out missing values of stored items only.
+ */
+export function usualForms(
+  rows: readonly (readonly [resource: string, name: string, value: string])[],
+  reports: ReadonlySet<string> = new Set(),
+): UsualForms {
   const named = (prefix: string) => rows.filter(([, name]) => name.startsWith(prefix));
   const values = named(FIELD_FORMS.value('')).map(([, , value]) => value);
   const uuid = mostFrequent(values.filter((value) => value === 'upper' || value === 'lower'));
   const timestamp = mostFrequent(values.filter((value) => value.startsWith('YYYY')));
   const empties = named(FIELD_FORMS.empty(''));
-  const emptyOf = (resources: readonly string[] | null): string | null =>
-    mostFrequent(empties.filter(([name]) => resources?.includes(name) !== false).map(([, , value]) => value));
+  const emptyOf = (isWanted: (resource: string) => boolean): string | null =>
+    mostFrequent(empties.filter(([resource]) => isWanted(resource)).map(([, , value]) => value));
   return {
     value: (kind) => (kind === 'uuid' ? uuid : kind === 'timestamp' ? timestamp : null),
-    empty: (resources) => (emptyOf(resources) ?? emptyOf(null) ?? 'null') as EmptyForm,
+    empty: (resources) => {
+      const isReport = resources.some((resource) => reports.has(resource));
+      return (emptyOf((resource) => resources.includes(resource)) ??
+        emptyOf((resource) => reports.has(resource) === isReport) ??
+        emptyOf(() => true) ??
+        'null') as EmptyForm;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isRecord, toCanonicalJson, toExactJson } from '../base/json.ts';
+import { createBesideReader } from './beside-list.ts';
 import { BodyError, frameOf, itemsOf, PageBoundError } from './body.ts';
 import type { Catalogue, Resource } from './catalogue.ts';
 import { converterOf, withNumbers } from './convert.ts';
@@ -124,10 +125,12 @@ export function createRowReader(
 ): RowReader {
   const readers = resource.derived.map((table) => tableReader({ catalogue, resource, forms }, table));
   const observeBody = createBodyReader(resource, forms);
+  const observeBeside = createBesideReader(resource, forms);
   return {
     read: (body, fixed, options = UNBOUNDED) => {
       try {
         observeBody(body);
+        observeBeside(body);
         return readers.map((read) => read(body, fixed, options));
       } catch (thrown) {
         // Stack overflow: the item is nested too deeply to be hashed or written.

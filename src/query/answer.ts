@@ -66,7 +66,7 @@ async function computedAnswer(
   const report = writeReport(resource, computed, writers);
   const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === LIST);
   return {
-    body: { ...report.beside, [LIST]: report.rows },
+    body: { ...besideValues(replica, resource, asked), ...report.beside, [LIST]: report.rows },
     nextCursor: null,
     list: { items: report.rows, rows: toRowSet(table?.declaration.fields ?? {}, report.rows) },
   };
@@ -117,7 +117,7 @@ function storedBody(request: AnswerRequest, tables: readonly StoredItems[], next
     return replica.isBare(resource) ? first.items[0] : { [LIST]: first.items[0] };
   }
   if (replica.isBare(resource)) return first?.items ?? [];
-  const body: Record<string, unknown> = {};
+  const body: Record<string, unknown> = besideValues(replica, resource, request.asked);
   for (const { table, items } of tables) {
     const { at } = table.declaration;
     if (at !== 'body')
@@ -125,6 +125,16 @@ function storedBody(request: AnswerRequest, tables: readonly StoredItems[], next
   }
   if (resource.paging === 'cursor') body['nextCursor'] = nextCursor;
   return body;
+}
+
+// Undeclared members that upstream sends beside its lists.
+function besideValues(replica: ServedReplica, resource: Resource, { values, from, to }: CheckedQuery) {
+  const given: Record<string, unknown> = { ...values, from, to };
+  return Object.fromEntries(
+    replica
+      .besideOf(resource)
+      .map((member) => [member.name, 'text' in member ? member.text : (given[member.name] ?? null)]),
+  );
 }
 
 function nothingStored({ resource, member }: AnswerRequest): SightlineError {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Conventions } from '../analytics/calibration/conventions.ts';
 import type { Doubts } from '../analytics/calibration/findings.ts';
 import { SightlineError } from '../base/errors.ts';
+import { type BesideMember, besideMembers } from '../contract/beside-list.ts';
 import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
 import { createFieldWriters, usualForms } from '../contract/field-forms.ts';
 import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
@@ -41,6 +42,8 @@ export interface ServedReplica {
   namesOf(resource: Resource): ServedNames;
   /** Returns whether the body of a resource is served without the wrapper `data`. */
   isBare(resource: Resource): boolean;
+  /** Returns the undeclared members of a resource's bodies beside its lists. */
+  besideOf(resource: Resource): readonly BesideMember[];
   /** Returns the writers of a resource's values in upstream's forms. */
   writersOf(resource: Resource): ReportForms;
   readonly valuesOf: ValuesOf;
@@ -109,7 +112,8 @@ async function readServedReplica(
     allowedBrands: null,
     lastRun,
     dataVersion,
-    writersOf: writersIn(shapes, await readSpellings(query, catalogue, shapes)),
+    writersOf: writersIn(catalogue, shapes, await readSpellings(query, catalogue, shapes)),
+    besideOf: (resource) => besideMembers(resource, shapes.rows),
     isBare: (resource) => isServedBare(resource, shapes.get(resource.name, FORMS.envelope)),
     namesOf: (resource) =>
       Object.fromEntries(
@@ -123,8 +127,13 @@ async function readServedReplica(
 }
 
 // A detail repeats fields of its list, so the list's forms are used for fields that no detail had.
-function writersIn(shapes: Shapes, spellings: ReadonlyMap<string, string>): ServedReplica['writersOf'] {
-  const usual = usualForms(shapes.rows);
+function writersIn(
+  { resources }: Catalogue,
+  shapes: Shapes,
+  spellings: ReadonlyMap<string, string>,
+): ServedReplica['writersOf'] {
+  const reports = new Set(resources.filter(({ computes }) => computes !== undefined).map(({ name }) => name));
+  const usual = usualForms(shapes.rows, reports);
   return ({ name, change }) => ({
     ...createFieldWriters(change.kind === 'detail' ? [name, change.of] : [name], shapes, usual),
     spellings,

@@ -256,11 +256,11 @@ function orderOf(request: StoredRequest, table: ResourceTable, bindings: Binding
   const { resource, brandId } = request;
   if (resource.change.kind === 'value') return { join: '', orderBy: `t.${quoted(OBSERVED_AT)} DESC` };
   if (resource.change.kind === 'detail') return { join: '', orderBy: 't.rowid' };
-  if (resource.order === undefined) {
-    return listingOrder(resource.name, table, resource.scope === 'brand' ? brandId : null, bindings);
-  }
+  const scope = resource.scope === 'brand' ? brandId : null;
+  if (resource.order === undefined) return listingOrder(resource.name, table, scope, bindings);
   const at = quoted(timeColumnOf(request, table).name);
-  return { join: '', orderBy: `t.${at} DESC NULLS LAST, t.${quoted(ownKeyOf(table))} DESC` };
+  const declared = `t.${at} DESC NULLS LAST, t.${quoted(ownKeyOf(table))} DESC`;
+  return listingOrder(resource.name, table, scope, bindings, declared);
 }
 
 // Lists with a declared order are read newest first, with ids as tie-breakers.

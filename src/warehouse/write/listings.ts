@@ -15,20 +15,21 @@ export function hasListing({ key, fixed }: ResourceTable): boolean {
   return fixed.every((name) => name === 'brand_id') && key.length === fixed.length + 1;
 }
 
-/** Returns SQL for the stored order of a list whose resource declares no order. */
+/** Returns SQL for the stored order of a list; `others` sorts rows that the stored order lacks. */
 export function listingOrder(
   resource: string,
   table: ResourceTable,
   brandId: string | null,
   bindings: Bindings,
+  others = 't.rowid',
 ): ListingOrder {
-  if (!hasListing(table)) return { join: '', orderBy: 't.rowid' };
+  if (!hasListing(table)) return { join: '', orderBy: others };
   const brand = brandId === null ? 'brand_id IS NULL' : `brand_id = CAST(${bindings.bind(brandId)} AS UUID)`;
   const listed = `SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place FROM sync.listings
     WHERE resource = ${bindings.bind(resource)} AND table_name = ${bindings.bind(table.name)} AND ${brand}`;
   return {
     join: `LEFT JOIN (${listed}) listed ON listed.key = CAST(t.${quoted(ownKeyOf(table))} AS VARCHAR)`,
-    orderBy: 'listed.place NULLS LAST, t.rowid',
+    orderBy: `listed.place NULLS LAST, ${others}`,
   };
 }
 

@@ -88,9 +88,9 @@ async function writeTables(
   return written;
 }
 
-// For a list without a declared order, store upstream's order: a new first item changes no other row.
+// Store upstream's order of a full list: a new first item changes no other row.
 async function writeListings(resource: Resource, session: Session, { chain, tables }: PageCommit): Promise<boolean> {
-  if (resource.change.kind !== 'set' || resource.order !== undefined) return false;
+  if (resource.change.kind !== 'set') return false;
   let changed = false;
   for (const { table, seen } of tables.filter((rows) => hasListing(rows.table))) {
     const key = ownKeyOf(table);
