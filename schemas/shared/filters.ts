@@ -26,14 +26,21 @@ const ofPrompt = { by: 'list', from: 'promptId', resource: 'prompts' } as const;
 /** Filters of metrics and responses. */
 export const commonFilters: Parameters = {
   ...engineFilters,
-  promptId: uuidParameter('Only responses to this prompt.', { idOf: { resource: 'prompts', field: 'id' } }),
+  promptId: uuidParameter('Only responses to this prompt.', {
+    idOf: {
+      resource: 'prompts',
+      field: 'id',
+      rule: 'unknownPrompt',
+      seenIn: { resource: 'responses', field: 'promptId' },
+    },
+  }),
   topicId: uuidParameter('Only prompts in this topic.', {
     filter: { ...ofPrompt, field: 'topic.id' },
-    idOf: { resource: 'prompt_groups', table: 'topics', field: 'id' },
+    idOf: { resource: 'prompt_groups', table: 'topics', field: 'id', rule: 'unknownGroup' },
   }),
   tagId: uuidParameter('Only prompts with this tag.', {
     filter: { ...ofPrompt, child: 'tags', field: 'id' },
-    idOf: { resource: 'prompt_groups', table: 'tags', field: 'id' },
+    idOf: { resource: 'prompt_groups', table: 'tags', field: 'id', rule: 'unknownGroup' },
   }),
   branded: choiceParameter(
     'Only prompts that name the brand (branded) or do not (non-branded).',

@@ -20,32 +20,62 @@ export interface Query {
 export interface RequestRules {
   /** A limit above the maximum: rejected, lowered to the maximum, or applied. */
   readonly overLimit: 'rejected' | 'clamped' | 'honoured';
+  /** A limit that is not a whole number of at least 1: rejected, or replaced by the default or by 1. */
+  readonly invalidLimit: 'rejected' | 'default' | 'least';
   /** A range that is too long: rejected, shortened to its last days or its first days, or answered completely. */
   readonly overRange: 'rejected' | 'last' | 'first' | 'honoured';
   /** A range whose `from` is after its `to`: rejected, empty, or swapped. */
   readonly reversedRange: 'rejected' | 'empty' | 'swapped';
-  /** A `to` in the future: as given, or lowered to today. */
-  readonly futureRange: 'given' | 'clamped';
+  /** A `to` in the future: as given, lowered to today, or rejected. */
+  readonly futureRange: 'given' | 'clamped' | 'rejected';
+  /** A day that is not a calendar day: rejected, or treated as if it was not given. */
+  readonly invalidDay: 'rejected' | 'ignored';
   readonly unknownParameter: 'rejected' | 'ignored';
   /** A value that is not one of the allowed ones. */
   readonly invalidChoice: 'rejected' | 'ignored';
   /** The slug of an engine that does not exist. */
   readonly unknownEngine: 'rejected' | 'empty' | 'missing';
-  /** The id of a prompt, topic, tag or competitor that does not exist: an empty response, 400 or 404. */
-  readonly unknownId: 'empty' | 'rejected' | 'missing';
+  /** A slug of an engine in another case: another slug, or the same. */
+  readonly engineCase: 'exact' | 'any';
+  /** The id of a prompt, of a topic or tag, or of a competitor that does not exist: an empty response, 400 or 404. */
+  readonly unknownPrompt: UnknownIdRule;
+  readonly unknownGroup: UnknownIdRule;
+  readonly unknownCompetitor: UnknownIdRule;
+  /** The id of a deleted prompt or competitor: that of a row, or unknown. */
+  readonly deletedIds: 'known' | 'unknown';
+  /** A filter by a text that is not a UUID: rejected, or an unknown id. */
+  readonly invalidId: 'rejected' | 'unknown';
+  /** An id with upper-case letters: the same id, or an unknown one. */
+  readonly idCase: 'any' | 'exact';
+  /** A brand in the path that is not a UUID: 404 or 400. */
+  readonly invalidBrandId: 'missing' | 'rejected';
 }
+
+type UnknownIdRule = 'empty' | 'rejected' | 'missing';
 
 /** The rules of a server that rejects what the specification does not define. */
 export const strictRules: RequestRules = {
   overLimit: 'rejected',
+  invalidLimit: 'rejected',
   overRange: 'rejected',
   reversedRange: 'rejected',
   futureRange: 'given',
+  invalidDay: 'rejected',
   unknownParameter: 'rejected',
   invalidChoice: 'rejected',
   unknownEngine: 'rejected',
-  unknownId: 'empty',
+  engineCase: 'exact',
+  unknownPrompt: 'empty',
+  unknownGroup: 'empty',
+  unknownCompetitor: 'empty',
+  deletedIds: 'known',
+  invalidId: 'rejected',
+  idCase: 'any',
+  invalidBrandId: 'missing',
 };
+
+/** The value of a filter by an unknown id. No resource has this id. */
+export const NO_ID = '00000000-0000-4000-8000-000000000000';
 
 /** Greatest limit that is applied if upstream applies limits above the maximum. */
 const LIMIT_MAX = 1_000;
@@ -132,28 +162,63 @@ export function readQuery(
   return { values, given: found, ...readRange(values, dayOf(nowMs), rules) };
 }
 
-function isIgnored({ kind, values }: Parameter, text: string | undefined, { invalidChoice }: RequestRules): boolean {
-  return invalidChoice === 'ignored' && kind === 'choice' && text !== undefined && values?.includes(text) === false;
+// Whether an invalid value is treated as if the parameter was not given.
+function isIgnored({ kind, values }: Parameter, text: string | undefined, rules: RequestRules): boolean {
+  if (text === undefined) return false;
+  switch (kind) {
+    case 'choice':
+      return rules.invalidChoice === 'ignored' && values?.includes(text) === false;
+    case 'flag':
+      return rules.invalidChoice === 'ignored' && text !== 'true' && text !== 'false';
+    case 'day':
+      return rules.invalidDay === 'ignored' && !isDay(text);
+    case 'limit':
+      return rules.invalidLimit === 'default' && !isPositive(text);
+    default:
+      return false;
+  }
+}
+
+/** The values of upstream's lists. */
+export interface KnownValues {
+  /** Returns the values of a list; null if it is not synced. */
+  of(list: ListField): ReadonlySet<string> | null;
+  /** Whether a value is the id of a deleted row. */
+  isDeleted(list: ListField, value: string): boolean;
 }
 
 /**
- * Checks values that must be in a list of upstream. `valuesOf` returns the values of a list; null if it is not known.
+ * Checks values that must be in a list of upstream, and returns the request with slugs as in the list.
  * @throws ParameterError for the first unknown value that the rules do not allow
  */
 export function checkKnown(
   declared: Parameters,
-  { values }: Query,
-  valuesOf: (list: ListField) => ReadonlySet<string> | null,
+  asked: Query,
+  lists: KnownValues,
   { names = {}, rules = strictRules }: ReadOptions = {},
-): void {
+): Query {
+  const values = { ...asked.values };
   for (const [name, parameter] of Object.entries(declared)) {
     const { oneOf, idOf } = parameter;
-    const [list, rule] = oneOf === undefined ? [idOf, rules.unknownId] : [oneOf, rules.unknownEngine];
-    const [value, known] = [values[name], list === undefined || rule === 'empty' ? null : valuesOf(list)];
-    if (typeof value !== 'string' || known === null || known.has(value)) continue;
+    const value = values[name];
+    const list = oneOf ?? idOf;
+    if (typeof value !== 'string' || list === undefined) continue;
+    const rule = oneOf === undefined ? rules[idOf?.rule ?? 'unknownGroup'] : rules.unknownEngine;
+    const isAnyCase = oneOf !== undefined && rules.engineCase === 'any';
+    if (rule === 'empty' && !isAnyCase) continue;
+    const known = lists.of(list);
+    if (known === null || known.has(value)) continue;
+    if (oneOf === undefined && rules.deletedIds === 'known' && lists.isDeleted(list, value)) continue;
+    const same = isAnyCase ? [...known].find((one) => one.toLowerCase() === value.toLowerCase()) : undefined;
+    if (same !== undefined) {
+      values[name] = same;
+      continue;
+    }
+    if (rule === 'empty') continue;
     const shown = oneOf === undefined ? 'an id of upstream' : `one of ${[...known].join(', ')}`;
     throw new ParameterError(servedName(name, parameter, names), value, shown, undefined, rule === 'missing');
   }
+  return { ...asked, values };
 }
 
 function refuseUnknown(known: readonly string[], given: URLSearchParams): void {
@@ -173,9 +238,11 @@ function readValue(name: string, parameter: Parameter, text: string, rules: Requ
     case 'day':
       check(isDay(text), 'a calendar day, YYYY-MM-DD');
       return text;
-    case 'uuid':
-      check(isUuid(text), 'a UUID');
-      return text.toLowerCase();
+    case 'uuid': {
+      check(isUuid(text) || rules.invalidId === 'unknown', 'a UUID');
+      const id = text.toLowerCase();
+      return isUuid(text) && (rules.idCase === 'any' || text === id) ? id : NO_ID;
+    }
     case 'choice':
       check(parameter.values?.includes(text) === true, `one of ${parameter.values?.join(', ')}`);
       return text;
@@ -184,8 +251,9 @@ function readValue(name: string, parameter: Parameter, text: string, rules: Requ
       return text === 'true';
     case 'limit': {
       const max = parameter.max ?? Number.MAX_SAFE_INTEGER;
-      const isNumber = /^[1-9]\d{0,14}$/.test(text);
-      check(isNumber && (Number(text) <= max || rules.overLimit !== 'rejected'), `a whole number from 1 to ${max}`);
+      if (!isPositive(text) && rules.invalidLimit === 'least') return 1;
+      const isFine = isPositive(text) && (Number(text) <= max || rules.overLimit !== 'rejected');
+      check(isFine, `a whole number from 1 to ${max}`);
       return Math.min(Number(text), rules.overLimit === 'honoured' ? Math.max(max, LIMIT_MAX) : max);
     }
     case 'cursor':
@@ -199,12 +267,15 @@ function readValue(name: string, parameter: Parameter, text: string, rules: Requ
 
 function readRange(values: Query['values'], today: string, rules: RequestRules): { from: string; to: string } {
   const asked = typeof values['to'] === 'string' ? values['to'] : today;
-  const to = rules.futureRange === 'clamped' && asked > today ? today : asked;
-  const from = typeof values['from'] === 'string' ? values['from'] : addDays(to, 1 - DEFAULT_DAYS);
-  if (from > to) {
-    if (rules.reversedRange === 'rejected') throw new ParameterError('from', from, `on or before to (${to})`);
-    return rules.reversedRange === 'swapped' ? { from: to, to: from } : { from, to };
-  }
+  if (rules.futureRange === 'rejected' && asked > today)
+    throw new ParameterError('to', asked, `on or before the current day (${today})`);
+  const last = rules.futureRange === 'clamped' && asked > today ? today : asked;
+  const first = typeof values['from'] === 'string' ? values['from'] : addDays(last, 1 - DEFAULT_DAYS);
+  const isReversed = first > last;
+  if (isReversed && rules.reversedRange === 'rejected')
+    throw new ParameterError('from', first, `on or before to (${last})`);
+  if (isReversed && rules.reversedRange === 'empty') return { from: first, to: last };
+  const [from, to] = isReversed ? [last, first] : [first, last];
   if (daysInRange(from, to) <= RANGE_DAYS_MAX) return { from, to };
   switch (rules.overRange) {
     case 'last':
@@ -218,6 +289,10 @@ function readRange(values: Query['values'], today: string, rules: RequestRules):
       throw new ParameterError('from', from, allowed);
     }
   }
+}
+
+function isPositive(text: string): boolean {
+  return /^[1-9]\d{0,14}$/.test(text);
 }
 
 function isDay(text: string): boolean {

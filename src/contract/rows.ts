@@ -8,6 +8,7 @@ import { converterOf, withNumbers } from './convert.ts';
 import { createObservedForms, type ObservedForms } from './field-forms.ts';
 import type { Fields } from './fields.ts';
 import type { Implausible } from './implausible.ts';
+import { createOrderObserver } from './list-order.ts';
 import {
   createBodyReader,
   createSentReader,
@@ -156,6 +157,7 @@ function tableReader(parts: ReaderParts, table: ResourceTable) {
   const readKey = keyReader(table, itemColumns);
   const sent = sentReader(parts, table);
   const readRow = rowReader(parts, table, { readItem: valueReader(itemColumns), sent });
+  const observeOrder = createOrderObserver(resource, table, parts.forms);
 
   return (body: unknown, fixed: Values, options: ReadOptions): TableRows => {
     const { itemsMax, repeats = new Map() } = options;
@@ -194,6 +196,7 @@ function tableReader(parts: ReaderParts, table: ResourceTable) {
       if (rejected.length < REJECTED_MAX) rejected.push({ table: table.name, ...read, item: writable(raw) });
     }
     checkUnique(resource, declaration.fields, fixed, items);
+    observeOrder?.([...rows.values()].map(({ values }) => values));
     return {
       table,
       rows: [...rows.values()],

@@ -67,9 +67,10 @@ export function createValueWriter(kind: ColumnKind, form: ValueForm | null): Val
 
 /**
  * Returns a form that writes a value as it was sent and all earlier values as before; null if there is none. A fraction may appear
- * after whole seconds only.
+ * after whole seconds only, and another number of decimals shows that their number is not fixed.
  */
 export function widenForm(kind: ColumnKind, form: ValueForm, sent: unknown): ValueForm | null {
+  if (/^text \d+$/.test(form)) return numberForms(sent).includes('text') ? 'text' : null;
   if (kind !== 'timestamp' || typeof sent !== 'string') return null;
   const [seen, before] = [MOMENT.exec(sent), TIME_FORM.exec(form)];
   if (seen === null || before === null || before[3] !== undefined) return null;

@@ -1,6 +1,7 @@
 import { createProbeFinder } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import { toSightlineError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { AskUpstream } from '../sync/ask-upstream.ts';
@@ -41,13 +42,15 @@ export async function probeUpstream(
   let left = max;
   try {
     for (let round = 0; round <= ROUNDS_MAX; round++) {
-      const { questions, contradicted } = await findProbes(round < ROUNDS_MAX ? left : 0);
+      const { questions, contradicted } = await findProbes(round < ROUNDS_MAX ? left : 0, round === ROUNDS_MAX - 1);
       if (questions.length === 0) return contradicted;
       for (const { resource, brandId, query } of questions) {
         if (!(await hasSpare(budget, clock, signal))) return null;
         left -= 1;
-        const { status, body, at } = await ask({ resource, brandId, query });
-        const answer = { resource, brandId, query, purpose: 'probe', status, body, askedAt: at } as const;
+        const { brandId: inPath = brandId, ...asked } = query;
+        const { status, body, at } = await ask({ resource, brandId: inPath, query: asked });
+        const kept = catalogue.get(resource).computes === undefined ? withoutContents(body) : body;
+        const answer = { resource, brandId, query, purpose: 'probe', status, body: kept, askedAt: at } as const;
         await database.transaction((session) => keepAnswer(session, null, answer));
       }
     }
@@ -60,6 +63,13 @@ export async function probeUpstream(
     stats.warned({ chain: 'calibration', code, message: `stopped asking about open points: ${message}` });
   }
   return null;
+}
+
+// Only the number of stored items is compared.
+function withoutContents(body: string | null): string | null {
+  const value: unknown = body === null ? null : JSON.parse(body);
+  if (!isRecord(value) || !Array.isArray(value['data'])) return body;
+  return JSON.stringify({ ...value, data: value['data'].map(() => ({})) });
 }
 
 async function hasSpare(budget: Pick<Budget, 'state'>, clock: Clock, signal: AbortSignal): Promise<boolean> {

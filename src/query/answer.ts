@@ -1,3 +1,4 @@
+import { listOrderOf } from '../analytics/calibration/conventions.ts';
 import { REPEATED_MENTIONS } from '../analytics/numbers/aggregate.ts';
 import { readReportedBrand } from '../analytics/numbers/brand.ts';
 import { computeReport } from '../analytics/numbers/reports.ts';
@@ -106,7 +107,8 @@ export async function* scanList(
 function storedRequestOf(request: AnswerRequest): Omit<StoredRequest, 'query'> {
   const { writersOf, allowedBrands, conventions } = request.replica;
   const keepsDeleted = conventions.deletedPrompts === 'stay';
-  return { ...request, writers: writersOf(request.resource), allowedBrands, keepsDeleted };
+  const order = listOrderOf(request.resource.name, conventions);
+  return { ...request, order, writers: writersOf(request.resource), allowedBrands, keepsDeleted };
 }
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Conventions } from '../analytics/calibration/conventions.ts';
+import { type Conventions, listOrderOf } from '../analytics/calibration/conventions.ts';
 import type { Doubts } from '../analytics/calibration/findings.ts';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
@@ -126,7 +126,8 @@ function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, sign
   ): Question => {
     const ids = checkPath(catalogue, replica, resource, given);
     const checked = checkQuery(replica, resource, parameters, nowMs);
-    const binding = (range: { from: string; to: string }): string => bindingOf(resource, ids, checked, range);
+    const binding = (range: { from: string; to: string }): string =>
+      bindingOf(resource, ids, checked, range, listOrderOf(resource.name, replica.conventions));
     const after = readCursor(checked, (cursor) => signer.read(cursor, binding));
     const asked = after === null ? checked : { ...checked, from: after.from, to: after.to };
     const request: AnswerRequest = { catalogue, replica, resource, ...ids, asked, after, nowMs };
@@ -189,7 +190,11 @@ function checkPath(
     const isBrand = !isMember || (resource.change.kind === 'detail' && resource.change.of === provider?.name);
     const kind = idKindOf(listerOf(catalogue, resource, name));
     const id = kind === 'uuid' ? value.toLowerCase() : value;
-    if (!isId(kind, id) || (isBrand && !replica.brands.has(id))) throw notFound(name, value);
+    const { invalidBrandId, idCase } = replica.conventions;
+    if (kind === 'uuid' && isBrand && !isUuid(id) && invalidBrandId === 'rejected')
+      throw toInvalid(new ParameterError(name, value, 'a UUID'));
+    const isSame = kind !== 'uuid' || idCase === 'any' || value === id;
+    if (!isId(kind, id) || !isSame || (isBrand && !replica.brands.has(id))) throw notFound(name, value);
     if (isMember) ids.member = id;
     else ids.brandId = id;
   }
@@ -204,9 +209,7 @@ function isId(kind: ColumnKind, id: string): boolean {
 function checkQuery(replica: ServedReplica, resource: Resource, given: URLSearchParams, nowMs: number): CheckedQuery {
   const options = { names: replica.namesOf(resource), rules: replica.conventions };
   try {
-    const asked = readQuery(resource.query, given, nowMs, options);
-    checkKnown(resource.query, asked, replica.valuesOf, options);
-    return asked;
+    return checkKnown(resource.query, readQuery(resource.query, given, nowMs, options), replica.lists, options);
   } catch (thrown) {
     throw toInvalid(thrown);
   }
@@ -229,11 +232,20 @@ function bindingOf(
   { brandId, member, parent }: Ids,
   { values, given, from, to }: CheckedQuery,
   resolved: { from: string; to: string },
+  order: readonly string[],
 ): string {
   const kept = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'cursor' && kind !== 'day');
   const isGiven = Object.entries(resource.query).some(([name, { kind }]) => kind === 'day' && given.includes(name));
   const range = isGiven ? [from, to] : [resolved.from, resolved.to];
-  return JSON.stringify([resource.name, brandId, member, parent, kept.map(([name]) => values[name] ?? null), range]);
+  return JSON.stringify([
+    resource.name,
+    brandId,
+    member,
+    parent,
+    kept.map(([name]) => values[name] ?? null),
+    range,
+    order,
+  ]);
 }
 
 // Includes the version of sightline, because it may write equal data differently. `form` is the secret that signs the cursor in

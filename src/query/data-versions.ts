@@ -1,4 +1,4 @@
-import type { Conventions } from '../analytics/calibration/conventions.ts';
+import { type Conventions, listOrderOf } from '../analytics/calibration/conventions.ts';
 import { readsOf } from '../analytics/numbers/reports.ts';
 import { type Catalogue, findProvider, providerOf, type Resource } from '../contract/catalogue.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
@@ -62,6 +62,13 @@ export async function readDataVersions(
     );
   }
   const calibration = JSON.stringify(conventions);
+  // The calibration decides the order of paged lists, and which rows a filter by groups matches.
+  const calibrated = (resource: Resource): unknown =>
+    resource.computes !== undefined
+      ? calibration
+      : resource.paging === 'cursor'
+        ? [listOrderOf(resource.name, conventions), conventions.deletedPrompts]
+        : null;
   const ofSource = (source: Resource, { brandId, member }: VersionedRequest): unknown[] => {
     const isProvider = source.derived.some(
       (table) => provider?.derived.some(({ name }) => name === table.name) === true,
@@ -76,8 +83,7 @@ export async function readDataVersions(
   return {
     of: (request) => {
       const sources = [...new Set(sourcesOf(catalogue, request.resource, request.asked))];
-      const isComputed = request.resource.computes !== undefined;
-      return JSON.stringify([sources.map((source) => ofSource(source, request)), isComputed ? calibration : null]);
+      return JSON.stringify([sources.map((source) => ofSource(source, request)), calibrated(request.resource)]);
     },
     all: JSON.stringify([[...prints].sort(), shapes.text, calibration]),
   };

@@ -6,14 +6,14 @@ import { type BesideMember, besideMembers } from '../contract/beside-list.ts';
 import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
 import { createFieldWriters, usualForms } from '../contract/field-forms.ts';
 import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
-import { isUuid, type ServedNames } from '../contract/query-parameters.ts';
+import { isUuid, type KnownValues, type ServedNames } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { columnAt } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
 import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
-import { readValueLists, type ValuesOf } from '../warehouse/value-lists.ts';
+import { readValueLists } from '../warehouse/value-lists.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
 import { readSpellings } from './id-spellings.ts';
@@ -46,7 +46,8 @@ export interface ServedReplica {
   besideOf(resource: Resource): readonly BesideMember[];
   /** Returns the writers of a resource's values in upstream's forms. */
   writersOf(resource: Resource): ReportForms;
-  readonly valuesOf: ValuesOf;
+  /** Values that parameters may have. */
+  readonly lists: KnownValues;
 }
 
 /** A brand of a replica. */
@@ -97,7 +98,9 @@ async function readServedReplica(
   const conventions = await options.readConventions(query);
   const shapes = await readShapes(query);
   const [lastRun, dataVersion] = [await readLastRun(query), await readDataVersion(query)];
-  const lists = await readValueLists(query, catalogue);
+  const { deletedIds, unknownPrompt, unknownCompetitor } = conventions;
+  const withDeleted = deletedIds === 'known' && (unknownPrompt !== 'empty' || unknownCompetitor !== 'empty');
+  const lists = await readValueLists(query, catalogue, withDeleted);
   const versions = await readDataVersions(query, catalogue, shapes, conventions);
   return {
     replica,
@@ -122,7 +125,7 @@ async function readServedReplica(
           return served === null ? [] : [[name, served]];
         }),
       ),
-    valuesOf: lists,
+    lists,
   };
 }
 

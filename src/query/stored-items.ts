@@ -2,6 +2,7 @@ import { parseExactJson } from '../base/json.ts';
 import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
 import type { FieldWriters } from '../contract/field-forms.ts';
 import type { Fields } from '../contract/fields.ts';
+import { toSortKey } from '../contract/list-order.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import { placeOf, SENT } from '../contract/sent-values.ts';
 import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable, toColumnName } from '../contract/tables.ts';
@@ -35,6 +36,8 @@ export interface StoredRequest {
   readonly asked: CheckedQuery;
   /** End of the previous page; null for the first page. */
   readonly after: Pick<Position, 'at' | 'id'> | null;
+  /** Order of a paged list, as `src/contract/list-order.ts` describes it. */
+  readonly order: readonly string[];
   /** Writes the values in upstream's forms. */
   readonly writers: FieldWriters;
   /** Ids of the brands to which the reader is limited; null for all. */
@@ -50,6 +53,7 @@ const WITHOUT_FILTERS = {
   member: null,
   asked: { from: '0001-01-01', to: DAY_MAX, values: {}, given: [] },
   after: null,
+  order: [],
   allowedBrands: null,
   keepsDeleted: true,
 } as const;
@@ -87,14 +91,18 @@ async function readAll(request: StoredRequest, table: ResourceTable): Promise<un
 async function readPage(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
   const { asked, query } = request;
   const served = servedTable(request, table);
-  const time = timeColumnOf(request, table);
+  const { time, ties } = pageOrder(request, table);
   const [id, at] = [`t.${quoted(ownKeyOf(table))}`, `t.${quoted(time.name)}`];
+  const orderBy = [`${at} DESC NULLS LAST`, ...ties.map(({ sql, direction }) => `${sql('t')} ${direction}`)].join(', ');
   const limit = Number(asked.values['limit']);
   const bindings = createBindings();
-  const conditions = [...conditionsOf(request, served, bindings), ...afterConditions(request, table, time, bindings)];
+  const conditions = [
+    ...conditionsOf(request, served, bindings),
+    ...afterConditions(request, table, { time, ties }, bindings),
+  ];
   const places = await query(
     `SELECT CAST(${id} AS VARCHAR), CAST(${utc(at)} AS VARCHAR) FROM ${quoted(table.name)} t
-     WHERE ${conditions.join(' AND ')} ORDER BY ${at} DESC NULLS LAST, ${id} DESC LIMIT ${bindings.bind(limit + 1)}`,
+     WHERE ${conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ${bindings.bind(limit + 1)}`,
     bindings.values,
   );
   const page = places.slice(0, limit) as [string, string | null][];
@@ -109,7 +117,7 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
   ];
   const found = await query(
     `SELECT ${selectOf(request, served).join(', ')} FROM ${quoted(table.name)} t
-     WHERE ${within.join(' AND ')} ORDER BY ${at} DESC NULLS LAST, ${id} DESC`,
+     WHERE ${within.join(' AND ')} ORDER BY ${orderBy}`,
     rows.values,
   );
   const last = places.length > limit ? page.at(-1) : undefined;
@@ -231,19 +239,62 @@ function keyTypeOf(table: ResourceTable): string {
   return sqlTypes[table.columns.find(({ name }) => name === key)?.kind ?? 'uuid'];
 }
 
+/** The order of a page: newest first by a time, and then by other keys. Texts that are missing are sorted as if they were empty. */
+interface PageOrder {
+  readonly time: Column;
+  readonly ties: readonly { readonly sql: (alias: string) => string; readonly direction: 'ASC' | 'DESC' }[];
+}
+
+function pageOrder(request: StoredRequest, table: ResourceTable): PageOrder {
+  const [first, ...others] = request.order;
+  const declared = timeColumnOf(request, table);
+  const time = first === undefined ? declared : (columnAt(table, toSortKey(first).field) ?? declared);
+  const key = ownKeyOf(table);
+  const known = others.map(toSortKey).flatMap(({ field, ...form }) => {
+    const column = columnAt(table, field);
+    return column === null ? [] : [{ ...form, column }];
+  });
+  const isTotal = known.some(({ column }) => column.name === key);
+  const ties = known.map(({ column: { name, kind }, isDescending, ignoresCase }) => {
+    const sql = (alias: string): string => {
+      const plain = `${alias}.${quoted(name)}`;
+      const filled = kind === 'text' ? `coalesce(${plain}, '')` : plain;
+      return ignoresCase ? `lower(${filled})` : filled;
+    };
+    return { sql, direction: isDescending ? ('DESC' as const) : ('ASC' as const) };
+  });
+  const last = { sql: (alias: string) => `${alias}.${quoted(key)}`, direction: 'DESC' as const };
+  return { time, ties: isTotal ? ties : [...ties, last] };
+}
+
+// The rows after the last one of the previous page, which is read by its key to compare the other sort keys.
 function afterConditions(
-  { after }: StoredRequest,
+  { after, brandId, resource }: StoredRequest,
   table: ResourceTable,
-  time: Column,
+  { time, ties }: PageOrder,
   bindings: Bindings,
 ): readonly string[] {
   if (after === null) return [];
-  const [id, at] = [`t.${quoted(ownKeyOf(table))}`, `t.${quoted(time.name)}`];
-  const lower = `${id} < CAST(${bindings.bind(after.id)} AS ${keyTypeOf(table)})`;
-  if (after.at === null) return [`${at} IS NULL AND ${lower}`];
-  const moment = `CAST(${bindings.bind(after.at)} AS ${sqlTypes[time.kind]})`;
+  const at = `t.${quoted(time.name)}`;
+  const moment = after.at === null ? null : `CAST(${bindings.bind(after.at)} AS ${sqlTypes[time.kind]})`;
+  const key = quoted(ownKeyOf(table));
+  const id = `CAST(${bindings.bind(after.id)} AS ${keyTypeOf(table)})`;
+  const isKey = (sql: string): boolean => sql === `t.${key}`;
+  const brand =
+    resource.scope === 'brand' && brandId !== null ? ` AND l.brand_id = CAST(${bindings.bind(brandId)} AS UUID)` : '';
+  const within = moment === null ? `l.${quoted(time.name)} IS NULL` : `l.${quoted(time.name)} = ${moment}`;
+  const lastValue = (sql: (alias: string) => string): string =>
+    isKey(sql('t'))
+      ? id
+      : `(SELECT ${sql('l')} FROM ${quoted(table.name)} l WHERE l.${key} = ${id} AND ${within}${brand} LIMIT 1)`;
+  const later = ties.map(({ sql, direction }, index) => {
+    const equal = ties.slice(0, index).map((tie) => `${tie.sql('t')} = ${lastValue(tie.sql)}`);
+    return [...equal, `${sql('t')} ${direction === 'ASC' ? '>' : '<'} ${lastValue(sql)}`].join(' AND ');
+  });
+  const tied = `(${later.join(' OR ')})`;
+  if (moment === null) return [`${at} IS NULL AND ${tied}`];
   // The first condition alone allows DuckDB to skip newer row groups.
-  return [`(${at} <= ${moment} OR ${at} IS NULL)`, `(${at} < ${moment} OR ${at} IS NULL OR ${lower})`];
+  return [`(${at} <= ${moment} OR ${at} IS NULL)`, `(${at} < ${moment} OR ${at} IS NULL OR ${tied})`];
 }
 
 function betweenCondition(column: string, times: readonly string[], bindings: Bindings): string {

@@ -1,7 +1,9 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { observedOrder } from '../../contract/list-order.ts';
 import { dayOf } from '../../contract/time.ts';
 import type { Database, Query, Session } from '../../warehouse/database.ts';
-import { type Finding, findBest, isEqual, ROWS_LEAST, spread } from './candidates.ts';
+import { readShapes, type Shapes } from '../../warehouse/ledger/shapes.ts';
+import { type Finding, findBest, isEqual, LISTED_MAX, ROWS_LEAST, spread, wilsonLow } from './candidates.ts';
 import { fitMentions } from './candidates-labels.ts';
 import {
   type DomainRow,
@@ -16,7 +18,7 @@ import {
 } from './candidates-numbers.ts';
 import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-probes.ts';
 import { createKnownResults, type KnownResults } from './compute-response.ts';
-import { type Conventions, defaultConventions, type ShareForm } from './conventions.ts';
+import { type Conventions, defaultConventions, LIST_ORDERS, type ShareForm } from './conventions.ts';
 import { type CountedRows, type CountedTables, countedTables } from './counted-tables.ts';
 import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, readSince } from './evidence.ts';
 import { collectGroups } from './evidence-groups.ts';
@@ -43,6 +45,7 @@ interface Evidence {
   readonly emptyDays: readonly EmptyDay[];
   readonly combinedEngines: readonly (string | null)[];
   readonly competitorTypes: readonly string[];
+  readonly shapes: Shapes;
 }
 
 /** Options of `calibrateConventions`. */
@@ -119,8 +122,11 @@ export interface FoundProbes {
   readonly contradicted: readonly string[] | null;
 }
 
-/** Calibrates, and returns at most `max` questions that separate the candidates of undetermined points; none if no responses are stored. */
-export type FindProbes = (max: number) => Promise<FoundProbes>;
+/**
+ * Calibrates, and returns at most `max` questions that separate the candidates of undetermined points; none if no responses are stored.
+ * Unless `isLast`, some of them may be returned only after the responses to others.
+ */
+export type FindProbes = (max: number, isLast: boolean) => Promise<FoundProbes>;
 
 /**
  * Returns the function that finds questions. It can be called again after the responses to its questions were kept; the other stored
@@ -131,7 +137,7 @@ export function createProbeFinder(
   { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
 ): FindProbes {
   const known: Known = { results: createKnownResults(), reported: new Map() };
-  return async (max) =>
+  return async (max, isLast) =>
     database.transaction(async (session) => {
       const brands = await readProbeVocabulary(session.query, catalogue, dayOf(now));
       if (brands.length === 0) return { questions: [], contradicted: null };
@@ -139,7 +145,7 @@ export function createProbeFinder(
       // The next calibration starts with these values, so that it compares nothing again.
       const findings = { ...reported, ...points } as Findings;
       await writeFindings(session, findings, now);
-      const questions = await chooseProbes({ evidence, findings: points, brands, now, max });
+      const questions = await chooseProbes({ evidence, findings: points, brands, now, max, isLast });
       return { questions, contradicted: contradictedOf(findings) };
     });
 }
@@ -165,6 +171,7 @@ async function readEvidence(query: Query, tables: CountedTables): Promise<Eviden
     emptyDays: await readEmptyDays(query, tables, since),
     combinedEngines: await readCombinedEngines(query, since),
     competitorTypes: await readCompetitorTypes(query, since),
+    shapes: await readShapes(query),
   };
 }
 
@@ -219,6 +226,36 @@ function fitConventions(evidence: Evidence): ReportedFindings {
     }),
     ungrouped: fitName(prompts.ungrouped, standard.ungrouped, 1),
     brandedGroups: fitBranded(prompts),
+    responseOrder: fitListOrder('responses', evidence),
+    alertOrder: fitListOrder('alerts', evidence),
+    threadOrder: fitListOrder('forum_opportunities', evidence),
+  };
+}
+
+// The order of a paged list: the one that is left of all known orders.
+function fitListOrder(resource: keyof typeof LIST_ORDERS, { shapes }: Evidence): Finding<readonly string[]> {
+  const prior = defaultConventions[LIST_ORDERS[resource]];
+  const { left = [], pairs = 0 } = observedOrder(resource, shapes.rows) ?? {};
+  const contradicted = pairs > 0 && left.length === 0;
+  const value = left.find((order) => isEqual(order, prior)) ?? left[0] ?? prior;
+  const isLearned = left.length === 1;
+  const note = contradicted
+    ? 'no known order fits the newest page'
+    : pairs === 0
+      ? 'too little evidence: no rows to compare'
+      : isLearned
+        ? `${value.join(', ')}: ${pairs} of the rows rule out other orders`
+        : `too little evidence: ${left.length} orders explain the ${pairs} rows`;
+  return {
+    value,
+    source: isLearned ? 'learned' : 'default',
+    compared: pairs,
+    agreed: contradicted ? 0 : pairs,
+    largestError: null,
+    note,
+    contradicted,
+    confidence: isLearned ? wilsonLow(pairs, pairs) : null,
+    candidates: left.slice(0, LISTED_MAX).map((order) => ({ value: order, agreed: pairs })),
   };
 }
 

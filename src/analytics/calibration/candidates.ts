@@ -21,7 +21,7 @@ export interface Finding<T> {
 }
 
 /** Maximum number of candidates in a finding. */
-const LISTED_MAX = 12;
+export const LISTED_MAX = 12;
 
 /** Candidate definitions, and the rows to test them on. */
 export interface Trial<T, Row> {
@@ -110,7 +110,8 @@ export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
 /** The 97.5 % quantile of the normal distribution. */
 const Z = 1.959964;
 
-function wilsonLow(agreed: number, of: number): number {
+/** The lower end of the 95 % Wilson score interval of a share. */
+export function wilsonLow(agreed: number, of: number): number {
   const share = agreed / of;
   const centre = share + (Z * Z) / (2 * of);
   const spread = Z * Math.sqrt((share * (1 - share)) / of + (Z * Z) / (4 * of * of));

@@ -1,8 +1,15 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { addDays, dayOf, eachDay, laterDay } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
-import { type PointEvidence, type PointFindings, separates } from './fit-points.ts';
-import type { BrandVocabulary, CalibrationPoint, ProbeQuestion, ReportQuestion } from './points/point.ts';
+import { countOutcomes, type PointEvidence, type PointFindings } from './fit-points.ts';
+import {
+  type BrandVocabulary,
+  type CalibrationPoint,
+  type KnownAnswer,
+  type ProbeQuestion,
+  type ReportQuestion,
+  withCandidate,
+} from './points/point.ts';
 
 /** Brands about which questions are asked. */
 const BRANDS_MAX = 2;
@@ -10,8 +17,8 @@ const BRANDS_MAX = 2;
 const IDS_MAX = 4;
 /** Questions of one point that are tried against the stored data. */
 const TRIED_MAX = 10;
-/** Questions of one point in one round; the answer to one question usually decides. */
-const ASKED_MAX = 1;
+/** Questions of one point that are compared with each other. */
+const COMPARED_MAX = 3;
 /** Reports of one point that are asked again for complete days. */
 const CONFIRMED_MAX = 1;
 /** Time after which an unanswered question is asked again. */
@@ -30,41 +37,169 @@ export interface ProbeParts {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly max: number;
+  /** Whether no questions are chosen after the responses to these. */
+  readonly isLast: boolean;
 }
 
 /**
  * Chooses questions that separate the candidates that are left of undetermined points: with the stored data, the responses to them
- * differ. At most `max`, points in turn; a question may serve several points.
+ * differ. At most `max`. A question that separates several points is preferred, and serves all of them. Questions about reports come first,
+ * because reports are requested more often than anything that is not valid.
  */
-export async function chooseProbes({ evidence, findings, brands, now, max }: ProbeParts): Promise<ChosenProbe[]> {
+export async function chooseProbes({
+  evidence,
+  findings,
+  brands,
+  now,
+  max,
+  isLast,
+}: ProbeParts): Promise<ChosenProbe[]> {
   if (max <= 0) return [];
-  const chosen = new Map<string, { question: ProbeQuestion; points: string[] }>();
+  const chosen = new Map<string, ChosenProbe>();
   const conventions = { ...evidence.conventions, ...bestValues(findings) };
-  const known = new Set(
-    evidence.answers.filter(({ isReport, askedAt }) => !isReport && now - askedAt < AGAIN_MS).map(textOf),
-  );
-  const add = (question: ProbeQuestion, name: string): boolean => {
+  const used = { ...evidence, conventions, askedAt: now };
+  const isRecent = ({ isReport, askedAt }: KnownAnswer): boolean => !isReport && now - askedAt < AGAIN_MS;
+  const known = new Set(evidence.answers.filter(isRecent).map(textOf));
+  const add = (question: ProbeQuestion, points: readonly string[]): void => {
     const text = textOf(question);
     const before = chosen.get(text);
-    if (before === undefined && chosen.size >= max) return false;
-    chosen.set(text, { question: before?.question ?? question, points: [...(before?.points ?? []), name] });
-    return true;
+    if (before === undefined && (known.has(text) || chosen.size >= max)) return;
+    chosen.set(text, { ...question, ...before, points: [...(before?.points ?? []), ...points] });
   };
-  for (const point of evidence.points) {
-    for (const question of confirming(findings[point.name]?.unexplained ?? [], now)) {
-      if (!known.has(textOf(question))) add(question, point.name);
-    }
+  const open = evidence.points.flatMap((point): OpenPoint[] => {
     const left = candidatesLeft(point, findings);
-    if (left.length < 2) continue;
-    let count = 0;
-    const questions = brands.flatMap((brand) => point.probes(brand)).slice(0, TRIED_MAX);
-    for (const question of questions) {
-      if (count >= ASKED_MAX || known.has(textOf(question))) continue;
-      if (!(await separates(point, question, left, { ...evidence, conventions, askedAt: now }))) continue;
-      if (add(question, point.name)) count += 1;
+    const questions = brands.flatMap((brand) => point.probes(brand)).filter((question) => !known.has(textOf(question)));
+    return left.length < 2 ? [] : [{ point, left, questions: questions.slice(0, TRIED_MAX) }];
+  });
+  for (const { name } of evidence.points) {
+    for (const question of confirming(findings[name]?.unexplained ?? [], now)) add(question, [name]);
+  }
+  const [requests, reports] = partition(open, ({ point }) => point.isAboutRequests === true);
+  const [alone, joint] = partition(requests, ({ point }) => point.members === undefined);
+  const covering = await coverReports(reports, used);
+  const waiting = await spoilSome(covering, alone, reports, used, known);
+  for (const { question, points } of covering) add(question, points);
+  for (const one of joint) for (const question of await separating(one, used)) add(question, [one.point.name]);
+  // A later question about a report may decide the others too.
+  if (!isLast && chosen.size > 0) return [...chosen.values()];
+  for (const one of waiting) for (const question of await separating(one, used)) add(question, [one.point.name]);
+  return [...chosen.values()];
+}
+
+interface OpenPoint {
+  readonly point: CalibrationPoint;
+  readonly left: readonly unknown[];
+  readonly questions: readonly ProbeQuestion[];
+}
+
+type Used = Parameters<typeof countOutcomes>[3];
+
+/** A question about reports, and the points that it separates. */
+interface Covering {
+  question: ProbeQuestion;
+  points: string[];
+}
+
+// Makes questions about reports invalid, each in one way, if their responses decide the same unless they are rejected. Returns the
+// points about requests for which there is no such question.
+async function spoilSome(
+  covering: readonly Covering[],
+  alone: readonly OpenPoint[],
+  reports: readonly OpenPoint[],
+  used: Used,
+  known: ReadonlySet<string>,
+): Promise<OpenPoint[]> {
+  const waiting: OpenPoint[] = [];
+  const spoilt = new Set<Covering>();
+  for (const one of alone) {
+    const carrier = await findCarrier(
+      one,
+      covering.filter((each) => !spoilt.has(each)),
+      reports,
+      used,
+      known,
+    );
+    if (carrier === null) {
+      waiting.push(one);
+      continue;
+    }
+    carrier.of.question = carrier.question;
+    carrier.of.points.push(one.point.name);
+    spoilt.add(carrier.of);
+  }
+  return waiting;
+}
+
+async function findCarrier(
+  { point, left, questions }: OpenPoint,
+  covering: readonly Covering[],
+  reports: readonly OpenPoint[],
+  used: Used,
+  known: ReadonlySet<string>,
+): Promise<{ of: Covering; question: ProbeQuestion } | null> {
+  const own = await countOutcomes(point, questions.slice(0, 1), left, used);
+  for (const of of covering) {
+    const question = point.spoil?.(of.question) ?? null;
+    if (question === null || known.has(textOf(question))) continue;
+    if ((await countOutcomes(point, [question], left, used)) < own) continue;
+    for (const candidate of left) {
+      const accepting = { ...used, conventions: withCandidate(point, used.conventions, candidate) };
+      const served = reports.filter((report) => of.points.includes(report.point.name));
+      const outcomes = await Promise.all(
+        served.map((report) => countOutcomes(report.point, [question], report.left, accepting)),
+      );
+      if (outcomes.every((count) => count > 1)) return { of, question };
     }
   }
-  return [...chosen.values()].map(({ question, points }) => ({ ...question, points }));
+  return null;
+}
+
+// One question for each point that no other question separates: the one that tells most candidates of all such points apart.
+async function coverReports(open: readonly OpenPoint[], used: Used): Promise<Covering[]> {
+  const found: Covering[] = [];
+  const covered = new Set<string>();
+  for (const { point, left, questions } of open) {
+    if (covered.has(point.name)) continue;
+    let best: { question: ProbeQuestion; points: string[]; bits: number } | null = null;
+    let compared = 0;
+    for (const question of questions) {
+      const outcomes = await countOutcomes(point, [question], left, used);
+      if (outcomes < 2) continue;
+      const points = [point.name as string];
+      let bits = Math.log2(outcomes);
+      for (const other of open) {
+        if (
+          other.point === point ||
+          covered.has(other.point.name) ||
+          !other.point.resources.includes(question.resource)
+        )
+          continue;
+        const own = await countOutcomes(other.point, [question], other.left, used);
+        if (own > 1) points.push(other.point.name);
+        bits += Math.log2(own);
+      }
+      if (best === null || bits > best.bits) best = { question, points, bits };
+      compared += 1;
+      if (compared >= COMPARED_MAX) break;
+    }
+    if (best === null) continue;
+    found.push(best);
+    for (const name of best.points) covered.add(name);
+  }
+  return found;
+}
+
+// Questions of a point, best first, as long as each at least doubles the number of outcomes that can be told apart.
+async function separating({ point, left, questions }: OpenPoint, used: Used): Promise<ProbeQuestion[]> {
+  const found: ProbeQuestion[] = [];
+  let outcomes = 1;
+  for (const question of questions) {
+    const more = await countOutcomes(point, [...found, question], left, used);
+    if (more < 2 * outcomes) continue;
+    outcomes = more;
+    found.push(question);
+  }
+  return found;
 }
 
 // The same reports up to the last complete day, because responses of the current day may explain the difference.
@@ -79,12 +214,11 @@ function confirming(reports: readonly ReportQuestion[], now: number): ProbeQuest
 
 // The candidates that explain most facts; none if the point is determined, or if no candidate explains upstream.
 function candidatesLeft(point: CalibrationPoint, findings: PointFindings): readonly unknown[] {
-  const finding = findings[point.name];
-  if (finding === undefined) return point.candidates;
-  if (finding.source === 'learned' || finding.contradicted) return [];
-  const ranked = finding.candidates ?? [];
-  const most = ranked[0]?.agreed ?? 0;
-  return ranked.filter(({ agreed }) => agreed === most).map(({ value }) => value);
+  return findings[point.name]?.left ?? point.candidates;
+}
+
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
 function bestValues(findings: PointFindings): Record<string, unknown> {
@@ -125,7 +259,7 @@ export async function readProbeVocabulary(
   return brands;
 }
 
-type Ids = Pick<BrandVocabulary, 'engines' | 'promptIds' | 'topicIds' | 'tagIds'>;
+type Ids = Omit<BrandVocabulary, 'id' | 'first' | 'last' | 'emptyDay'>;
 
 async function readIds(query: Query, brandId: string, since: string): Promise<Ids> {
   const read = async (sql: string): Promise<string[]> => {
@@ -138,6 +272,19 @@ async function readIds(query: Query, brandId: string, since: string): Promise<Id
     `SELECT CAST(${column} AS VARCHAR) ${live} AND ${column} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT ${IDS_MAX}`;
   return {
     engines: await read(top('t.engine')),
+    deletedPromptIds: await read(
+      `SELECT CAST(t.prompt_id AS VARCHAR) FROM responses t
+       ANTI JOIN prompts p ON p.brand_id = t.brand_id AND p.id = t.prompt_id AND p._deleted_at IS NULL
+       WHERE t.brand_id = CAST($1 AS UUID) AND t._deleted_at IS NULL AND t.created_at >= CAST($2 AS DATE)
+       GROUP BY t.prompt_id ORDER BY count(*) DESC, 1 LIMIT 1`,
+    ),
+    deletedCompetitorIds: await read(
+      `SELECT CAST(t.competitor_id AS VARCHAR) FROM response_competitors t
+       ANTI JOIN competitors c ON c.brand_id = t.brand_id AND c.id = CAST(t.competitor_id AS VARCHAR) AND c._deleted_at IS NULL
+       WHERE t.brand_id = CAST($1 AS UUID) AND t._deleted_at IS NULL AND t.created_at >= CAST($2 AS DATE)
+         AND t.competitor_id IS NOT NULL
+       GROUP BY t.competitor_id ORDER BY count(*) DESC, 1 LIMIT 1`,
+    ),
     promptIds: await read(top('p.id')),
     topicIds: await read(top('p.topic_id')),
     tagIds: await read(

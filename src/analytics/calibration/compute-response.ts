@@ -1,9 +1,24 @@
-import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
-import { checkKnown, ParameterError, readQuery } from '../../contract/query-parameters.ts';
-import { columnAt, ownKeyOf } from '../../warehouse/conditions.ts';
+import { type Catalogue, providerOf, type Resource } from '../../contract/catalogue.ts';
+import {
+  type Query as Asked,
+  checkKnown,
+  isUuid,
+  type KnownValues,
+  ParameterError,
+  readQuery,
+} from '../../contract/query-parameters.ts';
+import type { ResourceTable } from '../../contract/tables.ts';
+import {
+  columnAt,
+  createBindings,
+  liveConditions,
+  ownKeyOf,
+  parameterConditions,
+  rangeCondition,
+} from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
-import { readValueLists, type ValuesOf } from '../../warehouse/value-lists.ts';
+import { readValueLists } from '../../warehouse/value-lists.ts';
 import { readReportedBrand } from '../numbers/brand.ts';
 import { computeReport } from '../numbers/reports.ts';
 import { isEqual } from './candidates.ts';
@@ -59,21 +74,28 @@ export function createCompute(
     known.rows.set(key, found);
     return found;
   };
-  let lists: Promise<ValuesOf> | undefined;
-  const valuesOf = (): Promise<ValuesOf> => {
-    lists ??= readValueLists(query, catalogue);
+  let lists: Promise<KnownValues> | undefined;
+  const readLists = (): Promise<KnownValues> => {
+    lists ??= readValueLists(query, catalogue, true);
     return lists;
   };
-  const respond: Compute = async ({ resource: name, brandId, query: given }, askedAt, conventions) => {
+  const respond: Compute = async (
+    { resource: name, brandId, query: { brandId: inPath, ...given } },
+    askedAt,
+    conventions,
+  ) => {
     const resource = catalogue.get(name);
     try {
+      if (inPath !== undefined && !isUuid(inPath))
+        return { status: conventions.invalidBrandId === 'missing' ? 404 : 400, body: null };
       const options = { rules: conventions };
-      const asked = readQuery(resource.query, new URLSearchParams(given), askedAt, options);
-      checkKnown(resource.query, asked, await valuesOf(), options);
+      const read = readQuery(resource.query, new URLSearchParams(given), askedAt, options);
+      const asked = checkKnown(resource.query, read, await readLists(), options);
+      if (resource.computes === undefined) return await countItems(once, catalogue, resource, brandId, asked);
       const since = await readSince(once, catalogue, brandId);
       const brand = await readReportedBrand(once, catalogue, brandId, since, conventions);
       const request = { catalogue, query: once, conventions, brand, resource, asked, nowMs: askedAt, mayRepeat };
-      const { beside, rows } = await computeReport(resource.computes ?? 'by-nothing', request);
+      const { beside, rows } = await computeReport(resource.computes, request);
       return { status: 200, body: { ...beside, data: rows } };
     } catch (thrown) {
       if (thrown instanceof ParameterError) return { status: thrown.isMissing ? 404 : 400, body: null };
@@ -109,6 +131,31 @@ export function watchReads(
       return value;
     },
   });
+}
+
+// A page of stored items, of which only the number is compared.
+async function countItems(
+  query: Query,
+  catalogue: Catalogue,
+  resource: Resource,
+  brandId: string,
+  asked: Asked,
+): Promise<Compared> {
+  const [table] = resource.derived as [ResourceTable];
+  const bindings = createBindings();
+  const isTimed = table.extent.kind === 'time';
+  const target = { catalogue, table, alias: 't', brandId, keepsDeleted: false, ...(isTimed ? { range: asked } : {}) };
+  const conditions = [
+    ...liveConditions('t', brandId, bindings),
+    ...(table.extent.kind === 'time' ? [rangeCondition(`t.${quoted(table.extent.field)}`, asked, bindings)] : []),
+    ...parameterConditions(target, resource.query, asked.values, bindings),
+  ];
+  const [row] = await query(
+    `SELECT count(*) FROM ${quoted(table.name)} t WHERE ${conditions.join(' AND ')}`,
+    bindings.values,
+  );
+  const length = Math.min(Number(row?.[0] ?? 0), Number(asked.values['limit'] ?? Number.POSITIVE_INFINITY));
+  return { status: 200, body: { data: Array.from({ length }, () => ({})) } };
 }
 
 // The first day with data of a brand, as in its list.

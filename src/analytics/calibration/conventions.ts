@@ -83,13 +83,22 @@ export const pointChoices = {
   trafficTotals: ['filtered', 'all'],
   // Treatment of requests; src/contract/query-parameters.ts describes the values.
   overLimit: ['rejected', 'clamped', 'honoured'],
+  invalidLimit: ['rejected', 'default', 'least'],
   overRange: ['rejected', 'last', 'first', 'honoured'],
   reversedRange: ['rejected', 'empty', 'swapped'],
-  futureRange: ['given', 'clamped'],
+  futureRange: ['given', 'clamped', 'rejected'],
+  invalidDay: ['rejected', 'ignored'],
   unknownParameter: ['rejected', 'ignored'],
   invalidChoice: ['rejected', 'ignored'],
   unknownEngine: ['rejected', 'empty', 'missing'],
-  unknownId: ['empty', 'rejected', 'missing'],
+  engineCase: ['exact', 'any'],
+  unknownPrompt: ['empty', 'rejected', 'missing'],
+  unknownGroup: ['empty', 'rejected', 'missing'],
+  unknownCompetitor: ['empty', 'rejected', 'missing'],
+  deletedIds: ['known', 'unknown'],
+  invalidId: ['rejected', 'unknown'],
+  idCase: ['any', 'exact'],
+  invalidBrandId: ['missing', 'rejected'],
 } as const;
 
 type Choices = { readonly [Name in keyof typeof pointChoices]: (typeof pointChoices)[Name][number] };
@@ -110,6 +119,16 @@ export interface Orders {
   readonly topCompetitorOrder: readonly string[];
 }
 
+/** Orders of paged lists, by resource; the pages that a sync reads decide them. */
+export const LIST_ORDERS = {
+  responses: 'responseOrder',
+  alerts: 'alertOrder',
+  forum_opportunities: 'threadOrder',
+} as const;
+
+/** Orders of paged lists. `src/contract/list-order.ts` describes their keys. */
+type ListOrders = { readonly [Name in (typeof LIST_ORDERS)[keyof typeof LIST_ORDERS]]: readonly string[] };
+
 /** Conventions that whole responses decide. */
 export type PointName = keyof Choices | keyof Orders;
 
@@ -119,7 +138,7 @@ export interface ShareForm extends Rounding {
 }
 
 /** Choices for how the API computes its numbers that the specification leaves open. */
-export interface Conventions extends Choices, Orders {
+export interface Conventions extends Choices, Orders, ListOrders {
   readonly visibility: ShareForm;
   readonly shareOfVoice: ShareForm;
   readonly visibilityChange: ShareForm & {
@@ -199,12 +218,21 @@ export const defaultConventions: Conventions = {
   urlOrder: ['-citations', 'url'],
   visitOrder: ['date', 'source'],
   topCompetitorOrder: ['-mentions', 'name'],
+  responseOrder: ['-createdAt', '-id'],
+  alertOrder: ['-detectedAt', '-id'],
+  threadOrder: ['-createdAt', '-id'],
   ungrouped: null,
   brandedGroups: {
     true: { groupId: 'branded', name: 'branded' },
     false: { groupId: 'non-branded', name: 'non-branded' },
   },
 };
+
+/** Returns the order of a paged list; empty if its declaration decides it. */
+export function listOrderOf(resource: string, conventions: ListOrders): readonly string[] {
+  const name = Object.hasOwn(LIST_ORDERS, resource) ? LIST_ORDERS[resource as keyof typeof LIST_ORDERS] : null;
+  return name === null ? [] : conventions[name];
+}
 
 function firstChoices(): Choices {
   return Object.fromEntries(Object.entries(pointChoices).map(([name, [first]]) => [name, first])) as unknown as Choices;

@@ -3,7 +3,9 @@ import { describeRounding } from './candidates-numbers.ts';
 import type { Conventions, Rounding, ShareForm } from './conventions.ts';
 import type { ReportedFindings } from './findings.ts';
 import { choiceText, hasWords, orderText } from './point-words.ts';
+import { membersOf } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
+import { requestPoints } from './points/request-points.ts';
 
 /** What the specification leaves open, by convention that reported numbers decide. */
 const reported: Readonly<Record<keyof ReportedFindings, string>> = {
@@ -27,15 +29,19 @@ const reported: Readonly<Record<keyof ReportedFindings, string>> = {
   competitorType: 'the entity type of competitors',
   topCompetitors: "the maximum number of a prompt's top competitors",
   ungrouped: 'the row of prompts without a group',
+  responseOrder: 'the order of responses with the same time',
+  alertOrder: 'the order of alerts with the same time',
+  threadOrder: 'the time by which forum threads are ordered, and the order of threads with the same time',
   brandedGroups: 'the ids and names of the branded and the non-branded group',
 };
 
-const byPoint = new Map<string, string>(calibrationPoints.map(({ name, about }) => [name, about]));
+const ofReports = calibrationPoints.filter(({ isAboutRequests }) => isAboutRequests !== true);
+const byPoint = new Map<string, string>([...ofReports, ...requestPoints].flatMap((point) => [...membersOf(point)]));
 
 /** Names of all conventions, in the order of the documentation. */
 export const conventionNames: readonly (keyof Conventions)[] = [
   ...(Object.keys(reported) as (keyof ReportedFindings)[]),
-  ...calibrationPoints.map(({ name }) => name),
+  ...([...byPoint.keys()] as (keyof Conventions)[]),
 ];
 
 /** Returns what the specification leaves open, as a phrase. */

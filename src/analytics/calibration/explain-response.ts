@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../base/json.ts';
 import { roundings, shareForms } from './candidates-numbers.ts';
 import type { Compute } from './compute-response.ts';
-import type { Conventions, ShareForm } from './conventions.ts';
+import { type Conventions, pointChoices, type ShareForm } from './conventions.ts';
 import { describeConvention } from './descriptions.ts';
-import type { Compared, ReportQuestion } from './points/point.ts';
+import { type CalibrationPoint, type Compared, membersOf, type ReportQuestion } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
 import { requestPoints } from './points/request-points.ts';
 
@@ -128,7 +128,7 @@ function suspectsOf(
   ours: Compared,
   differences: readonly Differing[],
 ): Suspect[] {
-  if (theirs.status !== ours.status) return [...requestPoints];
+  if (theirs.status !== ours.status) return [...requestPoints].flatMap(suspectsIn);
   const points = calibrationPoints.filter(
     (point) => !isDeepStrictEqual(point.facts(theirs, question), point.facts(ours, question)),
   );
@@ -137,7 +137,14 @@ function suspectsOf(
     if (concerned.length === 0) return [];
     return [{ name, candidates: [...new Set(candidates(concerned.map(({ upstream }) => upstream)))] }];
   });
-  return [...points, ...ofFields];
+  return [...points.flatMap(suspectsIn), ...ofFields];
+}
+
+function suspectsIn(point: CalibrationPoint): Suspect[] {
+  const { name, members, candidates } = point;
+  if (members === undefined) return [{ name, candidates }];
+  const names = [...membersOf(point).keys()] as (keyof typeof pointChoices)[];
+  return names.map((member) => ({ name: member, candidates: pointChoices[member] }));
 }
 
 // `topCompetitors` of `data[].topCompetitors[].name`, because rows within a row have no convention of their own fields.

@@ -1,8 +1,16 @@
-import { canonical, type Finding, findBest, isEqual } from './candidates.ts';
+import { canonical, type Finding, findBest, isEqual, wilsonLow } from './candidates.ts';
 import { type Agreement, compareFacts, countFacts } from './compare-facts.ts';
 import { type Compute, watchReads } from './compute-response.ts';
 import type { Conventions } from './conventions.ts';
-import type { CalibrationPoint, Facts, KnownAnswer, ReportQuestion, StoredAgreements } from './points/point.ts';
+import {
+  type CalibrationPoint,
+  type Facts,
+  type KnownAnswer,
+  membersOf,
+  type ReportQuestion,
+  type StoredAgreements,
+  withCandidate,
+} from './points/point.ts';
 import { isValid, packRows, unpackRows } from './stored-agreements.ts';
 
 /** Maximum number of responses that one calibration compares per point. Earlier comparisons are kept. */
@@ -14,6 +22,8 @@ const ROUNDS_MAX = 3;
 export interface PointFinding extends Finding<unknown> {
   /** Reports with facts that no candidate explains, and that later responses may have changed. */
   readonly unexplained: readonly ReportQuestion[];
+  /** Candidates of the point that explain most facts; none if it is determined or contradicted. */
+  readonly left: readonly unknown[];
 }
 
 /** Findings by the name of the point. */
@@ -46,23 +56,53 @@ export async function fitPoints(evidence: PointEvidence): Promise<PointFindings>
     const before = conventions;
     findings = {};
     for (const point of evidence.points) {
-      const { finding, best } = await fitPoint(point, { ...evidence, conventions }, known);
-      findings[point.name] = finding;
-      conventions = { ...conventions, [point.name]: best };
+      const fitted = await fitPoint(point, { ...evidence, conventions }, known);
+      Object.assign(findings, findingsOf(point, fitted));
+      conventions = withCandidate(point, conventions, fitted.best);
     }
     if (isEqual(before, conventions)) break;
   }
   return findings;
 }
 
+interface FittedPoint {
+  readonly finding: PointFinding;
+  /** The candidate with which other points are fitted. */
+  readonly best: unknown;
+}
+
+// Points that are decided together have a finding each: a value is determined if all candidates that are left have it.
+function findingsOf(point: CalibrationPoint, { finding, best }: FittedPoint): Record<string, PointFinding> {
+  if (point.members === undefined) return { [point.name]: finding };
+  const { compared, agreed, contradicted } = finding;
+  const left = finding.source === 'learned' ? [best] : finding.left;
+  const valueIn = (candidate: unknown, name: string): unknown => (candidate as Record<string, unknown>)[name];
+  return Object.fromEntries(
+    [...membersOf(point).keys()].map((name) => {
+      const values = [...new Set(left.map((candidate) => valueIn(candidate, name)))];
+      const isLearned = values.length === 1 && agreed > 0 && !contradicted;
+      const value = valueIn(contradicted ? point.candidates[0] : best, name);
+      const note = isLearned
+        ? describeValue(value)
+        : contradicted
+          ? finding.note
+          : `too little evidence: ${values.map(describeValue).join(' or ')}`;
+      const candidates = values.map((one) => ({ value: one, agreed }));
+      const source = isLearned ? ('learned' as const) : ('default' as const);
+      const confidence = isLearned ? wilsonLow(agreed, agreed) : null;
+      return [name, { ...finding, value, source, compared, agreed, note, confidence, candidates }];
+    }),
+  );
+}
+
 async function fitPoint(
   point: CalibrationPoint,
   evidence: PointEvidence,
   known: Map<string, Finding<unknown>>,
-): Promise<{ finding: PointFinding; best: unknown }> {
-  const before = known.get(point.name);
+): Promise<FittedPoint> {
+  const before = point.members === undefined ? known.get(point.name) : undefined;
   if (before !== undefined && (await holds(point, before, evidence))) {
-    return { finding: { ...before, unexplained: [] }, best: before.value };
+    return { finding: { ...before, unexplained: [], left: [] }, best: before.value };
   }
   known.delete(point.name);
   const all = await readAgreements(point, evidence);
@@ -79,14 +119,18 @@ async function fitPoint(
 // Whether a well known value explains all facts of the responses that were not compared before.
 async function holds(point: CalibrationPoint, known: Finding<unknown>, evidence: PointEvidence): Promise<boolean> {
   if (known.source !== 'learned' || (known.confidence ?? 0) < CONFIDENT_LEAST) return false;
-  const conventions = { ...evidence.conventions, [point.name]: known.value };
-  const fresh = evidence.answers.filter(({ resource, isFresh }) => isFresh && point.resources.includes(resource));
+  const conventions = withCandidate(point, evidence.conventions, known.value);
+  const fresh = evidence.answers.filter((answer) => answer.isFresh && isAbout(point, answer));
   const isNew = fresh.filter(({ agreements }) => !agreements.has(point.name)).slice(0, ANSWERS_MAX);
   for (const answer of isNew) {
     const ours = point.facts(await evidence.compute(answer, answer.askedAt, conventions), answer);
     if (!compareFacts(point.facts(answer, answer), [ours]).every(isExplained)) return false;
   }
   return true;
+}
+
+function isAbout({ resources, isAboutRequests }: CalibrationPoint, { resource, status }: KnownAnswer): boolean {
+  return resources.includes(resource) && (isAboutRequests === true || status === 200);
 }
 
 interface AnswerRows {
@@ -100,9 +144,9 @@ function isExplained(row: Agreement): boolean {
 
 // A fact that no candidate explains is evidence against all of them, so the point is not determined. A report that is not settled may
 // count responses that are not stored; its unexplained facts are ignored if the report of the complete days has none.
-function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[]): { finding: PointFinding; best: unknown } {
+function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[]): FittedPoint {
   const rows = all.flatMap(({ answer, rows: own }) => (answer.isSettled ? own : own.filter(isExplained)));
-  const { finding, best } = fitRows(point, rows);
+  const { finding, best, left } = fitRows(point, rows);
   const settled = rows.filter((row) => !isExplained(row)).length;
   const confirmed = new Set(
     all.flatMap(({ answer, rows: own }) =>
@@ -115,9 +159,12 @@ function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[]): { find
   const unexplained = doubtful.map(({ answer: { resource, brandId, query } }) => ({ resource, brandId, query }));
   const count =
     settled + doubtful.reduce((sum, { rows: own }) => sum + own.filter((row) => !isExplained(row)).length, 0);
-  if (finding.source !== 'learned' || count === 0) return { finding: { ...finding, unexplained }, best };
+  if (finding.source !== 'learned' || count === 0) {
+    const own = finding.source === 'learned' ? [] : left;
+    return { finding: { ...finding, unexplained, left: own }, best };
+  }
   const note = `${finding.note}; no value explains ${count} other ${count === 1 ? 'fact' : 'facts'}`;
-  return { finding: { ...finding, source: 'default', confidence: null, note, unexplained }, best };
+  return { finding: { ...finding, source: 'default', confidence: null, note, unexplained, left }, best };
 }
 
 // Identifies a report apart from its range.
@@ -130,7 +177,7 @@ function shapeOf({ resource, brandId, query }: ReportQuestion): string {
 async function readAgreements(point: CalibrationPoint, evidence: PointEvidence): Promise<AnswerRows[]> {
   const all: AnswerRows[] = [];
   let computed = 0;
-  for (const answer of evidence.answers.filter(({ resource }) => point.resources.includes(resource))) {
+  for (const answer of evidence.answers.filter((one) => isAbout(point, one))) {
     const { isFresh } = answer;
     const before = answer.agreements.get(point.name);
     if (before !== undefined && isValid(before, point, evidence, isFresh)) {
@@ -156,17 +203,21 @@ async function compareAnswer(
 ): Promise<StoredAgreements> {
   const { conventions, compute } = evidence;
   const reads = new Set<keyof Conventions>();
+  const own = membersOf(point);
   const ours: Facts[] = [];
   for (const candidate of point.candidates) {
-    const watched = watchReads({ ...conventions, [point.name]: candidate }, (name) => {
-      if (name !== point.name) reads.add(name);
+    const watched = watchReads(withCandidate(point, conventions, candidate), (name) => {
+      if (!own.has(name)) reads.add(name);
     });
     ours.push(point.facts(await compute(answer, answer.askedAt, watched), answer));
   }
   return packRows(compareFacts(theirs, ours), point, evidence, [...reads]);
 }
 
-function fitRows(point: CalibrationPoint, rows: readonly Agreement[]): { finding: Finding<unknown>; best: unknown } {
+function fitRows(
+  point: CalibrationPoint,
+  rows: readonly Agreement[],
+): { finding: Finding<unknown>; best: unknown; left: readonly unknown[] } {
   const places = new Map<unknown, number>(point.candidates.map((candidate, index) => [candidate, index]));
   const finding = findBest<unknown, Agreement>({
     rows,
@@ -178,7 +229,9 @@ function fitRows(point: CalibrationPoint, rows: readonly Agreement[]): { finding
     least: 1,
   });
   const counts = point.candidates.map((_, index) => rows.filter((row) => row[index] === true).length);
-  return { finding, best: point.candidates[counts.indexOf(Math.max(...counts))] };
+  const most = Math.max(...counts);
+  const left = finding.contradicted ? [] : point.candidates.filter((_, index) => counts[index] === most);
+  return { finding, best: point.candidates[counts.indexOf(most)], left };
 }
 
 /** Describes the value of a point, for notes. */
@@ -186,20 +239,28 @@ export function describeValue(value: unknown): string {
   return Array.isArray(value) ? value.join(', ') : String(value);
 }
 
-/** Whether the responses of some candidates to a question would differ in the facts of the point. */
-export async function separates(
+/** Returns how many outcomes of questions can be told apart, if each candidate in turn is upstream's. */
+export async function countOutcomes(
   point: CalibrationPoint,
-  question: ReportQuestion,
+  questions: readonly ReportQuestion[],
   candidates: readonly unknown[],
   { conventions, compute, askedAt }: Pick<PointEvidence, 'conventions' | 'compute'> & { readonly askedAt: number },
-): Promise<boolean> {
-  const facts: Facts[] = [];
+): Promise<number> {
+  const outcomes = new Set<string>();
   for (const candidate of candidates) {
-    const own = await compute(question, askedAt, { ...conventions, [point.name]: candidate });
-    facts.push(point.facts(own, question));
-    const [first] = facts;
-    if (first !== undefined && compareFacts(facts.at(-1) as Facts, [first]).some(([agrees]) => agrees === false))
-      return true;
+    const facts: unknown[] = [];
+    for (const question of questions) {
+      const response = await compute(question, askedAt, withCandidate(point, conventions, candidate));
+      const own = point.facts(response, question);
+      facts.push(
+        own.kind === 'values'
+          ? [...own.values].toSorted()
+          : own.kind === 'set'
+            ? [...own.members].toSorted()
+            : own.members,
+      );
+    }
+    outcomes.add(JSON.stringify(facts));
   }
-  return false;
+  return outcomes.size;
 }

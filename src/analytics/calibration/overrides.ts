@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { suggestion } from '../../base/choose-name.ts';
 import { CONFIG_FILE } from '../../base/config/config-file.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { type Conventions, type Orders, pointChoices, roundingModes } from './conventions.ts';
+import { type Conventions, LIST_ORDERS, type Orders, pointChoices, roundingModes } from './conventions.ts';
 import { keysOf, orderCandidates } from './points/order-points.ts';
 
 /** Maximum decimal places; a double has about 15 significant digits. */
@@ -14,6 +14,7 @@ const rounding = z.strictObject({
 });
 const shareForm = rounding.extend({ whole: z.literal([1, 100]) });
 const group = z.strictObject({ groupId: z.string(), name: z.string() });
+const listOrder = z.array(z.string().regex(/^-?(lower\(\w+\)|\w+)$/)).min(1);
 const brandedGroups = z.strictObject({ true: group, false: group });
 
 const choiceSchemas = Object.fromEntries(
@@ -50,6 +51,9 @@ export const conventionSchemas = {
   emptySentiment: z.literal([0, null, 'mean']),
   ungrouped: z.strictObject({ groupId: z.string().nullable(), name: z.string().nullable() }).nullable(),
   brandedGroups,
+  responseOrder: listOrder,
+  alertOrder: listOrder,
+  threadOrder: listOrder,
   ...choiceSchemas,
   ...orderSchemas,
 } satisfies { readonly [Name in keyof Conventions]: z.ZodType<Conventions[Name]> };
@@ -71,6 +75,8 @@ const overridesSchema = z
 
 /** The `conventions` setting: conventions, or parts of them, that override calibrated ones. */
 export type ConventionOverrides = z.infer<typeof overridesSchema>;
+
+const LIST_ORDER_FORM = 'a list of fields of the items, each with or without a leading -, or as lower(field)';
 
 /** Descriptions of allowed values, for error messages. */
 const allowed: Readonly<Record<string, string>> = {
@@ -96,6 +102,7 @@ const allowed: Readonly<Record<string, string>> = {
   combinedEngine: 'a string or null',
   competitorType: 'a string',
   topCompetitors: 'a whole number, 0 or more',
+  ...Object.fromEntries(Object.values(LIST_ORDERS).map((name) => [name, LIST_ORDER_FORM])),
   emptyVoice: '0, null or share',
   emptySite: '0, null or share',
   emptySentiment: '0, null or mean',

@@ -54,6 +54,9 @@ export interface BrandVocabulary {
   /** A day in the range without responses; null if there is none. */
   readonly emptyDay: string | null;
   readonly engines: readonly string[];
+  /** Ids that stored responses have, but no list. */
+  readonly deletedPromptIds: readonly string[];
+  readonly deletedCompetitorIds: readonly string[];
   readonly promptIds: readonly string[];
   readonly topicIds: readonly string[];
   /** Tags that share prompts with other tags come first. */
@@ -77,12 +80,39 @@ export interface CalibrationPoint<Name extends keyof Conventions = keyof Convent
   readonly name: Name;
   /** What the specification leaves open, as a phrase: `the title of a page that was cited under several`. */
   readonly about: string;
+  /** Points that the same requests decide together, if there are several, with `about` of each; candidates are then their values by name. */
+  readonly members?: Readonly<Partial<Record<keyof Conventions, string>>>;
+  /** Whether it is about requests that are not valid. Other points are compared only in responses with status 200. */
+  readonly isAboutRequests?: true;
   /** Resources whose responses are evidence. */
   readonly resources: readonly string[];
   /** The values to compare, most likely first. */
-  readonly candidates: readonly Conventions[Name][];
+  readonly candidates: readonly (Conventions[Name] | Partial<Conventions>)[];
   /** Returns the facts of a response to a question. */
   facts(response: Compared, question: ReportQuestion): Facts;
   /** Questions whose responses may differ between candidates, best first. */
   probes(brand: BrandVocabulary): readonly ProbeQuestion[];
+  /**
+   * Makes a question about a report a question about this point too: if upstream does not reject it, the response decides both. Null if
+   * that is not possible.
+   */
+  spoil?(question: ProbeQuestion): ProbeQuestion | null;
+}
+
+/** Returns the conventions with a candidate of a point. */
+export function withCandidate(
+  { name, members }: CalibrationPoint,
+  conventions: Conventions,
+  candidate: unknown,
+): Conventions {
+  return members === undefined ? { ...conventions, [name]: candidate } : { ...conventions, ...(candidate as object) };
+}
+
+/** The conventions that a point decides, with `about` of each. */
+export function membersOf({
+  name,
+  about,
+  members = { [name]: about },
+}: CalibrationPoint): ReadonlyMap<keyof Conventions, string> {
+  return new Map(Object.entries(members) as [keyof Conventions, string][]);
 }

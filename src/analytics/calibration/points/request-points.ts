@@ -1,106 +1,261 @@
-import type { RequestRules } from '../../../contract/query-parameters.ts';
-import { addDays } from '../../../contract/time.ts';
-import { pointChoices } from '../conventions.ts';
+import { isRecord } from '../../../base/json.ts';
+import { NO_ID, type RequestRules } from '../../../contract/query-parameters.ts';
+import { addDays, RANGE_DAYS_MAX } from '../../../contract/time.ts';
+import { type Conventions, pointChoices } from '../conventions.ts';
 import { rowsOf, statusOf } from './facts.ts';
-import type { BrandVocabulary, CalibrationPoint, Compared, Facts } from './point.ts';
-import { rangeOf } from './report-points.ts';
+import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
 
-/** An id that no resource of upstream has. */
-const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
 const UNKNOWN_SLUG = 'no-such-engine';
+const NOT_A_UUID = 'not-a-uuid';
 /** Days of a range that is longer than the API allows. */
 const LONG_DAYS = 400;
+/** Limit above the maximum of each list, and the list whose rows may be more than its maximum. */
+const OVER_LIMIT = { resource: 'responses', limit: '101' } as const;
 
 type RequestPoint = keyof RequestRules;
+type Parameters = Readonly<Record<string, string>>;
 
 interface Asked {
-  readonly name: RequestPoint;
   readonly about: string;
   readonly resource: string;
-  query(brand: BrandVocabulary): Readonly<Record<string, string>>;
-  /** Whether the numbers of the response are evidence; not for a range whose data still change. */
-  readonly hasNumbers?: false;
+  query(brand: BrandVocabulary): Parameters;
+  /** Makes the valid parameters of a report invalid in this way; undefined if the response would not be that of the report otherwise. */
+  spoil?(query: Parameters, resource: string): Parameters | null;
   /** Whether a question is about the point. */
-  concerns(query: Readonly<Record<string, string>>): boolean;
+  concerns(query: Parameters): boolean;
 }
 
-const asked: readonly Asked[] = [
-  {
-    name: 'overLimit',
-    about: 'a limit above the maximum',
-    resource: 'cited_urls',
-    query: (brand) => ({ ...rangeOf(brand), limit: '201' }),
-    concerns: ({ limit }) => Number(limit) > 200,
+const dayOf = ({ last }: BrandVocabulary): Parameters => ({ from: last, to: last });
+
+const LIMITED = ['cited_domains', 'cited_urls'];
+const FILTERED = ['metrics', 'metrics_daily', 'metrics_prompts', 'metrics_groups'];
+const REPORTS = [...LIMITED, ...FILTERED, 'traffic'];
+
+/** Points that one request decides. */
+const single: Readonly<Partial<Record<RequestPoint, Asked>>> = {
+  unknownParameter: {
+    about: 'a parameter that the endpoint does not have',
+    resource: 'metrics',
+    query: (brand) => ({ ...dayOf(brand), unknown: 'x' }),
+    spoil: (query) => ({ ...query, unknown: 'x' }),
+    concerns: ({ unknown }) => unknown !== undefined,
   },
-  {
-    name: 'overRange',
+  invalidDay: {
+    about: 'a day that is not a calendar day',
+    resource: 'metrics',
+    query: ({ last }) => ({ from: noDayBefore(last), to: last }),
+    spoil: ({ to, ...others }) => (to === undefined ? null : { ...others, from: noDayBefore(to), to }),
+    concerns: ({ from = '' }) => from.endsWith('-02-30'),
+  },
+  invalidLimit: {
+    about: 'a limit that is not a whole number of at least 1',
+    resource: 'cited_urls',
+    query: ({ first, last }) => ({ from: later(first, addDays(last, -29)), to: last, limit: '0' }),
+    spoil: (query, resource) => (LIMITED.includes(resource) ? { ...query, limit: '0' } : null),
+    concerns: ({ limit }) => limit === '0',
+  },
+  overRange: {
     about: 'a range of more than 366 days',
     resource: 'metrics',
     query: ({ last }) => ({ from: addDays(last, 1 - LONG_DAYS), to: last }),
-    concerns: ({ from, to }) => from !== undefined && to !== undefined && addDays(from, 366) <= to,
+    // Daily rows of so many days are too long to be kept.
+    spoil: (query, resource) =>
+      query['to'] === undefined || resource === 'metrics_daily'
+        ? null
+        : { ...query, from: addDays(query['to'], 1 - LONG_DAYS) },
+    concerns: ({ from = '', to = '' }) => isDay(from) && isDay(to) && addDays(from, RANGE_DAYS_MAX) <= to,
   },
-  {
-    name: 'reversedRange',
+  reversedRange: {
     about: 'a range that ends before it begins',
     resource: 'metrics',
     query: ({ last }) => ({ from: last, to: addDays(last, -1) }),
-    concerns: ({ from, to }) => from !== undefined && to !== undefined && from > to,
+    spoil: ({ from = '', to = '', ...others }) => (from < to ? { ...others, from: to, to: from } : null),
+    concerns: ({ from = '', to = '' }) => isDay(from) && isDay(to) && from > to,
   },
-  {
-    name: 'futureRange',
+  invalidChoice: {
+    about: 'a value that a parameter does not allow',
+    resource: 'metrics',
+    query: (brand) => ({ ...dayOf(brand), branded: 'unknown' }),
+    spoil: (query, resource) =>
+      FILTERED.includes(resource) && query['branded'] === undefined ? { ...query, branded: 'unknown' } : null,
+    concerns: ({ branded }) => branded === 'unknown',
+  },
+  futureRange: {
     about: 'a range that ends in the future',
     resource: 'metrics',
     query: ({ last }) => ({ from: last, to: addDays(last, 30) }),
-    hasNumbers: false,
-    concerns: ({ from, to }) =>
-      from !== undefined && to !== undefined && addDays(from, 29) <= to && addDays(from, 60) > to,
+    concerns: ({ from = '', to = '' }) => isDay(from) && isDay(to) && addDays(from, 29) <= to && addDays(from, 60) > to,
   },
-  {
-    name: 'unknownParameter',
-    about: 'a parameter that the endpoint does not have',
-    resource: 'metrics',
-    query: ({ last }) => ({ from: last, to: last, unknown: 'x' }),
-    concerns: ({ unknown }) => unknown !== undefined,
+  overLimit: {
+    about: 'a limit above the maximum',
+    resource: OVER_LIMIT.resource,
+    query: ({ first, last }) => ({
+      from: later(first, addDays(last, 1 - RANGE_DAYS_MAX)),
+      to: last,
+      limit: OVER_LIMIT.limit,
+    }),
+    concerns: ({ limit }) => limit === OVER_LIMIT.limit,
   },
-  {
-    name: 'invalidChoice',
-    about: 'a value that a parameter does not allow',
-    resource: 'metrics',
-    query: ({ last }) => ({ from: last, to: last, branded: 'unknown' }),
-    concerns: ({ branded }) => branded === 'unknown',
+  invalidBrandId: {
+    about: 'a brand in the path that is not a UUID',
+    resource: 'competitors',
+    query: () => ({ brandId: NOT_A_UUID }),
+    concerns: ({ brandId }) => brandId === NOT_A_UUID,
   },
+};
+
+// The last 30 February before a day.
+function noDayBefore(day: string): string {
+  const year = Number(day.slice(0, 4)) - (day.slice(5) < '03' ? 1 : 0);
+  return `${year}-02-30`;
+}
+
+interface Joint {
+  readonly name: RequestPoint;
+  readonly members: Readonly<Partial<Record<RequestPoint, string>>>;
+  readonly resources: readonly string[];
+  /** Questions in the order in which they are asked, best first. */
+  queries(
+    brand: BrandVocabulary,
+  ): readonly { readonly resource: string; readonly query: Parameters; readonly about: RequestPoint }[];
+  concerns(query: Parameters): boolean;
+}
+
+/**
+ * Points that depend on each other: an id in upper case is answered like an unknown id, if upstream compares ids exactly. The first
+ * questions decide two of them if upstream's answer is not the usual one.
+ */
+const joint: readonly Joint[] = [
   {
     name: 'unknownEngine',
-    about: 'a filter by an engine that does not exist',
-    resource: 'metrics',
-    query: ({ last }) => ({ from: last, to: last, engine: UNKNOWN_SLUG }),
-    concerns: ({ engine }) => engine === UNKNOWN_SLUG,
+    members: {
+      engineCase: 'a filter by an engine in upper case',
+      unknownEngine: 'a filter by an engine that does not exist',
+    },
+    resources: ['metrics'],
+    queries: (brand) => {
+      const [engine] = brand.engines.filter((slug) => slug !== slug.toUpperCase());
+      const upper = engine === undefined ? [] : [{ ...dayOf(brand), engine: engine.toUpperCase() }];
+      return [
+        ...upper.map((query) => ({ resource: 'metrics', query, about: 'engineCase' as const })),
+        { resource: 'metrics', query: { ...dayOf(brand), engine: UNKNOWN_SLUG }, about: 'unknownEngine' },
+      ];
+    },
+    concerns: ({ engine = '' }) => engine === UNKNOWN_SLUG || engine !== engine.toLowerCase(),
   },
   {
-    name: 'unknownId',
-    about: 'a filter by an id that does not exist',
-    resource: 'metrics',
-    query: ({ last }) => ({ from: last, to: last, topicId: UNKNOWN_ID }),
-    concerns: ({ topicId }) => topicId === UNKNOWN_ID,
+    name: 'unknownPrompt',
+    members: {
+      unknownPrompt: 'a filter by a prompt that does not exist',
+      unknownGroup: 'a filter by a topic or tag that does not exist',
+      unknownCompetitor: 'a filter by a competitor that does not exist',
+      invalidId: 'a filter by an id that is not a UUID',
+      idCase: 'an id in upper case',
+      deletedIds: 'a filter by a deleted prompt or competitor',
+    },
+    resources: ['metrics', 'responses'],
+    queries: (brand) => {
+      const range = dayOf(brand);
+      const metrics = (about: RequestPoint, filter: Parameters) => ({
+        resource: 'metrics',
+        query: { ...range, ...filter },
+        about,
+      });
+      const responses = (about: RequestPoint, competitorId: string) => ({
+        resource: 'responses',
+        query: { ...range, competitorId, limit: '1' },
+        about,
+      });
+      const upper = (name: string, [id]: readonly string[]): Parameters[] =>
+        id === undefined || id === id.toUpperCase()
+          ? []
+          : [{ from: later(brand.first, addDays(brand.last, -59)), to: brand.last, [name]: id.toUpperCase() }];
+      return [
+        ...upper('promptId', brand.promptIds).map((query) => ({
+          resource: 'metrics',
+          query,
+          about: 'idCase' as const,
+        })),
+        metrics('invalidId', { topicId: NOT_A_UUID }),
+        responses('unknownCompetitor', NO_ID),
+        metrics('unknownPrompt', { promptId: NO_ID }),
+        metrics('unknownGroup', { topicId: NO_ID }),
+        ...brand.deletedPromptIds.slice(0, 1).map((promptId) => metrics('deletedIds', { promptId })),
+        ...brand.deletedCompetitorIds.slice(0, 1).map((id) => responses('deletedIds', id)),
+        metrics('invalidId', { promptId: NOT_A_UUID }),
+        responses('invalidId', NOT_A_UUID),
+        ...upper('topicId', brand.topicIds).map((query) => ({ resource: 'metrics', query, about: 'idCase' as const })),
+      ];
+    },
+    concerns: ({ promptId = '', topicId = '', competitorId = '' }) =>
+      [promptId, topicId, competitorId].some((id) => id !== ''),
   },
 ];
 
-// The status, the echoed range and the number of rows and responses; no facts for questions about other points.
-function factsOf(response: Compared, isConcerned: boolean, hasNumbers: boolean): Facts {
+function later(a: string, b: string): string {
+  return a > b ? a : b;
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text);
+}
+
+// The status, the echoed range, the number of rows under a limit, and otherwise whether there are any.
+function factsOf(response: Compared, { query }: ReportQuestion, isConcerned: boolean): Facts {
   if (!isConcerned) return { kind: 'values', values: new Map() };
-  const values = statusOf(response, hasNumbers ? ['from', 'to', 'responses'] : ['from', 'to']);
-  if (hasNumbers && response.status === 200) values.set('rows', rowsOf(response).length);
+  const values = statusOf(response, ['from', 'to']);
+  if (response.status === 200)
+    values.set('rows', query['limit'] === undefined ? isEmpty(response) : rowsOf(response).length);
   return { kind: 'values', values };
 }
 
-/** Points about requests that the specification does not define. */
-export const requestPoints: readonly CalibrationPoint[] = asked.map(
-  ({ name, about, resource, query, concerns, hasNumbers = true }): CalibrationPoint => ({
-    name,
+function isEmpty(response: Compared): boolean {
+  const { body } = response;
+  if (isRecord(body) && typeof body['responses'] === 'number') return body['responses'] === 0;
+  return rowsOf(response).every(({ responses }) => responses === 0);
+}
+
+const singlePoints = Object.entries(single).map(
+  ([name, { about, resource, query, spoil, concerns }]): CalibrationPoint => ({
+    name: name as RequestPoint,
     about,
-    resources: [resource],
-    candidates: pointChoices[name],
-    facts: (response, question) => factsOf(response, concerns(question.query), hasNumbers),
+    resources: spoil === undefined ? [resource] : REPORTS,
+    candidates: pointChoices[name as RequestPoint],
+    isAboutRequests: true,
+    facts: (response, question) => factsOf(response, question, concerns(question.query)),
     probes: (brand) => [{ resource, brandId: brand.id, query: query(brand), reason: about }],
+    spoil: (question) => {
+      const spoiled = spoil?.(question.query, question.resource) ?? null;
+      return spoiled === null ? null : { ...question, query: spoiled, reason: `${question.reason}; ${about}` };
+    },
   }),
 );
+
+const jointPoints = joint.map(
+  ({ name, members, resources, queries, concerns }): CalibrationPoint => ({
+    name,
+    about: Object.values(members).join('; '),
+    members,
+    resources,
+    candidates: combinations(Object.keys(members) as RequestPoint[]),
+    isAboutRequests: true,
+    facts: (response, question) => factsOf(response, question, concerns(question.query)),
+    probes: (brand): ProbeQuestion[] =>
+      queries(brand).map(({ about, ...question }) => ({
+        ...question,
+        brandId: brand.id,
+        reason: members[about] ?? about,
+      })),
+  }),
+);
+
+// Every combination of the values of some points, the defaults first.
+function combinations(names: readonly RequestPoint[]): Partial<Conventions>[] {
+  return names.reduce<Partial<Conventions>[]>(
+    (found, name) => pointChoices[name].flatMap((value) => found.map((one) => ({ ...one, [name]: value }))),
+    [{}],
+  );
+}
+
+/** Points about requests that the specification does not define. */
+export const requestPoints: readonly CalibrationPoint[] = [...jointPoints, ...singlePoints];
