@@ -103,6 +103,7 @@ function comparerOf(order: ListOrder, table: ResourceTable): (first: Values, sec
   return (first, second) => {
     for (const { column, isDescending, ignoresCase } of keys) {
       const [a, b] = [textOf(first[column]), textOf(second[column])];
+      if (a === null && b === null) continue;
       if (a === null || b === null) return null;
       const [left, right] = ignoresCase ? [a.toLowerCase(), b.toLowerCase()] : [a, b];
       if (left === right) continue;

@@ -1,3 +1,6 @@
+import { planProbes } from '../analytics/calibration/calibrate.ts';
+import type { ChosenProbe } from '../analytics/calibration/choose-probes.ts';
+import { hasNumbers } from '../contract/catalogue.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
@@ -17,9 +20,14 @@ export interface PricedPlan extends SyncPlan {
   readonly minutes: number;
   /** When the sync would end if it started now, in epoch milliseconds. */
   readonly doneAt: number;
+  /** Requests that calibration would send after the sync, if its data agree with the stored ones; not among `requests`. */
+  readonly probes: readonly PlannedProbe[];
   /** Error of the refresh; null if it succeeded. */
   readonly error: SyncSummary['error'];
 }
+
+/** A request of calibration. */
+export type PlannedProbe = Pick<ChosenProbe, 'resource' | 'brandId' | 'query' | 'reason' | 'points'>;
 
 /**
  * Plans a sync and estimates its requests. Unless `offline`, first refreshes the lists, reports and day counts on which other requests
@@ -32,6 +40,9 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
   const parts = { catalogue, clock, connections: config.connections, selection: config.resources, signal };
   return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
     const { warehouse, layout, copy } = opened;
+    // The refresh changes reports whose responses are not stored yet.
+    const asking = { catalogue, now: clock.now(), max: hasNumbers(catalogue) ? config.probes : 0 };
+    const probes = await warehouse.database.exclusive((session) => planProbes(session, asking));
     const brands = offline
       ? await chooseStored(opened, options.brands)
       : await resolveBrands(context, opened, options.brands);
@@ -62,6 +73,13 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
     return {
       ...plan,
       asked: refreshed?.requests ?? 0,
+      probes: probes.map(({ resource, brandId, query, reason, points }) => ({
+        resource,
+        brandId,
+        query,
+        reason,
+        points,
+      })),
       perMinute: capacity,
       minutes,
       doneAt,

@@ -280,13 +280,13 @@ function afterConditions(
   const key = quoted(ownKeyOf(table));
   const id = `CAST(${bindings.bind(after.id)} AS ${keyTypeOf(table)})`;
   const isKey = (sql: string): boolean => sql === `t.${key}`;
-  const brand =
-    resource.scope === 'brand' && brandId !== null ? ` AND l.brand_id = CAST(${bindings.bind(brandId)} AS UUID)` : '';
-  const within = moment === null ? `l.${quoted(time.name)} IS NULL` : `l.${quoted(time.name)} = ${moment}`;
+  const isLast = (): string => {
+    const scope = resource.scope === 'brand' ? brandId : null;
+    const brand = scope === null ? '' : ` AND l.brand_id = CAST(${bindings.bind(scope)} AS UUID)`;
+    return `l.${key} = ${id} AND l.${quoted(time.name)} ${moment === null ? 'IS NULL' : `= ${moment}`}${brand}`;
+  };
   const lastValue = (sql: (alias: string) => string): string =>
-    isKey(sql('t'))
-      ? id
-      : `(SELECT ${sql('l')} FROM ${quoted(table.name)} l WHERE l.${key} = ${id} AND ${within}${brand} LIMIT 1)`;
+    isKey(sql('t')) ? id : `(SELECT ${sql('l')} FROM ${quoted(table.name)} l WHERE ${isLast()} LIMIT 1)`;
   const later = ties.map(({ sql, direction }, index) => {
     const equal = ties.slice(0, index).map((tie) => `${tie.sql('t')} = ${lastValue(tie.sql)}`);
     return [...equal, `${sql('t')} ${direction === 'ASC' ? '>' : '<'} ${lastValue(sql)}`].join(' AND ');

@@ -79,7 +79,7 @@ const PASSES_MAX = 2;
 
 /** Finds every convention. Starts with the rows that the calibration before found. */
 async function findConventions(
-  session: Session,
+  session: Pick<Session, 'query' | 'run'>,
   { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
   known: Known = { results: createKnownResults(), reported: new Map() },
 ): Promise<FoundConventions> {
@@ -148,6 +148,19 @@ export function createProbeFinder(
       const questions = await chooseProbes({ evidence, findings: points, brands, now, max, isLast });
       return { questions, contradicted: contradictedOf(findings) };
     });
+}
+
+/** Returns at most `max` questions that the next sync would ask first if the stored data stayed the same. Writes nothing. */
+export async function planProbes(
+  session: Pick<Session, 'query'>,
+  { catalogue, now, max }: Pick<CalibrationOptions, 'catalogue' | 'now'> & { readonly max: number },
+): Promise<readonly ChosenProbe[]> {
+  const { query } = session;
+  const brands = max === 0 ? [] : await readProbeVocabulary(query, catalogue, dayOf(now));
+  if (brands.length === 0) return [];
+  const unwritten = { query, run: async () => 0 };
+  const { points, evidence } = await findConventions(unwritten, { catalogue, now });
+  return chooseProbes({ evidence, findings: points, brands, now, max, isLast: true });
 }
 
 function contradictedOf(findings: Findings): string[] {

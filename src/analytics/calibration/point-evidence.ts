@@ -21,7 +21,7 @@ interface EvidenceAnswer extends KnownAnswer {
  * before, because kept comparisons depend on them.
  */
 export async function fitStoredPoints(
-  session: Session,
+  session: Pick<Session, 'query' | 'run'>,
   catalogue: Catalogue,
   reported: ReportedFindings,
   results: KnownResults = createKnownResults(),

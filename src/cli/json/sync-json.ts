@@ -54,6 +54,19 @@ export const plan = z.object({
   unreliable: z.array(z.string()).describe('IDs of brands whose day counts are unreliable'),
   continues: z.boolean().describe('whether the last run left unfinished slices'),
   asked: number.describe('requests that planning took'),
+  probes: z
+    .array(
+      z.object({
+        resource: z.string(),
+        brandId: z.string(),
+        query: z.record(z.string(), z.string()).describe('parameters by their declared names'),
+        reason: z.string(),
+        points: z.array(z.string()).describe('points that the response may decide'),
+      }),
+    )
+    .describe(
+      'requests that calibration would send in addition, if the sync changes data; at most `calibration.probes`',
+    ),
   perMinute: amount.describe('requests per minute that the budget allows'),
   minutes: amount,
   doneAt: time,

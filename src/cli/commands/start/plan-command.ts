@@ -50,6 +50,7 @@ function describe({
   minutes,
   doneAt,
   asked,
+  probes,
 }: PricedPlan) {
   const table = new Table({
     head: ['resource', 'requests', 'reason'],
@@ -66,9 +67,23 @@ function describe({
   say(
     `A sync would take about ${plural(requests, 'request')}${boundsText({ requests, least, most })}: ${duration(minutes * 60_000)} at ${count(perMinute)} per minute, done at ${shownTime(doneAt)}.`,
   );
+  if (probes.length > 0) {
+    say(`Calibration would send up to ${plural(probes.length, 'more request')} to learn how upstream answers:`);
+    printData(probesTable(probes));
+  }
   if (asked > 0) say(`Planning took ${plural(asked, 'request')}.`);
   if (skippedDays > 0) say(`${plural(skippedDays, 'day')} skipped: the stored rows match upstream's day counts.`);
   if (unreliable.length > 0)
     say(`Upstream's day counts are unreliable for ${unreliable.join(', ')}: the last days are fetched again.`);
   if (continues) say('The last run was not finished; its remaining pages come first.');
+}
+
+function probesTable(probes: PricedPlan['probes']): string {
+  const table = new Table({
+    head: ['resource', 'parameters', 'reason'],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const { resource, query, reason } of probes)
+    table.push([resource, new URLSearchParams(query).toString(), reason]);
+  return table.toString();
 }
