@@ -1,7 +1,8 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { readConventions } from '../analytics/calibration/findings.ts';
+import { readConventions, readDoubts } from '../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
+import { upstreamNotes } from '../analytics/calibration/upstream-notes.ts';
 import { describeModel } from '../analytics/model/measures.ts';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
@@ -25,6 +26,7 @@ import { chooseBrandIds } from './choose-brands.ts';
 const QUERY_TIMEOUT_MS = 600_000;
 /** Path of the declared queries, as the pages request them. */
 const QUERIES_PATH = '/data/queries/';
+const MODEL_PATH = '/data/metrics/model';
 
 /** Options of `reportWorkspace`. */
 export interface ReportRequest {
@@ -82,6 +84,7 @@ export async function reportWorkspace(
     replica: { ...REPLICA_OPTIONS, timeoutMs: QUERY_TIMEOUT_MS },
     readConventions: async (query: Parameters<typeof readConventions>[0]) =>
       mergeConventions(await readConventions(query), overrides),
+    readDoubts,
   };
   const open = (path: string): Promise<ServedReplica> => openServedReplica(path, options);
   const { opened, stale } = await openNewestReplicaWith(config, layoutOf(config.folder), open);
@@ -122,10 +125,12 @@ async function writeReport(
     address: address?.replace(/\/+$/, '') ?? '',
     health,
     measures: describeModel().measures,
-    read: (path, parameters) =>
-      path.startsWith(QUERIES_PATH)
+    read: async (path, parameters) => {
+      if (path === MODEL_PATH) return { upstream: upstreamNotes(source.replica.conventions, source.replica.doubts) };
+      return path.startsWith(QUERIES_PATH)
         ? runDeclaredQuery(source, path.slice(QUERIES_PATH.length), parameters)
-        : runMetrics(source, parameters),
+        : runMetrics(source, parameters);
+    },
   });
   // Use the full ID: IDs that were created in the same minute may share their first digits.
   const name = `${slugOf(brand.name)}-${brand.id}`;

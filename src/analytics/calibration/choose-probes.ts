@@ -142,16 +142,30 @@ async function findCarrier(
     const question = point.spoil?.(of.question) ?? null;
     if (question === null || known.has(textOf(question))) continue;
     if ((await countOutcomes(point, [question], left, used)) < own) continue;
-    for (const candidate of left) {
-      const accepting = { ...used, conventions: withCandidate(point, used.conventions, candidate) };
-      const served = reports.filter((report) => of.points.includes(report.point.name));
-      const outcomes = await Promise.all(
-        served.map((report) => countOutcomes(report.point, [question], report.left, accepting)),
-      );
-      if (outcomes.every((count) => count > 1)) return { of, question };
-    }
+    const served = reports.filter((report) => of.points.includes(report.point.name));
+    if (await decidesUnlessRejected(question, { point, left }, served, used)) return { of, question };
   }
   return null;
+}
+
+// Whether a question separates all points that it serves, whichever candidate of `one` without a rejection is upstream's.
+async function decidesUnlessRejected(
+  question: ProbeQuestion,
+  one: Pick<OpenPoint, 'point' | 'left'>,
+  served: readonly OpenPoint[],
+  used: Used,
+): Promise<boolean> {
+  let isAccepted = false;
+  for (const candidate of one.left) {
+    const accepting = { ...used, conventions: withCandidate(one.point, used.conventions, candidate) };
+    const { status } = await used.compute(question, used.askedAt, accepting.conventions);
+    if (status !== 200) continue;
+    isAccepted = true;
+    for (const { point, left } of served) {
+      if ((await countOutcomes(point, [question], left, accepting)) < 2) return false;
+    }
+  }
+  return isAccepted;
 }
 
 // One question for each point that no other question separates: the one that tells most candidates of all such points apart.

@@ -1,3 +1,4 @@
+import { toNumber } from '../../contract/value-forms.ts';
 import { isEqual, isSame } from './candidates.ts';
 import type { Facts } from './points/point.ts';
 
@@ -41,10 +42,15 @@ function orderAgreements(theirs: readonly string[], ours: readonly (readonly str
 }
 
 function isAlike(a: unknown, b: unknown): boolean {
-  const left = a ?? null;
-  const right = b ?? null;
+  const left = asNumber(a ?? null);
+  const right = asNumber(b ?? null);
   if (typeof left === 'number' && typeof right === 'number') return isSame(left, right);
   return isEqual(left, right);
+}
+
+// Upstream may write numbers as texts.
+function asNumber(value: unknown): unknown {
+  return typeof value === 'string' ? (toNumber(value) ?? value) : value;
 }
 
 /** Number of facts. */

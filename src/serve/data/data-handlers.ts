@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
+import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import { dayOf } from '../../contract/time.ts';
 import type { MetricsSource, TableResult } from '../../query/metrics/table-result.ts';
@@ -62,7 +63,15 @@ export function createDataHandlers({ service, clock, answers, ...parts }: DataPa
     handler(async (...given) => ({ body: await run(...given), list: null }), false);
   return new Map<string, Handler>([
     [DATA_PATHS.queries, async (request, reply) => sendValue(request, reply, (await open()).queries())],
-    [DATA_PATHS.model, async (request, reply) => sendValue(request, reply, (await open()).model())],
+    [
+      DATA_PATHS.model,
+      async (request, reply) => {
+        const { model, upstreamNotes } = await open();
+        const replica = await serviceFor(service, request).newest().catch(withoutData);
+        const upstream = replica === null ? {} : upstreamNotes(replica.conventions, replica.doubts);
+        return sendValue(request, reply, { ...model(), upstream });
+      },
+    ],
     [DATA_PATHS.query, table((tables, source, name, given) => tables.runQuery(source, name, given))],
     [DATA_PATHS.metrics, table((tables, source, _name, given) => tables.runMetrics(source, given))],
     [DATA_PATHS.values, table((tables, source, _name, given) => tables.dimensionValues(source, given))],
@@ -70,6 +79,12 @@ export function createDataHandlers({ service, clock, answers, ...parts }: DataPa
     [DATA_PATHS.changes, object((tables, source, _name, given) => tables.listChanges(source, given))],
     [DATA_PATHS.opportunities, object((tables, source, _name, given) => tables.listOpportunities(source, given))],
   ]);
+}
+
+// The model exists before the first sync.
+function withoutData(thrown: unknown): null {
+  if (thrown instanceof SightlineError && thrown.code === 'no_data') return null;
+  throw thrown;
 }
 
 type Run<T> = (tables: Tables, source: MetricsSource, name: string, given: URLSearchParams) => Promise<T>;

@@ -1,3 +1,4 @@
+import { upstreamNotes } from '../../analytics/calibration/upstream-notes.ts';
 import { toExactJson } from '../../base/json.ts';
 import type { ColumnKind } from '../../contract/fields.ts';
 import type { dimensionValues } from '../../query/metrics/dimension-values.ts';
@@ -12,7 +13,8 @@ export interface Tables {
   /** Returns the declared queries with their parameters and columns. */
   queries(): unknown;
   /** Returns the measures and dimensions. */
-  model(): unknown;
+  model(): object;
+  readonly upstreamNotes: typeof upstreamNotes;
   readonly runQuery: typeof runDeclaredQuery;
   readonly runMetrics: typeof runMetrics;
   readonly dimensionValues: typeof dimensionValues;
@@ -35,6 +37,7 @@ export async function loadTables(): Promise<Tables> {
     queries: () =>
       declaredQueries().map(({ name, about, parameters, columns }) => ({ name, about, parameters, columns })),
     model: describeModel,
+    upstreamNotes,
     runQuery: declared.runDeclaredQuery,
     runMetrics: metrics.runMetrics,
     dimensionValues: values.dimensionValues,

@@ -40,7 +40,11 @@ export function dataOperations(refer: Refer): Record<string, ServerOperation> {
       description:
         'The measures with their definitions, units and tests, and the dimensions by which they can be grouped.',
       parameters: [ifNoneMatch],
-      responses: listed('The model.', refer('MetricsModel', modelSchema), { measures: [], dimensions: [] }),
+      responses: listed('The model.', refer('MetricsModel', modelSchema), {
+        measures: [],
+        dimensions: [],
+        upstream: {},
+      }),
       kind: {},
     },
     [DATA_PATHS.values]: {
@@ -209,6 +213,11 @@ const modelSchema = object(
   {
     measures: { ...entries, description: 'The measures.' },
     dimensions: { ...entries, description: 'The dimensions.' },
+    upstream: {
+      type: 'object',
+      description: 'For measures that upstream defines in another way: the difference, as calibration has found it.',
+      additionalProperties: { type: 'string' },
+    },
   },
   'The measures and dimensions.',
 );

@@ -95,7 +95,11 @@ export async function readAnswers(query: Query, resources: readonly string[]): P
 }
 
 /** Stores comparisons of a kept response with candidates. */
-export async function writeAgreements(session: Pick<Session, 'run'>, rowId: number, agreements: unknown): Promise<void> {
+export async function writeAgreements(
+  session: Pick<Session, 'run'>,
+  rowId: number,
+  agreements: unknown,
+): Promise<void> {
   await session.run('UPDATE sync.answers SET agreements = CAST($1 AS JSON) WHERE rowid = $2', [
     JSON.stringify(agreements),
     rowId,

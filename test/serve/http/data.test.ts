@@ -67,6 +67,7 @@ async function openData(run: Tables['runQuery'] | null, options: TestServerOptio
   const tables: Tables | null = run && {
     queries: () => [{ name: 'samples' }],
     model: () => ({ measures: [] }),
+    upstreamNotes: () => ({}),
     runQuery: run,
     runMetrics: async (source, given) => run(source, 'metrics', given),
     dimensionValues: async (source, given) => ({

@@ -151,7 +151,6 @@ const joint: readonly Joint[] = [
       unknownCompetitor: 'a filter by a competitor that does not exist',
       invalidId: 'a filter by an id that is not a UUID',
       idCase: 'an id in upper case',
-      deletedIds: 'a filter by a deleted prompt or competitor',
     },
     resources: ['metrics', 'responses'],
     queries: (brand) => {
@@ -180,17 +179,18 @@ const joint: readonly Joint[] = [
         responses('unknownCompetitor', NO_ID),
         metrics('unknownPrompt', { promptId: NO_ID }),
         metrics('unknownGroup', { topicId: NO_ID }),
-        ...brand.deletedPromptIds.slice(0, 1).map((promptId) => metrics('deletedIds', { promptId })),
-        ...brand.deletedCompetitorIds.slice(0, 1).map((id) => responses('deletedIds', id)),
         metrics('invalidId', { promptId: NOT_A_UUID }),
         responses('invalidId', NOT_A_UUID),
         ...upper('topicId', brand.topicIds).map((query) => ({ resource: 'metrics', query, about: 'idCase' as const })),
       ];
     },
-    concerns: ({ promptId = '', topicId = '', competitorId = '' }) =>
-      [promptId, topicId, competitorId].some((id) => id !== ''),
+    concerns: isAboutIds,
   },
 ];
+
+function isAboutIds({ promptId, topicId, competitorId }: Parameters): boolean {
+  return promptId !== undefined || topicId !== undefined || competitorId !== undefined;
+}
 
 function later(a: string, b: string): string {
   return a > b ? a : b;
@@ -257,5 +257,28 @@ function combinations(names: readonly RequestPoint[]): Partial<Conventions>[] {
   );
 }
 
+// It matters only if unknown ids are rejected.
+const deletedIds: CalibrationPoint = {
+  name: 'deletedIds',
+  about: 'a filter by a deleted prompt or competitor',
+  resources: ['metrics', 'responses'],
+  candidates: pointChoices.deletedIds,
+  isAboutRequests: true,
+  facts: (response, question) => factsOf(response, question, isAboutIds(question.query)),
+  probes: (brand) =>
+    [
+      ...brand.deletedPromptIds.map((promptId) => ({ resource: 'metrics', query: { promptId } })),
+      ...brand.deletedCompetitorIds.map((competitorId) => ({
+        resource: 'responses',
+        query: { competitorId, limit: '1' },
+      })),
+    ].map(({ resource, query: filter }) => ({
+      resource,
+      brandId: brand.id,
+      query: { ...dayOf(brand), ...filter },
+      reason: 'a filter by a deleted prompt or competitor',
+    })),
+};
+
 /** Points about requests that the specification does not define. */
-export const requestPoints: readonly CalibrationPoint[] = [...jointPoints, ...singlePoints];
+export const requestPoints: readonly CalibrationPoint[] = [...jointPoints, deletedIds, ...singlePoints];

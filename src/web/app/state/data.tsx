@@ -84,6 +84,16 @@ export function useMetrics(params: MetricsParams | null): LoadedTable {
   return useTable(params === null ? null : '/data/metrics', params ?? {});
 }
 
+/**
+ * Returns the sentence that tells how upstream's definition of a measure differs, after a space; an empty text if it does not. The names
+ * are those of `upstream` in the model of the metrics.
+ */
+export function useUpstreamNote(name: string): string {
+  const { data } = useResource<{ readonly upstream: Readonly<Record<string, string>> }>('/data/metrics/model');
+  const note = data?.upstream[name];
+  return note === undefined ? '' : ` ${note}`;
+}
+
 /** Returns the signed-in user's rights and the features of the server; null until they are known. */
 export function useMe(): Loaded<Me> {
   const api = useApi();

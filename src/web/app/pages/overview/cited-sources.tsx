@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { OwnerTag } from '../../components/parts.tsx';
-import { useMetrics, useQuery } from '../../state/data.tsx';
+import { useMetrics, useQuery, useUpstreamNote } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
@@ -34,13 +34,14 @@ export function TopDomains(): JSX.Element {
     asked && { ...asked, metrics: 'citation_share', group_by: 'owner', order: '-citation_share' },
   );
   const items = useMemo(() => domainsOf(data.table, 'citations', 'citation_share'), [data.table]);
-  const columns = useColumns('Citations', 'Share', 'Citations of the domain as a share of all citations.');
+  const note = useUpstreamNote('citation_share');
+  const columns = useColumns('Citations', 'Share', `Citations of the domain as a share of all citations.${note}`);
   return (
     <Frame
       title="Most cited domains"
       about={
         <>
-          Domains that the responses cite, with their owners.{' '}
+          Domains that the responses cite, with their owners.{note}{' '}
           {toRecords(owners.table)
             .map((row) => `${textOf(row['owner'])} ${format.value(numberOf(row['citation_share']), 'ratio')}`)
             .join(', ')}

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { ErrorState } from '../../components/parts.tsx';
 import { Tile } from '../../components/tile.tsx';
 import { grainOf } from '../../state/calendar-days.ts';
-import { useMetrics } from '../../state/data.tsx';
+import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { changeOf, measurementOf, pointOf } from '../../state/series.ts';
 import { MEASURES, type Measure } from '../../state/shown-measures.ts';
@@ -40,6 +40,7 @@ export function OverviewTiles(): JSX.Element {
 function MeasureTile({ measure }: { readonly measure: Measure }): JSX.Element {
   const { name, title, about, unit, isHigherBetter } = measure;
   const { params, range, linkTo } = useScope();
+  const note = useUpstreamNote(name);
   const metrics = (REQUESTS.find((names) => names.includes(name)) ?? [name]).join(',');
   const totals = useMetrics(params === null ? null : { ...params, metrics });
   const grain = range === null ? 'day' : grainOf(range.from, range.to);
@@ -57,7 +58,7 @@ function MeasureTile({ measure }: { readonly measure: Measure }): JSX.Element {
   return (
     <Tile
       title={title}
-      about={about}
+      about={`${about}${note}`}
       unit={unit}
       {...measurementOf(row, name)}
       delta={{ ...changeOf(row, name), isHigherBetter }}

@@ -6,7 +6,7 @@ import { ChartFrame, Frame } from '../../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { Delta, EntityDot } from '../../components/parts.tsx';
 import { grainOf } from '../../state/calendar-days.ts';
-import { useMetrics } from '../../state/data.tsx';
+import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { type Change, changeOf, pointOf } from '../../state/series.ts';
@@ -18,6 +18,7 @@ const NO_RIVALS = 'The brand has no tracked competitors, or no response in this 
 export function VoiceOverTime(): JSX.Element {
   const { params, range, linkTo, entityColour } = useScope();
   const grain = range === null ? 'day' : grainOf(range.from, range.to);
+  const note = useUpstreamNote('share_of_voice');
   const data = useMetrics(
     params === null ? null : { ...params, metrics: 'share_of_voice', group_by: 'entity', grain, compare_to: 'none' },
   );
@@ -40,7 +41,7 @@ export function VoiceOverTime(): JSX.Element {
   return (
     <ChartFrame
       title="Share of voice over time"
-      about="Mentions of each as a share of all mentions of the brand and its tracked competitors."
+      about={`Mentions of each as a share of all mentions of the brand and its tracked competitors.${note}`}
       data={data}
       to={linkTo('/competitors')}
       draw={draw}

@@ -5,7 +5,7 @@ import { domainColumn, ownerColumn } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
 import { Changed, measuredColumn } from '../../components/measured.tsx';
-import { useMetrics } from '../../state/data.tsx';
+import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
 import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { changeOf } from '../../state/series.ts';
@@ -41,6 +41,7 @@ export function DomainTable(): JSX.Element {
     OWNERS.map(({ id }) => id),
   );
   const engineRows = useMemo(() => toRecords(byEngine.table), [byEngine.table]);
+  const notes = useUpstreamNote('citations') + useUpstreamNote('citation_share');
   const items = useMemo(
     () => toRecords(data.table).filter((row) => owner === 'all' || row['owner'] === owner),
     [data.table, owner],
@@ -60,7 +61,7 @@ export function DomainTable(): JSX.Element {
   return (
     <Frame
       title="Cited domains"
-      about="Domains by citations; the columns of engines count citations. Shares are of all citations that name a domain; n is the responses that cite a page."
+      about={`Domains by citations; the columns of engines count citations. Shares are of all citations that name a domain; n is the responses that cite a page.${notes}`}
       data={data}
       empty="No response in this range cites a page."
     >

@@ -5,7 +5,7 @@ import { domainColumn, ownerColumn } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
 import { measuredColumn } from '../../components/measured.tsx';
-import { useQuery } from '../../state/data.tsx';
+import { useQuery, useUpstreamNote } from '../../state/data.tsx';
 import { Link, useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
@@ -31,10 +31,11 @@ export function PageTable({ domain }: { readonly domain?: string }): JSX.Element
   );
   const items = useMemo(() => toRecords(data.table), [data.table]);
   const columns = useColumns(domain === undefined);
+  const notes = useUpstreamNote('page_title') + useUpstreamNote('citations');
   return (
     <Frame
       title={domain === undefined ? 'Cited pages' : 'Its pages'}
-      about={`Pages by citations, at most ${format.value(PAGES_MAX, 'count')}. Share is of all selected responses (n).`}
+      about={`Pages by citations, at most ${format.value(PAGES_MAX, 'count')}. Share is of all selected responses (n).${notes}`}
       data={data}
     >
       {domain === undefined && <Choice label="Owner" value={owner} options={OWNERS} onChoose={setOwner} />}

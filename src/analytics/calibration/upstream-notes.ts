@@ -1,0 +1,58 @@
+import type { Conventions } from './conventions.ts';
+import type { Doubts } from './findings.ts';
+import { choiceText } from './point-words.ts';
+import { doubtText } from './report-sentences.ts';
+
+interface Note {
+  readonly point: keyof Conventions;
+  /** How upstream's number differs from that of the pages; null if it does not. */
+  text(conventions: Conventions): string | null;
+}
+
+const wholes = { citations: null, responses: 'all responses', citing: 'the responses that cite a page' } as const;
+
+/** Measures, and contents of tables, of which upstream may have another definition than the metrics layer. */
+const notes = {
+  visibility: {
+    point: 'countedResponses',
+    text: ({ countedResponses: value }) =>
+      value === 'all' ? null : `Upstream counts only ${choiceText('countedResponses', value)}`,
+  },
+  share_of_voice: {
+    point: 'deletedCompetitors',
+    text: ({ deletedCompetitors: value }) =>
+      value === 'excluded' ? null : 'Upstream also counts mentions of competitors that are no longer tracked',
+  },
+  citations: {
+    point: 'citationCount',
+    text: ({ citationCount: value }) =>
+      value === 'each' ? null : `In upstream’s number ${choiceText('citationCount', value)}`,
+  },
+  citation_share: {
+    point: 'domainShare',
+    text: ({ domainShare }) => {
+      const whole = wholes[domainShare.of];
+      return whole === null ? null : `Upstream’s share is citations of ${whole}`;
+    },
+  },
+  page_title: {
+    point: 'urlTitle',
+    text: ({ urlTitle: value }) =>
+      value === 'latest'
+        ? null
+        : `Pages have their latest title here, and upstream shows ${choiceText('urlTitle', value)}`,
+  },
+} as const satisfies Readonly<Record<string, Note>>;
+
+/** Names of the notes. */
+export type UpstreamNoteName = keyof typeof notes;
+
+/** Returns a sentence for each measure that upstream defines in another way, by measure. */
+export function upstreamNotes(conventions: Conventions, doubts: Doubts): Partial<Record<UpstreamNoteName, string>> {
+  return Object.fromEntries(
+    Object.entries<Note>(notes).flatMap(([name, { point, text }]) => {
+      const own = text(conventions);
+      return own === null ? [] : [[name, `${own}${doubtText([point], doubts)}.`]];
+    }),
+  );
+}
