@@ -5,8 +5,6 @@ import type { ResourceTable } from './tables.ts';
 
 /** Name of the observation of the order of a paged list. */
 const FORM = 'order';
-/** Pairs of items that are counted at most, so that the observation stays the same once the order is known. */
-const PAIRS_MAX = 30;
 
 /**
  * An order: fields of the items, with a leading `-` for descending. `lower(name)` ignores upper case. The last key identifies the item.
@@ -17,7 +15,7 @@ export type ListOrder = readonly string[];
 export interface ObservedOrder {
   /** Orders that agree with all pages, or with the newest one if no order agrees with all; none if no known order does. */
   readonly left: readonly ListOrder[];
-  /** Number of neighbouring items that rule out other orders, at most 30. */
+  /** Number of neighbouring items that rule out other orders, on the page with most of them. */
   readonly pairs: number;
 }
 
@@ -88,8 +86,9 @@ export function createOrderObserver(
     const agreeing = known.filter(fits);
     const isNew = agreeing.length === 0 || before === null;
     const left = agreeing.length === 0 ? all.filter(fits) : agreeing;
-    const counted = Math.min(PAIRS_MAX, telling + (isNew ? 0 : before.pairs));
-    forms.set(resource.name, FORM, JSON.stringify({ left, pairs: counted } satisfies ObservedOrder));
+    // The number stays the same if the same pages are read again.
+    const most = isNew ? telling : Math.max(telling, before.pairs);
+    forms.set(resource.name, FORM, JSON.stringify({ left, pairs: most } satisfies ObservedOrder));
   };
 }
 

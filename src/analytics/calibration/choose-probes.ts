@@ -2,6 +2,7 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import { addDays, dayOf, eachDay, laterDay } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { countOutcomes, type PointEvidence, type PointFindings } from './fit-points.ts';
+import { isEmpty } from './points/facts.ts';
 import {
   type BrandVocabulary,
   type CalibrationPoint,
@@ -77,12 +78,16 @@ export async function chooseProbes({
   const [requests, reports] = partition(open, ({ point }) => point.isAboutRequests === true);
   const [alone, joint] = partition(requests, ({ point }) => point.members === undefined);
   const covering = await coverReports(reports, used);
-  const waiting = await spoilSome(covering, alone, reports, used, known);
+  const spoilt = await spoilSome(covering, [...joint, ...alone], reports, used, known);
   for (const { question, points } of covering) add(question, points);
-  for (const one of joint) for (const question of await separating(one, used)) add(question, [one.point.name]);
+  for (const one of joint) {
+    for (const question of await separating(one, used, spoilt.get(one))) add(question, [one.point.name]);
+  }
   // A later question about a report may decide the others too.
   if (!isLast && chosen.size > 0) return [...chosen.values()];
-  for (const one of waiting) for (const question of await separating(one, used)) add(question, [one.point.name]);
+  for (const one of alone.filter((each) => !spoilt.has(each))) {
+    for (const question of await separating(one, used)) add(question, [one.point.name]);
+  }
   return [...chosen.values()];
 }
 
@@ -100,34 +105,27 @@ interface Covering {
   points: string[];
 }
 
-// Makes questions about reports invalid, each in one way, if their responses decide the same unless they are rejected. Returns the
-// points about requests for which there is no such question.
+// Makes questions about reports invalid, each in one way, if their responses decide the same unless they are rejected. Returns these
+// questions by the point about requests that they decide.
 async function spoilSome(
   covering: readonly Covering[],
-  alone: readonly OpenPoint[],
+  requests: readonly OpenPoint[],
   reports: readonly OpenPoint[],
   used: Used,
   known: ReadonlySet<string>,
-): Promise<OpenPoint[]> {
-  const waiting: OpenPoint[] = [];
+): Promise<Map<OpenPoint, ProbeQuestion>> {
+  const found = new Map<OpenPoint, ProbeQuestion>();
   const spoilt = new Set<Covering>();
-  for (const one of alone) {
-    const carrier = await findCarrier(
-      one,
-      covering.filter((each) => !spoilt.has(each)),
-      reports,
-      used,
-      known,
-    );
-    if (carrier === null) {
-      waiting.push(one);
-      continue;
-    }
+  for (const one of requests) {
+    const unspoilt = covering.filter((each) => !spoilt.has(each));
+    const carrier = await findCarrier(one, unspoilt, reports, used, known);
+    if (carrier === null) continue;
     carrier.of.question = carrier.question;
     carrier.of.points.push(one.point.name);
     spoilt.add(carrier.of);
+    found.set(one, carrier.question);
   }
-  return waiting;
+  return found;
 }
 
 async function findCarrier(
@@ -143,23 +141,26 @@ async function findCarrier(
     if (question === null || known.has(textOf(question))) continue;
     if ((await countOutcomes(point, [question], left, used)) < own) continue;
     const served = reports.filter((report) => of.points.includes(report.point.name));
-    if (await decidesUnlessRejected(question, { point, left }, served, used)) return { of, question };
+    const before = await used.compute(of.question, used.askedAt, used.conventions);
+    if (await decidesUnlessRejected(question, { point, left }, served, { ...used, wasEmpty: isEmpty(before) }))
+      return { of, question };
   }
   return null;
 }
 
-// Whether a question separates all points that it serves, whichever candidate of `one` without a rejection is upstream's.
+// Whether a question separates all points that it serves, whichever candidate of `one` is upstream's, unless the response is then an
+// error or empty.
 async function decidesUnlessRejected(
   question: ProbeQuestion,
   one: Pick<OpenPoint, 'point' | 'left'>,
   served: readonly OpenPoint[],
-  used: Used,
+  used: Used & { readonly wasEmpty: boolean },
 ): Promise<boolean> {
   let isAccepted = false;
   for (const candidate of one.left) {
     const accepting = { ...used, conventions: withCandidate(one.point, used.conventions, candidate) };
-    const { status } = await used.compute(question, used.askedAt, accepting.conventions);
-    if (status !== 200) continue;
+    const response = await used.compute(question, used.askedAt, accepting.conventions);
+    if (response.status !== 200 || isEmpty(response) !== used.wasEmpty) continue;
     isAccepted = true;
     for (const { point, left } of served) {
       if ((await countOutcomes(point, [question], left, accepting)) < 2) return false;
@@ -204,9 +205,13 @@ async function coverReports(open: readonly OpenPoint[], used: Used): Promise<Cov
 }
 
 // Questions of a point, best first, as long as each at least doubles the number of outcomes that can be told apart.
-async function separating({ point, left, questions }: OpenPoint, used: Used): Promise<ProbeQuestion[]> {
-  const found: ProbeQuestion[] = [];
-  let outcomes = 1;
+async function separating(
+  { point, left, questions }: OpenPoint,
+  used: Used,
+  first?: ProbeQuestion,
+): Promise<ProbeQuestion[]> {
+  const found = first === undefined ? [] : [first];
+  let outcomes = await countOutcomes(point, found, left, used);
   for (const question of questions) {
     const more = await countOutcomes(point, [...found, question], left, used);
     if (more < 2 * outcomes) continue;

@@ -31,8 +31,16 @@ export function orderOf(response: Compared, key: readonly string[]): Facts {
   return { kind: 'order', members: rowsOf(response).map((row) => identityOf(row, key)) };
 }
 
-/** Returns the status of a response, and fields of its body beside the rows if it has one. */
+/** Returns the status of a response, and the fields of its body beside the rows that it has. */
 export function statusOf({ status, body }: Compared, beside: readonly string[]): Map<string, unknown> {
-  const fields = beside.map((field): [string, unknown] => [field, isRecord(body) ? (body[field] ?? null) : null]);
+  const own = isRecord(body) ? body : {};
+  const fields = beside.flatMap((field): [string, unknown][] => (field in own ? [[field, own[field] ?? null]] : []));
   return new Map<string, unknown>([['status', status], ...(status === 200 ? fields : [])]);
+}
+
+/** Whether a response has no rows, or only rows without responses. */
+export function isEmpty(response: Compared): boolean {
+  const { body } = response;
+  if (isRecord(body) && typeof body['responses'] === 'number') return body['responses'] === 0;
+  return rowsOf(response).every(({ responses }) => responses === 0);
 }

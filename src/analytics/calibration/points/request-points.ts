@@ -1,8 +1,7 @@
-import { isRecord } from '../../../base/json.ts';
 import { NO_ID, type RequestRules } from '../../../contract/query-parameters.ts';
 import { addDays, RANGE_DAYS_MAX } from '../../../contract/time.ts';
 import { type Conventions, pointChoices } from '../conventions.ts';
-import { rowsOf, statusOf } from './facts.ts';
+import { isEmpty, rowsOf, statusOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
 
 const UNKNOWN_SLUG = 'no-such-engine';
@@ -118,6 +117,8 @@ interface Joint {
   queries(
     brand: BrandVocabulary,
   ): readonly { readonly resource: string; readonly query: Parameters; readonly about: RequestPoint }[];
+  /** Writes an id or a slug of a report's filters in upper case; null if there is none. */
+  spoil(query: Parameters): Parameters | null;
   concerns(query: Parameters): boolean;
 }
 
@@ -132,7 +133,7 @@ const joint: readonly Joint[] = [
       engineCase: 'a filter by an engine in upper case',
       unknownEngine: 'a filter by an engine that does not exist',
     },
-    resources: ['metrics'],
+    resources: REPORTS,
     queries: (brand) => {
       const [engine] = brand.engines.filter((slug) => slug !== slug.toUpperCase());
       const upper = engine === undefined ? [] : [{ ...dayOf(brand), engine: engine.toUpperCase() }];
@@ -141,6 +142,7 @@ const joint: readonly Joint[] = [
         { resource: 'metrics', query: { ...dayOf(brand), engine: UNKNOWN_SLUG }, about: 'unknownEngine' },
       ];
     },
+    spoil: (query) => inUpperCase(query, ['engine']),
     concerns: ({ engine = '' }) => engine === UNKNOWN_SLUG || engine !== engine.toLowerCase(),
   },
   {
@@ -152,7 +154,7 @@ const joint: readonly Joint[] = [
       invalidId: 'a filter by an id that is not a UUID',
       idCase: 'an id in upper case',
     },
-    resources: ['metrics', 'responses'],
+    resources: [...FILTERED, 'responses'],
     queries: (brand) => {
       const range = dayOf(brand);
       const metrics = (about: RequestPoint, filter: Parameters) => ({
@@ -184,9 +186,15 @@ const joint: readonly Joint[] = [
         ...upper('topicId', brand.topicIds).map((query) => ({ resource: 'metrics', query, about: 'idCase' as const })),
       ];
     },
+    spoil: (query) => inUpperCase(query, ['tagId', 'topicId', 'promptId']),
     concerns: isAboutIds,
   },
 ];
+
+function inUpperCase(query: Parameters, names: readonly string[]): Parameters | null {
+  const [name, value] = Object.entries(query).find(([one, id]) => names.includes(one) && id !== id.toUpperCase()) ?? [];
+  return name === undefined || value === undefined ? null : { ...query, [name]: value.toUpperCase() };
+}
 
 function isAboutIds({ promptId, topicId, competitorId }: Parameters): boolean {
   return promptId !== undefined || topicId !== undefined || competitorId !== undefined;
@@ -209,10 +217,8 @@ function factsOf(response: Compared, { query }: ReportQuestion, isConcerned: boo
   return { kind: 'values', values };
 }
 
-function isEmpty(response: Compared): boolean {
-  const { body } = response;
-  if (isRecord(body) && typeof body['responses'] === 'number') return body['responses'] === 0;
-  return rowsOf(response).every(({ responses }) => responses === 0);
+function spoilt(question: ProbeQuestion, query: Parameters | null, about: string): ProbeQuestion | null {
+  return query === null ? null : { ...question, query, reason: `${question.reason}; ${about}` };
 }
 
 const singlePoints = Object.entries(single).map(
@@ -224,15 +230,12 @@ const singlePoints = Object.entries(single).map(
     isAboutRequests: true,
     facts: (response, question) => factsOf(response, question, concerns(question.query)),
     probes: (brand) => [{ resource, brandId: brand.id, query: query(brand), reason: about }],
-    spoil: (question) => {
-      const spoiled = spoil?.(question.query, question.resource) ?? null;
-      return spoiled === null ? null : { ...question, query: spoiled, reason: `${question.reason}; ${about}` };
-    },
+    spoil: (question) => spoilt(question, spoil?.(question.query, question.resource) ?? null, about),
   }),
 );
 
 const jointPoints = joint.map(
-  ({ name, members, resources, queries, concerns }): CalibrationPoint => ({
+  ({ name, members, resources, queries, spoil, concerns }): CalibrationPoint => ({
     name,
     about: Object.values(members).join('; '),
     members,
@@ -240,6 +243,7 @@ const jointPoints = joint.map(
     candidates: combinations(Object.keys(members) as RequestPoint[]),
     isAboutRequests: true,
     facts: (response, question) => factsOf(response, question, concerns(question.query)),
+    spoil: (question) => spoilt(question, spoil(question.query), members.idCase ?? members.engineCase ?? ''),
     probes: (brand): ProbeQuestion[] =>
       queries(brand).map(({ about, ...question }) => ({
         ...question,
