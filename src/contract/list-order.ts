@@ -15,6 +15,8 @@ export type ListOrder = readonly string[];
 export interface ObservedOrder {
   /** Orders that agree with all pages, or with the newest one if no order agrees with all; none if no known order does. */
   readonly left: readonly ListOrder[];
+  /** Those of them whose tie-breakers have decided the order of some items; others are equal to simpler orders so far. */
+  readonly shown: readonly ListOrder[];
   /** Number of neighbouring items that rule out other orders, on the page with most of them. */
   readonly pairs: number;
 }
@@ -77,8 +79,11 @@ export function createOrderObserver(
     const text = forms.get(resource.name, FORM);
     const before = text === null ? null : (JSON.parse(text) as ObservedOrder);
     const known = before === null || before.left.length === 0 ? all : all.filter((order) => isIn(order, before.left));
+    const shown = new Set<ListOrder>(all.filter((order) => order.length === 2 || isIn(order, before?.shown ?? [])));
     const pairs = items.slice(1).map((item, index) => {
-      return new Set(all.filter((order) => compare.get(order)?.(items[index] as Values, item) !== false));
+      const found = all.map((order) => [order, compare.get(order)?.(items[index] as Values, item) ?? null] as const);
+      for (const [order, result] of found) if (result?.agrees === true && result.key === 1) shown.add(order);
+      return new Set(found.flatMap(([order, result]) => (result?.agrees === false ? [] : [order])));
     });
     const fits = (order: ListOrder): boolean => pairs.every((orders) => orders.has(order));
     const telling = pairs.filter((orders) => orders.size < all.length).length;
@@ -88,7 +93,8 @@ export function createOrderObserver(
     const left = agreeing.length === 0 ? all.filter(fits) : agreeing;
     // The number stays the same if the same pages are read again.
     const most = isNew ? telling : Math.max(telling, before.pairs);
-    forms.set(resource.name, FORM, JSON.stringify({ left, pairs: most } satisfies ObservedOrder));
+    const observed = { left, shown: left.filter((order) => shown.has(order)), pairs: most };
+    forms.set(resource.name, FORM, JSON.stringify(observed satisfies ObservedOrder));
   };
 }
 
@@ -96,17 +102,23 @@ function isIn(order: ListOrder, orders: readonly ListOrder[]): boolean {
   return orders.some((one) => one.join() === order.join());
 }
 
-// Returns whether an order has two items in this sequence; null if that is not known, because a value is missing.
-function comparerOf(order: ListOrder, table: ResourceTable): (first: Values, second: Values) => boolean | null {
+/** Whether an order has two items in this sequence, and the index of the key that decides it. */
+interface Compared {
+  readonly agrees: boolean;
+  readonly key: number;
+}
+
+// Returns the comparison of two items; null if it is not known, because a value is missing.
+function comparerOf(order: ListOrder, table: ResourceTable): (first: Values, second: Values) => Compared | null {
   const keys = order.map(toSortKey).map((key) => ({ ...key, column: columnOf(table, key.field) }));
   return (first, second) => {
-    for (const { column, isDescending, ignoresCase } of keys) {
+    for (const [key, { column, isDescending, ignoresCase }] of keys.entries()) {
       const [a, b] = [textOf(first[column]), textOf(second[column])];
       if (a === null && b === null) continue;
       if (a === null || b === null) return null;
       const [left, right] = ignoresCase ? [a.toLowerCase(), b.toLowerCase()] : [a, b];
       if (left === right) continue;
-      return Buffer.compare(Buffer.from(left), Buffer.from(right)) < 0 !== isDescending;
+      return { agrees: Buffer.compare(Buffer.from(left), Buffer.from(right)) < 0 !== isDescending, key };
     }
     return null;
   };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
-import { type Conventions, defaultConventions } from '../../src/analytics/calibration/conventions.ts';
+import { type Conventions, defaultConventions, LIST_ORDERS } from '../../src/analytics/calibration/conventions.ts';
+import { membersOf } from '../../src/analytics/calibration/points/point.ts';
 import { calibrationPoints } from '../../src/analytics/calibration/points/points.ts';
 import { conventionsOf, learnAgain, learnChanged, learnFrom } from './workspace.ts';
 
@@ -34,7 +35,8 @@ const chosen: [string, number, Partial<Choices>][] = [
 ];
 
 // Reports without further questions leave some points open.
-const undetermined = new RegExp(`^empty|^sentiment$|^(${calibrationPoints.map(({ name }) => name).join('|')})$`);
+const points = calibrationPoints.flatMap((point) => [...membersOf(point).keys()]);
+const undetermined = new RegExp(`^empty|^sentiment$|^(${[...points, ...Object.values(LIST_ORDERS)].join('|')})$`);
 
 describe('calibration finds the conventions that the sandbox uses', () => {
   test.for(chosen)('%s', async ([, seed, choices]) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openCli } from './helpers.ts';
+import { openCli, runCli } from './helpers.ts';
 
 describe('plan', () => {
   test('estimates the requests of the next sync, with reasons', async () => {
@@ -18,6 +18,27 @@ describe('plan', () => {
     expect(told.stderr).toContain(`about ${synced.requests} requests`);
     const full = JSON.parse((await run('plan', '--offline', '--full', '--json')).stdout);
     expect(full.requests).toBeGreaterThan(planned.requests);
+  });
+
+  test('lists the requests that calibration would send, with reasons, and writes nothing', async () => {
+    const { run, folder, env, rows } = await openCli({ brands: 1, prompts: 3, days: 6 });
+    expect((await run('sync', '--json')).code).toBe(0);
+    const state = () => rows('SELECT name, source, decided_at FROM sync.calibration ORDER BY name');
+    const before = await state();
+    const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '7' } };
+    const { probes } = JSON.parse((await runCli(['plan', '--offline', '--json'], asking)).stdout);
+    expect(probes.length).toBe(7);
+    for (const { resource, query, reason, points } of probes) {
+      expect(resource).toMatch(/^[a-z_]+$/);
+      expect(Object.values(query).every((value) => typeof value === 'string')).toBe(true);
+      expect(reason.length).toBeGreaterThan(10);
+      expect(points.length).toBeGreaterThan(0);
+    }
+    const told = await runCli(['plan', '--offline'], asking);
+    expect(told.stderr).toContain('Calibration would send up to 7 more requests');
+    expect(told.stdout).toContain(probes[0].reason);
+    expect(JSON.parse((await run('plan', '--offline', '--json')).stdout).probes).toEqual([]);
+    expect(await state()).toEqual(before);
   });
 
   test('fails if upstream cannot be reached', async () => {

@@ -248,7 +248,7 @@ function fitConventions(evidence: Evidence): ReportedFindings {
 // The order of a paged list: the one that is left of all known orders.
 function fitListOrder(resource: keyof typeof LIST_ORDERS, { shapes }: Evidence): Finding<readonly string[]> {
   const prior = defaultConventions[LIST_ORDERS[resource]];
-  const { left = [], pairs = 0 } = observedOrder(resource, shapes.rows) ?? {};
+  const { shown: left = [], pairs = 0 } = observedOrder(resource, shapes.rows) ?? {};
   const contradicted = pairs > 0 && left.length === 0;
   const value = left.find((order) => isEqual(order, prior)) ?? left[0] ?? prior;
   const isLearned = left.length === 1;

@@ -84,7 +84,7 @@ function findingsOf(point: CalibrationPoint, { finding, best }: FittedPoint): Re
       const value = valueIn(contradicted ? point.candidates[0] : best, name);
       const note = isLearned
         ? describeValue(value)
-        : contradicted
+        : contradicted || compared === 0
           ? finding.note
           : `too little evidence: ${values.map(describeValue).join(' or ')}`;
       const candidates = values.map((one) => ({ value: one, agreed }));

@@ -3,6 +3,7 @@ import { addDays, RANGE_DAYS_MAX } from '../../../contract/time.ts';
 import { type Conventions, pointChoices } from '../conventions.ts';
 import { isEmpty, rowsOf, statusOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
+import { rangeOf } from './report-points.ts';
 
 const UNKNOWN_SLUG = 'no-such-engine';
 const NOT_A_UUID = 'not-a-uuid';
@@ -49,7 +50,7 @@ const single: Readonly<Partial<Record<RequestPoint, Asked>>> = {
   invalidLimit: {
     about: 'a limit that is not a whole number of at least 1',
     resource: 'cited_urls',
-    query: ({ first, last }) => ({ from: later(first, addDays(last, -29)), to: last, limit: '0' }),
+    query: (brand) => ({ ...rangeOf(brand, 30), limit: '0' }),
     spoil: (query, resource) => (LIMITED.includes(resource) ? { ...query, limit: '0' } : null),
     concerns: ({ limit }) => limit === '0',
   },
@@ -88,11 +89,7 @@ const single: Readonly<Partial<Record<RequestPoint, Asked>>> = {
   overLimit: {
     about: 'a limit above the maximum',
     resource: OVER_LIMIT.resource,
-    query: ({ first, last }) => ({
-      from: later(first, addDays(last, 1 - RANGE_DAYS_MAX)),
-      to: last,
-      limit: OVER_LIMIT.limit,
-    }),
+    query: (brand) => ({ ...rangeOf(brand, RANGE_DAYS_MAX), limit: OVER_LIMIT.limit }),
     concerns: ({ limit }) => limit === OVER_LIMIT.limit,
   },
   invalidBrandId: {
@@ -136,7 +133,7 @@ const joint: readonly Joint[] = [
     resources: REPORTS,
     queries: (brand) => {
       const [engine] = brand.engines.filter((slug) => slug !== slug.toUpperCase());
-      const upper = engine === undefined ? [] : [{ ...dayOf(brand), engine: engine.toUpperCase() }];
+      const upper = engine === undefined ? [] : [{ ...rangeOf(brand), engine: engine.toUpperCase() }];
       return [
         ...upper.map((query) => ({ resource: 'metrics', query, about: 'engineCase' as const })),
         { resource: 'metrics', query: { ...dayOf(brand), engine: UNKNOWN_SLUG }, about: 'unknownEngine' },
@@ -168,9 +165,7 @@ const joint: readonly Joint[] = [
         about,
       });
       const upper = (name: string, [id]: readonly string[]): Parameters[] =>
-        id === undefined || id === id.toUpperCase()
-          ? []
-          : [{ from: later(brand.first, addDays(brand.last, -59)), to: brand.last, [name]: id.toUpperCase() }];
+        id === undefined || id === id.toUpperCase() ? [] : [{ ...rangeOf(brand), [name]: id.toUpperCase() }];
       return [
         ...upper('promptId', brand.promptIds).map((query) => ({
           resource: 'metrics',
@@ -198,10 +193,6 @@ function inUpperCase(query: Parameters, names: readonly string[]): Parameters | 
 
 function isAboutIds({ promptId, topicId, competitorId }: Parameters): boolean {
   return promptId !== undefined || topicId !== undefined || competitorId !== undefined;
-}
-
-function later(a: string, b: string): string {
-  return a > b ? a : b;
 }
 
 function isDay(text: string): boolean {
