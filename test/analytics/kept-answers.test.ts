@@ -58,7 +58,7 @@ const change = {
 } as const;
 
 test('points stay determined while prompts, groups, competitors and responses change', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const workspace = await openWorkspace({ brands: 1, prompts: 8, days: 20, seed: 3 });
   const first = await night(workspace);

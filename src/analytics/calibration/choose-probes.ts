@@ -1,7 +1,7 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { addDays, dayOf, eachDay, laterDay } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
-import { countOutcomes, type PointEvidence, type PointFindings } from './fit-points.ts';
+import { countOutcomes, informationOf, type PointEvidence, type PointFindings } from './fit-points.ts';
 import { isEmpty } from './points/facts.ts';
 import {
   type BrandVocabulary,
@@ -20,6 +20,8 @@ const IDS_MAX = 4;
 const TRIED_MAX = 10;
 /** Questions of one point that are compared with each other. */
 const COMPARED_MAX = 3;
+/** Information that a further question of a point must add, in bits. A question that decides between two equal values adds 1. */
+const BITS_LEAST = 0.9;
 /** Reports of one point that are asked again for complete days. */
 const CONFIRMED_MAX = 1;
 /** Time after which an unanswered question is asked again. */
@@ -160,7 +162,7 @@ async function decidesUnlessRejected(
   for (const candidate of one.left) {
     const accepting = { ...used, conventions: withCandidate(one.point, used.conventions, candidate) };
     const response = await used.compute(question, used.askedAt, accepting.conventions);
-    if (response.status !== 200 || isEmpty(response) !== used.wasEmpty) continue;
+    if (response.status !== 200 || (isEmpty(response) && !used.wasEmpty)) continue;
     isAccepted = true;
     for (const { point, left } of served) {
       if ((await countOutcomes(point, [question], left, accepting)) < 2) return false;
@@ -204,18 +206,18 @@ async function coverReports(open: readonly OpenPoint[], used: Used): Promise<Cov
   return found;
 }
 
-// Questions of a point, best first, as long as each at least doubles the number of outcomes that can be told apart.
+// Questions of a point, best first. Others than the first are asked only if they are likely to be needed.
 async function separating(
   { point, left, questions }: OpenPoint,
   used: Used,
   first?: ProbeQuestion,
 ): Promise<ProbeQuestion[]> {
   const found = first === undefined ? [] : [first];
-  let outcomes = await countOutcomes(point, found, left, used);
+  let bits = await informationOf(point, found, left, used);
   for (const question of questions) {
-    const more = await countOutcomes(point, [...found, question], left, used);
-    if (more < 2 * outcomes) continue;
-    outcomes = more;
+    const more = await informationOf(point, [...found, question], left, used);
+    if (more - bits < (found.length === 0 ? Number.EPSILON : BITS_LEAST)) continue;
+    bits = more;
     found.push(question);
   }
   return found;

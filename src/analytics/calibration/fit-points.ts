@@ -240,13 +240,25 @@ export function describeValue(value: unknown): string {
 }
 
 /** Returns how many outcomes of questions can be told apart, if each candidate in turn is upstream's. */
-export async function countOutcomes(
+export async function countOutcomes(...parts: Parameters<typeof outcomesOf>): Promise<number> {
+  return (await outcomesOf(...parts)).size;
+}
+
+/** Returns the information in the responses to questions, in bits, if all candidates are equally likely. */
+export async function informationOf(...parts: Parameters<typeof outcomesOf>): Promise<number> {
+  const outcomes = await outcomesOf(...parts);
+  const total = parts[2].length;
+  return [...outcomes.values()].reduce((bits, count) => bits - (count / total) * Math.log2(count / total), 0);
+}
+
+// The number of candidates by outcome.
+async function outcomesOf(
   point: CalibrationPoint,
   questions: readonly ReportQuestion[],
   candidates: readonly unknown[],
   { conventions, compute, askedAt }: Pick<PointEvidence, 'conventions' | 'compute'> & { readonly askedAt: number },
-): Promise<number> {
-  const outcomes = new Set<string>();
+): Promise<Map<string, number>> {
+  const outcomes = new Map<string, number>();
   for (const candidate of candidates) {
     const facts: unknown[] = [];
     for (const question of questions) {
@@ -260,7 +272,8 @@ export async function countOutcomes(
             : own.members,
       );
     }
-    outcomes.add(JSON.stringify(facts));
+    const outcome = JSON.stringify(facts);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
   }
-  return outcomes.size;
+  return outcomes;
 }

@@ -191,8 +191,8 @@ function inUpperCase(query: Parameters, names: readonly string[]): Parameters | 
   return name === undefined || value === undefined ? null : { ...query, [name]: value.toUpperCase() };
 }
 
-function isAboutIds({ promptId, topicId, competitorId }: Parameters): boolean {
-  return promptId !== undefined || topicId !== undefined || competitorId !== undefined;
+function isAboutIds(query: Parameters): boolean {
+  return ['promptId', 'topicId', 'tagId', 'competitorId'].some((name) => query[name] !== undefined);
 }
 
 function isDay(text: string): boolean {
