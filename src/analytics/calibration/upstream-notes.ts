@@ -32,7 +32,7 @@ const notes = {
     point: 'domainShare',
     text: ({ domainShare }) => {
       const whole = wholes[domainShare.of];
-      return whole === null ? null : `Upstream’s share is citations of ${whole}`;
+      return whole === null ? null : `Upstream’s share is the responses that cite the domain, as a share of ${whole}`;
     },
   },
   page_title: {

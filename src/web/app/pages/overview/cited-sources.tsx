@@ -41,10 +41,11 @@ export function TopDomains(): JSX.Element {
       title="Most cited domains"
       about={
         <>
-          Domains that the responses cite, with their owners.{note}{' '}
+          Domains that the responses cite, with their owners.{' '}
           {toRecords(owners.table)
             .map((row) => `${textOf(row['owner'])} ${format.value(numberOf(row['citation_share']), 'ratio')}`)
             .join(', ')}
+          {note === '' ? '' : `.${note}`}
         </>
       }
       data={data}
