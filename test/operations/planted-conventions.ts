@@ -152,6 +152,6 @@ export const plantedConventions: readonly PlantedConvention[] = [
     resource: 'metrics_prompts',
     requests: 40,
     alter: (body, url) => ([...url.searchParams.values()].includes(UNKNOWN_ID) ? 404 : body),
-    conventions: ['unknownGroup: missing: not found', 'unknownPrompt: missing: not found'],
+    conventions: ['unknownGroup: missing: not found'],
   },
 ];
