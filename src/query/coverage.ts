@@ -1,4 +1,4 @@
-import { rangeBefore } from '../analytics/numbers/report-request.ts';
+import { changeRanges } from '../analytics/numbers/report-request.ts';
 import { looksBack, sourcesOf } from '../analytics/numbers/reports.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
@@ -130,7 +130,9 @@ export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered 
     filter?.by === 'list' && asked.values[name] !== undefined ? [catalogue.get(filter.resource)] : [],
   );
   const from =
-    computes !== undefined && looksBack(computes) ? rangeBefore(asked, { changePeriod: 'adjacent' }).from : asked.from;
+    computes !== undefined && looksBack(computes)
+      ? changeRanges(asked, { changePeriod: 'adjacent' }).before.from
+      : asked.from;
   const range = { from, to: asked.to, since };
   const covered = worstOf(
     [...own, ...filters].map((source) =>

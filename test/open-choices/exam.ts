@@ -30,7 +30,8 @@ export interface ExamResult {
   readonly findings: readonly Finding[];
   readonly points: readonly CalibratedPoint[];
   readonly syncStatus: string;
-  readonly requests: number;
+  /** Paths that the sync asked for, in order; probes come last. */
+  readonly requests: readonly string[];
 }
 
 export interface ExamOptions {
@@ -52,7 +53,7 @@ export async function examine({ choices, seed, questions, probes = 20 }: ExamOpt
     const { baseUrl } = upstream;
     const context = openContext({ folder, dataDir: join(folder, 'data'), baseUrl, environment, clock });
     const summary = await sync(context);
-    const requests = upstream.log.length;
+    const requests = [...upstream.log];
     const { value: points } = await readCalibration(context.config, null);
     const asked = createQuestions(world, choices, questions, seed);
     const findings = await compareAll(context, upstream, asked);

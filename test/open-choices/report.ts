@@ -7,6 +7,7 @@ import {
   describeChoices,
   OPTIONS,
   randomChoices,
+  randomReportChoices,
 } from './choices.ts';
 import { countDiffering, type ExamResult, examine, type Finding } from './exam.ts';
 import { toPath } from './questions.ts';
@@ -14,7 +15,7 @@ import { toPath } from './questions.ts';
 /**
  * Prints which choices lead to which differences:
  * `node test/support/run-typescript.mjs test/open-choices/report.ts --choices 20 --seed 1`.
- * `--single` changes one choice at a time instead, `--set name=value,...` fixes choices, and `--first` starts from the first values.
+ * `--reports` draws only choices about reports, `--single` changes one choice at a time instead, `--set name=value,...` fixes choices, and `--first` starts from the first values.
  */
 const { values } = parseArgs({
   args: process.argv.slice(3),
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     probes: { type: 'string', default: '20' },
     examples: { type: 'string', default: '1' },
     single: { type: 'boolean', default: false },
+    reports: { type: 'boolean', default: false },
     first: { type: 'boolean', default: false },
     points: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
@@ -51,7 +53,8 @@ function combinations(): Combination[] {
   if (values.first) return [{ title: 'first values', choices: parse(defaultChoices()), seed }];
   if (!values.single) {
     return Array.from({ length: Number(values.choices) }, (_, index) => {
-      const choices = parse(randomChoices(seed + index));
+      const draw = values.reports ? randomReportChoices : randomChoices;
+      const choices = parse(draw(seed + index));
       return { title: `seed ${seed + index}`, choices, seed: seed + index };
     });
   }
@@ -82,7 +85,7 @@ function describe({ title }: Combination, result: ExamResult, seconds: number): 
   const differing = countDiffering(result);
   const open = result.points.filter(({ state }) => state === 'undetermined' || state === 'contradicted');
   const lines = [
-    `${title}: ${result.asked - differing}/${result.asked} equal, ${result.requests} requests, ${seconds.toFixed(1)} s of CPU, ${result.syncStatus}`,
+    `${title}: ${result.asked - differing}/${result.asked} equal, ${result.requests.length} requests, ${seconds.toFixed(1)} s of CPU, ${result.syncStatus}`,
   ];
   for (const [key, findings] of groupBy(result.findings, keyOf)) {
     const asked = new Set(findings.map(({ question }) => question)).size;
@@ -92,6 +95,7 @@ function describe({ title }: Combination, result: ExamResult, seconds: number): 
     }
   }
   if (values.points) {
+    lines.push(...result.requests.slice(-Number(values.probes)).map((path) => `  asked ${path}`));
     for (const { name, state, text, compared, agreed, candidates } of result.points) {
       const tried = candidates.map((each) => `${JSON.stringify(each.value)} ${each.agreed}`).join(', ');
       lines.push(`  ${name}: ${state}, ${text}, ${agreed} of ${compared}; ${tried}`.slice(0, 400));

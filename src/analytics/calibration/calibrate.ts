@@ -18,9 +18,17 @@ import {
 } from './candidates-numbers.ts';
 import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-probes.ts';
 import { createKnownResults, type KnownResults } from './compute-response.ts';
-import { type Conventions, defaultConventions, LIST_ORDERS, type ShareForm } from './conventions.ts';
+import {
+  type Conventions,
+  defaultConventions,
+  LIST_ORDERS,
+  pointChoices,
+  type Rounding,
+  roundingModes,
+  type ShareForm,
+} from './conventions.ts';
 import { type CountedRows, type CountedTables, countedTables } from './counted-tables.ts';
-import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, readSince } from './evidence.ts';
+import { collectStandings, createNumbers, type Numbers, ROWS_MAX, readLabels, readSince, VOICES } from './evidence.ts';
 import { collectGroups } from './evidence-groups.ts';
 import {
   type EmptyDay,
@@ -111,8 +119,8 @@ interface FoundConventions {
 }
 
 function countedRows(conventions: CountedRows): CountedRows {
-  const { countedResponses, currentDay, deletedCompetitors, repeatedMentions, citationCount } = conventions;
-  return { countedResponses, currentDay, deletedCompetitors, repeatedMentions, citationCount };
+  const { countedResponses, currentDay, repeatedMentions, citationCount } = conventions;
+  return { countedResponses, currentDay, repeatedMentions, citationCount };
 }
 
 /** Questions to ask, and the names of contradicted conventions. */
@@ -189,17 +197,47 @@ async function readEvidence(query: Query, tables: CountedTables): Promise<Eviden
 }
 
 function fitConventions(evidence: Evidence): ReportedFindings {
+  return withCommonMode(fitNumbers(evidence));
+}
+
+const ROUNDED = [
+  'visibility',
+  'shareOfVoice',
+  'visibilityChange',
+  'avgPosition',
+  'sentiment',
+  'domainShare',
+  'shareOfSite',
+] as const satisfies readonly (keyof ReportedFindings)[];
+
+/**
+ * Chooses the rounding mode that explains most kinds of numbers for all kinds that it explains as well as their own mode: an upstream
+ * usually rounds all numbers alike, and few rows of one kind show the mode.
+ */
+function withCommonMode(findings: ReportedFindings): ReportedFindings {
+  const variantsOf = (mode: Rounding['mode']): [string, Finding<Rounding>][] =>
+    ROUNDED.flatMap((name) => {
+      const finding: Finding<Rounding> = findings[name];
+      const variant = { ...finding.value, mode };
+      const isAlike = finding.value.decimals !== null && finding.alike?.some((value) => isEqual(value, variant));
+      return isAlike === true ? [[name, { ...finding, value: variant }]] : [];
+    });
+  const all = roundingModes.map(variantsOf);
+  const most = Math.max(...all.map(({ length }) => length));
+  return { ...findings, ...Object.fromEntries(all.find(({ length }) => length === most) ?? []) };
+}
+
+function fitNumbers(evidence: Evidence): ReportedFindings {
   const { labels, numbers, prompts, domains, sites } = evidence;
   const standard = defaultConventions;
-  const { conventions, ...shares } = fitShares(evidence);
+  const { conventions, period, ...shares } = fitShares(evidence);
   const { avgPosition, positionOver } = fitPositions(spread(numbers.avgPosition, ROWS_MAX), standard.avgPosition);
   const means = avgPosition.source === 'learned' ? avgPosition.value : standard.sentiment;
   const known = { labels: standard.labels, sentiment: means };
   const sentiments = fitMentions(labels, spread(numbers.sentiment, ROWS_MAX), known);
   const isWorth = Object.hasOwn(sentiments.labels.value, '');
   const emptySentiments = [...numbers.emptySentiment, ...(isWorth ? [] : numbers.unlabelledSentiment)];
-  const { emptyShare: empty } = numbers;
-  const emptyShare = fitEmpty(spread(empty.length > 0 ? empty : sites.empty, ROWS_MAX), standard.emptyShare);
+  const emptyShare = fitEmpty(spread(numbers.emptyShare, ROWS_MAX), standard.emptyShare);
   const emptyMean = fitEmpty(spread(numbers.emptyMean, ROWS_MAX), standard.emptyMean);
   const counted = <T>(finding: Finding<T>, unlike = numbers.unlike): Finding<T> => withUnlike(finding, unlike);
   return {
@@ -213,11 +251,11 @@ function fitConventions(evidence: Evidence): ReportedFindings {
     domainShare: counted(shares.domainShare, domains.unlike),
     shareOfSite: shares.shareOfSite,
     emptyShare,
-    emptyVoice: fitLike(spread(numbers.emptyVoice, ROWS_MAX), emptyShare.value, 'share'),
-    emptySite: fitLike(spread(sites.empty, ROWS_MAX), emptyShare.value, 'share'),
+    emptyVoice: fitLike(spread(numbers.emptyVoice, ROWS_MAX), emptyShare, 'share'),
+    emptySite: fitLike(spread(sites.empty, ROWS_MAX), emptyShare, 'share'),
     emptyMean,
-    emptySentiment: fitLike(spread(emptySentiments, ROWS_MAX), emptyMean.value, 'mean'),
-    emptyChange: fitEmptyChange(spread(prompts.emptyChanges, ROWS_MAX), conventions),
+    emptySentiment: fitLike(spread(emptySentiments, ROWS_MAX), emptyMean, 'mean'),
+    emptyChange: fitEmptyChange(spread(prompts.emptyChanges[period], ROWS_MAX), conventions),
     emptyDays: findBest<Conventions['emptyDays'], EmptyDay>({
       rows: evidence.emptyDays,
       candidates: ['absent', 'zero', 'engines'],
@@ -281,16 +319,15 @@ type Shares = Pick<
 >;
 
 // A share with too little evidence gets the form of the share with the most evidence.
-function fitShares({ numbers, prompts, domains, sites }: Evidence): Shares & { conventions: Conventions } {
+function fitShares({ numbers, prompts, domains, sites }: Evidence): Shares & FoundChange {
   const standard = defaultConventions;
   const rows = {
     visibility: spread(numbers.visibility, ROWS_MAX),
-    shareOfVoice: spread(numbers.shareOfVoice, ROWS_MAX),
     shareOfSite: spread(sites.rows, ROWS_MAX),
   };
   const fitPlain = (form: ShareForm) => ({
     visibility: fitShare(rows.visibility, form),
-    shareOfVoice: fitShare(rows.shareOfVoice, form),
+    shareOfVoice: fitVoice(numbers.shareOfVoice, form),
     domainShare: fitDomainShare(domains.rows, { ...form, of: standard.domainShare.of }),
     shareOfSite: fitShare(rows.shareOfSite, form),
   });
@@ -305,11 +342,7 @@ function fitShares({ numbers, prompts, domains, sites }: Evidence): Shares & { c
     visibility: plain.visibility.value,
     shareOfVoice: plain.shareOfVoice.value,
   };
-  const change = fitChange(
-    spread(prompts.changes, ROWS_MAX),
-    { ...form, as: standard.visibilityChange.as, of: standard.visibilityChange.of },
-    conventions,
-  );
+  const { change, period } = fitChanges(prompts.changes, { ...standard.visibilityChange, ...form }, conventions);
   const following = <T>(finding: Finding<T>): Finding<T> =>
     leader === undefined || finding.source === 'learned'
       ? finding
@@ -321,7 +354,39 @@ function fitShares({ numbers, prompts, domains, sites }: Evidence): Shares & { c
     domainShare: following(plain.domainShare),
     shareOfSite: following(plain.shareOfSite),
     conventions: { ...conventions, visibilityChange: change.value },
+    period,
   };
+}
+
+// Compares shares of all mentions and of those of tracked competitors: whole responses decide which of them upstream reports.
+function fitVoice(rows: Numbers['shareOfVoice'], form: ShareForm): Finding<ShareForm> {
+  const [tracked, all] = VOICES.map((name) => fitShare(spread(rows[name], ROWS_MAX), form));
+  return best([tracked as Finding<ShareForm>, all as Finding<ShareForm>]);
+}
+
+// The finding that explains most rows, if it is learned.
+function best<T>(findings: readonly [Finding<T>, ...Finding<T>[]]): Finding<T> {
+  const rank = ({ source, agreed }: Finding<T>): number => (source === 'learned' ? agreed : 0);
+  return findings.reduce((first, other) => (rank(other) > rank(first) ? other : first));
+}
+
+/** The conventions of shares, and the earlier range with which changes agree best. */
+interface FoundChange {
+  readonly conventions: Conventions;
+  readonly period: Conventions['changePeriod'];
+}
+
+// Changes are compared for each choice of the earlier range, because that is fitted later, with the form found here.
+function fitChanges(
+  changes: PromptEvidence['changes'],
+  prior: Conventions['visibilityChange'],
+  conventions: Conventions,
+): { readonly change: Finding<Conventions['visibilityChange']>; readonly period: Conventions['changePeriod'] } {
+  const found = pointChoices.changePeriod.map((period) => {
+    return { change: fitChange(spread(changes[period], ROWS_MAX), prior, conventions), period };
+  });
+  const rank = ({ change }: (typeof found)[number]): number => (change.source === 'learned' ? change.agreed : 0);
+  return found.reduce((best, other) => (rank(other) > rank(best) ? other : best));
 }
 
 function formOf({ whole, decimals, mode }: ShareForm): ShareForm {

@@ -62,7 +62,11 @@ export function fitLabels(
   const enough = most === rows.length ? most : NEARLY * most;
   const chosen = (tried.find(({ agreed }) => agreed >= enough) as (typeof tried)[number]).weights;
   const sentiment = fitMean(meansOf(chosen, rows), prior.sentiment);
-  const { agreed, largestError } = sentiment;
+  // Means of excluded labels only are those without mentions, which may be 0.
+  const isCounted = ({ times }: LabelRow): boolean => chosen.some((weight, at) => weight !== null && times[at] !== 0);
+  const zeros = rows.filter((row) => !isCounted(row) && row.reported === 0).length;
+  const { largestError } = sentiment;
+  const agreed = sentiment.agreed + zeros;
   const undetermined = occurring
     .filter((index) => !isDetermined(index, chosen, rows, sentiment.value))
     .map((index) => labels[index]);

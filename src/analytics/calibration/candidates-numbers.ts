@@ -155,7 +155,7 @@ export function fitEmpty(reported: readonly (number | null)[], prior: 0 | null):
 /** Finds the placeholder of a number that may have that of another number, which `like` stands for. */
 export function fitLike<Like extends string>(
   reported: readonly (number | null)[],
-  other: 0 | null,
+  other: Finding<0 | null>,
   like: Like,
 ): Finding<0 | null | Like> {
   return findBest<0 | null | Like, number | null>({
@@ -163,8 +163,10 @@ export function fitLike<Like extends string>(
     candidates: [like, 0, null],
     prior: like,
     least: 1,
-    agrees: (candidate, row) => (candidate === like ? other : candidate) === row,
-    describe: (candidate) => (candidate === like ? `${other}, like the ${like}` : String(candidate)),
+    // It is not known to be like the other number if that is not known.
+    agrees: (candidate, row) =>
+      candidate === like ? other.source === 'learned' && other.value === row : candidate === row,
+    describe: (candidate) => (candidate === like ? `${other.value}, like the ${like}` : String(candidate)),
   });
 }
 

@@ -18,6 +18,8 @@ export interface Finding<T> {
   readonly confidence?: number | null;
   /** The candidates that explain most rows, each with the number of rows that it explains; the best first. */
   readonly candidates?: readonly { readonly value: T; readonly agreed: number }[];
+  /** The candidates that explain as many rows as the value. */
+  readonly alike?: readonly T[];
 }
 
 /** Maximum number of candidates in a finding. */
@@ -104,6 +106,7 @@ export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
       .map((candidate, index) => ({ value: candidate, agreed: counts[index] ?? 0 }))
       .toSorted((a, b) => b.agreed - a.agreed)
       .slice(0, LISTED_MAX),
+    alike: isLearned ? best : [],
   };
 }
 

@@ -12,12 +12,14 @@ import {
   withCandidate,
 } from './points/point.ts';
 
+import { interleave } from './points/report-points.ts';
+
 /** Brands about which questions are asked. */
 const BRANDS_MAX = 2;
 /** Ids of each kind from which questions are built. */
 const IDS_MAX = 4;
 /** Questions of one point that are tried against the stored data. */
-const TRIED_MAX = 10;
+const TRIED_MAX = 14;
 /** Questions of one point that are compared with each other. */
 const COMPARED_MAX = 3;
 /** Information that a further question of a point must add, in bits. A question that decides between two equal values adds 1. */
@@ -71,7 +73,8 @@ export async function chooseProbes({
   };
   const open = evidence.points.flatMap((point): OpenPoint[] => {
     const left = candidatesLeft(point, findings);
-    const questions = brands.flatMap((brand) => point.probes(brand)).filter((question) => !known.has(textOf(question)));
+    const probes = interleave(brands.map((brand) => point.probes(brand)));
+    const questions = probes.filter((question) => !known.has(textOf(question)));
     return left.length < 2 ? [] : [{ point, left, questions: questions.slice(0, TRIED_MAX) }];
   });
   for (const { name } of evidence.points) {

@@ -5,15 +5,19 @@ import type { Facts } from './points/point.ts';
 /** Whether each candidate gives one fact of upstream. */
 export type Agreement = readonly boolean[];
 
-/** Compares the facts of upstream with those of each candidate. */
-export function compareFacts(theirs: Facts, ours: readonly Facts[]): Agreement[] {
+/** Compares the facts of upstream with those of each candidate; if `isPartial`, only facts in which candidates differ. */
+export function compareFacts(theirs: Facts, ours: readonly Facts[], isPartial = false): Agreement[] {
   switch (theirs.kind) {
     case 'values': {
       const sides = ours.map((facts) => (facts.kind === 'values' ? facts.values : new Map<string, unknown>()));
       const shared = [...theirs.values].filter(([subject]) => sides.some((side) => side.has(subject)));
-      return shared.map(([subject, value]) =>
-        sides.map((side) => side.has(subject) && isAlike(value, side.get(subject))),
-      );
+      const differs = (subject: string): boolean =>
+        sides.some(
+          (side) => side.has(subject) !== sides[0]?.has(subject) || !isAlike(side.get(subject), sides[0]?.get(subject)),
+        );
+      return shared
+        .filter(([subject]) => !isPartial || differs(subject))
+        .map(([subject, value]) => sides.map((side) => side.has(subject) && isAlike(value, side.get(subject))));
     }
     case 'set': {
       const sides = ours.map((facts) => (facts.kind === 'set' ? facts.members : new Set<string>()));

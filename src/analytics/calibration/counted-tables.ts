@@ -2,10 +2,7 @@ import { literal } from '../../warehouse/schema.ts';
 import type { Conventions } from './conventions.ts';
 
 /** Conventions that decide which rows count in upstream's numbers. */
-export type CountedRows = Pick<
-  Conventions,
-  'countedResponses' | 'currentDay' | 'deletedCompetitors' | 'repeatedMentions' | 'citationCount'
->;
+export type CountedRows = Pick<Conventions, 'countedResponses' | 'currentDay' | 'repeatedMentions' | 'citationCount'>;
 
 /** SQL for the rows that count. */
 export interface CountedTables {
@@ -13,8 +10,6 @@ export interface CountedTables {
   readonly responses: string;
   readonly mentions: string;
   readonly citations: string;
-  /** Condition on a joined competitor `c` for mentions in the whole of share of voice. */
-  readonly isVoice: string;
   /** Number of the mentions `t` of a competitor. */
   readonly mentionCount: string;
   /** Number of the citations `t` of a domain. */
@@ -23,7 +18,7 @@ export interface CountedTables {
 
 /** Returns the SQL for the rows that count. `today` is upstream's current day. */
 export function countedTables(counted: CountedRows, today: string): CountedTables {
-  const { countedResponses, currentDay, deletedCompetitors, repeatedMentions, citationCount } = counted;
+  const { countedResponses, currentDay, repeatedMentions, citationCount } = counted;
   const active = countedResponses === 'active' ? ' AND p.active IS DISTINCT FROM false' : '';
   const conditions = [
     ...(countedResponses === 'all'
@@ -37,7 +32,6 @@ export function countedTables(counted: CountedRows, today: string): CountedTable
     responses: from('responses'),
     mentions: from('response_competitors'),
     citations: from('response_citations'),
-    isVoice: deletedCompetitors === 'excluded' ? 'c.id IS NOT NULL' : 'true',
     mentionCount: repeatedMentions === 'each' ? 'count(*)' : 'count(DISTINCT t.response_id)',
     citationCount: {
       each: 'count(*)',

@@ -41,7 +41,7 @@ const byPoint = new Map<string, string>([...ofReports, ...requestPoints].flatMap
 /** Names of all conventions, in the order of the documentation. */
 export const conventionNames: readonly (keyof Conventions)[] = [
   ...(Object.keys(reported) as (keyof ReportedFindings)[]),
-  ...([...byPoint.keys()] as (keyof Conventions)[]),
+  ...([...byPoint.keys()] as (keyof Conventions)[]).filter((name) => !Object.hasOwn(reported, name)),
 ];
 
 /** Returns what the specification leaves open, as a phrase. */

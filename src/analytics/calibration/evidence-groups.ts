@@ -1,13 +1,13 @@
 import type { Query } from '../../warehouse/database.ts';
 import { askedSql, ROWS_MAX } from './evidence.ts';
 import {
-  type Counted,
   type GroupName,
   KEY,
   type PromptCounts,
   type PromptEvidence,
   type Reported,
   type Side,
+  sumOf,
 } from './evidence-prompts.ts';
 
 /** Share of a group's responses that may have been added or deleted since upstream reported them. */
@@ -39,15 +39,18 @@ export async function collectGroups(query: Query, { sides, evidence, add }: Prom
       unknown.set(report, [...(unknown.get(report) ?? []), { called, responses: reported.responses }]);
       continue;
     }
-    const pair = { now: sum(ids, side.now), before: sum(ids, side.before) };
-    add(side, pair, reported);
+    add(side, ids, reported);
   }
   for (const [report, ofReport] of new Map(rows.map((row) => [`${String(row[0])} ${String(row[1])}`, row]))) {
     const by = String(ofReport[1]);
     const side = sides.get(String(ofReport[0]));
     if (by === 'branded' || side === undefined) continue;
     const without = members.get(`${brandOf(report)} ${by}`)?.get('') ?? [];
-    collectUngrouped(sum(without, side.now).tally.responses, unknown.get(report) ?? [], evidence);
+    const current = new Set([...(members.get(`${brandOf(report)} branded`)?.values() ?? [])].flat());
+    const deleted = [...side.now.keys()].filter((id) => !current.has(id));
+    // Deleted prompts may count as prompts without a group.
+    const counts = [without, [...without, ...deleted]].map((ids) => sumOf(side, ids).tally.responses);
+    collectUngrouped(counts, unknown.get(report) ?? [], evidence);
   }
 }
 
@@ -57,11 +60,11 @@ interface UnknownRow {
 }
 
 // If prompts without a group have responses, records upstream's row for them, or null if there is none.
-function collectUngrouped(responses: number, unknown: readonly UnknownRow[], evidence: PromptEvidence): void {
-  if (responses === 0 || unknown.length > 1) return;
+function collectUngrouped(counts: readonly number[], unknown: readonly UnknownRow[], evidence: PromptEvidence): void {
   const [row] = unknown;
+  if (unknown.length > 1 || (row === undefined && counts[0] === 0)) return;
   if (row === undefined) evidence.ungrouped.push(null);
-  else if (isNear(responses, row.responses)) evidence.ungrouped.push(row.called);
+  else if (counts.some((count) => count > 0 && isNear(count, row.responses))) evidence.ungrouped.push(row.called);
 }
 
 // Tolerates a few responses that arrived between reading the report and reading the responses.
@@ -83,8 +86,8 @@ function brandedIds(
   evidence: PromptEvidence,
 ): readonly string[] | undefined {
   const [branded = [], others = []] = ['true', 'false'].map((key) => groups.get(key) ?? []);
-  const mayBe = isNear(sum(branded, side.now).tally.responses, responses);
-  const mayNotBe = isNear(sum(others, side.now).tally.responses, responses);
+  const mayBe = isNear(sumOf(side, branded).tally.responses, responses);
+  const mayNotBe = isNear(sumOf(side, others).tally.responses, responses);
   if (!mayBe && !mayNotBe) return undefined;
   const is = mayBe && mayNotBe ? !/\b(non|not|un|no\b|false|generic|other)/i.test(JSON.stringify(called)) : mayBe;
   evidence.branded.push({ name: called, is });
@@ -113,23 +116,6 @@ async function readMembers(query: Query): Promise<Map<string, Map<string, string
     ids.push(String(id));
   }
   return members;
-}
-
-function sum(ids: readonly string[], counted: ReadonlyMap<string, Counted>): Counted {
-  const parts = ids.flatMap((id) => counted.get(id) ?? []);
-  const total = (of: (part: Counted) => number): number => parts.reduce((all, part) => all + of(part), 0);
-  const labels = Object.keys(parts[0]?.tally.labels ?? {});
-  return {
-    tally: {
-      responses: total(({ tally }) => tally.responses),
-      mentions: total(({ tally }) => tally.mentions),
-      positions: { count: total(({ tally }) => tally.positions.count), sum: total(({ tally }) => tally.positions.sum) },
-      labels: Object.fromEntries(labels.map((label) => [label, total(({ tally }) => tally.labels[label] ?? 0)])),
-    },
-    labelled: total(({ labelled }) => labelled),
-    voices: total(({ voices }) => voices),
-    available: 0,
-  };
 }
 
 function brandOf(key: string): string {

@@ -15,13 +15,18 @@ const DAYS_MAX = 92;
 /** Maximum number of sentiment labels to distinguish, most frequent first. */
 const LABELS_MAX = 12;
 
+/** Mentions of the brand and of all competitors, or only of those that are tracked now: the possible wholes of share of voice. */
+export type Voices = Readonly<Record<(typeof VOICES)[number], number>>;
+
+export const VOICES = ['tracked', 'all'] as const;
+
 /** Stored counts of an entity, and the numbers upstream reported for it. */
 export interface Standing {
   readonly tally: MentionCounts;
   /** Mentions with any label, including labels beyond `LABELS_MAX`. */
   readonly labelled: number;
-  /** Mentions of the brand and all tracked competitors; null if share of voice is not reported. */
-  readonly voices: number | null;
+  /** Mentions of the brand and its competitors; null if share of voice is not reported. */
+  readonly voices: Voices | null;
   readonly reported: {
     readonly visibility: number | null;
     readonly shareOfVoice: number | null;
@@ -33,7 +38,7 @@ export interface Standing {
 /** Numbers that upstream reported, each with the counts it can be computed from. */
 export interface Numbers {
   readonly visibility: ShareRow[];
-  readonly shareOfVoice: ShareRow[];
+  readonly shareOfVoice: Readonly<Record<keyof Voices, ShareRow[]>>;
   readonly avgPosition: PositionRow[];
   /** The last count is that of mentions without a label. */
   readonly sentiment: LabelRow[];
@@ -76,7 +81,7 @@ export async function readSince(query: Query): Promise<string | null> {
 export function createNumbers(): Numbers {
   return {
     visibility: [],
-    shareOfVoice: [],
+    shareOfVoice: { tracked: [], all: [] },
     avgPosition: [],
     sentiment: [],
     emptyShare: [],
@@ -91,12 +96,16 @@ export function createNumbers(): Numbers {
 /** Adds the numbers of a standing. Skips nulls that upstream reports although the number can be computed. */
 export function collect(numbers: Numbers, labels: readonly string[], standing: Standing): void {
   const { tally, labelled, voices, reported } = standing;
-  const addShare = (kind: 'visibility' | 'shareOfVoice', whole: number, value: number | null): void => {
-    if (whole === 0) numbers[kind === 'visibility' ? 'emptyShare' : 'emptyVoice'].push(value);
-    else if (value !== null) numbers[kind].push({ part: tally.mentions, whole, reported: value });
-  };
-  addShare('visibility', tally.responses, reported.visibility);
-  if (voices !== null) addShare('shareOfVoice', voices, reported.shareOfVoice);
+  if (tally.responses === 0) numbers.emptyShare.push(reported.visibility);
+  else if (reported.visibility !== null) {
+    numbers.visibility.push({ part: tally.mentions, whole: tally.responses, reported: reported.visibility });
+  }
+  if (voices?.all === 0) numbers.emptyVoice.push(reported.shareOfVoice);
+  for (const name of VOICES) {
+    const whole = voices?.[name] ?? 0;
+    if (whole === 0 || reported.shareOfVoice === null) continue;
+    numbers.shareOfVoice[name].push({ part: tally.mentions, whole, reported: reported.shareOfVoice });
+  }
   const { count, sum } = tally.positions;
   if (count === 0) numbers.emptyMean.push(reported.avgPosition);
   else if (reported.avgPosition !== null) {
@@ -174,6 +183,10 @@ export function rivalColumns({ mentionCount }: CountedTables, labels: readonly s
       .join('')}`;
 }
 
+/** SQL columns that sum mentions of competitors by `tracked`. */
+export const VOICE_SUMS = `CAST(coalesce(sum(mentions) FILTER (tracked), 0) AS BIGINT) AS voices_tracked,
+  CAST(sum(mentions) AS BIGINT) AS voices_all`;
+
 /** SQL join of mentions `t` with the currently tracked competitors. */
 export const TRACKED = `LEFT JOIN competitors c ON c.brand_id = t.brand_id AND c.id = t.competitor_id AND c._deleted_at IS NULL`;
 
@@ -209,11 +222,12 @@ function standingsSql(
     `${table}.brand_id = m.brand_id AND ${table}.range_from = m.range_from AND ${table}.engine IS NOT DISTINCT FROM m.engine`;
   return `WITH reported AS (${reported}),
     own AS (SELECT ${key}, ${ownColumns(labels)} FROM ${tables.responses} t ${join} WHERE t._deleted_at IS NULL GROUP BY 1, 2, 3),
-    rivals AS (SELECT ${key}, t.competitor_id, ${rivalColumns(tables, labels)} FROM ${tables.mentions} t ${TRACKED} ${join}
-      WHERE t._deleted_at IS NULL AND t.competitor_id IS NOT NULL AND ${tables.isVoice} GROUP BY 1, 2, 3, 4),
-    voiced AS (SELECT brand_id, range_from, engine, CAST(sum(mentions) AS BIGINT) AS mentions FROM rivals GROUP BY 1, 2, 3)
+    rivals AS (SELECT ${key}, t.competitor_id, ${rivalColumns(tables, labels)}, bool_or(c.id IS NOT NULL) AS tracked FROM ${tables.mentions} t ${TRACKED} ${join}
+      WHERE t._deleted_at IS NULL AND t.competitor_id IS NOT NULL GROUP BY 1, 2, 3, 4),
+    voiced AS (SELECT brand_id, range_from, engine, ${VOICE_SUMS} FROM rivals GROUP BY 1, 2, 3)
   SELECT m.responses AS said_responses, m.mentions AS said_mentions, m.visibility, m.share_of_voice, m.avg_position,
-    m.sentiment, coalesce(own.mentions, 0) + coalesce(voiced.mentions, 0) AS voices, coalesce(own.responses, 0) AS responses,
+    m.sentiment, coalesce(own.mentions, 0) + coalesce(voiced.voices_tracked, 0) AS tracked,
+    coalesce(own.mentions, 0) + coalesce(voiced.voices_all, 0) AS voices, coalesce(own.responses, 0) AS responses,
     ${names.map((name) => `coalesce(CASE WHEN m.competitor_id IS NULL THEN own.${name} ELSE rivals.${name} END, 0) AS ${name}`).join(', ')}
   FROM reported m LEFT JOIN own ON ${onKey('own')} LEFT JOIN voiced ON ${onKey('voiced')}
     LEFT JOIN rivals ON ${onKey('rivals')} AND rivals.competitor_id = m.competitor_id
@@ -223,9 +237,17 @@ function standingsSql(
 }
 
 async function collectFrom(query: Query, numbers: Numbers, labels: readonly string[], sql: string): Promise<void> {
-  for (const [responses, mentions, visibility, shareOfVoice, avgPosition, sentiment, voices, ...counts] of await query(
-    sql,
-  )) {
+  for (const [
+    responses,
+    mentions,
+    visibility,
+    shareOfVoice,
+    avgPosition,
+    sentiment,
+    tracked,
+    all,
+    ...counts
+  ] of await query(sql)) {
     const { tally, labelled } = tallyOf(counts, labels);
     // The report and the responses are read at different times. Compare only rows with equal counts.
     if (responses !== tally.responses || (mentions !== null && mentions !== tally.mentions)) {
@@ -233,6 +255,6 @@ async function collectFrom(query: Query, numbers: Numbers, labels: readonly stri
       continue;
     }
     const reported = { visibility, shareOfVoice, avgPosition, sentiment } as Standing['reported'];
-    collect(numbers, labels, { tally, labelled, voices: Number(voices), reported });
+    collect(numbers, labels, { tally, labelled, voices: { tracked: Number(tracked), all: Number(all) }, reported });
   }
 }

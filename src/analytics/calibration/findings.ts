@@ -108,7 +108,7 @@ export async function hasFindings(session: Session): Promise<boolean> {
 /** Replaces the stored findings. `now` is epoch milliseconds. */
 export async function writeFindings(session: Session, findings: Findings, now: number): Promise<void> {
   await session.run('DELETE FROM sync.calibration');
-  const rows = Object.entries(findings).map(([name, { value, candidates, ...finding }]) => ({
+  const rows = Object.entries(findings).map(([name, { value, candidates, alike: _, ...finding }]) => ({
     ...finding,
     name,
     value: JSON.stringify(value),

@@ -1,4 +1,4 @@
-import { canonical, type Finding, findBest, isEqual, wilsonLow } from './candidates.ts';
+import { AGREEING_LEAST, canonical, type Finding, findBest, isEqual, wilsonLow } from './candidates.ts';
 import { type Agreement, compareFacts, countFacts } from './compare-facts.ts';
 import { type Compute, watchReads } from './compute-response.ts';
 import type { Conventions } from './conventions.ts';
@@ -16,7 +16,7 @@ import { isValid, packRows, unpackRows } from './stored-agreements.ts';
 /** Maximum number of responses that one calibration compares per point. Earlier comparisons are kept. */
 const ANSWERS_MAX = 12;
 /** Rounds of fitting: the value of one point may depend on those of others. */
-const ROUNDS_MAX = 3;
+const ROUNDS_MAX = 5;
 
 /** The finding of a point. */
 export interface PointFinding extends Finding<unknown> {
@@ -106,12 +106,13 @@ async function fitPoint(
   }
   known.delete(point.name);
   const all = await readAgreements(point, evidence);
-  const fitted = fitAnswers(point, all);
+  const fitted = fitAnswers(point, all, evidence.conventions);
   if (!fitted.finding.contradicted) return fitted;
   // Upstream may have changed since the earlier responses.
   const latest = fitAnswers(
     point,
     all.filter(({ answer }) => answer.isFresh),
+    evidence.conventions,
   );
   return latest.finding.source === 'learned' ? latest : fitted;
 }
@@ -144,9 +145,9 @@ function isExplained(row: Agreement): boolean {
 
 // A fact that no candidate explains is evidence against all of them, so the point is not determined. A report that is not settled may
 // count responses that are not stored; its unexplained facts are ignored if the report of the complete days has none.
-function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[]): FittedPoint {
+function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[], conventions: Conventions): FittedPoint {
   const rows = all.flatMap(({ answer, rows: own }) => (answer.isSettled ? own : own.filter(isExplained)));
-  const { finding, best, left } = fitRows(point, rows);
+  const { finding, best, left } = fitRows(point, rows, conventions);
   const settled = rows.filter((row) => !isExplained(row)).length;
   const confirmed = new Set(
     all.flatMap(({ answer, rows: own }) =>
@@ -184,7 +185,8 @@ async function readAgreements(point: CalibrationPoint, evidence: PointEvidence):
       all.push({ answer, rows: unpackRows(before) });
     } else if (isFresh && computed < ANSWERS_MAX) {
       const theirs = point.facts(answer, answer);
-      if (countFacts(theirs) === 0) continue;
+      // A report without rows says which rows exist.
+      if (countFacts(theirs) === 0 && theirs.kind !== 'set') continue;
       const now = await compareAnswer(point, answer, theirs, evidence);
       answer.agreements.set(point.name, now);
       all.push({ answer, rows: unpackRows(now) });
@@ -211,27 +213,38 @@ async function compareAnswer(
     });
     ours.push(point.facts(await compute(answer, answer.askedAt, watched), answer));
   }
-  return packRows(compareFacts(theirs, ours), point, evidence, [...reads]);
+  return packRows(compareFacts(theirs, ours, point.isPartial), point, evidence, [...reads]);
 }
 
+// The best value is chosen by the facts that some candidate explains. If it does not explain enough of all facts, the point is
+// contradicted; the best value is used nevertheless if it explains most of them, because the default explains fewer.
 function fitRows(
   point: CalibrationPoint,
-  rows: readonly Agreement[],
+  all: readonly Agreement[],
+  conventions: Conventions,
 ): { finding: Finding<unknown>; best: unknown; left: readonly unknown[] } {
+  const rows = all.filter(isExplained);
   const places = new Map<unknown, number>(point.candidates.map((candidate, index) => [candidate, index]));
   const finding = findBest<unknown, Agreement>({
     rows,
     candidates: point.candidates,
     prior: point.candidates[0],
     agrees: (candidate, row) => row[places.get(candidate) ?? 0] === true,
-    settles: (candidate) => candidate,
+    settles: (candidate) => (point.settles === undefined ? candidate : point.settles(candidate as never, conventions)),
     describe: describeValue,
     least: 1,
   });
   const counts = point.candidates.map((_, index) => rows.filter((row) => row[index] === true).length);
   const most = Math.max(...counts);
-  const left = finding.contradicted ? [] : point.candidates.filter((_, index) => counts[index] === most);
-  return { finding, best: point.candidates[counts.indexOf(most)], left };
+  const best = point.candidates[counts.indexOf(most)];
+  if (!finding.contradicted && rows.length >= AGREEING_LEAST * all.length) {
+    const left = point.candidates.filter((_, index) => counts[index] === most);
+    return { finding: { ...finding, compared: all.length }, best, left };
+  }
+  const value = most > all.length / 2 ? best : point.candidates[0];
+  const note = `no value explains ${all.length - rows.length} of ${all.length} facts; the best, ${describeValue(best)}, explains ${most}`;
+  const found = { source: 'default', value, compared: all.length, confidence: null, note, contradicted: true } as const;
+  return { finding: { ...finding, ...found }, best, left: [] };
 }
 
 /** Describes the value of a point, for notes. */

@@ -68,7 +68,7 @@ export function searchLabelWeights(
   return found;
 }
 
-/** Returns the number of rows the worths explain, and the summed absolute error of the others. */
+/** Returns the number of rows the worths explain, and the summed absolute error of the others. A mean of excluded labels only may be 0. */
 export function score(
   weights: LabelWeights,
   rows: readonly LabelRow[],
@@ -85,7 +85,10 @@ export function score(
       sum += (times[index] as number) * weight;
       count += times[index] as number;
     }
-    if (count === 0) continue;
+    if (count === 0) {
+      agreed += Number(reported === 0);
+      continue;
+    }
     const value = round(rounding, sum / count) as number;
     if (isSame(value, reported)) agreed += 1;
     else error += Math.abs(value - reported);

@@ -37,13 +37,15 @@ export async function fitStoredPoints(
   const known = new Map(
     [...(await readStoredFindings(query))].map(([name, finding]) => [name, { ...finding, largestError: null }]),
   );
-  const evidence: PointEvidence = { points: calibrationPoints, answers, conventions, compute, known };
-  const points = await fitPoints(evidence);
+  // Numbers that upstream reported for ranges without responses decide better than the few kept responses.
+  const points = calibrationPoints.filter(({ name }) => reported[name as keyof ReportedFindings]?.source !== 'learned');
+  const evidence: PointEvidence = { points, answers, conventions, compute, known };
+  const findings = await fitPoints(evidence);
   for (const [index, { rowId, agreements }] of answers.entries()) {
     if ([...agreements].every(([name, one]) => before[index]?.get(name) === one)) continue;
     await writeAgreements(session, rowId, Object.fromEntries(agreements));
   }
-  return { points, evidence };
+  return { points: findings, evidence };
 }
 
 // Reads the kept responses that are evidence for a point: responses to questions first, then reports, newest first.

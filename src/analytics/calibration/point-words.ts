@@ -1,3 +1,4 @@
+import { CASELESS, sortKeyOf } from '../numbers/order.ts';
 import type { Conventions, Orders, pointChoices, Rounding } from './conventions.ts';
 
 type ChoiceWords = {
@@ -23,6 +24,7 @@ const choiceWords: ChoiceWords = {
   groupMembers: {
     matching: 'responses to prompts that match the filters',
     all: 'responses to all prompts of the group',
+    answered: 'the same, if the matching prompts have responses',
   },
   filteredGroups: { all: 'every group of the matching prompts', filtered: 'only the group that is filtered by' },
   promptRows: {
@@ -31,7 +33,11 @@ const choiceWords: ChoiceWords = {
     all: 'all current prompts',
   },
   deletedPromptRows: { absent: 'they have no row', listed: 'they have a row if they have responses' },
-  deletedPrompts: { leave: 'they are in no group', stay: 'they stay in their groups' },
+  deletedPrompts: {
+    leave: 'they are in no group',
+    stay: 'they stay in their groups',
+    ungrouped: 'they count as prompts without a group',
+  },
   currentDay: { counted: 'responses of the current day count', excluded: 'responses of the current day do not count' },
   repeatedMentions: {
     first: 'the first mention counts',
@@ -49,18 +55,33 @@ const choiceWords: ChoiceWords = {
     mentioned: 'they count, and have rows if they are mentioned',
     listed: 'they count and have rows',
   },
-  unmentioned: { listed: 'they have a row', absent: 'they have no row' },
+  unmentioned: {
+    listed: 'they have a row',
+    absent: 'they have no row',
+    totals: 'they have a row, but not in daily rows',
+  },
   emptyRange: { listed: 'it has rows', absent: 'it has no rows' },
   outsideDays: { absent: 'they have no row', zero: 'they have rows if other days without responses do' },
   topCompetitorsBrand: { excluded: 'only competitors are listed', included: 'the brand is listed too' },
-  topCompetitorsDeleted: { excluded: 'only tracked competitors are listed', included: 'deleted ones are listed too' },
+  topCompetitorsDeleted: {
+    excluded: 'only tracked competitors are listed',
+    included: 'deleted ones are listed too if they are mentioned',
+    listed: 'deleted ones are listed like tracked ones',
+  },
   topCompetitorsUnmentioned: { absent: 'only mentioned ones are listed', listed: 'all are listed' },
   emptyTop: { list: 'an empty list', null: 'null' },
   changePeriod: {
     adjacent: 'the range of equal length directly before',
     weeks: 'the same range, earlier by whole weeks',
+    halves: 'the first half of the range',
   },
-  changeToEmpty: { computed: 'computed with a visibility of 0', null: 'null', zero: '0' },
+  changeToEmpty: {
+    computed: 'computed with a visibility of 0',
+    null: 'null',
+    zero: '0',
+    alwaysNull: 'null, also from a range without responses',
+    alwaysZero: '0, also from a range without responses',
+  },
   changeFromZero: { null: 'null', zero: '0', whole: '100 %' },
   citationCount: {
     each: 'each citation counts',
@@ -73,7 +94,10 @@ const choiceWords: ChoiceWords = {
     first: 'the first title',
     latestOrNull: 'the latest title, or null if the latest citation has none',
     firstOrNull: 'the first title, or null if the first citation has none',
-    frequent: 'the most frequent title',
+    frequent: 'the most frequent title, of several the latest',
+    frequentByName: 'the most frequent title, of several the first by alphabet',
+    longest: 'the longest title',
+    shortest: 'the shortest title',
     least: 'the first title by alphabet',
     greatest: 'the last title by alphabet',
     each: 'a row for each title',
@@ -122,6 +146,9 @@ const keyWords: Readonly<Record<string, string>> = {
   appearance: 'first prompt of the group',
   firstSeen: 'first citation',
   lastSeen: 'last citation',
+  firstTime: 'time of the first citation',
+  lastTime: 'time of the last citation',
+  answered: 'without responses first',
   competitorId: 'id',
   promptId: 'id',
   groupId: 'id',
@@ -130,8 +157,12 @@ const keyWords: Readonly<Record<string, string>> = {
 /** Returns an order in words: `citations (descending), then domain`. */
 export function orderText(order: Orders[keyof Orders]): string {
   const words = order.map((key) => {
-    const name = key.replace(/^-/, '');
-    return `${keyWords[name] ?? name}${key.startsWith('-') ? ' (descending)' : ''}`;
+    const name = sortKeyOf(key);
+    const details = [
+      ...(key.startsWith('-') ? ['descending'] : []),
+      ...(key.endsWith(CASELESS) ? ['ignoring case'] : []),
+    ].join(', ');
+    return `${keyWords[name] ?? name}${details === '' ? '' : ` (${details})`}`;
   });
   return words.join(', then ');
 }

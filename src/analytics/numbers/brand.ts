@@ -36,7 +36,7 @@ export async function readReportedBrand(
 }
 
 function keepsFormer({ deletedCompetitors, topCompetitorsDeleted }: KeptCompetitors): boolean {
-  return deletedCompetitors === 'mentioned' || deletedCompetitors === 'listed' || topCompetitorsDeleted === 'included';
+  return deletedCompetitors === 'mentioned' || deletedCompetitors === 'listed' || topCompetitorsDeleted !== 'excluded';
 }
 
 async function readTracked(query: Query, catalogue: Catalogue, brandId: string): Promise<Entity[]> {

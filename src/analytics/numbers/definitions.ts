@@ -64,10 +64,10 @@ export function sentiment(conventions: Conventions, { labels }: MentionCounts): 
  * responses, or the `changeToEmpty` convention if there are no responses now.
  */
 export function visibilityChange(conventions: Conventions, now: MentionCounts, before: MentionCounts): number | null {
-  if (before.responses === 0 && conventions.emptyChange !== 'visibility') return conventions.emptyChange;
-  if (now.responses === 0 && conventions.changeToEmpty !== 'computed') {
-    return conventions.changeToEmpty === 'null' ? null : 0;
-  }
+  const { changeToEmpty, emptyChange } = conventions;
+  if (now.responses === 0 && changeToEmpty.startsWith('always')) return changeToEmpty === 'alwaysNull' ? null : 0;
+  if (before.responses === 0 && emptyChange !== 'visibility') return emptyChange;
+  if (now.responses === 0 && changeToEmpty !== 'computed') return changeToEmpty === 'null' ? null : 0;
   const form = conventions.visibilityChange;
   const visibilityOf = (tally: MentionCounts): number => {
     const exact = exactShare(conventions, form, tally.mentions, tally.responses);
@@ -75,9 +75,12 @@ export function visibilityChange(conventions: Conventions, now: MentionCounts, b
   };
   const earlier = visibilityOf(before);
   const difference = visibilityOf(now) - earlier;
-  if (form.as === 'difference') return round(form, difference);
+  if (form.as === 'difference') return round(form, Number(difference.toFixed(DIFFERENCE_DIGITS)));
   return earlier === 0 ? changeFromZero(conventions) : round(form, (difference / earlier) * form.whole);
 }
+
+/** Decimal places of a difference; the rest is noise: 33.3 - 12.2 is 21.099999999999998. */
+const DIFFERENCE_DIGITS = 12;
 
 function changeFromZero({ changeFromZero: value, visibilityChange: { whole } }: Conventions): number | null {
   return { null: null, zero: 0, whole }[value];

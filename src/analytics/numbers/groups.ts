@@ -15,7 +15,7 @@ import {
   readPromptList,
   withoutPromptFilters,
 } from './prompt-list.ts';
-import { tallyPrompts } from './prompts.ts';
+import { type PromptTallies, tallyPrompts } from './prompts.ts';
 import { mentionsOfAll, nothing, type Report, type ReportRequest } from './report-request.ts';
 
 interface Group {
@@ -26,6 +26,8 @@ interface Group {
   readonly known: readonly ListedPrompt[];
   /** Place in upstream's list of groups, from 0. */
   readonly listed: number;
+  /** Whether it is the row of prompts without a group. */
+  readonly isOthers: boolean;
 }
 
 /** Returns a row per group of prompts. Prompts count in their current groups, and in every tag. */
@@ -34,24 +36,26 @@ export async function reportGroups(request: ReportRequest): Promise<Report> {
   const by = String(asked.values['groupBy']);
   const prompts = await readPromptList(request);
   const matching = new Set(matchingPrompts(request, prompts).map(({ id }) => id));
-  const keepsMembers = conventions.groupMembers === 'all' && filtersPrompts(request);
-  const { now, before } = await tallyPrompts(keepsMembers ? withoutPromptFilters(request) : request);
-  const groups = await readGroups(request, by, prompts);
+  const keepsMembers = conventions.groupMembers !== 'matching' && filtersPrompts(request);
+  const { now, later, before } = await tallyPrompts(keepsMembers ? withoutPromptFilters(request) : request);
+  const answered = keepsMembers && conventions.groupMembers === 'answered' ? (await tallyPrompts(request)).now : now;
+  const groups = await readGroups(request, by, [...prompts, ...unlisted(request, prompts, [now, later, before])]);
   const rows = groups.flatMap((group) => {
-    const { groupId, name, members, known, listed } = group;
+    const { groupId, name, members, known, listed, isOthers } = group;
     const isMatched = members.some(({ id }) => matching.has(id));
     if (keepsMembers && !isMatched) return [];
     const tallies = sum(members.flatMap(({ id }) => now.get(id) ?? []));
     const { own } = tallies;
-    if (own.responses === 0 && !isListedEmpty(conventions, isMatched)) return [];
-    const earlier = members.reduce((total, { id }) => add(total, before.get(id)?.own ?? nothing), nothing);
+    if (!members.some(({ id }) => answered.has(id)) && !isListedEmpty(conventions, isMatched, isOthers)) return [];
+    const ownIn = (counted: PromptTallies['before']): MentionCounts =>
+      members.reduce((total, { id }) => add(total, counted.get(id)?.own ?? nothing), nothing);
     const row = {
       groupId,
       name,
       prompts: countPrompts(request, { members, known }, matching, now),
       responses: own.responses,
       visibility: share(conventions, conventions.visibility, own.mentions, own.responses),
-      visibilityChange: visibilityChange(conventions, own, earlier),
+      visibilityChange: visibilityChange(conventions, ownIn(later), ownIn(before)),
       avgPosition: avgPosition(conventions, own),
       sentiment: sentiment(conventions, own),
       shareOfVoice: voiceShare(conventions, own.mentions, mentionsOfAll(request, tallies)),
@@ -65,9 +69,33 @@ export async function reportGroups(request: ReportRequest): Promise<Report> {
   return { beside: { from: asked.from, to: asked.to, groupBy: by }, rows: sorted.map(({ row }) => row) };
 }
 
-function isListedEmpty({ groupRows }: Conventions, isMatched: boolean): boolean {
-  return groupRows === 'all' || (groupRows === 'matching' && isMatched);
+// The row of prompts without a group exists only if there are such prompts.
+function isListedEmpty({ groupRows }: Conventions, isMatched: boolean, isOthers: boolean): boolean {
+  return (groupRows === 'all' && !isOthers) || (groupRows !== 'answered' && isMatched);
 }
+
+// Prompts deleted before the first sync are only known from their responses.
+function unlisted(
+  { conventions }: ReportRequest,
+  prompts: readonly ListedPrompt[],
+  counted: readonly ReadonlyMap<string, unknown>[],
+): readonly ListedPrompt[] {
+  if (conventions.deletedPrompts !== 'ungrouped') return [];
+  const known = new Set(prompts.map(({ id }) => id));
+  const ids = new Set(counted.flatMap((tallies) => [...tallies.keys()].filter((id) => !known.has(id))));
+  return [...ids].map((id) => ({ ...UNLISTED, id, listed: prompts.length }));
+}
+
+const UNLISTED = {
+  text: null,
+  isActive: false,
+  isDeleted: true,
+  createdAt: null,
+  topic: null,
+  tags: [],
+  funnelStage: null,
+  isBranded: false,
+} as const;
 
 function countPrompts(
   { conventions: { groupPrompts, groupPromptsFilter } }: ReportRequest,
@@ -86,7 +114,7 @@ function countPrompts(
 }
 
 async function readGroups(request: ReportRequest, by: string, prompts: readonly ListedPrompt[]): Promise<Group[]> {
-  const { ungrouped, filteredGroups } = request.conventions;
+  const { ungrouped, filteredGroups, deletedPrompts } = request.conventions;
   const grouped = prompts.filter((prompt) => isGrouped(request, prompt));
   const keys = await readKeys(request, by, grouped);
   const withMembers = (isMember: (prompt: ListedPrompt) => boolean) => ({
@@ -99,12 +127,16 @@ async function readGroups(request: ReportRequest, by: string, prompts: readonly 
     name,
     ...withMembers((prompt) => groupsOf(prompt, by).some((group) => group.id === key)),
     listed,
+    isOthers: false,
   }));
   const wanted = filteredGroups === 'filtered' ? keyOfFilter(request, by) : undefined;
   if (wanted !== undefined) return groups.filter(({ key }) => key === wanted);
   if (ungrouped === null) return groups;
-  const others = withMembers((prompt) => groupsOf(prompt, by).length === 0);
-  return [...groups, { ...ungrouped, ...others, listed: groups.length }];
+  // A deleted prompt that has left its groups is in this one if upstream keeps its responses.
+  const keepsDeleted = deletedPrompts === 'ungrouped';
+  const others = prompts.filter((prompt) => (prompt.isDeleted && keepsDeleted) || groupsOf(prompt, by).length === 0);
+  const members = others.filter((prompt) => keepsDeleted || isGrouped(request, prompt));
+  return [...groups, { ...ungrouped, members, known: others, listed: groups.length, isOthers: true }];
 }
 
 // The group that the request filters by, if it is of the kind by which the report groups.

@@ -1,17 +1,40 @@
 /** A value by which rows are sorted; null sorts last in both directions. */
 export type SortValue = string | number | boolean | null | undefined;
 
+/** Ending of a sort key whose texts are compared without regard to case. */
+export const CASELESS = ':caseless';
+
+/** Returns the name of a sort key without its direction and ending. */
+export function sortKeyOf(key: string): string {
+  return key.replace(/^-/, '').replace(CASELESS, '');
+}
+
 /**
- * Returns the rows sorted by the keys in order; a leading `-` sorts descending. Text is compared by code units. Rows that
- * are equal in all keys keep their order.
+ * Returns the rows sorted by the keys in order; a leading `-` sorts descending. Text is compared by code units; with `:caseless` in
+ * lower case first. Rows that are equal in all keys keep their order.
  */
 export function sortedBy<Row>(
   rows: readonly Row[],
   keys: readonly string[],
   sortValueOf: (row: Row, key: string) => SortValue,
 ): Row[] {
-  const order = keys.map((key) => ({ key: key.replace(/^-/, ''), sign: key.startsWith('-') ? -1 : 1 }));
-  const keyed = rows.map((row) => ({ row, values: order.map(({ key }) => sortValueOf(row, key) ?? null) }));
+  const order = keys.flatMap((key) => {
+    const name = sortKeyOf(key);
+    const term = { name, sign: key.startsWith('-') ? -1 : 1 };
+    return key.endsWith(CASELESS)
+      ? [
+          { ...term, isLower: true },
+          { ...term, isLower: false },
+        ]
+      : [{ ...term, isLower: false }];
+  });
+  const keyed = rows.map((row) => ({
+    row,
+    values: order.map(({ name, isLower }) => {
+      const value = sortValueOf(row, name) ?? null;
+      return isLower && typeof value === 'string' ? value.toLowerCase() : value;
+    }),
+  }));
   keyed.sort((a, b) => {
     for (const [index, { sign }] of order.entries()) {
       const compared = compare(a.values[index], b.values[index], sign);
@@ -35,10 +58,11 @@ function compare(a: SortValue, b: SortValue, sign: number): number {
  */
 export function orderTerms(keys: readonly string[], expressions: Readonly<Record<string, string>>): string {
   return keys
-    .map((key) => {
-      const expression = expressions[key.replace(/^-/, '')];
+    .flatMap((key) => {
+      const expression = expressions[sortKeyOf(key)];
       if (expression === undefined) throw new TypeError(`no expression for the sort key ${key}`);
-      return `${expression} ${key.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
+      const terms = key.endsWith(CASELESS) ? [`lower(${expression})`, expression] : [expression];
+      return terms.map((term) => `${term} ${key.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`);
     })
     .join(', ');
 }

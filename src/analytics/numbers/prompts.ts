@@ -5,25 +5,26 @@ import { avgPosition, type MentionCounts, sentiment, share, visibilityChange } f
 import { type SortValue, sortedBy } from './order.ts';
 import { type ListedPrompt, matchingPrompts, readPromptList } from './prompt-list.ts';
 import {
+  changeRanges,
   formerMentioned,
   labelsOf,
   nothing,
   type Report,
   type ReportRequest,
-  rangeBefore,
   selectionOf,
 } from './report-request.ts';
 
-/** Counts by prompt in the range and in the preceding one. */
+/** Counts by prompt in the range, and in the two ranges that a change compares. */
 export interface PromptTallies {
   readonly now: ReadonlyMap<string, GroupTally>;
+  readonly later: ReadonlyMap<string, Pick<GroupTally, 'own'>>;
   readonly before: ReadonlyMap<string, Pick<GroupTally, 'own'>>;
 }
 
 /** Returns a row per prompt, lowest visibility first. */
 export async function reportPrompts(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
-  const { now, before } = await tallyPrompts(request);
+  const { now, later, before } = await tallyPrompts(request);
   const prompts = await listedPrompts(request, now);
   const rows = prompts.map((prompt) => {
     const group = now.get(prompt.id) ?? { key: [], own: nothing, competitors: new Map<string, MentionCounts>() };
@@ -33,7 +34,11 @@ export async function reportPrompts(request: ReportRequest): Promise<Report> {
       prompt: prompt.text,
       responses: own.responses,
       visibility: share(conventions, conventions.visibility, own.mentions, own.responses),
-      visibilityChange: visibilityChange(conventions, own, before.get(prompt.id)?.own ?? nothing),
+      visibilityChange: visibilityChange(
+        conventions,
+        later.get(prompt.id)?.own ?? nothing,
+        before.get(prompt.id)?.own ?? nothing,
+      ),
       avgPosition: avgPosition(conventions, own),
       sentiment: sentiment(conventions, own),
       topCompetitors: topCompetitors(request, group),
@@ -83,7 +88,7 @@ function sortValue(values: Readonly<Record<string, unknown>>, key: string): Sort
   return values[key] as SortValue;
 }
 
-/** Counts the selected responses by prompt, in the range and in the preceding one. */
+/** Counts the selected responses by prompt, in the range and in those that a change compares. */
 export async function tallyPrompts(request: ReportRequest): Promise<PromptTallies> {
   const { query, conventions, asked } = request;
   const selection = selectionOf(request);
@@ -91,19 +96,26 @@ export async function tallyPrompts(request: ReportRequest): Promise<PromptTallie
   const byPrompt = <T extends Pick<GroupTally, 'key'>>(groups: readonly T[]): Map<string, T> =>
     new Map(groups.flatMap((group) => (typeof group.key[0] === 'string' ? [[group.key[0], group]] : [])));
   const now = await tally(query, selection, 'prompt', labels);
-  const before = await tallyBrand(query, { ...selection, ...rangeBefore(asked, conventions) }, 'prompt', labels);
-  return { now: byPrompt(now), before: byPrompt(before) };
+  const ranges = changeRanges(asked, conventions);
+  const isWhole = ranges.now.from === asked.from;
+  const later = isWhole ? now : await tallyBrand(query, { ...selection, ...ranges.now }, 'prompt', labels);
+  const before = await tallyBrand(query, { ...selection, ...ranges.before }, 'prompt', labels);
+  return { now: byPrompt(now), later: byPrompt<Pick<GroupTally, 'key' | 'own'>>(later), before: byPrompt(before) };
 }
 
 // The competitors with most mentions, and the brand itself if upstream lists it.
 function topCompetitors({ brand, conventions }: ReportRequest, group: GroupTally): unknown[] | null {
   const { topCompetitorsBrand, topCompetitorsDeleted, topCompetitorsUnmentioned, emptyTop } = conventions;
   const own = topCompetitorsBrand === 'included' ? [{ competitorId: null, name: brand.name }] : [];
-  const former = topCompetitorsDeleted === 'included' ? formerMentioned(brand, group) : [];
+  const former = {
+    excluded: () => [],
+    included: () => formerMentioned(brand, group),
+    listed: () => brand.formerCompetitors,
+  }[topCompetitorsDeleted]();
   const entities = [...own, ...brand.competitors, ...former].map(({ competitorId, name }, listed) => {
     const { mentions } = (competitorId === null ? group.own : group.competitors.get(competitorId)) ?? nothing;
     const row = { competitorId, name, mentions };
-    return { row, values: { ...row, listed } };
+    return { row, values: { ...row, listed, brand: competitorId === null ? 0 : 1 } };
   });
   const listed = entities.filter(({ row }) => row.mentions > 0 || topCompetitorsUnmentioned === 'listed');
   const sorted = sortedBy(listed, conventions.topCompetitorOrder, ({ values }, key) => sortValue(values, key));

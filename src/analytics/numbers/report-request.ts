@@ -54,14 +54,27 @@ export const nothing: MentionCounts = { responses: 0, mentions: 0, positions: { 
 
 const WEEK = 7;
 
-/** Returns the range of equal length that ends the day before `from`, or that is shifted back by whole weeks. */
-export function rangeBefore(
-  { from, to }: { from: string; to: string },
+/** Days, both included; none if `to` is the day before `from`. */
+export interface DayRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Returns the two ranges whose visibility a change compares: the given one with the range of equal length that ends the day before, or
+ * that is shifted back by whole weeks; or the two halves of the given one. The later half has the odd day.
+ */
+export function changeRanges(
+  { from, to }: DayRange,
   { changePeriod }: Pick<Conventions, 'changePeriod'>,
-): { from: string; to: string } {
+): { readonly now: DayRange; readonly before: DayRange } {
   const days = daysInRange(from, to);
+  if (changePeriod === 'halves') {
+    const middle = addDays(from, Math.floor(days / 2));
+    return { now: { from: middle, to }, before: { from, to: addDays(middle, -1) } };
+  }
   const shift = changePeriod === 'weeks' ? Math.ceil(days / WEEK) * WEEK : days;
-  return { from: addDays(from, -shift), to: addDays(to, -shift) };
+  return { now: { from, to }, before: { from: addDays(from, -shift), to: addDays(to, -shift) } };
 }
 
 /** Returns the selection of responses that a request counts. */
@@ -93,6 +106,7 @@ export function formerMentioned({ formerCompetitors }: ReportedBrand, group: Gro
 export function listedCompetitors(
   { brand, conventions }: Pick<ReportRequest, 'brand' | 'conventions'>,
   group: GroupTally | undefined,
+  isDaily: boolean,
 ): readonly Entity[] {
   const former: Readonly<Record<Conventions['deletedCompetitors'], () => readonly Entity[]>> = {
     excluded: () => [],
@@ -101,7 +115,7 @@ export function listedCompetitors(
     listed: () => brand.formerCompetitors,
   };
   const listed = [...brand.competitors, ...former[conventions.deletedCompetitors]()];
-  if (conventions.unmentioned === 'listed') return listed;
+  if (conventions.unmentioned === 'listed' || (conventions.unmentioned === 'totals' && !isDaily)) return listed;
   return listed.filter(({ competitorId }) => isMentioned(group, competitorId));
 }
 

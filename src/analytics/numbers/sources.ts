@@ -3,7 +3,7 @@ import { quoted } from '../../warehouse/schema.ts';
 import type { Conventions } from '../calibration/conventions.ts';
 import { answerTables, selectionConditions } from './aggregate.ts';
 import { share } from './definitions.ts';
-import { orderTerms } from './order.ts';
+import { orderTerms, sortKeyOf } from './order.ts';
 import { type Report, type ReportRequest, selectionOf } from './report-request.ts';
 
 /** The citations of domain `t.domain`. */
@@ -44,6 +44,8 @@ const DOMAIN_KEYS = {
   responses: 'count(DISTINCT t.response_id)',
   firstSeen: 'min((t.created_at, t.response_id, t.ordinal))',
   lastSeen: 'max((t.created_at, t.response_id, -t.ordinal))',
+  firstTime: 'min(t.created_at)',
+  lastTime: 'max(t.created_at)',
 } as const;
 
 /** Expressions of sort keys of pages that are computed only if the order has them. */
@@ -51,6 +53,8 @@ const COUNTED_KEYS = {
   responses: 'count(DISTINCT response_id)',
   firstSeen: 'min((created_at, response_id, ordinal))',
   lastSeen: 'max((created_at, response_id, -ordinal))',
+  firstTime: 'min(created_at)',
+  lastTime: 'max(created_at)',
 } as const;
 
 /** Columns of the sort keys of pages. */
@@ -62,6 +66,8 @@ const PAGE_KEYS = {
   responses: '"responses"',
   firstSeen: '"firstSeen"',
   lastSeen: '"lastSeen"',
+  firstTime: '"firstTime"',
+  lastTime: '"lastTime"',
 } as const;
 
 // Equal times are ordered too, so that equal data always give equal titles.
@@ -75,6 +81,9 @@ const TITLES: Readonly<Record<Conventions['urlTitle'], string>> = {
   firstOrNull: `arg_min_null(cited.title, ${MOMENT})`,
   // The latest of the most frequent titles.
   frequent: `arg_max(cited.title, (cited.times, ${MOMENT}))`,
+  frequentByName: 'arg_min(cited.title, (-cited.times, cited.title))',
+  longest: 'arg_min(cited.title, (-length(cited.title), cited.title))',
+  shortest: 'arg_min(cited.title, (length(cited.title), cited.title))',
   least: 'min(cited.title)',
   greatest: 'max(cited.title)',
   each: 'any_value(cited.title)',
@@ -88,23 +97,23 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
   const { table, where } = cited(request, bindings);
   const limit = bindings.bind(Number(asked.values['limit']));
   // Titles are read for the listed pages only, because that is slower; unless the order needs them.
-  const needsTitles = urlTitle === 'each' || urlOrder.some((key) => !/^-?(citations|url|responses|.*Seen)$/.test(key));
+  const needsTitles = urlTitle === 'each' || urlOrder.some((key) => /^(title|domain)$/.test(sortKeyOf(key)));
   // A page has several rows if each of its titles has one.
   const order = orderTerms(urlTitle === 'each' ? [...urlOrder, 'title'] : urlOrder, PAGE_KEYS);
   const key = urlTitle === 'each' ? 'url, title' : 'url';
   const counts = citationCount === 'each' ? 'count(*)' : 'count(DISTINCT response_id)';
-  const counted = Object.entries(COUNTED_KEYS).filter(([name]) => urlOrder.some((term) => term.endsWith(name)));
+  const counted = Object.entries(COUNTED_KEYS).filter(([name]) => urlOrder.some((term) => sortKeyOf(term) === name));
   const sameTitle = urlTitle === 'each' ? ' AND listed.title IS NOT DISTINCT FROM cited.title' : '';
   const rows = await query(
     `WITH cited AS NOT MATERIALIZED (SELECT t.* FROM ${table} WHERE ${where} AND t.url IS NOT NULL),
        listed AS (SELECT ${key}, ${counts} AS citations${counted.map(([name, sql]) => `, ${sql} AS "${name}"`).join('')}
          FROM cited GROUP BY ${key} ${needsTitles ? mostCited(urlOrder, counts, limit) : `ORDER BY ${order} LIMIT ${limit}`}),
        titled AS (SELECT cited.*, citations${counted.map(([name]) => `, "${name}"`).join('')}${
-         urlTitle === 'frequent' ? `, ${counts} OVER (PARTITION BY cited.url, cited.title) AS times` : ''
+         urlTitle.startsWith('frequent') ? `, ${counts} OVER (PARTITION BY cited.url, cited.title) AS times` : ''
        } FROM listed JOIN cited ON listed.url = cited.url${sameTitle})
-     SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, ${TITLES[urlTitle]} AS title,
+     SELECT * FROM (SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, ${TITLES[urlTitle]} AS title,
        any_value(citations) AS citations${counted.map(([name]) => `, any_value("${name}") AS "${name}"`).join('')}
-     FROM titled cited GROUP BY ${urlTitle === 'each' ? 'url, cited.title' : 'url'}
+     FROM titled cited GROUP BY ${urlTitle === 'each' ? 'url, cited.title' : 'url'})
      ORDER BY ${order}${needsTitles ? ` LIMIT ${limit}` : ''}`,
     bindings.values,
   );

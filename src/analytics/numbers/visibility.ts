@@ -19,7 +19,9 @@ export async function reportTotals(request: ReportRequest): Promise<Report> {
   const [group] = await tally(query, selectionOf(request), 'nothing', labelsOf(conventions));
   const responses = group?.own.responses ?? 0;
   const isEmpty = responses === 0 && conventions.emptyRange === 'absent';
-  const rows = isEmpty ? [] : entityRows(request, group).map(({ entity, numbers }) => ({ ...entity, ...numbers }));
+  const rows = isEmpty
+    ? []
+    : entityRows(request, group, false).map(({ entity, numbers }) => ({ ...entity, ...numbers }));
   return { beside: { from: asked.from, to: asked.to, responses }, rows };
 }
 
@@ -39,7 +41,7 @@ export async function reportDays(request: ReportRequest): Promise<Report> {
   const rows = keys.flatMap((key) => {
     const [date, engine] = key;
     const group = found.get(JSON.stringify(key));
-    return entityRows(request, group).map(({ entity, tally: own, numbers }, index) => ({
+    return entityRows(request, group, true).map(({ entity, tally: own, numbers }, index) => ({
       row: {
         date,
         engine: isCombined ? conventions.combinedEngine : engine,
@@ -88,10 +90,10 @@ interface EntityRow {
 }
 
 /** Returns the numbers of the brand and of each tracked competitor, in upstream's order. */
-function entityRows(request: ReportRequest, group: GroupTally | undefined): EntityRow[] {
+function entityRows(request: ReportRequest, group: GroupTally | undefined, isDaily: boolean): EntityRow[] {
   const { brand, conventions } = request;
   const own = group?.own ?? nothing;
-  const rivals = listedCompetitors(request, group);
+  const rivals = listedCompetitors(request, group, isDaily);
   const all = mentionsOfAll(request, group);
   const rows = [{ competitorId: null, name: brand.name }, ...rivals].map(({ competitorId, name }, listed) => {
     const mine =

@@ -3,7 +3,7 @@ import type { ResourceTable } from '../../contract/tables.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
 import { createBindings, liveConditions } from '../../warehouse/conditions.ts';
 import { quoted } from '../../warehouse/schema.ts';
-import { rangeBefore } from '../numbers/report-request.ts';
+import { changeRanges } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
 import type { Comparison, Difference, Measure, VerifyScope } from './comparison.ts';
 import { type DayVerification, readDaysOfUnknownWeight, SETTLING_DAYS } from './verify-days.ts';
@@ -82,7 +82,7 @@ export async function verifyRanges(
     const isOpen = within(report).some(({ status, differences }) => status === 'settling' && differences.length > 0);
     if (moves && isOpen) moved.add(range);
     // A change is comparable only if every day of the preceding range agrees.
-    const isBeforeVerified = within(rangeBefore(report, scope.comparison.exact)).every(
+    const isBeforeVerified = within(changeRanges(report, scope.comparison.exact).before).every(
       ({ status }) => status === 'agrees',
     );
     for (const one of await compareReport(scope, report, isBeforeVerified)) {

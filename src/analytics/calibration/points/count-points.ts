@@ -1,17 +1,15 @@
 import { isRecord } from '../../../base/json.ts';
 import { addDays } from '../../../contract/time.ts';
 import { pointChoices } from '../conventions.ts';
-import { identityOf, membersOf, rowsOf, valuesOf } from './facts.ts';
+import { DAY_ROW, fieldValues, GROUP, identityOf, membersOf, PROMPT, rowsOf, valuesOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion } from './point.ts';
 import {
-  DAY_ROW,
   days,
+  earlyRangeOf,
   filteredGroups,
   filtersOf,
-  GROUP,
   narrowGroups,
   narrowPrompts,
-  PROMPT,
   questions,
   rangeOf,
   responsesOf,
@@ -28,8 +26,8 @@ const deletedPrompts: CalibrationPoint<'deletedPrompts'> = {
   probes: (brand) => [
     ...questions(brand, 'metrics_groups', 'groups of deleted prompts', [
       { groupBy: 'branded' },
-      { groupBy: 'topic' },
-      { groupBy: 'tag' },
+      { groupBy: 'topic', ...earlyRangeOf(brand, 14) },
+      { groupBy: 'tag', ...earlyRangeOf(brand, 14) },
     ]),
     ...questions(brand, 'metrics', 'filters by groups of deleted prompts', filtersOf(brand)),
   ],
@@ -41,7 +39,7 @@ const deletedPromptRows: CalibrationPoint<'deletedPromptRows'> = {
   resources: ['metrics_prompts'],
   candidates: pointChoices.deletedPromptRows,
   facts: (response) => membersOf(response, PROMPT),
-  probes: (brand) => questions(brand, 'metrics_prompts', 'rows of deleted prompts', [{}, rangeOf(brand, 14)]),
+  probes: (brand) => questions(brand, 'metrics_prompts', 'rows of deleted prompts', [{}, earlyRangeOf(brand, 7)]),
 };
 
 const currentDay: CalibrationPoint<'currentDay'> = {
@@ -59,6 +57,7 @@ const repeatedMentions: CalibrationPoint<'repeatedMentions'> = {
   about: 'how a response counts that mentions a competitor twice',
   resources: ['metrics_daily'],
   candidates: pointChoices.repeatedMentions,
+  isPartial: true,
   facts: (response) => ({
     kind: 'values',
     values: new Map(
@@ -80,9 +79,15 @@ const outsideDays: CalibrationPoint<'outsideDays'> = {
   candidates: pointChoices.outsideDays,
   facts: (response) => membersOf(response, DAY_ROW),
   probes: (brand) =>
-    questions(brand, 'metrics_daily', 'days before the creation of the brand', [
-      { from: addDays(brand.first, -2), to: brand.first, breakdown: 'none' },
-    ]),
+    questions(
+      brand,
+      'metrics_daily',
+      'days before the creation of the brand',
+      [2, 60, 360].map((days) => {
+        const from = addDays(brand.first, -days);
+        return { from, to: addDays(from, 2), breakdown: 'none' };
+      }),
+    ),
 };
 
 /** Points about the top competitors in the row of a prompt: their ids, in any order. */
@@ -101,7 +106,11 @@ const topPoints: readonly CalibrationPoint[] = (
     candidates: pointChoices[name],
     facts: topIds,
     probes: (brand) => [
-      ...questions(brand, 'metrics_prompts', 'top competitors', [{}, rangeOf(brand, 3)]),
+      ...questions(brand, 'metrics_prompts', 'top competitors', [
+        ...[7, 4, 2].map((days) => earlyRangeOf(brand, days)),
+        ...brand.engines.slice(0, 2).map((engine) => ({ engine, ...earlyRangeOf(brand, 3) })),
+        {},
+      ]),
       ...narrowPrompts(brand),
     ],
   }),
@@ -124,18 +133,19 @@ function topIds(response: Compared): Facts {
 /** Points about the change of visibility. */
 const changePoints: readonly CalibrationPoint[] = (
   [
-    ['changePeriod', 'the earlier range of a change'],
-    ['changeToEmpty', 'the change of visibility to a range without responses'],
-    ['changeFromZero', 'the relative change from a visibility of 0'],
+    ['changePeriod', 'the earlier range of a change', pointChoices.changePeriod],
+    ['emptyChange', 'the change of visibility since a range without responses', [null, 0, 'visibility']],
+    ['changeToEmpty', 'the change of visibility to a range without responses', pointChoices.changeToEmpty],
+    ['changeFromZero', 'the relative change from a visibility of 0', pointChoices.changeFromZero],
   ] as const
 ).map(
-  ([name, about]): CalibrationPoint => ({
+  ([name, about, candidates]): CalibrationPoint => ({
     name,
     about,
     resources: ['metrics_prompts', 'metrics_groups'],
-    candidates: pointChoices[name],
-    facts: (response, { resource }) =>
-      valuesOf(response, resource === 'metrics_prompts' ? PROMPT : GROUP, 'visibilityChange'),
+    candidates,
+    isPartial: true,
+    facts: (response, question) => fieldValues(response, question, 'visibilityChange'),
     probes: (brand) => changeQuestions(brand),
   }),
 );

@@ -1,5 +1,18 @@
 import { isRecord } from '../../../base/json.ts';
-import type { Compared, Facts } from './point.ts';
+import type { Compared, Facts, ReportQuestion } from './point.ts';
+
+/** Fields that identify the rows of each report. */
+export const ENTITY = ['entityType', 'competitorId'] as const;
+export const DAY_ROW = ['date', 'engine', 'competitorId'] as const;
+export const PROMPT = ['promptId'] as const;
+export const GROUP = ['groupId'] as const;
+
+const KEYS: Readonly<Record<string, readonly string[]>> = {
+  metrics: ENTITY,
+  metrics_daily: DAY_ROW,
+  metrics_prompts: PROMPT,
+  metrics_groups: GROUP,
+};
 
 /** Returns the rows of a report; none if the body has no list `data`. */
 export function rowsOf({ body }: Compared): Record<string, unknown>[] {
@@ -19,6 +32,11 @@ function textOf(value: unknown): string {
 /** Returns a field's values by row. */
 export function valuesOf(response: Compared, key: readonly string[], field: string): Facts {
   return { kind: 'values', values: new Map(rowsOf(response).map((row) => [identityOf(row, key), row[field] ?? null])) };
+}
+
+/** Returns a field's values by row of one of the reports about responses. */
+export function fieldValues(response: Compared, { resource }: ReportQuestion, field: string): Facts {
+  return valuesOf(response, KEYS[resource] ?? [], field);
 }
 
 /** Returns the rows that a report has. */

@@ -1,17 +1,23 @@
 import { isRecord } from '../../../base/json.ts';
+import { CASELESS } from '../../numbers/order.ts';
 import type { Orders } from '../conventions.ts';
-import { identityOf, orderOf, rowsOf } from './facts.ts';
+import { DAY_ROW, ENTITY, GROUP, identityOf, orderOf, PROMPT, rowsOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
-import { DAY_ROW, ENTITY, GROUP, PROMPT, rangeOf } from './report-points.ts';
+import { rangeOf } from './report-points.ts';
 
 type OrderName = keyof Orders;
+
+/** Keys of texts, and the same without regard to case. */
+function texts(...keys: readonly string[]): string[] {
+  return [...keys, ...keys.map((key) => `${key}${CASELESS}`)];
+}
 
 /** Candidate orders of each list, most likely first. The keys are those of `src/analytics/numbers`. */
 export const orderCandidates: Readonly<Record<OrderName, readonly (readonly string[])[]>> = {
   entityOrder: [
-    ...['listed', 'name', 'competitorId'].map((key) => ['brand', key]),
+    ...['listed', ...texts('name'), 'competitorId'].map((key) => ['brand', key]),
     ...['-visibility', '-shareOfVoice', '-mentions'].flatMap((key) =>
-      ['listed', 'name', 'competitorId'].flatMap((tie) => [
+      ['listed', ...texts('name'), 'competitorId'].flatMap((tie) => [
         ['brand', key, tie],
         [key, 'brand', tie],
         [key, tie],
@@ -33,10 +39,15 @@ export const orderCandidates: Readonly<Record<OrderName, readonly (readonly stri
       ['entity', 'engine', date],
     ]),
   ],
-  promptOrder: ['exactVisibility', 'visibility'].flatMap((visibility) =>
+  promptOrder: [
+    ['exactVisibility'],
+    ['visibility'],
+    ['answered', 'exactVisibility'],
+    ['answered', 'visibility'],
+  ].flatMap((first) =>
     [
       'promptId',
-      'prompt',
+      ...texts('prompt'),
       'listed',
       'createdAt',
       '-createdAt',
@@ -46,20 +57,16 @@ export const orderCandidates: Readonly<Record<OrderName, readonly (readonly stri
       '-promptId',
     ].flatMap((tie) =>
       /responses|createdAt/.test(tie)
-        ? [
-            [visibility, tie, 'promptId'],
-            [visibility, tie, 'prompt'],
-            [visibility, tie, 'listed'],
-          ]
-        : [[visibility, tie]],
+        ? ['promptId', ...texts('prompt'), 'listed'].map((last) => [...first, tie, last])
+        : [[...first, tie]],
     ),
   ),
   groupOrder: [
     ['listed'],
-    ['name', 'groupId'],
+    ...texts('name').map((name) => [name, 'groupId']),
     ['groupId'],
     ['appearance'],
-    ['-name', 'groupId'],
+    ...texts('-name').map((name) => [name, 'groupId']),
     ...[
       '-visibility',
       'visibility',
@@ -68,35 +75,21 @@ export const orderCandidates: Readonly<Record<OrderName, readonly (readonly stri
       '-exactVisibility',
       'exactVisibility',
       '-shareOfVoice',
-    ].flatMap((key) => [
-      [key, 'listed'],
-      [key, 'name', 'groupId'],
-      [key, 'groupId'],
-    ]),
+    ].flatMap((key) => [[key, 'listed'], ...texts('name').map((name) => [key, name, 'groupId']), [key, 'groupId']]),
   ],
-  domainOrder: [
-    ['-citations', 'domain'],
-    ['-citations', '-domain'],
-    ['-citations', 'firstSeen'],
-    ['-citations', '-lastSeen'],
-    ...['-responses', 'responses'].flatMap((key) => [
-      ['-citations', key, 'domain'],
-      ['-citations', key, '-domain'],
-      ['-citations', key, 'firstSeen'],
-      ['-citations', key, '-lastSeen'],
-    ]),
-  ],
+  domainOrder: [[], ['-responses'], ['responses']].flatMap((first) =>
+    [['domain'], ['-domain'], ['firstSeen'], ['-lastSeen'], ['firstTime', 'domain'], ['-lastTime', 'domain']].map(
+      (last) => ['-citations', ...first, ...last],
+    ),
+  ),
   urlOrder: [
-    ['-citations', 'url'],
-    ['-citations', '-url'],
-    ['-citations', 'firstSeen'],
-    ['-citations', '-lastSeen'],
-    ['-citations', 'domain', 'url'],
-    ['-citations', 'title', 'url'],
-    ['-citations', '-title', 'url'],
-    ['-citations', '-responses', 'url'],
-    ['-citations', '-responses', '-lastSeen'],
-  ],
+    ['url'],
+    ['-url'],
+    ['firstSeen'],
+    ['-lastSeen'],
+    ...['firstTime', '-lastTime', 'domain', ...texts('title', '-title'), '-responses'].map((key) => [key, 'url']),
+    ['-responses', '-lastSeen'],
+  ].map((last) => ['-citations', ...last]),
   visitOrder: ['date', '-date'].flatMap((date) => [
     [date, 'source'],
     [date, '-source'],
@@ -106,12 +99,14 @@ export const orderCandidates: Readonly<Record<OrderName, readonly (readonly stri
     ['-sessions', date, 'source'],
   ]),
   topCompetitorOrder: [
-    ['-mentions', 'name'],
-    ['-mentions', 'listed'],
-    ['-mentions', 'competitorId'],
-    ['-mentions', '-name'],
-    ['-mentions', '-competitorId'],
-  ],
+    ...texts('name').map((name) => [name]),
+    ['listed'],
+    ['competitorId'],
+    ['brand', 'competitorId'],
+    ...texts('name').map((name) => ['brand', name]),
+    ...texts('-name').map((name) => [name]),
+    ['-competitorId'],
+  ].map((last) => ['-mentions', ...last]),
 };
 
 /** Sort keys of each order. */

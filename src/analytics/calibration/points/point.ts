@@ -88,6 +88,10 @@ export interface CalibrationPoint<Name extends keyof Conventions = keyof Convent
   readonly resources: readonly string[];
   /** The values to compare, most likely first. */
   readonly candidates: readonly (Conventions[Name] | Partial<Conventions>)[];
+  /** The part of a value that must be unique among the best; default: the value. */
+  settles?(candidate: Conventions[Name], conventions: Conventions): unknown;
+  /** Whether the facts also depend on other points, so that facts in which all candidates are alike say nothing about this one. */
+  readonly isPartial?: boolean;
   /** Returns the facts of a response to a question. */
   facts(response: Compared, question: ReportQuestion): Facts;
   /** Questions whose responses may differ between candidates, best first. */

@@ -1,4 +1,5 @@
 import { countPoints } from './count-points.ts';
+import { emptyPoints } from './empty-points.ts';
 import { orderPoints } from './order-points.ts';
 import type { CalibrationPoint } from './point.ts';
 import { reportPoints } from './report-points.ts';
@@ -11,6 +12,7 @@ import { requestPoints } from './request-points.ts';
 export const calibrationPoints: readonly CalibrationPoint[] = [
   ...requestPoints,
   ...countPoints,
+  ...emptyPoints,
   ...reportPoints,
   ...orderPoints,
 ];

@@ -1,18 +1,23 @@
 import { isRecord } from '../../../base/json.ts';
-import { addDays, laterDay } from '../../../contract/time.ts';
+import { addDays, earlierDay, laterDay } from '../../../contract/time.ts';
 import { pointChoices } from '../conventions.ts';
-import { membersOf, rowsOf, valuesOf } from './facts.ts';
+import { DAY_ROW, ENTITY, GROUP, identityOf, membersOf, PROMPT, rowsOf, valuesOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
-
-/** Fields that identify the rows of each report. */
-export const ENTITY = ['entityType', 'competitorId'] as const;
-export const DAY_ROW = ['date', 'engine', 'competitorId'] as const;
-export const PROMPT = ['promptId'] as const;
-export const GROUP = ['groupId'] as const;
 
 /** Returns the range of all complete days of a brand, at most `days`. */
 export function rangeOf({ first, last }: BrandVocabulary, days = 60): { from: string; to: string } {
   return { from: laterDay(addDays(last, 1 - days), first), to: last };
+}
+
+/** Returns the items of lists in turn. */
+export function interleave<T>(lists: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
+}
+
+/** Returns the range of the first days of a brand, in which responses to deleted prompts and mentions of deleted competitors are likely. */
+export function earlyRangeOf({ first, last }: BrandVocabulary, days: number): { from: string; to: string } {
+  return { from: first, to: earlierDay(addDays(first, days - 1), last) };
 }
 
 export function questions(
@@ -47,7 +52,8 @@ export function filteredGroups(brand: BrandVocabulary): ProbeQuestion[] {
 export function narrowGroups(brand: BrandVocabulary): ProbeQuestion[] {
   const engines = brand.engines.slice(0, 2).map((engine) => ({ engine }));
   const day = { from: brand.last, to: brand.last };
-  const queries = [...engines, day].flatMap((query) => groupings.map((groupBy) => ({ ...query, groupBy })));
+  const narrow = [...engines.map((engine) => ({ ...engine, ...day })), ...engines, day];
+  const queries = narrow.flatMap((query) => groupings.map((groupBy) => ({ ...query, groupBy })));
   return questions(brand, 'metrics_groups', 'groups with prompts that have no response', queries);
 }
 
@@ -74,7 +80,8 @@ export function totals(brand: BrandVocabulary): ProbeQuestion[] {
   ]);
 }
 
-function emptyRanges({ id, emptyDay }: BrandVocabulary): ProbeQuestion[] {
+/** A range without responses. */
+export function emptyRanges({ id, emptyDay }: BrandVocabulary): ProbeQuestion[] {
   if (emptyDay === null) return [];
   return [
     { resource: 'metrics', brandId: id, query: { from: emptyDay, to: emptyDay }, reason: 'a range without responses' },
@@ -134,7 +141,7 @@ const groupRows: CalibrationPoint<'groupRows'> = {
   resources: ['metrics_groups'],
   candidates: pointChoices.groupRows,
   facts: (response) => membersOf(response, GROUP),
-  probes: (brand) => [...filteredGroups(brand), ...narrowGroups(brand)],
+  probes: (brand) => interleave([narrowGroups(brand), filteredGroups(brand)]),
 };
 
 const filteredGroupsPoint: CalibrationPoint<'filteredGroups'> = {
@@ -160,16 +167,16 @@ const deletedCompetitors: CalibrationPoint<'deletedCompetitors'> = {
   about: 'whether competitors that are no longer tracked count',
   resources: ['metrics', 'metrics_daily'],
   candidates: pointChoices.deletedCompetitors,
-  facts: (response, { resource }) => {
-    const key = resource === 'metrics' ? ENTITY : DAY_ROW;
+  isPartial: true,
+  facts: (response) => {
     const rows = rowsOf(response);
     const brand = rows.filter((row) => (row['competitorId'] ?? null) === null);
     const shares = brand.map((row): [string, unknown] => [
       `share ${String(row['date'])} ${String(row['engine'])}`,
       row['shareOfVoice'] ?? null,
     ]);
-    const listed = membersOf(response, key) as { members: ReadonlySet<string> };
-    return { kind: 'values', values: new Map<string, unknown>([...shares, ['rows', listed.members.size]]) };
+    const listed = [...new Set(rows.map((row) => identityOf(row, ['competitorId'])))].sort();
+    return { kind: 'values', values: new Map<string, unknown>([...shares, ['competitors', listed]]) };
   },
   probes: (brand) => [...totals(brand), ...days(brand)],
 };
