@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
@@ -20,9 +18,10 @@ import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { listenFor, type RunningServer, type ServerOptions } from './http-server.ts';
 import { createListStreams } from './list-streams.ts';
 import { splitWorkspace, toReadableUrl } from './paths.ts';
-import { type ErrorReply, Refusal, toErrorReply } from './refusal.ts';
+import { Refusal } from './refusal.ts';
 import { type Answers, createAnswers } from './responses.ts';
-import { createSite, type Site, type SiteParts, type SiteSurroundings } from './site.ts';
+import { createSite, type SiteParts, type SiteSurroundings } from './site.ts';
+import { createHosts, dispatch, type OpenedSite } from './site-hosts.ts';
 
 /** Maximum number of keys tracked by the rate limiter. */
 const KEYS_MAX = 100_000;
@@ -66,18 +65,10 @@ export interface RoutedOptions extends ServerOptions {
   readonly openMax: number;
 }
 
-interface Hosted {
+/** An open workspace with its site. */
+interface Hosted extends OpenedSite {
   readonly opened: OpenedWorkspace;
-  readonly site: Site;
   readonly answers: Answers;
-  activeRequests: number;
-  isEvicted: boolean;
-}
-
-/** A workspace that is open or being opened. */
-interface Opening {
-  readonly replica: string;
-  readonly host: Promise<Hosted>;
 }
 
 /** A running server of several workspaces. */
@@ -99,11 +90,10 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
   const state = { isStopping: false };
   const address = { baseUrl: '' };
   const { rateLimit } = options;
-  const hosted = new Map<string, Opening>();
-  const present = new Map<string, Hosted>();
-  const service = createFrontService(parts.catalogue, () => [...present.values()]);
+  const present = (): readonly Hosted[] => hosts.present();
+  const service = createFrontService(parts.catalogue, present);
   const sum = (read: (answers: Answers) => number): number =>
-    [...present.values()].reduce((total, { answers }) => total + read(answers), 0);
+    present().reduce((total, { answers }) => total + read(answers), 0);
   const answers = {
     ...createAnswers(limits),
     get running() {
@@ -129,13 +119,17 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
     isFleet: true,
     isStopping: () => state.isStopping,
   };
-  const hosts = createHosts({ parts, options, limits, common, hosted, present });
+  const hosts = createHosts({
+    openMax: options.openMax,
+    open: createOpen({ parts, options, limits, common }),
+    version: parts.replica,
+  });
   const { directory } = parts;
   const tokens = oauth === undefined ? {} : { oauth: oauth.siteOf(null) };
   const shared = { ...frontOf(parts), ...tokens, service, keyring: directory, clock, checkWorkspace };
   const front = await createSite(shared, options, { ...common, answers });
   const workspacesOf = createWorkspacesOf(parts);
-  dispatch(front, async (request) => {
+  dispatch(front.app, async (request) => {
     if (state.isStopping) return null;
     const opened = await workspacesOf(request);
     const named = workspaceNamed(request.url ?? '', request.headers);
@@ -149,7 +143,7 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
     await server.close();
     await hosts.close();
   };
-  return { ...server, open: () => [...hosted.keys()], close };
+  return { ...server, open: hosts.names, close };
 }
 
 // Parts that the sites of the workspaces and the shared address have in common.
@@ -190,26 +184,17 @@ function checkWorkspace({ originalUrl, headers, routeOptions }: FastifyRequest, 
   throw new Refusal('forbidden', message, {}, { allowed: shown });
 }
 
-interface HostsParts {
+interface OpenParts {
   readonly parts: RoutedParts;
   readonly options: RoutedOptions;
   readonly limits: HttpLimits;
   readonly common: Omit<SiteSurroundings, 'answers'>;
-  readonly hosted: Map<string, Opening>;
-  readonly present: Map<string, Hosted>;
 }
 
-/** A request's use of a workspace, which stays open until `leave` is called. */
-interface Stay {
-  readonly handle: RequestListener;
-  leave(): void;
-}
-
-function createHosts({ parts, options, limits, common, hosted, present }: HostsParts) {
-  const { openMax } = options;
-  const closing = new Set<Promise<void>>();
-  const bounds = { ...limits, cacheBytesMax: Math.floor(limits.cacheBytesMax / openMax) };
-  const open = async (workspace: string): Promise<Hosted> => {
+// Returns the function that opens the site of a workspace.
+function createOpen({ parts, options, limits, common }: OpenParts): (workspace: string) => Promise<Hosted> {
+  const bounds = { ...limits, cacheBytesMax: Math.floor(limits.cacheBytesMax / options.openMax) };
+  return async (workspace) => {
     const opened = await parts.open(workspace);
     const answers = createAnswers(bounds);
     const tokens = parts.oauth === undefined ? {} : { oauth: parts.oauth.siteOf(workspace) };
@@ -218,112 +203,8 @@ function createHosts({ parts, options, limits, common, hosted, present }: HostsP
       key?.workspaces === null ? [workspace] : parts.directory.workspacesOf(key);
     const own = { ...opened.parts, ...frontOf(parts), workspacesOf, clock: parts.clock, workspace, ...tokens };
     const site = await createSite(own, options, { ...common, answers });
-    const host: Hosted = { opened, site, answers, activeRequests: 0, isEvicted: false };
-    present.set(workspace, host);
-    return host;
+    return { opened, answers, site, close: opened.close };
   };
-  const closeHost = (host: Hosted): void => {
-    const work = host.site.app
-      .close()
-      .then(() => host.opened.close())
-      .finally(() => closing.delete(work));
-    closing.add(work);
-  };
-  const evict = (workspace: string): void => {
-    const evicted = hosted.get(workspace);
-    hosted.delete(workspace);
-    const work = (evicted as Opening).host.then(
-      (host) => {
-        if (present.get(workspace) === host) present.delete(workspace);
-        host.isEvicted = true;
-        if (host.activeRequests === 0) closeHost(host);
-      },
-      () => undefined,
-    );
-    const tracked = work.finally(() => closing.delete(tracked));
-    closing.add(tracked);
-  };
-  const enter = async (workspace: string): Promise<Stay> => {
-    const replica = parts.replica(workspace);
-    if ((hosted.get(workspace)?.replica ?? replica) !== replica) evict(workspace);
-    const existing = hosted.get(workspace);
-    if (existing === undefined && hosted.size >= openMax) evict(hosted.keys().next().value as string);
-    const opening = existing ?? { replica, host: open(workspace) };
-    // Re-insert at the end, so that the map is ordered from least to most recently used.
-    hosted.delete(workspace);
-    hosted.set(workspace, opening);
-    try {
-      const host = await opening.host;
-      if (host.isEvicted && host.activeRequests === 0) return enter(workspace);
-      host.activeRequests += 1;
-      let isInside = true;
-      const leave = (): void => {
-        if (!isInside) return;
-        isInside = false;
-        host.activeRequests -= 1;
-        if (host.isEvicted && host.activeRequests === 0) closeHost(host);
-      };
-      return { handle: host.site.app.routing as RequestListener, leave };
-    } catch (thrown) {
-      if (hosted.get(workspace) === opening) hosted.delete(workspace);
-      throw thrown;
-    }
-  };
-  const close = async (): Promise<void> => {
-    for (const workspace of [...hosted.keys()]) evict(workspace);
-    while (closing.size > 0) await Promise.allSettled(closing);
-  };
-  return { enter, close };
-}
-
-// Dispatches each request of the front server, whose limits apply to all, to the site of its workspace.
-function dispatch({ app }: Site, choose: (request: IncomingMessage) => Promise<Stay | null>): void {
-  const { server } = app;
-  const [own] = server.listeners('request') as RequestListener[];
-  if (own === undefined) throw new TypeError('the server has no request listener');
-  // Pipelined responses that are still queued get no close event when their connection closes, so track them per
-  // socket.
-  const stays = new WeakMap<Socket, Set<() => void>>();
-  server.on('connection', (socket: Socket) => {
-    const leaving = new Set<() => void>();
-    stays.set(socket, leaving);
-    socket.once('close', () => {
-      for (const leave of leaving) leave();
-    });
-  });
-  const stayUntilAnswered = ({ leave }: Stay, socket: Socket, response: ServerResponse): void => {
-    const leaving = stays.get(socket);
-    leaving?.add(leave);
-    response.once('close', () => {
-      leaving?.delete(leave);
-      leave();
-    });
-  };
-  server.removeAllListeners('request');
-  server.on('request', (request: IncomingMessage, response: ServerResponse & { req: IncomingMessage }) => {
-    const { socket } = request;
-    choose(request).then(
-      (stay) => {
-        if (stay === null) return own(request, response);
-        // The client disconnected while the workspace was being opened.
-        if (response.destroyed || socket.destroyed) return stay.leave();
-        stayUntilAnswered(stay, socket, response);
-        stay.handle(request, response);
-      },
-      (thrown: unknown) => {
-        const id = randomUUID();
-        app.log.error({ id, err: thrown });
-        refuse(response, toErrorReply(thrown, id));
-      },
-    );
-  });
-}
-
-// The rest of the request is not read.
-function refuse(response: ServerResponse, { status, headers, body }: ErrorReply): void {
-  const type = { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff' };
-  response.writeHead(status, { ...headers, ...type, connection: 'close' });
-  response.end(body);
 }
 
 function createFrontService(catalogue: Catalogue, present: () => readonly Hosted[]): Service {
