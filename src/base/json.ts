@@ -112,6 +112,18 @@ function endOfText(text: string, start: number): number {
   }
 }
 
+/** Returns a copy of an object with a member at a path such as `data.items`. */
+export function withMember(
+  object: Readonly<Record<string, unknown>>,
+  path: string,
+  value: unknown,
+): Record<string, unknown> {
+  const [first = '', ...rest] = Object.hasOwn(object, path) ? [path] : path.split('.');
+  if (rest.length === 0) return { ...object, [first]: value };
+  const inner = Object.hasOwn(object, first) ? object[first] : undefined;
+  return { ...object, [first]: withMember(isRecord(inner) ? inner : {}, rest.join('.'), value) };
+}
+
 /**
  * Returns the member of an object at a path such as `paging.next`; undefined if there is none. A member with the complete path as its
  * name takes precedence.

@@ -57,11 +57,13 @@ const fieldData: z.ZodType<FieldData> = z.lazy(() =>
 const fieldsData: z.ZodType<FieldsData> = z.record(fieldName, fieldData);
 
 const parameterData = z.strictObject({
-  kind: z.enum(['day', 'uuid', 'text', 'choice', 'flag', 'limit', 'cursor']),
+  kind: z.enum(['day', 'uuid', 'text', 'choice', 'flag', 'limit', 'cursor', 'number']),
   about: z.string(),
   values: z.array(z.string()).min(1).optional(),
   default: z.union([z.string(), z.number(), z.boolean()]).optional(),
   max: z.int().min(1).optional(),
+  min: z.int().min(0).optional(),
+  required: z.literal(true).optional(),
   example: z.string().optional(),
 });
 
@@ -99,6 +101,8 @@ const numberedPages = {
   more: z.string().optional(),
   pages: z.string().optional(),
   total: z.string().optional(),
+  position: z.string().optional(),
+  length: z.string().optional(),
 };
 const pagesData = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('cursor'), parameter: z.string(), next: z.string(), size: sizeData.optional() }),
@@ -120,6 +124,8 @@ const declarationData = z.strictObject({
   change: changeData,
   query: z.record(z.string(), parameterData).optional(),
   ask: z.record(z.string(), z.string()).optional(),
+  each: z.strictObject({ parameter: z.string(), column: name, about: z.string() }).optional(),
+  rangeParameters: z.strictObject({ from: z.string(), to: z.string() }).optional(),
   maxLoss: z.strictObject({ share: z.number().min(0).max(1), rows: z.int().min(0) }).optional(),
   itemsMax: z.int().min(1).optional(),
   order: z.array(z.string()).optional(),

@@ -38,6 +38,15 @@ export function servedListName(
   return envelopeUnknown === true && observed !== null && observed !== 'bare' ? observed : declared;
 }
 
+/** Name of the list in the bodies of paged and tabular responses. */
+const LIST = 'data';
+
+/** Returns the list of a resource that is also served as a table; null if there is none. */
+export function tableListOf({ generic, tables }: ResourceDeclaration): string | null {
+  const lists = tables.flatMap(({ at }) => (at === 'body' ? [] : [at.list]));
+  return lists.find((name) => name === LIST || generic === true) ?? null;
+}
+
 /** Returns the properties observed in a response, by name. */
 export function formsOf(resource: Resource, body: unknown): ReadonlyMap<string, string> {
   const forms = new Map<string, string>();

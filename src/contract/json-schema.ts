@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { FieldWriters } from './field-forms.ts';
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
+import { pageMembers } from './paging.ts';
 import type { Parameter } from './parameters.ts';
 import type { ResourceDeclaration, TableDeclaration } from './resource.ts';
 import { BODY_PLACE } from './sent-values.ts';
@@ -49,7 +50,14 @@ export function parameterSchema(parameter: Parameter): JsonSchema {
     case 'flag':
       return { type: 'boolean', ...standard };
     case 'limit':
-      return { type: 'integer', minimum: 1, maximum: parameter.max, ...standard };
+      return {
+        type: 'integer',
+        minimum: 1,
+        ...(parameter.max === undefined ? {} : { maximum: parameter.max }),
+        ...standard,
+      };
+    case 'number':
+      return { type: 'integer', minimum: parameter.min ?? 0, ...standard };
     case 'text':
     case 'cursor':
       return { type: 'string', minLength: 1, ...standard };
@@ -112,13 +120,39 @@ function frameSchema(resource: ResourceDeclaration, form: Form): { frame: JsonSc
   }
   const echoed = Object.fromEntries((resource.echoes ?? []).map((name) => [name, echoSchema(resource, name, form)]));
   const cursor = resource.paging === 'cursor' ? { nextCursor: cursorSchema } : {};
-  const properties = { ...echoed, ...beside, ...lists, ...cursor };
-  const required = Object.keys({ ...echoed, ...lists, ...cursor });
+  const pages = form.isServed && resource.paging === 'single' ? pageSchemas(resource) : {};
+  const named = nestedSchemas({ ...lists, ...pages }, form);
+  const properties = { ...echoed, ...beside, ...named, ...cursor };
+  const required = Object.keys({ ...echoed, ...named, ...cursor });
   const optional = [...Object.keys(echoed), ...Object.keys(beside)].filter((name) =>
     isLeftOut(form, `${BODY_PLACE}.${name}`),
   );
   const frame = form.isServed ? objectSchema(properties, form, optional) : { type: 'object', properties, required };
   return { frame, lists: Object.values(lists) };
+}
+
+// Members of the served body that describe its page.
+function pageSchemas(resource: ResourceDeclaration): Record<string, JsonSchema> {
+  const members = pageMembers(resource, { skip: 0, take: null }, { total: 0, next: null });
+  return Object.fromEntries(
+    members.map(([path, value]) => [
+      path,
+      { type: value === null ? ['string', 'null'] : typeof value === 'number' ? 'integer' : 'boolean' },
+    ]),
+  );
+}
+
+// Members whose names are paths, such as `data.items`, are members of objects.
+function nestedSchemas(schemas: Readonly<Record<string, JsonSchema>>, form: Form): Record<string, JsonSchema> {
+  const groups = new Map<string, Record<string, JsonSchema>>();
+  const nested: Record<string, JsonSchema> = {};
+  for (const [path, schema] of Object.entries(schemas)) {
+    const [first = '', ...rest] = path.split('.');
+    if (rest.length === 0) nested[first] = schema;
+    else groups.set(first, { ...groups.get(first), [rest.join('.')]: schema });
+  }
+  for (const [name, inner] of groups) nested[name] = objectSchema(nestedSchemas(inner, form), form, []);
+  return nested;
 }
 
 function nameOfFrame({ name, paging, tables, computes }: ResourceDeclaration): string {

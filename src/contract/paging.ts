@@ -32,6 +32,68 @@ export function hasNumberedPages({ pages }: Pick<ResourceDeclaration, 'pages'>):
   return pages?.kind === 'page' || pages?.kind === 'offset';
 }
 
+/** Parameter of the read server's cursor in lists whose pages upstream links by URLs. */
+export const LINK_CURSOR = 'cursor';
+
+/** The part of a complete list that a request selects. */
+export interface ListPart {
+  /** Number of items before it. */
+  readonly skip: number;
+  /** Maximum number of items; null for all. */
+  readonly take: number | null;
+}
+
+/**
+ * Returns the part of a complete list that the values of the parameters select. `after` is the number of items before the position of
+ * the request's cursor; null without a cursor.
+ */
+export function partOf(
+  { pages, query }: Pick<ResourceDeclaration, 'pages' | 'query'>,
+  values: Readonly<Record<string, string | number | boolean | undefined>>,
+  after: number | null,
+): ListPart {
+  const size = Object.entries(query).find(([, { kind }]) => kind === 'limit')?.[0];
+  const given = size === undefined ? undefined : values[size];
+  const take = typeof given === 'number' ? given : null;
+  if (after !== null) return { skip: after, take };
+  const number = pages?.kind === 'page' || pages?.kind === 'offset' ? values[pages.parameter] : undefined;
+  if (typeof number !== 'number') return { skip: 0, take };
+  if (pages?.kind === 'offset') return { skip: number, take };
+  const before = number - (pages?.kind === 'page' ? pages.first : 0);
+  // Without a size, the first page is the complete list.
+  if (take === null) return before === 0 ? { skip: 0, take } : { skip: 0, take: 0 };
+  return { skip: before * take, take };
+}
+
+/** Returns the members of a body that describe its page, by path. `next` is a cursor, or null on the last page. */
+export function pageMembers(
+  { pages }: Pick<ResourceDeclaration, 'pages'>,
+  { skip, take }: ListPart,
+  { total, next }: { readonly total: number; readonly next: string | null },
+): [path: string, value: unknown][] {
+  switch (pages?.kind) {
+    case 'cursor':
+    case 'link':
+      return pages.next === LINK_HEADER ? [] : [[pages.next, next]];
+    case 'page':
+    case 'offset': {
+      const { more, pages: count, total: all, position, length } = pages;
+      const before = take === null || take === 0 ? 0 : Math.floor(skip / take);
+      const isLast = take === null || take === 0 || skip + take >= total;
+      const members: [string | undefined, unknown][] = [
+        [more, !isLast],
+        [count, take === null || take === 0 ? 1 : Math.ceil(total / take)],
+        [all, total],
+        [position, pages.kind === 'offset' ? skip : pages.first + before],
+        [length, take ?? total],
+      ];
+      return members.flatMap(([path, value]) => (path === undefined ? [] : [[path, value]]));
+    }
+    default:
+      return [];
+  }
+}
+
 /** Returns the query parameter for the size of pages. */
 export function sizeQuery({ pages, query }: Pick<ResourceDeclaration, 'pages' | 'query'>): Record<string, string> {
   const limit = query['limit']?.max;

@@ -105,9 +105,14 @@ function shortened(text: string): string {
 /** Actual names of parameters whose name the specification does not define, by declared name. */
 export type ServedNames = Readonly<Record<string, string>>;
 
+/** Returns the name of the parameter that takes a cursor; null if there is none. */
+export function cursorParameterOf(declared: Parameters): string | null {
+  return Object.entries(declared).find(([, { kind }]) => kind === 'cursor')?.[0] ?? null;
+}
+
 /** Returns the name of a parameter in requests. */
 export function servedName(name: string, parameter: Parameter, names: ServedNames): string {
-  return parameter.nameUnknown === true ? (names[name] ?? name) : name;
+  return parameter.nameUnknown === true || parameter.kind === 'day' ? (names[name] ?? name) : name;
 }
 
 /** Maps every declared parameter of undefined name to `name`; empty if `name` is undefined. */
@@ -115,6 +120,17 @@ export function nameOpenParameters(declared: Parameters, name: string | undefine
   if (name === undefined) return {};
   const open = Object.entries(declared).filter(([, parameter]) => parameter.nameUnknown === true);
   return Object.fromEntries(open.map(([declaredName]) => [declaredName, name]));
+}
+
+/**
+ * Checks that a request has the required parameters.
+ * @throws ParameterError for the first missing one
+ */
+export function checkRequired(declared: Parameters, { given }: Query): void {
+  for (const [name, { required, values }] of Object.entries(declared)) {
+    if (required !== true || given.includes(name)) continue;
+    throw new ParameterError(name, '', values === undefined ? 'given' : `one of ${values.join(', ')}`);
+  }
 }
 
 /** True if the text is a hyphenated UUID, in upper or lower case. */
@@ -255,6 +271,11 @@ function readValue(name: string, parameter: Parameter, text: string, rules: Requ
       const isFine = isPositive(text) && (Number(text) <= max || rules.overLimit !== 'rejected');
       check(isFine, `a whole number from 1 to ${max}`);
       return Math.min(Number(text), rules.overLimit === 'honoured' ? Math.max(max, LIMIT_MAX) : max);
+    }
+    case 'number': {
+      const { min = 0 } = parameter;
+      check(/^\d{1,15}$/.test(text) && Number(text) >= min, `a whole number from ${min}`);
+      return Number(text);
     }
     case 'cursor':
       check(text !== '', 'the nextCursor of the previous page');

@@ -138,6 +138,9 @@ interface NumberedPages {
   readonly more?: string;
   readonly pages?: string;
   readonly total?: string;
+  /** Members that repeat the number of the page or the offset, and the size of the page. */
+  readonly position?: string;
+  readonly length?: string;
 }
 
 /** Whether an endpoint with this kind of change lists all of its rows in every read. */

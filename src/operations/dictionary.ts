@@ -19,6 +19,8 @@ export interface DescribedTable {
   /** Columns that identify a row; empty if no key is declared. */
   readonly key: readonly string[];
   readonly columns: readonly DescribedColumn[];
+  /** Set if the table has the data of an inferred declaration. */
+  readonly generic?: true;
 }
 
 /** A column. `type` is the DuckDB type. */
@@ -124,10 +126,18 @@ function locationOf(
   catalogue: Catalogue,
   schema: string,
   table: string,
-): Pick<DescribedTable, 'name' | 'kind' | 'key'> {
+): Pick<DescribedTable, 'name' | 'kind' | 'key' | 'generic'> {
   if (schema === MART_SCHEMA) return { name: `${schema}.${table}`, kind: 'mart', key: [] };
   if (schema !== 'main') return { name: `${schema}.${table}`, kind: 'bookkeeping', key: [] };
   const history = catalogue.histories.find(({ name }) => name === table);
-  if (history !== undefined) return { name: table, kind: 'history', key: history.key };
-  return { name: table, kind: 'data', key: catalogue.tables.find(({ name }) => name === table)?.key ?? [] };
+  const inferred = catalogue.resources.filter(({ generic }) => generic === true).flatMap(({ derived }) => derived);
+  const own = inferred.flatMap(({ name, children }) => [
+    name,
+    `${name}_history`,
+    ...children.map((child) => child.name),
+  ]);
+  const mark = own.includes(table) ? { generic: true as const } : {};
+  if (history !== undefined) return { name: table, kind: 'history', key: history.key, ...mark };
+  const key = catalogue.tables.find(({ name }) => name === table)?.key ?? [];
+  return { name: table, kind: 'data', key, ...mark };
 }

@@ -1,7 +1,12 @@
+import { SightlineError } from '../base/errors.ts';
+import { declareForms, toDeclarationData } from '../contract/generic/generic-declarations.ts';
 import { classifyEndpoints, type EndpointState } from '../contract/openapi/classify.ts';
 import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
-import { catalogueOf } from '../session/catalogues.ts';
+import { shapeOfPath } from '../contract/openapi/references.ts';
+import { catalogueOf, declaredCatalogue } from '../session/catalogues.ts';
+import { readStoredForms } from '../session/stored-forms-file.ts';
 import type { Context } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
 import { createClient } from '../upstream/client.ts';
 import { OPENAPI_PATH } from '../upstream/discovery.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
@@ -10,7 +15,8 @@ import { basePathOf, openBudget } from './sync.ts';
 /** An endpoint in upstream's OpenAPI document. */
 export interface ListedEndpoint {
   readonly path: string;
-  readonly state: EndpointState;
+  /** `mirrored`: an inferred declaration covers the endpoint. */
+  readonly state: EndpointState | 'mirrored';
   readonly reason: string | null;
   /** Name of the resource that stores its items; null if there is none. */
   readonly resource: string | null;
@@ -42,9 +48,10 @@ export async function listEndpoints(context: Context): Promise<EndpointList> {
     const request = { path: OPENAPI_PATH, query: {}, route: OPENAPI_PATH };
     const { value } = await client.get(request, (document) => readEndpoints(document, basePath), { signal });
     const classified = classifyEndpoints(value.endpoints, resources);
+    const generic = new Set(resources.filter((one) => one.generic === true).map(({ name }) => name));
     const endpoints = classified.map(({ endpoint: { path, about }, state, reason, resource }) => ({
       path,
-      state,
+      state: resource !== null && generic.has(resource) ? ('mirrored' as const) : state,
       reason,
       resource,
       about,
@@ -58,4 +65,30 @@ export async function listEndpoints(context: Context): Promise<EndpointList> {
     await client.close();
     await close();
   }
+}
+
+/**
+ * Returns the inferred declaration of an endpoint, by its path or the name of its resource, as data that a file of the setting
+ * `schemas` may have.
+ *
+ * @throws `not_found` if no declaration was inferred
+ */
+export function readInferredDeclaration(
+  { config }: Pick<Context, 'config'>,
+  endpoint: string,
+): Readonly<Record<string, unknown>> {
+  const forms = readStoredForms(layoutOf(config.folder).endpoints);
+  const { resources } = declaredCatalogue(config);
+  const inferred = declareForms(resources, forms);
+  const declaration = inferred.find(
+    ({ name, path }) => name === endpoint || shapeOfPath(path) === shapeOfPath(endpoint),
+  );
+  const form = forms.find(({ name }) => name === declaration?.name);
+  if (declaration !== undefined && form !== undefined) return toDeclarationData(form, declaration);
+  const known = inferred.map(({ path }) => path).join(', ');
+  throw new SightlineError(
+    'not_found',
+    `no declaration of ${endpoint} was inferred; allowed: ${known === '' ? 'none, because no endpoint is mirrored yet' : known}`,
+    { hint: 'Run `sightline endpoints` to list the endpoints, and `sightline sync` to mirror them.' },
+  );
 }

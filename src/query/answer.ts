@@ -3,17 +3,19 @@ import { REPEATED_MENTIONS } from '../analytics/numbers/aggregate.ts';
 import { readReportedBrand } from '../analytics/numbers/brand.ts';
 import { computeReport } from '../analytics/numbers/reports.ts';
 import { SightlineError } from '../base/errors.ts';
+import { isRecord, withMember } from '../base/json.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
-import { FORMS, servedListName } from '../contract/formats.ts';
-import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
+import { FORMS, servedListName, tableListOf } from '../contract/formats.ts';
+import { LINK_CURSOR, pageMembers } from '../contract/paging.ts';
+import { type Query as CheckedQuery, cursorParameterOf, servedName } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { Position } from './cursor-signer.ts';
 import type { ServedReplica } from './open-replica.ts';
 import { writeReport } from './report-forms.ts';
 import { toRowSet } from './row-set.ts';
-import type { Answer, ListPage } from './service.ts';
+import type { Answer, ListPage, RowSet } from './service.ts';
 import { hasParent, readStored, readUndeclared, type StoredItems, type StoredRequest } from './stored-items.ts';
 
 /** Name of the list in the bodies of paged and tabular responses. */
@@ -49,7 +51,7 @@ export async function computeAnswer(
     throw notFound(parameter, id);
   const [last] = tables.flatMap((table) => table.last ?? []);
   const nextCursor = last === undefined ? null : cursorAfter(last);
-  return { body: storedBody(request, tables, nextCursor), nextCursor, list: listOf(tables) };
+  return { body: storedBody(request, tables, nextCursor), nextCursor, list: listOf(resource, tables) };
 }
 
 async function computedAnswer(
@@ -119,11 +121,16 @@ function storedBody(request: AnswerRequest, tables: readonly StoredItems[], next
     return replica.isBare(resource) ? first.items[0] : { [LIST]: first.items[0] };
   }
   if (replica.isBare(resource)) return first?.items ?? [];
-  const body: Record<string, unknown> = besideValues(replica, resource, request.asked);
-  for (const { table, items } of tables) {
+  let body: Record<string, unknown> = besideValues(replica, resource, request.asked);
+  for (const { table, items, part } of tables) {
     const { at } = table.declaration;
-    if (at !== 'body')
-      body[servedListName(resource, at.list, replica.shapes.get(resource.name, FORMS.envelope))] = items;
+    if (at === 'body') continue;
+    const name = servedListName(resource, at.list, replica.shapes.get(resource.name, FORMS.envelope));
+    body = withMember(body, name, items);
+    if (part === undefined) continue;
+    const next = resource.pages?.kind === 'link' ? nextUrl(request, nextCursor) : nextCursor;
+    for (const [path, value] of pageMembers(resource, part, { total: part.total, next }))
+      body = withMember(body, path, value);
   }
   if (resource.paging === 'cursor') body['nextCursor'] = nextCursor;
   return body;
@@ -139,15 +146,44 @@ function besideValues(replica: ServedReplica, resource: Resource, { values, from
   );
 }
 
+// A reference relative to the URL of the request, whose path may begin with the name of a workspace.
+function nextUrl({ replica, resource, asked }: AnswerRequest, cursor: string | null): string | null {
+  if (cursor === null) return null;
+  const names = replica.namesOf(resource);
+  const query = new URLSearchParams();
+  for (const name of asked.given) {
+    const parameter = resource.query[name];
+    if (parameter !== undefined && parameter.kind !== 'cursor')
+      query.set(servedName(name, parameter, names), String(asked.values[name]));
+  }
+  query.set(cursorParameterOf(resource.query) ?? LINK_CURSOR, cursor);
+  return `?${query}`;
+}
+
 function nothingStored({ resource, member }: AnswerRequest): SightlineError {
   if (resource.change.kind === 'detail') return notFound(resource.change.parameter, member ?? '');
   return new SightlineError('no_data', 'this resource is not synced yet; run `sightline sync`');
 }
 
-function listOf(tables: readonly StoredItems[]): ListPage | null {
-  const list = tables.find(({ table: { declaration } }) => declaration.at !== 'body' && declaration.at.list === LIST);
+function listOf(resource: Resource, tables: readonly StoredItems[]): ListPage | null {
+  const name = tableListOf(resource);
+  const list = tables.find(({ table: { declaration } }) => declaration.at !== 'body' && declaration.at.list === name);
   if (list === undefined) return null;
-  return { items: list.items, rows: toRowSet(flatFields(list), list.items) };
+  return {
+    items: list.items,
+    rows: resource.generic === true ? typedRows(list) : toRowSet(flatFields(list), list.items),
+  };
+}
+
+// Items of inferred endpoints have the types of their columns, and further members as JSON.
+function typedRows({ table: { declaration }, items }: StoredItems): RowSet {
+  const { normalize, whole = '' } = declaration;
+  const { [whole]: _, ...fields } = declaration.fields;
+  const members = items.map((item) => {
+    const { [whole]: _item, ...own } = (normalize?.(item) ?? {}) as Readonly<Record<string, unknown>>;
+    return isRecord(item) ? { ...item, ...own } : own;
+  });
+  return toRowSet(fields, members);
 }
 
 // Items of `whole` tables are served as received, so their fields come from the items; declared fields are used if

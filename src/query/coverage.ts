@@ -5,6 +5,7 @@ import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import { DAY_MS, dayOf, eachDay } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
 import { readEmptyDays } from '../warehouse/ledger/empty-days.ts';
+import { MISSING } from '../warehouse/ledger/ledger.ts';
 import {
   type BrandTotals,
   readTotals,
@@ -22,8 +23,10 @@ export interface Covered {
 
 /** Which data have been read completely, and when. Times are upstream's. */
 export interface Coverage {
-  /** A full list or singleton of the workspace or of a brand, or a list below the row with these path parameters. */
-  list(resource: Resource, brandId: string | null, parent?: Readonly<Record<string, string>>): Covered;
+  /** A full list or singleton of the workspace or of a brand, or the list with these values of path parameters and of `each`. */
+  list(resource: Resource, brandId: string | null, chosen?: Readonly<Record<string, string>>): Covered;
+  /** Whether the last read found that upstream does not have the list (404). */
+  isMissing(resource: Resource, brandId: string | null, chosen: Readonly<Record<string, string>>): boolean;
   /** The detail of one row of a list. */
   detail(resource: Resource, brandId: string | null, id: string): Covered;
   /**
@@ -47,6 +50,7 @@ interface ClosedSlice {
   readonly from: string | null;
   readonly to: string | null;
   readonly closedAt: number;
+  readonly isMissing?: true;
 }
 
 /** Reads the coverage of all slices. */
@@ -54,17 +58,19 @@ export async function readCoverage(query: Query, catalogue: Catalogue): Promise<
   const rows = await query(
     // Days whose stored data agree with upstream's day counts also count as read.
     `SELECT chain, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
-       epoch_ms(closed_at) AS at_ms FROM sync.coverage
+       epoch_ms(closed_at) AS at_ms, state FROM sync.coverage
      UNION ALL SELECT 'census', resource, CAST(brand_id AS VARCHAR), CAST(day AS VARCHAR), CAST(day AS VARCHAR),
-       epoch_ms(checked_at) FROM sync.audits WHERE agreed
+       epoch_ms(checked_at), NULL FROM sync.audits WHERE agreed
      ORDER BY at_ms`,
   );
   const slices = new Map<string, ClosedSlice[]>();
-  for (const [id, resource, brandId, from, to, closedAt] of rows) {
+  for (const [id, resource, brandId, from, to, closedAt, state] of rows) {
     const key = keyOf(String(resource), brandId as string | null);
     const list = slices.get(key) ?? [];
     slices.set(key, list);
-    list.push({ id: String(id), from: from as string | null, to: to as string | null, closedAt: Number(closedAt) });
+    const isMissing = state === MISSING ? { isMissing: true as const } : {};
+    const range = { from: from as string | null, to: to as string | null };
+    list.push({ id: String(id), ...range, closedAt: Number(closedAt), ...isMissing });
   }
   for (const resource of catalogue.resources) {
     for (const [brandId, days] of await readEmptyDays(query, catalogue, resource)) {
@@ -86,10 +92,8 @@ export async function readCoverage(query: Query, catalogue: Catalogue): Promise<
     return known;
   };
   return {
-    list: (resource, brandId, parent = {}) => {
-      const parts = Object.entries(parent).map(([name, value]) => ` ${name}=${value}`);
-      return newest(of(resource, brandId).filter(({ id }) => parts.every((part) => `${id} `.includes(`${part} `))));
-    },
+    list: (resource, brandId, chosen = {}) => newest(chosenIn(of(resource, brandId), chosen)),
+    isMissing: (resource, brandId, chosen) => chosenIn(of(resource, brandId), chosen).at(-1)?.isMissing === true,
     detail: (resource, brandId, id) => {
       const own = newest(of(resource, brandId).filter((slice) => slice.id.endsWith(`id=${id}`)));
       if (own.asOf === null || resource.change.kind !== 'detail') return own;
@@ -122,7 +126,7 @@ export interface CoveredRequest {
 
 /** Returns the coverage of all data behind the response to a request. */
 export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered {
-  const { catalogue, resource, brandId, member, parent, asked, since, nowMs } = request;
+  const { catalogue, resource, brandId, member, asked, since, nowMs } = request;
   if (member !== null) return coverage.detail(resource, resource.scope === 'brand' ? brandId : null, member);
   const { computes } = resource;
   const own = computes === undefined ? [resource] : sourcesOf(computes).map((name) => catalogue.get(name));
@@ -138,13 +142,28 @@ export function coveredBy(coverage: Coverage, request: CoveredRequest): Covered 
     [...own, ...filters].map((source) =>
       source.change.kind === 'window' || source.change.kind === 'report'
         ? coverage.days(source, brandId, range, nowMs)
-        : coverage.list(source, brandId, source === resource ? parent : undefined),
+        : coverage.list(source, brandId, source === resource ? chosenOf(request) : undefined),
     ),
   );
   return {
     ...covered,
     partial: covered.partial || !own.every((source) => coverage.totals(source, brandId, range, nowMs)),
   };
+}
+
+/** Returns the values that select one of the lists of a resource: path parameters, and the value of `each`. */
+export function chosenOf({
+  resource: { each },
+  parent = {},
+  asked,
+}: Pick<CoveredRequest, 'resource' | 'parent' | 'asked'>): Readonly<Record<string, string>> {
+  const value = each === undefined ? undefined : asked.values[each.parameter];
+  return each === undefined || value === undefined ? parent : { ...parent, [each.column]: String(value) };
+}
+
+function chosenIn(slices: readonly ClosedSlice[], chosen: Readonly<Record<string, string>>): ClosedSlice[] {
+  const parts = Object.entries(chosen).map(([name, value]) => ` ${name}=${value}`);
+  return slices.filter(({ id }) => parts.every((part) => `${id} `.includes(`${part} `)));
 }
 
 /** Combines several parts: the oldest time, and partial if any part is. */

@@ -11,6 +11,8 @@ import { isServedBare } from '../contract/formats.ts';
 import {
   type Query as CheckedQuery,
   checkKnown,
+  checkRequired,
+  cursorParameterOf,
   isUuid,
   ParameterError,
   readQuery,
@@ -19,11 +21,12 @@ import { dayOf } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { ReplicaOptions } from '../warehouse/replica.ts';
 import { type AnswerRequest, computeAnswer, notFound, scanList } from './answer.ts';
-import { type Covered, coveredBy, worstOf } from './coverage.ts';
+import { type Covered, chosenOf, coveredBy, worstOf } from './coverage.ts';
 import { type CursorSigner, createCursorSigner, type Position } from './cursor-signer.ts';
 import { limitReplica, type ServedReplica } from './open-replica.ts';
 import { createReplicaHolder } from './replica-holder.ts';
 import type { Freshness, Question, Running, Service } from './service.ts';
+import { brandColumnOf } from './stored-items.ts';
 
 /** How long the progress of a running sync is reused; it is written every second. */
 const RUNNING_MS = 1_000;
@@ -128,7 +131,10 @@ function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, sign
     const checked = checkQuery(replica, resource, parameters, nowMs);
     const binding = (range: { from: string; to: string }): string =>
       bindingOf(resource, ids, checked, range, listOrderOf(resource.name, replica.conventions));
-    const after = readCursor(checked, (cursor) => signer.read(cursor, binding));
+    checkBrands(replica, resource);
+    if (replica.coverage.isMissing(resource, ids.brandId, chosenOf({ resource, ...ids, asked: checked })))
+      throw new SightlineError('not_found', `upstream does not have this list of ${resource.name}`);
+    const after = readCursor(resource, checked, (cursor) => signer.read(cursor, binding));
     const asked = after === null ? checked : { ...checked, from: after.from, to: after.to };
     const request: AnswerRequest = { catalogue, replica, resource, ...ids, asked, after, nowMs };
     const { from, to, values } = asked;
@@ -207,16 +213,34 @@ function isId(kind: ColumnKind, id: string): boolean {
 }
 
 function checkQuery(replica: ServedReplica, resource: Resource, given: URLSearchParams, nowMs: number): CheckedQuery {
-  const options = { names: replica.namesOf(resource), rules: replica.conventions };
+  const { conventions } = replica;
+  // The longest range of an inferred endpoint is not known.
+  const rules = resource.generic === true ? { ...conventions, overRange: 'honoured' as const } : conventions;
+  const options = { names: replica.namesOf(resource), rules };
   try {
-    return checkKnown(resource.query, readQuery(resource.query, given, nowMs, options), replica.lists, options);
+    const asked = readQuery(resource.query, given, nowMs, options);
+    checkRequired(resource.query, asked);
+    return checkKnown(resource.query, asked, replica.lists, options);
   } catch (thrown) {
     throw toInvalid(thrown);
   }
 }
 
-function readCursor({ values }: CheckedQuery, read: (cursor: string) => Position): Position | null {
-  const cursor = values['cursor'];
+// Rows of an inferred list without a brand may be about any brand.
+function checkBrands({ allowedBrands }: ServedReplica, { name, scope, generic, derived }: Resource): void {
+  if (allowedBrands === null || generic !== true || scope === 'brand') return;
+  if (derived.every((table) => brandColumnOf(table) !== null)) return;
+  const message = `the rows of ${name} name no brand, so keys that are limited to brands cannot read them`;
+  throw new SightlineError('forbidden', message, { hint: 'Use a key for all brands.' });
+}
+
+function readCursor(
+  { query }: Resource,
+  { values }: CheckedQuery,
+  read: (cursor: string) => Position,
+): Position | null {
+  const name = cursorParameterOf(query);
+  const cursor = name === null ? undefined : values[name];
   if (typeof cursor !== 'string') return null;
   try {
     return read(cursor);
@@ -258,10 +282,18 @@ function versionOf({ versions, allowedBrands }: ServedReplica, request: AnswerRe
   const range = takesDays ? [asked.from, asked.to, dayOf(nowMs)] : [];
   // Only lists of the workspace differ between readers that may read different brands.
   const limit = allowedBrands === null || resource.scope === 'brand' ? [] : [[...allowedBrands].toSorted()];
-  const written = [VERSION, resource.paging === 'cursor' ? form : null, ...limit];
+  const written: unknown[] = [VERSION, resource.paging === 'cursor' ? form : null, ...limit];
   const ids = [brandId, member, parent];
+  if (resource.generic === true) written.push(formOf(resource));
   const question = JSON.stringify([written, versions.of(request), resource.name, ids, values, range]);
   return createHash('sha256').update(question).digest('hex').slice(0, 32);
+}
+
+// An inferred declaration can change without the data.
+function formOf(resource: Resource): string {
+  const { pages = null, derived } = resource;
+  const tables = derived.map(({ declaration: { at }, columns }) => [at, columns.map(({ name, kind }) => [name, kind])]);
+  return JSON.stringify([pages, tables]);
 }
 
 function describe(catalogue: Catalogue, replica: ServedReplica, nowMs: number): Freshness {

@@ -118,13 +118,15 @@ async function readServedReplica(
     writersOf: writersIn(catalogue, shapes, await readSpellings(query, catalogue, shapes)),
     besideOf: (resource) => besideMembers(resource, shapes.rows),
     isBare: (resource) => isServedBare(resource, shapes.get(resource.name, FORMS.envelope)),
-    namesOf: (resource) =>
-      Object.fromEntries(
-        Object.entries(resource.query).flatMap(([name, { nameUnknown }]) => {
-          const served = nameUnknown === true ? shapes.get(resource.name, parameterForm(name)) : null;
+    namesOf: ({ name: resource, query: parameters, rangeParameters }) => ({
+      ...rangeParameters,
+      ...Object.fromEntries(
+        Object.entries(parameters).flatMap(([name, { nameUnknown }]) => {
+          const served = nameUnknown === true ? shapes.get(resource, parameterForm(name)) : null;
           return served === null ? [] : [[name, served]];
         }),
       ),
+    }),
     lists,
   };
 }

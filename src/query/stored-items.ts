@@ -1,9 +1,12 @@
+import { SightlineError } from '../base/errors.ts';
 import { parseExactJson } from '../base/json.ts';
 import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
 import type { FieldWriters } from '../contract/field-forms.ts';
 import type { Fields } from '../contract/fields.ts';
 import { toSortKey } from '../contract/list-order.ts';
-import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
+import { type ListPart, partOf } from '../contract/paging.ts';
+import { type Query as CheckedQuery, cursorParameterOf } from '../contract/query-parameters.ts';
+import type { Values } from '../contract/rows.ts';
 import { placeOf, SENT } from '../contract/sent-values.ts';
 import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable, toColumnName } from '../contract/tables.ts';
 import { DAY_MAX } from '../contract/time.ts';
@@ -22,6 +25,9 @@ import { createItemReader } from '../warehouse/items.ts';
 import { quoted, sqlTypes, utc } from '../warehouse/schema.ts';
 import { listingOrder } from '../warehouse/write/listings.ts';
 import type { Position } from './cursor-signer.ts';
+
+/** Ranges in an error message. */
+const RANGES_SHOWN = 3;
 
 /** A request for items stored as received from upstream. */
 export interface StoredRequest {
@@ -63,6 +69,8 @@ export interface StoredItems {
   readonly table: ResourceTable;
   readonly items: readonly unknown[];
   readonly last: Pick<Position, 'at' | 'id'> | null;
+  /** The part of a list that is not paged, and the number of all items. */
+  readonly part?: ListPart & { readonly total: number };
 }
 
 /** Reads the items of every table of a resource: one page if the resource is paged, otherwise all. */
@@ -71,20 +79,66 @@ export async function readStored(request: StoredRequest): Promise<StoredItems[]>
   const results: StoredItems[] = [];
   for (const table of resource.derived) {
     if (resource.paging === 'cursor') results.push(await readPage(request, table));
-    else results.push({ table, items: await readAll(request, table), last: null });
+    else results.push(await readPart(request, table));
   }
   return results;
 }
 
-async function readAll(request: StoredRequest, table: ResourceTable): Promise<unknown[]> {
+// Reads the items that the parameters of upstream's pages select; without them, all.
+async function readPart(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
+  const { resource, query, asked, after } = request;
   const bindings = createBindings();
   const served = servedTable(request, table);
   const { join, orderBy } = orderOf(request, table, bindings);
-  const limit = request.resource.change.kind === 'value' ? ' LIMIT 1' : '';
-  const where = conditionsOf(request, served, bindings).join(' AND ');
-  const sql = `SELECT ${selectOf(request, served).join(', ')} FROM ${quoted(table.name)} t ${join}
-    WHERE ${where} ORDER BY ${orderBy}${limit}`;
-  return toItems(request, served, await request.query(sql, bindings.values), []);
+  const where = [...conditionsOf(request, served, bindings), ...(await rangeConditions(request, table, bindings))];
+  const part = partOf(resource, asked.values, after === null ? null : Number(after.id));
+  const isComplete = part.skip === 0 && part.take === null;
+  const limit = resource.change.kind === 'value' ? ' LIMIT 1' : limitOf(part);
+  const from = `FROM ${quoted(table.name)} t ${join} WHERE ${where.join(' AND ')}`;
+  const rows = await query(
+    `SELECT ${selectOf(request, served).join(', ')} ${from} ORDER BY ${orderBy}${limit}`,
+    bindings.values,
+  );
+  const items = await toItems(request, served, rows, []);
+  const [counted] = isComplete ? [[items.length]] : await query(`SELECT count(*) ${from}`, bindings.values);
+  const total = Number(counted?.[0] ?? 0);
+  const end = part.skip + (part.take ?? 0);
+  const hasCursor = cursorParameterOf(resource.query) !== null && part.take !== null && end < total;
+  return { table, items, last: hasCursor ? { at: null, id: String(end) } : null, part: { ...part, total } };
+}
+
+function limitOf({ skip, take }: ListPart): string {
+  return `${take === null ? '' : ` LIMIT ${take}`}${skip === 0 ? '' : ` OFFSET ${skip}`}`;
+}
+
+// Numbers of one range cannot be computed from those of another. Without `from` and `to`, the newest range is selected.
+async function rangeConditions(request: StoredRequest, table: ResourceTable, bindings: Bindings): Promise<string[]> {
+  const { asked, resource, query } = request;
+  if (table.extent.kind !== 'range') return [];
+  const own = createBindings();
+  const where = conditionsOf(request, servedTable(request, table), own).join(' AND ');
+  const rows = await query(
+    `SELECT DISTINCT strftime(t.range_from, '%Y-%m-%d'), strftime(t.range_to, '%Y-%m-%d') FROM ${quoted(table.name)} t
+     WHERE ${where} ORDER BY 2 DESC, 1 DESC`,
+    own.values,
+  );
+  const ranges = rows.map(([from, to]) => ({ from: String(from), to: String(to) }));
+  const isGiven = asked.given.some((name) => resource.query[name]?.kind === 'day');
+  const chosen = isGiven ? ranges.find(({ from, to }) => from === asked.from && to === asked.to) : ranges[0];
+  if (chosen === undefined && ranges.length > 0) {
+    const { from: parameter = 'from' } = resource.rangeParameters ?? {};
+    const allowed = ranges.slice(0, RANGES_SHOWN).map(({ from, to }) => `${from} to ${to}`);
+    throw new SightlineError(
+      'invalid_parameter',
+      `the range ${asked.from} to ${asked.to} of ${resource.name} is not stored; allowed: ${allowed.join(', ')}`,
+      { parameter, allowed: allowed.join(', ') },
+    );
+  }
+  if (chosen === undefined) return [];
+  return [
+    `t.range_from = CAST(${bindings.bind(chosen.from)} AS DATE)`,
+    `t.range_to = CAST(${bindings.bind(chosen.to)} AS DATE)`,
+  ];
 }
 
 // Selects the keys of the page first, then its rows: sorting complete rows would take far longer.
@@ -168,6 +222,13 @@ export async function hasParent({ catalogue, query, resource, brandId, parent = 
   return (await query(sql, bindings.values)).length > 0;
 }
 
+// The columns that the request sets besides the brand.
+function requested({ resource: { each }, parent = {}, asked }: StoredRequest): Values {
+  const above = Object.entries(parent).map(([name, value]) => [toColumnName(name), value]);
+  const chosen = each === undefined ? [] : [[each.column, asked.values[each.parameter]]];
+  return Object.fromEntries([...above, ...chosen]) as Values;
+}
+
 function parentConditions({ parent = {} }: StoredRequest, bindings: Bindings): string[] {
   return Object.entries(parent).map(([name, value]) => `t.${quoted(toColumnName(name))} = ${bindings.bind(value)}`);
 }
@@ -215,6 +276,10 @@ function conditionsOf(request: StoredRequest, { table }: ServedTable, bindings: 
   if (table.extent.kind === 'time') {
     conditions.push(rangeCondition(`t.${quoted(table.extent.field)}`, asked, bindings));
   }
+  const { each } = resource;
+  const chosen = each === undefined ? undefined : asked.values[each.parameter];
+  if (each !== undefined && chosen !== undefined)
+    conditions.push(`t.${quoted(each.column)} = ${bindings.bind(String(chosen))}`);
   const range = table.extent.kind === 'time' ? { range: asked } : {};
   const target = { catalogue, table, alias: 't', brandId, keepsDeleted, ...range };
   return [...conditions, ...parameterConditions(target, resource.query, asked.values, bindings)];
@@ -228,10 +293,17 @@ function allowedConditions(
 ): string[] {
   if (allowedBrands === null || resource.scope === 'brand') return [];
   const isProvider = findProvider(catalogue, 'brand')?.derived.some(({ name }) => name === table.name) === true;
-  const column = isProvider ? ownKeyOf(table) : columnAt(table, 'brandId')?.name;
-  if (column === undefined) return [];
+  const column = isProvider ? ownKeyOf(table) : brandColumnOf(table);
+  if (column === null) return [];
   if (allowedBrands.size === 0) return ['false'];
-  return [`t.${quoted(column)} IN (SELECT CAST(unnest(${bindings.bind([...allowedBrands])}) AS UUID))`];
+  return [
+    `lower(CAST(t.${quoted(column)} AS VARCHAR)) IN (SELECT lower(unnest(${bindings.bind([...allowedBrands])})))`,
+  ];
+}
+
+/** Returns the column of a list of the workspace with the id of a row's brand; null if it has none. */
+export function brandColumnOf(table: ResourceTable): string | null {
+  return (columnAt(table, 'brandId') ?? columnAt(table, 'brand_id'))?.name ?? null;
 }
 
 function keyTypeOf(table: ResourceTable): string {
@@ -307,11 +379,14 @@ function orderOf(request: StoredRequest, table: ResourceTable, bindings: Binding
   const { resource, brandId } = request;
   if (resource.change.kind === 'value') return { join: '', orderBy: `t.${quoted(OBSERVED_AT)} DESC` };
   if (resource.change.kind === 'detail') return { join: '', orderBy: 't.rowid' };
+  if (resource.change.kind === 'report' && table.extent.kind === 'time')
+    return { join: '', orderBy: `t.${quoted(table.extent.field)}, t.rowid` };
   const scope = resource.scope === 'brand' ? brandId : null;
-  if (resource.order === undefined) return listingOrder(resource.name, table, scope, bindings);
+  if (resource.order === undefined)
+    return listingOrder(resource.name, table, scope, bindings, { fixed: requested(request) });
   const at = quoted(timeColumnOf(request, table).name);
   const declared = `t.${at} DESC NULLS LAST, t.${quoted(ownKeyOf(table))} DESC`;
-  return listingOrder(resource.name, table, scope, bindings, declared);
+  return listingOrder(resource.name, table, scope, bindings, { others: declared });
 }
 
 // Lists with a declared order are read newest first, with ids as tie-breakers.

@@ -7,6 +7,7 @@ import { toSightlineError } from '../base/errors.ts';
 import { openSavedQueries } from '../operations/sql/saved-queries.ts';
 import { createSqlService } from '../operations/sql/sql-service.ts';
 import { sharedCatalogueOf } from '../session/catalogues.ts';
+import { createFormsVersion } from '../session/stored-forms-file.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { createKeyDirectory } from './auth/key-directory.ts';
@@ -158,15 +159,18 @@ async function repeatEvery(clock: Clock, ms: number, signal: AbortSignal, work: 
   }
 }
 
-// Identifies the settings that cannot change while a workspace is open.
+// Identifies the settings and the resources that cannot change while a workspace is open.
 function createReplicaNames(workspaces: ApiOptions['workspaces']): (name: string) => string {
   const names = new WeakMap<WorkspaceConfig, string>();
+  const versions = new WeakMap<WorkspaceConfig, () => string>();
   return (workspace) => {
     const config = workspaces().get(workspace);
     if (config === undefined) return '';
     const name = names.get(config) ?? JSON.stringify([config.folder, config.conventions]);
     names.set(config, name);
-    return name;
+    const endpoints = versions.get(config) ?? createFormsVersion(layoutOf(config.folder).endpoints);
+    versions.set(config, endpoints);
+    return `${name} ${endpoints()}`;
   };
 }
 

@@ -5,11 +5,12 @@ import type { FirstRun } from '../operations/first-run.ts';
 import { jobsOf } from '../operations/jobs/job-list.ts';
 import { openSavedQueries } from '../operations/sql/saved-queries.ts';
 import { createSqlService } from '../operations/sql/sql-service.ts';
+import { createFormsVersion } from '../session/stored-forms-file.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { joinKeyrings, openKeyring } from './auth/keys.ts';
 import { openSessions } from './auth/sessions.ts';
-import { type RunningServer, type ServerOptions, startServer } from './http/http-server.ts';
+import { type OpenedParts, type RunningServer, type ServerOptions, startServer } from './http/http-server.ts';
 import { openOAuth } from './open-oauth.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
 import type { PageAccess } from './pages/page-access.ts';
@@ -48,55 +49,54 @@ export async function serveWorkspace(
   if (pages !== 'off') jobsOf(config);
   const keyring = joinKeyrings(openKeyring(config.folder), openKeyring(dirname(config.folder)), config.name);
   const keys = keyring.count();
-  const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
-  // Open the replica early so that the first request does not wait. If this fails, each request reports the error.
-  service.newest().catch(() => undefined);
-  try {
-    const { snapshots, analytics, queries } = layoutOf(config.folder);
-    const idleTimeoutMs = idleTimeoutFor(queryTimeoutMs);
-    // The setup writes the key of the budget while the server runs.
-    const readBudget = () => budgetUseOf(setup?.written() ?? config, clock);
-    const page =
-      pages === 'off'
-        ? {}
-        : { status: statusPartsOf(config, pages, runsJobs, readBudget), sessions: openSessions(config.folder, clock) };
-    const files = { ...(app === undefined ? {} : { app }), ...(setup === undefined ? {} : { setup }) };
-    const workspacesOf = (): readonly string[] => [config.name];
-    const sql = {
-      sql: createSqlService({ path: analytics, catalogue: service.catalogue, clock }),
-      saved: openSavedQueries(queries),
-    };
-    const log = openLog(options.log, options.logLevel, clock);
-    const isOurs = (name: string): boolean => name === config.name;
-    const oauth = await openOAuth(settings, { clock, log, isWorkspace: isOurs, standard: config.name });
-    const tokens = oauth === null ? {} : { oauth: oauth.siteOf(config.name) };
-    const server = await startServer(
-      {
-        service,
-        keyring,
-        workspacesOf,
-        clock,
-        log,
-        snapshots,
-        monitored: monitoredOf(config, clock, readBudget),
-        sql,
-        ...page,
-        ...files,
-        ...tokens,
-      },
-      { ...options, limits: { idleTimeoutMs } },
-    );
-    const folder = pages === 'off' ? null : config.folder;
-    const signIn = await openSignIn(folder, server.baseUrl, 'serve', clock.now);
+  const secret = await cursorSecretOf(config, true);
+  const { snapshots, analytics, queries, endpoints } = layoutOf(config.folder);
+  const saved = openSavedQueries(queries);
+  const open = async (): Promise<OpenedParts> => {
+    const service = openService(config, clock, secret, queryTimeoutMs);
+    // Open the replica early so that the first request does not wait. If this fails, each request reports the error.
+    service.newest().catch(() => undefined);
+    const sql = createSqlService({ path: analytics, catalogue: service.catalogue, clock });
     const close = async (): Promise<void> => {
-      await Promise.all([signIn.close(), server.close(), setup?.close()]);
-      await Promise.all([service.close(), sql.sql.close()]);
+      await Promise.all([service.close(), sql.close()]);
     };
-    return { ...server, keys, signInUrl: signIn.signInUrl, close };
-  } catch (thrown) {
-    await service.close();
-    throw thrown;
-  }
+    return { service, sql: { sql, saved }, close };
+  };
+
+  const idleTimeoutMs = idleTimeoutFor(queryTimeoutMs);
+  // The setup writes the key of the budget while the server runs.
+  const readBudget = () => budgetUseOf(setup?.written() ?? config, clock);
+  const page =
+    pages === 'off'
+      ? {}
+      : { status: statusPartsOf(config, pages, runsJobs, readBudget), sessions: openSessions(config.folder, clock) };
+  const files = { ...(app === undefined ? {} : { app }), ...(setup === undefined ? {} : { setup }) };
+  const workspacesOf = (): readonly string[] => [config.name];
+  const log = openLog(options.log, options.logLevel, clock);
+  const isOurs = (name: string): boolean => name === config.name;
+  const oauth = await openOAuth(settings, { clock, log, isWorkspace: isOurs, standard: config.name });
+  const tokens = oauth === null ? {} : { oauth: oauth.siteOf(config.name) };
+  const server = await startServer(
+    {
+      renewal: { version: createFormsVersion(endpoints), open },
+      keyring,
+      workspacesOf,
+      clock,
+      log,
+      snapshots,
+      monitored: monitoredOf(config, clock, readBudget),
+      ...page,
+      ...files,
+      ...tokens,
+    },
+    { ...options, limits: { idleTimeoutMs } },
+  );
+  const folder = pages === 'off' ? null : config.folder;
+  const signIn = await openSignIn(folder, server.baseUrl, 'serve', clock.now);
+  const close = async (): Promise<void> => {
+    await Promise.all([signIn.close(), server.close(), setup?.close()]);
+  };
+  return { ...server, keys, signInUrl: signIn.signInUrl, close };
 }
 
 /** Listens on a port and closes it again. Rejects with the error of the system if that is impossible. */

@@ -1,9 +1,13 @@
 import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord } from '../base/json.ts';
+import type { GenericForm } from '../contract/generic/generic-form.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import { readForms } from '../warehouse/generic/stored-forms.ts';
+import { openReader } from '../warehouse/reader.ts';
 import { thisProcess } from './process-driver.ts';
 import { openRemote, type RemoteWorkspace } from './remote-stores.ts';
+import { storeForms } from './stored-forms-file.ts';
 
 /**
  * Downloads the replica of a remote warehouse if a newer version was checked in. Returns whether the replica changed. Does
@@ -17,7 +21,7 @@ export async function refreshReplica(
 ): Promise<boolean> {
   const { remote, folder } = workspace.config;
   if (remote.kind === 'local' || thisProcess.isInUse(folder)) return false;
-  const { analytics } = layoutOf(folder);
+  const { analytics, endpoints } = layoutOf(folder);
   const isThere = !isDamaged && (await stat(analytics).catch(() => null)) !== null;
   const opened = await openRemote(workspace);
   try {
@@ -25,10 +29,25 @@ export async function refreshReplica(
     if (fetched?.isNew !== true) return false;
     const savedAt = new Date(fetched.savedAt);
     await utimes(analytics, savedAt, savedAt);
+    await storeForms(endpoints, await readFormsOf(analytics));
     await noteVersion(folder, fetched.version);
     return true;
   } finally {
     opened.close();
+  }
+}
+
+// A damaged replica has no forms; its readers find the damage.
+async function readFormsOf(path: string): Promise<readonly GenericForm[]> {
+  try {
+    const reader = await openReader(path);
+    try {
+      return await readForms(async (sql) => (await reader.query(sql)).rows.map((row) => [...row]));
+    } finally {
+      reader.close();
+    }
+  } catch {
+    return [];
   }
 }
 

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import { type GenericForm, isGenericForm } from '../contract/generic/generic-form.ts';
@@ -11,6 +12,24 @@ export function readStoredForms(path: string): readonly GenericForm[] {
   } catch {
     return [];
   }
+}
+
+/**
+ * Returns a function that identifies the contents of the file with the inferred declarations. It reads the file only after the file was
+ * replaced.
+ */
+export function createFormsVersion(path: string): () => string {
+  let known = { file: '', version: '' };
+  return () => {
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+    const file = stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`;
+    if (file !== known.file) known = { file, version: hashOf(readStoredForms(path)) };
+    return known.version;
+  };
+}
+
+function hashOf(forms: readonly GenericForm[]): string {
+  return createHash('sha256').update(JSON.stringify(forms)).digest('hex');
 }
 
 /** Stores the inferred declarations beside the replica that was made with them. Writes nothing if they are unchanged. */

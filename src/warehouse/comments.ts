@@ -96,7 +96,8 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   coverage: {
     closed_at: 'When the last page was read (UTC, from the Date header).',
     rows: 'Rows of the slice.',
-    state: 'State of the source at the time of the read, if it decides when the slice is due again.',
+    state:
+      'State of the source at the time of the read, if it decides when the slice is due again; `missing` if upstream does not have the list (404).',
   },
   drift: {
     path: 'The field, parameter or endpoint; names of nested fields are joined with dots.',
@@ -121,7 +122,10 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     rows_lost: 'Stored rows that upstream no longer lists.',
     held_at: 'When upstream sent the list without them (UTC).',
   },
-  listings: { keys: 'Keys of the rows, in the order of upstream.' },
+  listings: {
+    table_name: 'Name of the table, with the values that select one of several lists of the table.',
+    keys: 'Keys of the rows, in the order of upstream; a key of several columns is a JSON array.',
+  },
   meta: { name: 'Name of the property.', value: 'Value of the property.' },
   quarantine: {
     id: 'Hash of the item and of the reason; repeated occurrences share a row.',

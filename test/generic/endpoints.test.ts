@@ -47,7 +47,7 @@ test('the command prints a table with the counts', async () => {
   const { code, stdout, stderr } = await runCli(['endpoints'], { cwd: mirror.folder, env: mirror.environment });
   expect(code).toBe(0);
   expect(stdout).toMatch(/\/brands\/\{brandId\}\/labels +│ available/);
-  expect(stderr).toContain(`${declarations.length} declared, ${shapes.length} available, 0 unsupported`);
+  expect(stderr).toContain(`${declarations.length} declared, 0 mirrored, ${shapes.length} available, 0 unsupported`);
 });
 
 test.each([

@@ -111,6 +111,7 @@ export const table = z.object({
   about: z.string(),
   key: z.array(z.string()),
   columns: z.array(z.object({ name: z.string(), type: z.string(), about: z.string() })),
+  generic: z.literal(true).optional().describe('set if the table has the data of an inferred declaration'),
 });
 
 /** `describe`. */

@@ -95,6 +95,7 @@ const workspaceData = z.object({
       gapDays: number,
       gapBrands: z.array(z.object({ brandId: z.string(), days: number })),
       unfinished: number,
+      generic: z.literal(true).optional().describe('set if its declaration was inferred'),
     }),
   ),
   brands: z.array(

@@ -112,8 +112,10 @@ export const endpoints = z.object({
     z.object({
       path: z.string(),
       state: z
-        .enum(['declared', 'available', 'unsupported'])
-        .describe('`available`: no declaration covers the endpoint, and all of its parameters have known values'),
+        .enum(['declared', 'mirrored', 'available', 'unsupported'])
+        .describe(
+          '`mirrored`: an inferred declaration covers the endpoint; `available`: none does, and all of its parameters have known values',
+        ),
       reason: z.string().nullable().describe('why it is unsupported'),
       resource: z.string().nullable().describe('the resource that stores its items'),
       about: z.string().nullable().describe("its description in the API's document"),

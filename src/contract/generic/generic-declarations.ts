@@ -1,11 +1,14 @@
 import { ExactNumber, isRecord } from '../../base/json.ts';
+import type { FieldData, FieldsData } from '../declaration-data.ts';
 import { boolean, children, day, type Fields, group, integer, json, number, text, timestamp, uuid } from '../fields.ts';
 import { shapeOfPath } from '../openapi/references.ts';
-import { choiceParameter, dayParameter, type Parameters, textParameter } from '../parameters.ts';
+import { LINK_CURSOR } from '../paging.ts';
+import { choiceParameter, dayParameter, type Parameter, type Parameters, textParameter } from '../parameters.ts';
 import { defineResource, type Parent, type ResourceDeclaration, type TableDeclaration } from '../resource.ts';
 import { toColumnName } from '../tables.ts';
 import type { GenericForm } from './generic-form.ts';
 import { singularOf } from './generic-form.ts';
+import { isSizeName } from './generic-pages.ts';
 import { epochToIso, type FieldForm, type FieldForms, type ScalarForm, toMembers } from './item-fields.ts';
 
 /** Field and column with the item exactly as upstream sent it. */
@@ -80,9 +83,44 @@ function declare(form: GenericForm, parent: Parent | undefined, index: number): 
         }),
     ...(range === null ? {} : { rangeParameters: range }),
     generic: true,
+    // The same place in a form can be a list named `data` or a bare list.
+    ...(at !== 'body' && (at ?? { list: 'data' }).list === 'data' ? { envelopeUnknown: true } : {}),
     tables: [table],
     tool: `${at === 'body' ? 'get' : 'list'}_${name}`,
   });
+}
+
+/** Returns the declaration as data for a file of the setting `schemas`, where it can be changed. */
+export function toDeclarationData(
+  form: GenericForm,
+  declaration: ResourceDeclaration,
+): Readonly<Record<string, unknown>> {
+  const { position: _, generic: _generic, change, query, tables, ...kept } = declaration;
+  const about = form.about ?? `Items of ${form.path}.`;
+  return {
+    ...kept,
+    about,
+    change,
+    query,
+    tables: tables.map(({ fields: _fields, whole: _whole, normalize: _normalize, ...table }) => ({
+      ...table,
+      about,
+      fields: toFieldsData(form.fields),
+    })),
+  };
+}
+
+function toFieldsData(forms: FieldForms): FieldsData {
+  return Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, toFieldData(name, form)]));
+}
+
+// A declaration as data does not convert numbers to times, or arrays of values to rows.
+function toFieldData(name: string, form: FieldForm): FieldData {
+  const about = form.about ?? `Member \`${name}\` of the item.`;
+  if (form.as === 'group') return { kind: 'group', about, fields: toFieldsData(form.fields) };
+  if (form.as === 'column') return { kind: form.epoch === true ? 'integer' : form.kind, about, column: form.column };
+  if (form.scalar === true) return { kind: 'json', about };
+  return { kind: 'children', about, table: form.table, fields: toFieldsData(form.fields) };
 }
 
 // The list whose rows have the values of the last path parameter; undefined if the path has no parameters but that of the brand.
@@ -124,18 +162,54 @@ function idColumn({ fields, key, whole }: TableDeclaration, parameter: string, l
   return chosen === undefined ? null : toColumnName(chosen);
 }
 
-function queryOf({ each, range, filters, fields }: GenericForm): Parameters {
+function queryOf(form: GenericForm): Parameters {
+  const { each, range, filters, fields } = form;
   const parameters: Record<string, Parameters[string]> = {};
   if (range !== null) {
     parameters['from'] = dayParameter('First day, UTC; default: 29 days before `to`.');
     parameters['to'] = dayParameter('Last day, UTC; default: today.');
   }
-  if (each !== null) parameters[each.parameter] = choiceParameter(each.about ?? `Selects a list.`, each.values);
+  if (each !== null) {
+    const about = each.about ?? `Selects a list.`;
+    parameters[each.parameter] = { ...choiceParameter(about, each.values), required: true };
+  }
+  Object.assign(parameters, pageParameters(form));
   for (const [name, about] of Object.entries(filters)) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field?.as === 'column' && field.kind === 'text') parameters[name] ??= textParameter(about);
   }
   return parameters;
+}
+
+// Parameters that every request of a sync sends with the same value may be sent with that value. Those that select a part of the list
+// do the same here: without them, the list is complete.
+function pageParameters({ pages, ask }: GenericForm): Record<string, Parameter> {
+  const parameters: Record<string, Parameter> = {};
+  for (const [name, value] of Object.entries(ask)) {
+    parameters[name] = isSizeName(name)
+      ? sizeParameter(Number(value))
+      : choiceParameter('Only the data with this value are stored.', [value]);
+  }
+  if (pages === null) return parameters;
+  const { size } = pages;
+  if (size !== undefined) parameters[size.parameter] = sizeParameter(size.max);
+  if (pages.kind === 'page')
+    parameters[pages.parameter] = { kind: 'number', min: pages.first, about: 'Number of the page.' };
+  if (pages.kind === 'offset')
+    parameters[pages.parameter] = { kind: 'number', min: 0, about: 'Number of items before the first one.' };
+  if (size === undefined) return parameters;
+  const cursor: Parameter = {
+    kind: 'cursor',
+    about: 'Cursor of the next page; repeat all other parameters unchanged.',
+  };
+  if (pages.kind === 'cursor') parameters[pages.parameter] = cursor;
+  if (pages.kind === 'link') parameters[LINK_CURSOR] = cursor;
+  return parameters;
+}
+
+function sizeParameter(max: number): Parameter {
+  const about = 'Maximum number of items; default: all items.';
+  return { kind: 'limit', about, ...(Number.isSafeInteger(max) && max > 0 ? { max } : {}) };
 }
 
 // The field by which a range of days selects items: a day, or the time of creation.
@@ -156,7 +230,7 @@ function toField(name: string, form: FieldForm): Fields[string] {
     case 'group':
       return group(about, toFields(form.fields));
     case 'child':
-      return children(about, { table: form.table, fields: toFields(form.fields), repeat: [] });
+      return children(`${about} (generic)`, { table: form.table, fields: toFields(form.fields), repeat: [] });
     default:
       if (form.kind === 'json') return json(about, undefined, { column: form.column });
       return scalars[form.kind](about, { column: form.column });

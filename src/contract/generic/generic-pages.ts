@@ -101,7 +101,13 @@ export function inferPages(
       'total',
       memberNamed(TOTALS, ({ isNumber }) => isNumber),
     ),
+    ...optional('length', sizeParameter && memberNamed([plain(sizeParameter.name)], ({ isNumber }) => isNumber)),
   };
+  const positionOf = ({ name }: DocumentParameter): Partial<Record<'position', string>> =>
+    optional(
+      'position',
+      memberNamed([plain(name)], ({ isNumber }) => isNumber),
+    );
   const url = memberNamed(NEXT_URLS, ({ isUrl }) => isUrl);
   const next = memberNamed(NEXT_CURSORS, ({ isText, isNumber }) => isText || isNumber);
   const names = [sizeParameter, cursor, page, offset].flatMap((one) => one?.name ?? []);
@@ -121,10 +127,10 @@ export function inferPages(
       'pages',
       memberNamed(PAGE_COUNTS, ({ isNumber }) => isNumber),
     );
-    return known({ kind: 'page', parameter: page.name, first, ...size, ...numbered, ...pages });
+    return known({ kind: 'page', parameter: page.name, first, ...size, ...numbered, ...pages, ...positionOf(page) });
   }
   if (offset !== undefined && isCount(offset))
-    return known({ kind: 'offset', parameter: offset.name, ...size, ...numbered });
+    return known({ kind: 'offset', parameter: offset.name, ...size, ...numbered, ...positionOf(offset) });
   // A cursor whose place in the body is still unknown: the first page shows it.
   return known(null);
 }
@@ -196,6 +202,11 @@ function sizeOf({ schema }: DocumentParameter): number {
 
 function optional<K extends string>(name: K, value: string | undefined): Partial<Record<K, string>> {
   return value === undefined ? {} : ({ [name]: value } as Partial<Record<K, string>>);
+}
+
+/** Whether a parameter of this name limits the number of items. */
+export function isSizeName(name: string): boolean {
+  return SIZES.includes(plain(name));
 }
 
 /** Returns a name in lower case without separators. */

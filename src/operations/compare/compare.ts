@@ -100,6 +100,8 @@ async function compareOpened(
     // A seed repeats the questions, so their order must not depend on earlier comparisons.
     const comparedAt = given === null ? await database.exclusive(({ query }) => readComparedAt(query)) : new Map();
     const chosen = catalogue.resources
+      // Lists of inferred endpoints are served completely, and upstream sends pages.
+      .filter(({ generic }) => generic !== true)
       .filter(({ name }) => resources === null || resources.includes(name))
       .toSorted((a, b) => (comparedAt.get(a.name) ?? 0) - (comparedAt.get(b.name) ?? 0));
     const explain = createExplainer(database, { catalogue, conventions: replica.conventions });

@@ -5,15 +5,18 @@ import type { Monitored } from '../../query/observer.ts';
 import { createHostRules } from '../auth/hosts.ts';
 import { KEYS_MAX } from '../auth/keys.ts';
 import { createLimiter, type Limiter } from '../auth/limiter.ts';
+import type { Pages } from '../pages/site-pages.ts';
 import { createMetricsServer, METRICS_PATH } from '../telemetry/metrics-listener.ts';
 import { type LogLevel, type LogTarget, openLog } from '../telemetry/server-log.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { createFramework } from './framework.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { createListStreams } from './list-streams.ts';
 import { APP_PATHS, OPERATIONS_PATH } from './page-paths.ts';
 import { BASE_PATH, MCP_PATH } from './paths.ts';
 import { createAnswers } from './responses.ts';
 import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
+import { createHosts, dispatch, type OpenedSite } from './site-hosts.ts';
 
 /** How often idle connections are closed while others are still active. */
 const SWEEP_MS = 25;
@@ -22,12 +25,26 @@ const SWEEP_MS = 25;
 const SUBJECTS_MAX = 10_000;
 const TIMES_MAX = 8_000_000;
 
-/** Dependencies of a server. */
-export interface ServerParts extends SiteParts {
-  /** The workspace whose metrics are served with the server's own. */
-  readonly monitored?: Monitored;
-  readonly log: LogTarget;
+/** The parts of a site that depend on the resources of its workspace. */
+export interface OpenedParts extends Pick<SiteParts, 'service' | 'sql'> {
+  /** Called when they are no longer in use. */
+  close(): Promise<void>;
 }
+
+/** Opens the parts of a site again when the resources of its workspace change. */
+export interface Renewal {
+  /** Returns a text that changes with the resources. Called for every request. */
+  version(): string;
+  open(): Promise<OpenedParts>;
+}
+
+/** Dependencies of a server; `renewal` opens the parts that the others lack. */
+export type ServerParts = Omit<SiteParts, 'service' | 'sql'> &
+  (Pick<SiteParts, 'service' | 'sql'> | { readonly renewal: Renewal }) & {
+    /** The workspace whose metrics are served with the server's own. */
+    readonly monitored?: Monitored;
+    readonly log: LogTarget;
+  };
 
 /** Options of a server. */
 export interface ServerOptions extends SiteOptions {
@@ -62,7 +79,11 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   const state = { isStopping: false };
   const answers = createAnswers(limits);
   const { rateLimit, metricsPort } = options;
-  const { service, clock, monitored = null } = parts;
+  const { clock, monitored = null } = parts;
+  const opened = 'renewal' in parts ? await parts.renewal.open() : parts;
+  const current = { service: opened.service };
+  // The metrics read the newest service.
+  const service = new Proxy(opened.service, { get: (_, name) => Reflect.get(current.service, name) as unknown });
   const telemetry = metricsPort === null ? null : createTelemetry(service, answers, clock, monitored);
   const address = { baseUrl: '' };
   const surroundings: SiteSurroundings = {
@@ -76,10 +97,75 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     isFleet: false,
     isStopping: () => state.isStopping,
   };
-  const site = await createSite(parts, options, surroundings);
-  return listenFor(site, options, { ...surroundings, address, telemetry }, () => {
+  const stop = (): void => {
     state.isStopping = true;
+  };
+  const listening = { ...surroundings, address, telemetry };
+  if (!('renewal' in parts)) return listenFor(await createSite(parts, options, surroundings), options, listening, stop);
+  let first: OpenedParts | null = opened as OpenedParts;
+  const usedAt = new Map<string, number>();
+  const open = async (): Promise<OpenedSite> => {
+    const own = first ?? (await parts.renewal.open());
+    first = null;
+    const { close } = own;
+    const creating = createSite({ ...parts, ...own, usedAt }, options, surroundings);
+    creating.catch(close);
+    const site = await creating;
+    current.service = own.service;
+    return { site, close };
+  };
+  const renewed = await createRenewedSite(parts.renewal.version, open, surroundings);
+  const server = await listenFor(renewed.site, options, listening, stop).catch(async (thrown: unknown) => {
+    await renewed.close();
+    throw thrown;
   });
+  const close = async (): Promise<void> => {
+    await server.close();
+    await renewed.close();
+  };
+  return { ...server, close };
+}
+
+/** Name of the only site. */
+const ONLY = '';
+
+// A server that dispatches its requests to the newest site. If a newer one cannot be opened, the site in use stays.
+async function createRenewedSite(
+  versionOf: () => string,
+  open: () => Promise<OpenedSite>,
+  { limits, log, isFleet, isStopping }: SiteSurroundings,
+): Promise<{ readonly site: ListeningSite; close(): Promise<void> }> {
+  let version = versionOf();
+  const hosts = createHosts({
+    openMax: 1,
+    open,
+    version: () => {
+      if (!isStopping()) version = versionOf();
+      return version;
+    },
+    onStale: (thrown) => log.logger.error({ err: thrown, msg: 'cannot serve the new resources of the workspace' }),
+  });
+  const app = createFramework(limits, log, isFleet);
+  try {
+    (await hosts.enter(ONLY)).leave();
+    await app.ready();
+  } catch (thrown) {
+    await hosts.close();
+    await app.close();
+    throw thrown;
+  }
+  dispatch(app, () => hosts.enter(ONLY));
+  const hasPages = hosts.present().some(({ site }) => site.pages !== null);
+  const closePages = (): void => {
+    for (const { site } of hosts.present()) site.pages?.close();
+  };
+  return { site: { app, pages: hasPages ? { close: closePages } : null }, close: hosts.close };
+}
+
+/** The parts of a site that `listenFor` uses. */
+interface ListeningSite {
+  readonly app: Site['app'];
+  readonly pages: Pick<Pages, 'close'> | null;
 }
 
 // A workspace has few keys, but its access tokens may have many subjects.
@@ -91,7 +177,7 @@ function limiterOf(limit: number, { monotonic }: Clock, hasSubjects: boolean): L
 
 /** Listens for a site; sets `address.baseUrl`, and calls `stop` when the server begins to close. */
 export async function listenFor(
-  { app, pages }: Site,
+  { app, pages }: ListeningSite,
   options: Pick<ServerOptions, 'host' | 'port' | 'metricsPort' | 'allowedHosts' | 'corsOrigins'>,
   surroundings: Pick<SiteSurroundings, 'limits' | 'log'> & {
     readonly address: { baseUrl: string };

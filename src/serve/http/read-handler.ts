@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Resource } from '../../contract/catalogue.ts';
+import { cursorParameterOf } from '../../contract/query-parameters.ts';
 import type { RowFormat } from '../../query/formats/row-formats.ts';
 import type { CompleteList, Question, Running, Service } from '../../query/service.ts';
 import type { Content } from './content/content-cache.ts';
@@ -76,7 +77,7 @@ export function createReadHandler(parts: ReadParts, resource: Resource): ReadHan
     if (format !== 'json' && content.mediaType === contentTypeOf(format)) {
       headers['content-disposition'] = fileOf(resource.name, format);
     }
-    return send(exchange, content);
+    return send(exchange, content, cursorParameterOf(resource.query) ?? 'cursor');
   };
 }
 
@@ -183,22 +184,27 @@ function notModified(exchange: Exchange): FastifyReply {
   return write(exchange, 304, '');
 }
 
-function send(exchange: Exchange, { body, mediaType, encoding, nextCursor }: Content): FastifyReply {
+function send(
+  exchange: Exchange,
+  { body, mediaType, encoding, nextCursor }: Content,
+  cursorParameter: string,
+): FastifyReply {
   const { headers, request } = exchange;
   headers['content-type'] = mediaType;
   headers['content-length'] = String(body.length);
   if (encoding !== null) headers['content-encoding'] = encoding;
   if (nextCursor !== null) {
     headers['x-next-cursor'] = nextCursor;
-    headers['link'] = `<${basePathOf(request)}${withCursor(request.raw.url ?? '', nextCursor)}>; rel="next"`;
+    headers['link'] =
+      `<${basePathOf(request)}${withCursor(request.raw.url ?? '', cursorParameter, nextCursor)}>; rel="next"`;
   }
   return write(exchange, 200, body);
 }
 
-function withCursor(url: string, cursor: string): string {
+function withCursor(url: string, parameter: string, cursor: string): string {
   const [path, query] = splitUrl(url);
   const parameters = new URLSearchParams(query);
-  parameters.set('cursor', cursor);
+  parameters.set(parameter, cursor);
   return `${path}?${parameters}`;
 }
 

@@ -57,6 +57,8 @@ export interface SiteParts {
   readonly setup?: FirstRun;
   /** Guarded SQL for the pages. */
   readonly sql?: Omit<SqlParts, 'callerOf'>;
+  /** Times at which keys were used last, by id; default: those of this site. */
+  readonly usedAt?: Map<string, number>;
   /** Name for log lines, if one server has several workspaces. */
   readonly workspace?: string;
 }
@@ -101,7 +103,7 @@ export async function createSite(
   surroundings: SiteSurroundings,
 ): Promise<Site> {
   const { limits, log, answers, lists, telemetry, limiter, address, isFleet, isStopping } = surroundings;
-  const usedAt = new Map<string, number>();
+  const usedAt = parts.usedAt ?? new Map<string, number>();
   const { status, clock, service, keyring, sessions = null, oauth = null, workspacesOf = () => [] } = parts;
   const own = status === undefined ? null : createPages({ ...parts, status, usedAt, answers });
   const pages = parts.fleet === undefined ? own : withFleet(own ?? createFrontPages(parts), parts.fleet);

@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/json.ts';
+import { isRecord, memberAt, withMember } from '../../base/json.ts';
 import { tokensOfJson } from './estimate-tokens.ts';
 import { toTable, toTableRow } from './table-form.ts';
 
@@ -54,7 +54,7 @@ function take(
   toForm: (row: unknown) => unknown,
 ): Window {
   const rows = lists.flatMap((list) => {
-    const values = content[list];
+    const values = memberAt(content, list);
     return Array.isArray(values) ? values.map((row: unknown) => ({ list, row })) : [];
   });
   const skipped = Math.min(skip, rows.length);
@@ -73,14 +73,14 @@ function take(
 function withTables(content: Content, lists: readonly string[]): { content: Content; saved: number } {
   let saved = 0;
   const written = lists.flatMap((list) => {
-    const rows = content[list];
+    const rows = memberAt(content, list);
     const table = Array.isArray(rows) ? toTable(rows) : null;
     const less = table === null ? 0 : tokensOfJson(rows) - tokensOfJson(table);
     if (less <= 0) return [];
     saved += less;
-    return [[list, table]];
+    return [[list, table] as const];
   });
-  return { content: { ...content, ...Object.fromEntries(written) }, saved };
+  return { content: withMembers(content, written), saved };
 }
 
 function withRows(
@@ -89,7 +89,13 @@ function withRows(
   rows: readonly { list: string; row: unknown }[],
 ): Content {
   const filled = lists.flatMap((list) =>
-    Array.isArray(content[list]) ? [[list, rows.filter((row) => row.list === list).map(({ row }) => row)]] : [],
+    Array.isArray(memberAt(content, list))
+      ? [[list, rows.filter((row) => row.list === list).map(({ row }) => row)] as const]
+      : [],
   );
-  return { ...content, ...Object.fromEntries(filled) };
+  return withMembers(content, filled);
+}
+
+function withMembers(content: Content, members: readonly (readonly [string, unknown])[]): Content {
+  return members.reduce<Content>((changed, [path, value]) => withMember(changed, path, value), content);
 }

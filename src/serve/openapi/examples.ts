@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { memberAt } from '../../base/json.ts';
 import type { Resource } from '../../contract/catalogue.ts';
 import {
   bodySchema,
@@ -42,7 +43,7 @@ export function exampleAnswer(
 }
 
 function listIn(body: unknown, name: string): unknown {
-  return Array.isArray(body) ? body : (body as Record<string, unknown>)[name];
+  return Array.isArray(body) ? body : memberAt(body, name);
 }
 
 /** Returns the member of a parameter object with a valid value. Cursors have only a description: no fixed value is valid. */

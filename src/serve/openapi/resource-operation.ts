@@ -1,5 +1,6 @@
 import { type Catalogue, idKindOf, listerOf, type Resource } from '../../contract/catalogue.ts';
 import type { FieldWriters } from '../../contract/field-forms.ts';
+import { tableListOf } from '../../contract/formats.ts';
 import { bodySchema, parameterSchema, type Refer } from '../../contract/json-schema.ts';
 import type { Parameter } from '../../contract/parameters.ts';
 import { type ServedNames, servedName } from '../../contract/query-parameters.ts';
@@ -19,9 +20,6 @@ export interface OperationSurroundings {
   readonly refer: Refer;
   readonly errors: ErrorResponses;
 }
-
-/** Name of the list that is also available in the row formats. */
-const LIST = 'data';
 
 /** Parameters that several operations have. */
 export const parameterComponents: Json = {
@@ -45,7 +43,7 @@ export function resourceOperation(surroundings: OperationSurroundings, resource:
   const inQuery = Object.entries(resource.query).map(([name, parameter]) => ({
     name: servedName(name, parameter, names),
     in: 'query',
-    required: false,
+    required: parameter.required === true,
     description: parameter.about,
     schema: parameterSchema(parameter),
     ...parameterExample(name, parameter),
@@ -53,6 +51,7 @@ export function resourceOperation(surroundings: OperationSurroundings, resource:
   const headers = answerHeaders(rateLimit, resource.paging === 'cursor');
   return {
     operationId: resource.tool,
+    ...(resource.generic === true ? { 'x-sightline-generic': true } : {}),
     tags: [tagOf(resource)],
     summary: resource.about.replace(/\.$/, ''),
     description: describe(resource),
@@ -79,7 +78,7 @@ function contentOf({ catalogue, isBare, writersOf, refer }: OperationSurrounding
   const { body, csv, ndjson } = exampleAnswer(resource, catalogue.resources, served);
   const schema = bodySchema(resource, catalogue.resources, { refer, served });
   const content = { [MEDIA_TYPES.json]: { schema, example: body } };
-  if (!resource.tables.some(({ at }) => at !== 'body' && at.list === LIST)) return { content };
+  if (tableListOf(resource) === null) return { content };
   const { json: _, ...tables } = MEDIA_TYPES;
   const texts: Partial<Record<string, string>> = { csv, ndjson };
   const described = Object.entries(tables).map(([format, mediaType]) => {
@@ -106,10 +105,12 @@ function pathParameters(catalogue: Catalogue, resource: Resource): Json[] {
   });
 }
 
-function describe({ about, query, paging, order, tables }: Resource): string {
+function describe({ about, query, paging, order, tables, generic, rangeParameters }: Resource): string {
   const sentences = [about];
   if ('from' in query && 'to' in query) {
-    sentences.push(`\`from\` and \`to\` are inclusive; a range covers at most ${RANGE_DAYS_MAX} days.`);
+    const { from, to } = rangeParameters ?? { from: 'from', to: 'to' };
+    const most = generic === true ? '' : `; a range covers at most ${RANGE_DAYS_MAX} days`;
+    sentences.push(`\`${from}\` and \`${to}\` are inclusive${most}.`);
   }
   const fields = (order ?? []).map(
     (field) => `\`${field.replace(/^-/, '')}\`${field.startsWith('-') ? ', descending' : ''}`,

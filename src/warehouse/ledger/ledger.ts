@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
-import { toExactJson } from '../../base/json.ts';
+import { parseExactJson, toExactJson } from '../../base/json.ts';
 import type { Attempt } from '../../contract/request.ts';
 import type { Rejected, Repeats, Values } from '../../contract/rows.ts';
 import { CONTENT_KEY } from '../../contract/tables.ts';
 import type { Database, Session } from '../database.ts';
 import { stage, staged, wellFormed } from '../write/staging.ts';
+
+/** State of the coverage of a list that upstream does not have (404). */
+export const MISSING = 'missing';
 
 /** A slice, as stored in the ledger. */
 export interface SliceRef {
@@ -139,6 +142,16 @@ export async function sumCheckpoints(
     rows: Number(sums?.['rows'] ?? 0),
     since: since === null ? null : Number(since),
   };
+}
+
+/** Returns the keys of a table's rows in the checkpoints of a slice, in the order of its pages. */
+export async function readListed(session: Session, sliceId: string, table: string): Promise<Values[]> {
+  const rows = await session.all(
+    `SELECT unnest(keys) AS key FROM (SELECT flatten(list(seen ORDER BY page)) AS keys FROM sync.checkpoints
+     WHERE chain = $1 AND table_name = $2)`,
+    [sliceId, table],
+  );
+  return rows.map(({ key }) => parseExactJson(String(key)) as Values);
 }
 
 /** Counts the rows with content keys in the checkpoints of a slice, by content. */

@@ -92,6 +92,8 @@ export interface ResourceStatus {
   readonly gapBrands: readonly { readonly brandId: string; readonly days: number }[];
   /** Slices that were started but not finished. */
   readonly unfinished: number;
+  /** Set if its declaration was inferred. */
+  readonly generic?: true;
 }
 
 /** Verification status of a brand. */
@@ -217,7 +219,7 @@ async function readResources(query: Query, catalogue: Catalogue, nowMs: number):
   );
   const unfinished = new Map(begun.map(([resource, chains]) => [String(resource), Number(chains)]));
   const statuses: ResourceStatus[] = [];
-  for (const { name, change } of catalogue.resources) {
+  for (const { name, change, generic } of catalogue.resources) {
     const gaps = change.kind === 'window' ? await readGaps(query, catalogue, name, nowMs) : [];
     const gapDays = gaps.reduce((sum, { days }) => sum + days, 0);
     const byBrand = new Map<string, number>();
@@ -232,6 +234,7 @@ async function readResources(query: Query, catalogue: Catalogue, nowMs: number):
       gapDays,
       gapBrands,
       unfinished: chains,
+      ...(generic === undefined ? {} : { generic }),
     });
   }
   return statuses;

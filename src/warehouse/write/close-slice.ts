@@ -3,7 +3,7 @@ import { hasNumberedPages } from '../../contract/paging.ts';
 import { daysToKeep } from '../../plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import { forgetHeldDeletion, writeHeldDeletion } from '../ledger/held-deletions.ts';
-import { clearCheckpoints, type SeenRows, sumCheckpoints, writeCoverage } from '../ledger/ledger.ts';
+import { clearCheckpoints, MISSING, type SeenRows, sumCheckpoints, writeCoverage } from '../ledger/ledger.ts';
 import type { HeldRows, PageChanges, PageCommit, PageResult } from './page-commit.ts';
 import type { TableWriters } from './table-writers.ts';
 import { countByDay, type UnseenRow } from './tombstones.ts';
@@ -52,7 +52,12 @@ export async function closeSlice(
   const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
   // A settled list is read up to the first page without changes, which can hide missing rows on later pages. After a
   // deletion the next read covers all pages.
-  const covered = deleted + held.length > 0 ? { ...chain, state: null } : chain;
+  const isMissing = last.isMissing === true && page === 1;
+  const covered = isMissing
+    ? { ...chain, state: MISSING }
+    : deleted + held.length > 0
+      ? { ...chain, state: null }
+      : chain;
   if (!doubtful) await writeCoverage(session, run, covered, rows, earlier.since ?? date);
   return { deletionsSkipped, held };
 }

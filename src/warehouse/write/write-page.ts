@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Resource } from '../../contract/catalogue.ts';
 import type { Rejected } from '../../contract/rows.ts';
 import { isMassDeletion, type TableLoss } from '../../plausibility/mass-deletion.ts';
-import { ownKeyOf } from '../conditions.ts';
 import type { Session } from '../database.ts';
 import { keepAnswer } from '../ledger/answers.ts';
 import { writeDrift } from '../ledger/drift-notes.ts';
@@ -11,6 +10,7 @@ import {
   forgetDays,
   type QuarantinedItem,
   quarantinedText,
+  readListed,
   type SliceRef,
   toTimestampText,
   writeCheckpoint,
@@ -19,7 +19,7 @@ import {
 } from '../ledger/ledger.ts';
 import { writeRawPage } from '../ledger/raw-pages.ts';
 import { type CloseParts, closeSlice } from './close-slice.ts';
-import { hasListing, writeListing } from './listings.ts';
+import { writeListing } from './listings.ts';
 import { LossError, type PageChanges, type PageCommit, type PageResult } from './page-commit.ts';
 
 /** Dependencies of `writePage`. */
@@ -56,8 +56,9 @@ export async function writePage(parts: PageWriterParts, session: Session, page: 
   const ended = page.next === null || (page.untilKnown === true && isUnchanged(tables));
   let end: Pick<PageResult, 'deletionsSkipped' | 'held'> = { deletionsSkipped: null, held: [] };
   if (ended) {
-    end = await closeSlice(parts, session, page, seen, tables, syncedAt);
+    // Before the end of the slice, which deletes the checkpoints.
     if (await writeListings(resource, session, page)) version.current += 1;
+    end = await closeSlice(parts, session, page, seen, tables, syncedAt);
   } else if (page.doubtful !== true) {
     // Without a checkpoint the slice resumes at the first doubtful page.
     await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
@@ -89,13 +90,13 @@ async function writeTables(
 }
 
 // Store upstream's order of a full list: a new first item changes no other row.
-async function writeListings(resource: Resource, session: Session, { chain, tables }: PageCommit): Promise<boolean> {
+async function writeListings(resource: Resource, session: Session, commit: PageCommit): Promise<boolean> {
+  const { chain, tables, page } = commit;
   if (resource.change.kind !== 'set') return false;
   let changed = false;
-  for (const { table, seen } of tables.filter((rows) => hasListing(rows.table))) {
-    const key = ownKeyOf(table);
-    const keys = seen.map((values) => String(values[key]));
-    changed = (await writeListing(session, chain, table.name, keys)) || changed;
+  for (const { table, seen } of tables) {
+    const earlier = page === 1 ? [] : await readListed(session, chain.id, table.name);
+    changed = (await writeListing(session, chain, table, [...earlier, ...seen])) || changed;
   }
   return changed;
 }

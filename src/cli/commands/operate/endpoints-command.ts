@@ -5,16 +5,27 @@ import { count, plural, printData, printJson, say } from '../../output/output.ts
 import { formatRows } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
+import { text } from '../../program/option-kinds.ts';
 
 export const endpoints = defineCommand({
-  options: workspaceOptions,
+  options: {
+    ...workspaceOptions,
+    declaration: text(
+      'PATH',
+      'print the inferred declaration of an endpoint as JSON, for a file of the setting schemas',
+    ),
+  },
   examples: [
     ['sightline endpoints', "list the endpoints in the API's OpenAPI document, and whether they are mirrored"],
-    ['sightline endpoints --json', 'print the list as JSON'],
+    ['sightline endpoints --declaration /notes > notes.json', 'write an inferred declaration to a file, to change it'],
   ],
-  run: async (unread, begin) => {
+  run: async ({ declaration, ...unread }, begin) => {
     const { context, json } = begin(unread);
-    const { listEndpoints } = await import('../../../operations/endpoints.ts');
+    const { listEndpoints, readInferredDeclaration } = await import('../../../operations/endpoints.ts');
+    if (declaration !== null) {
+      printData(JSON.stringify(readInferredDeclaration(await context(), declaration), null, 2));
+      return EXIT.done;
+    }
     const listed = await listEndpoints(await context());
     if (json) printJson('endpoints', listed);
     else printEndpoints(listed.endpoints);
@@ -29,5 +40,7 @@ function printEndpoints(listed: readonly ListedEndpoint[]): void {
   const rows = listed.map(({ path, state, resource, reason }) => [visibleLine(path), state, resource, reason]);
   printData(formatRows({ columns, rows }, 'table'));
   const of = (state: ListedEndpoint['state']): string => count(listed.filter((one) => one.state === state).length);
-  say(`${of('declared')} declared, ${of('available')} available, ${of('unsupported')} unsupported`);
+  say(
+    `${of('declared')} declared, ${of('mirrored')} mirrored, ${of('available')} available, ${of('unsupported')} unsupported`,
+  );
 }

@@ -132,9 +132,12 @@ function describeData(
   add('key', describeKey(key));
   const width = Math.max(...resources.map(({ resource }) => resource.length));
   const names = new Map(brands.map(({ brandId, name }) => [brandId, name ?? brandId]));
-  for (const { resource, readAt, gaps, gapBrands, unfinished } of resources) {
+  for (const { resource, readAt, gaps, gapBrands, unfinished, generic } of resources) {
     const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'slice')} not finished`;
-    add('fresh', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${begun}`);
+    add(
+      'fresh',
+      `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${begun}${generic === true ? ' (generic)' : ''}`,
+    );
     for (const { brandId, days } of gapBrands.slice(0, SHOWN_MAX)) {
       const own = gaps.filter((gap) => gap.brandId === brandId).slice(0, SHOWN_MAX);
       const listed = own.length === 0 ? '' : `: ${own.map(toRange).join(', ')}`;

@@ -1,6 +1,6 @@
 import { chooseNamed, type Named } from '../../../base/choose-name.ts';
 import { SightlineError, toSightlineError } from '../../../base/errors.ts';
-import { isRecord } from '../../../base/json.ts';
+import { isRecord, memberAt } from '../../../base/json.ts';
 import { listerOf, type Resource } from '../../../contract/catalogue.ts';
 import { isUuid } from '../../../contract/query-parameters.ts';
 import type { Question, Service } from '../../../query/service.ts';
@@ -139,5 +139,5 @@ function listedRows(source: Resource, argument: string, body: unknown): Readonly
   const table = `${argument.replace(/Id$/, '')}s`;
   const own = source.tables.filter(({ name }) => name === table);
   const lists = (own.length > 0 ? own : source.tables).flatMap(({ at }) => (at === 'body' ? [] : [at.list]));
-  return lists.flatMap((list) => (isRecord(body) ? body[list] : [])).filter(isRecord);
+  return lists.flatMap((list) => memberAt(body, list)).filter(isRecord);
 }

@@ -62,10 +62,10 @@ export function createTools(catalogue: Catalogue, parts: ToolParts): ToolSet {
 function createTool(catalogue: Catalogue, resource: Resource, parts: ToolParts): Tool {
   const inPath = pathParametersOf(resource);
   const names = parts.namesOf(resource);
-  const inQuery = Object.entries(resource.query).map(([name, parameter]) => ({
-    name: servedName(name, parameter, names),
-    parameter,
-  }));
+  // `skip` continues a complete list, so the parameters of upstream's pages are not needed.
+  const inQuery = Object.entries(resource.query)
+    .filter(([, { kind }]) => resource.generic !== true || !['limit', 'cursor', 'number'].includes(kind))
+    .map(([name, parameter]) => ({ name: servedName(name, parameter, names), parameter }));
   const hasList = listsOf(resource).length > 0;
   const has: Readonly<Record<OwnArgument, boolean>> = {
     skip: resource.paging === 'single' && hasList,
@@ -114,7 +114,8 @@ function inputSchema(catalogue: Catalogue, shape: ToolShape): JsonSchema {
     properties[name] = { ...schema, ...(isName || format === undefined ? {} : { format }), ...about };
   }
   for (const name of own) if (name !== 'workspace') properties[name] = ownSchemas[name];
-  const required = [...(own.includes('workspace') ? ['workspace'] : []), ...inPath];
+  const inRequired = inQuery.filter(({ parameter }) => parameter.required === true).map(({ name }) => name);
+  const required = [...(own.includes('workspace') ? ['workspace'] : []), ...inPath, ...inRequired];
   return { type: 'object', properties, required, additionalProperties: false };
 }
 

@@ -16,11 +16,12 @@ export function Freshness({ copy }: { readonly copy: Replica }): JSX.Element {
   const { brands, unlearned } = copy.status;
   const [chosen, setChosen] = useState<string | null>(null);
   const rows = copy.freshness.map((row) => ({ row, ...stateOf(copy, row, chosen) }));
+  const generic = new Set(copy.status.resources.flatMap((one) => (one.generic === true ? [one.resource] : [])));
   const incomplete = rows.filter(({ level }) => level !== 'good');
   const complete = rows.filter(({ level }) => level === 'good');
   const oldest = complete.flatMap(({ readAt }) => readAt ?? []).sort((a, b) => a - b)[0] ?? null;
   const cells = ({ row, level, text, readAt, days, ranges }: (typeof rows)[number]) => [
-    row.resource,
+    generic.has(row.resource) ? `${row.resource} (generic)` : row.resource,
     <Age key="age" time={readAt} />,
     <Marked key="state" level={level}>
       {text}

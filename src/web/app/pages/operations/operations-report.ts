@@ -15,6 +15,8 @@ export interface ResourceStatus {
   readonly gapDays: number;
   readonly gapBrands: readonly { readonly brandId: string; readonly days: number }[];
   readonly unfinished: number;
+  /** Set if its declaration was inferred. */
+  readonly generic?: true;
 }
 
 export interface FreshnessRow {
