@@ -11,13 +11,16 @@ export const endpoints = defineCommand({
   options: {
     ...workspaceOptions,
     declaration: text(
-      'PATH',
+      '<path>',
       'print the inferred declaration of an endpoint as JSON, for a file of the setting schemas',
     ),
   },
   examples: [
     ['sightline endpoints', "list the endpoints in the API's OpenAPI document, and whether they are mirrored"],
-    ['sightline endpoints --declaration /notes > notes.json', 'write an inferred declaration to a file, to change it'],
+    [
+      'sightline endpoints --declaration /notes',
+      'print an inferred declaration, to change it and add it to the setting schemas',
+    ],
   ],
   run: async ({ declaration, ...unread }, begin) => {
     const { context, json } = begin(unread);
