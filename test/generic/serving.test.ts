@@ -234,6 +234,8 @@ test('commands describe inferred resources and mark them', async () => {
   const { endpoints } = JSON.parse(await run('endpoints', '--json')) as { endpoints: JsonObject[] };
   const states = new Map(endpoints.map(({ path, state, resource }) => [path, [state, resource]]));
   expect(states.get('/brands/{brandId}/log-lines')).toEqual(['mirrored', 'log_lines']);
+  const printed = JSON.parse(await run('endpoints', '--declaration', '/brands/{brandId}/log-lines')) as JsonObject;
+  expect(printed).toMatchObject({ name: 'log_lines', path: '/brands/{brandId}/log-lines', change: { kind: 'set' } });
   const described = JSON.parse(await run('describe', 'notes', '--json')) as JsonObject;
   expect(described).toMatchObject({ kind: 'data', generic: true });
   expect(described['about']).toContain('Test data of /brands/{brandId}/notes');
