@@ -76,7 +76,7 @@ export async function calibrateConventions(
   return database.transaction(async (session) => {
     if (onlyIfNone && (await hasFindings(session))) return [];
     const { reported, points } = await findConventions(session, { catalogue, now });
-    const findings = { ...reported, ...points } as Findings;
+    const findings = mergeFindings(reported, points);
     await writeFindings(session, findings, now);
     return contradictedOf(findings);
   });
@@ -118,6 +118,15 @@ interface FoundConventions {
   readonly evidence: PointEvidence;
 }
 
+// A point that neither numbers nor responses have decided keeps the value that the numbers suggest.
+function mergeFindings(reported: ReportedFindings, points: PointFindings): Findings {
+  const known: Readonly<Record<string, Finding<unknown> | undefined>> = reported;
+  const own = Object.entries(points).filter(
+    ([name, { compared }]) => compared > 0 || known[name]?.source !== 'default',
+  );
+  return { ...reported, ...Object.fromEntries(own) } as Findings;
+}
+
 function countedRows(conventions: CountedRows): CountedRows {
   const { countedResponses, currentDay, repeatedMentions, citationCount } = conventions;
   return { countedResponses, currentDay, repeatedMentions, citationCount };
@@ -151,7 +160,7 @@ export function createProbeFinder(
       if (brands.length === 0) return { questions: [], contradicted: null };
       const { reported, points, evidence } = await findConventions(session, { catalogue, now }, known);
       // The next calibration starts with these values, so that it compares nothing again.
-      const findings = { ...reported, ...points } as Findings;
+      const findings = mergeFindings(reported, points);
       await writeFindings(session, findings, now);
       const questions = await chooseProbes({ evidence, findings: points, brands, now, max, isLast });
       return { questions, contradicted: contradictedOf(findings) };
@@ -227,6 +236,13 @@ function withCommonMode(findings: ReportedFindings): ReportedFindings {
   return { ...findings, ...Object.fromEntries(all.find(({ length }) => length === most) ?? []) };
 }
 
+// Without evidence of its own, an empty share is assumed to be like other shares without a whole, if these agree. It is not determined.
+function assumedEmpty(others: readonly (number | null)[]): 0 | null {
+  const [first = defaultConventions.emptyShare] = others;
+  const isShared = others.every((value) => value === first) && (first === null || first === 0);
+  return isShared ? first : defaultConventions.emptyShare;
+}
+
 function fitNumbers(evidence: Evidence): ReportedFindings {
   const { labels, numbers, prompts, domains, sites } = evidence;
   const standard = defaultConventions;
@@ -237,7 +253,10 @@ function fitNumbers(evidence: Evidence): ReportedFindings {
   const sentiments = fitMentions(labels, spread(numbers.sentiment, ROWS_MAX), known);
   const isWorth = Object.hasOwn(sentiments.labels.value, '');
   const emptySentiments = [...numbers.emptySentiment, ...(isWorth ? [] : numbers.unlabelledSentiment)];
-  const emptyShare = fitEmpty(spread(numbers.emptyShare, ROWS_MAX), standard.emptyShare);
+  const emptyShare = fitEmpty(
+    spread(numbers.emptyShare, ROWS_MAX),
+    assumedEmpty([...numbers.emptyVoice, ...sites.empty]),
+  );
   const emptyMean = fitEmpty(spread(numbers.emptyMean, ROWS_MAX), standard.emptyMean);
   const counted = <T>(finding: Finding<T>, unlike = numbers.unlike): Finding<T> => withUnlike(finding, unlike);
   return {
