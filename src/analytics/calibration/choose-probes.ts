@@ -21,7 +21,7 @@ const IDS_MAX = 4;
 /** Questions of one point that are tried against the stored data. */
 const TRIED_MAX = 14;
 /** Questions of one point that are compared with each other. */
-const COMPARED_MAX = 3;
+const COMPARED_MAX = 6;
 /** Information that a further question of a point must add, in bits. A question that decides between two equal values adds 1. */
 const BITS_LEAST = 0.9;
 /** Reports of one point that are asked again for complete days. */

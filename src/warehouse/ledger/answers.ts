@@ -24,8 +24,8 @@ export interface StoredAnswer {
 }
 
 /**
- * Stores a response. A report replaces the kept report with the same parameters except the range; another response replaces the one
- * to the same question. Bodies over 256 KiB are not kept. Without a run it belongs to the newest one.
+ * Stores a response. A report replaces the kept report with the same parameters except the range, unless that is of the same run and ends
+ * later: older days are read last, and may have no rows. Another response replaces the one to the same question. Bodies over 256 KiB are not kept. Without a run it belongs to the newest one.
  */
 export async function keepAnswer(session: Session, runId: string | null, answer: StoredAnswer): Promise<void> {
   const { resource, brandId, query, purpose, status, body, askedAt } = answer;
@@ -35,6 +35,10 @@ export async function keepAnswer(session: Session, runId: string | null, answer:
     const theirs = purpose === 'report' ? withoutRange(other.query) : other.query;
     return textOf(theirs) === textOf(same);
   });
+  const { to = '' } = query;
+  const isEarlier = ({ query: other, runId: ofRun }: (typeof kept)[number]): boolean =>
+    ofRun === runId && (other['to'] ?? '') > to;
+  if (purpose === 'report' && replaced.some(isEarlier)) return;
   for (const { text } of replaced) {
     await session.run(
       `DELETE FROM sync.answers WHERE resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID) AND purpose = $3
@@ -108,11 +112,15 @@ export async function writeAgreements(
 
 async function readKept(query: Query, resource: string, brandId: string | null, purpose: AnswerPurpose) {
   const rows = await query(
-    `SELECT CAST(query AS VARCHAR) FROM sync.answers
+    `SELECT CAST(query AS VARCHAR), CAST(run_id AS VARCHAR) FROM sync.answers
      WHERE resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID) AND purpose = $3`,
     [resource, brandId, purpose],
   );
-  return rows.map(([text]) => ({ text: String(text), query: JSON.parse(String(text)) as Record<string, string> }));
+  return rows.map(([text, runId]) => ({
+    text: String(text),
+    query: JSON.parse(String(text)) as Record<string, string>,
+    runId: runId as string | null,
+  }));
 }
 
 function withoutRange(query: Readonly<Record<string, string>>): Record<string, string> {

@@ -3,7 +3,7 @@ import { CASELESS } from '../../numbers/order.ts';
 import type { Orders } from '../conventions.ts';
 import { DAY_ROW, ENTITY, GROUP, identityOf, orderOf, PROMPT, rowsOf } from './facts.ts';
 import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
-import { rangeOf } from './report-points.ts';
+import { earlyRangeOf, rangeOf } from './report-points.ts';
 
 type OrderName = keyof Orders;
 
@@ -78,16 +78,16 @@ export const orderCandidates: Readonly<Record<OrderName, readonly (readonly stri
     ].flatMap((key) => [[key, 'listed'], ...texts('name').map((name) => [key, name, 'groupId']), [key, 'groupId']]),
   ],
   domainOrder: [[], ['-responses'], ['responses']].flatMap((first) =>
-    [['domain'], ['-domain'], ['firstSeen'], ['-lastSeen'], ['firstTime', 'domain'], ['-lastTime', 'domain']].map(
+    [['domain'], ['-domain'], ['firstTime', 'domain'], ['-lastTime', 'domain'], ['firstSeen'], ['-lastSeen']].map(
       (last) => ['-citations', ...first, ...last],
     ),
   ),
   urlOrder: [
     ['url'],
     ['-url'],
+    ...['firstTime', '-lastTime', 'domain', ...texts('title', '-title'), '-responses'].map((key) => [key, 'url']),
     ['firstSeen'],
     ['-lastSeen'],
-    ...['firstTime', '-lastTime', 'domain', ...texts('title', '-title'), '-responses'].map((key) => [key, 'url']),
     ['-responses', '-lastSeen'],
   ].map((last) => ['-citations', ...last]),
   visitOrder: ['date', '-date'].flatMap((date) => [
@@ -118,6 +118,8 @@ interface Ordered {
   readonly name: OrderName;
   readonly about: string;
   readonly resource: string;
+  /** Another resource whose reports are evidence, but that is not asked for. */
+  readonly alsoOf?: string;
   readonly queries: (brand: BrandVocabulary) => readonly Readonly<Record<string, string>>[];
   readonly facts: (response: Compared, question: ReportQuestion) => Facts;
 }
@@ -128,7 +130,8 @@ const lists: readonly Ordered[] = [
     about: 'the order of the brand and its competitors',
     resource: 'metrics',
     queries: (brand) => [{}, ...brand.engines.slice(0, 2).map((engine) => ({ engine })), rangeOf(brand, 7)],
-    facts: (response) => orderOf(response, ENTITY),
+    alsoOf: 'metrics_daily',
+    facts: (response, { resource }) => (resource === 'metrics' ? orderOf(response, ENTITY) : entitiesOfDays(response)),
   },
   {
     name: 'dayOrder',
@@ -162,9 +165,11 @@ const lists: readonly Ordered[] = [
     about: 'the order of domains with equally many citations',
     resource: 'cited_domains',
     queries: (brand) => [
-      { limit: '200' },
       { limit: '200', ...rangeOf(brand, 3) },
       { limit: '200', ...rangeOf(brand, 1) },
+      ...brand.engines.slice(0, 1).map((engine) => ({ limit: '200', engine, ...rangeOf(brand, 5) })),
+      { limit: '200', ...earlyRangeOf(brand, 2) },
+      { limit: '200' },
     ],
     facts: (response) => orderOf(response, ['domain']),
   },
@@ -173,9 +178,11 @@ const lists: readonly Ordered[] = [
     about: 'the order of pages with equally many citations',
     resource: 'cited_urls',
     queries: (brand) => [
-      { limit: '200' },
       { limit: '200', ...rangeOf(brand, 3) },
       { limit: '200', ...rangeOf(brand, 1) },
+      ...brand.engines.slice(0, 1).map((engine) => ({ limit: '200', engine, ...rangeOf(brand, 5) })),
+      { limit: '200', ...earlyRangeOf(brand, 2) },
+      { limit: '200' },
     ],
     facts: (response) => orderOf(response, ['url']),
   },
@@ -195,6 +202,16 @@ const lists: readonly Ordered[] = [
   },
 ];
 
+// The competitors of each day and engine, in order.
+function entitiesOfDays(response: Compared): Facts {
+  const values = new Map<string, string>();
+  for (const row of rowsOf(response)) {
+    const day = identityOf(row, ['date', 'engine']);
+    values.set(day, `${values.get(day) ?? ''} ${identityOf(row, ['competitorId'])}`);
+  }
+  return { kind: 'values', values };
+}
+
 function topCompetitors(response: Compared): Facts {
   return {
     kind: 'values',
@@ -212,10 +229,11 @@ function topCompetitors(response: Compared): Facts {
 
 /** Points about the order of rows. */
 export const orderPoints: readonly CalibrationPoint[] = lists.map(
-  ({ name, about, resource, queries, facts }): CalibrationPoint => ({
+  ({ name, about, resource, alsoOf, queries, facts }): CalibrationPoint => ({
     name,
     about,
-    resources: [resource],
+    resources: alsoOf === undefined ? [resource] : [resource, alsoOf],
+    isPartial: true,
     candidates: orderCandidates[name],
     facts,
     probes: (brand): ProbeQuestion[] =>
