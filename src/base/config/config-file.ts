@@ -53,7 +53,8 @@ export const allowed = {
   weekly: 'a whole number of snapshots from 0 to 10000',
   monthly: 'a whole number of snapshots from 0 to 10000',
   schemas: 'a list of paths of .js, .mjs, .ts or .json files, such as ["./my-api/*.json"], and "builtin"',
-  openapi: 'the path of a document below the base URL, such as /openapi.json, a file that ends in .json, or an https URL',
+  openapi:
+    'the path of a document below the base URL, such as /openapi.json, a file that ends in .json, or an https URL',
   requestsPerMinute: 'a whole number from 1 to 100000',
   resources: 'an object with the members include, exclude and requests',
   include: 'a list of names or paths of endpoints; * stands for any characters',
