@@ -71,10 +71,10 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
   const all: ReplicaConnection[] = [];
   for (let index = 0; index < options.connections; index++) {
     const connection = createConnection(await instance.connect());
+    await connection.query("SET TimeZone = 'UTC'");
     all.push(connection);
     idle.push(connection);
   }
-  await all[0]?.query("SET TimeZone = 'UTC'");
   const queue = new PQueue({ concurrency: options.connections });
   const holds = new Set<Promise<void>>();
   return {

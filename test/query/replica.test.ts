@@ -35,6 +35,15 @@ describe('a replica', () => {
     expect(most).toBe(2);
   });
 
+  it('compares times with days in UTC on every connection, whatever the time zone of the machine', async () => {
+    const replica = await open({ connections: 3 });
+    // The time zone of the machine has another name, such as Etc/UTC.
+    const zones = await Promise.all(
+      [1, 2, 3].map(() => replica.work((query) => query("SELECT current_setting('TimeZone')"))),
+    );
+    expect(zones).toEqual([[['UTC']], [['UTC']], [['UTC']]]);
+  });
+
   it('rejects a task when too many are waiting', async () => {
     const replica = await open({ connections: 1, waitingMax: 2 });
     const stop = new AbortController();
