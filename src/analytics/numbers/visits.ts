@@ -1,4 +1,6 @@
+import { isRecord, parseExactJson } from '../../base/json.ts';
 import { createFieldWriters, createObservedForms } from '../../contract/field-forms.ts';
+import { SENT } from '../../contract/sent-values.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
 import { dayOf, eachDay } from '../../contract/time.ts';
 import type { ResolvedTotals } from '../../plausibility/range-totals.ts';
@@ -74,8 +76,8 @@ interface Site {
   readonly property: string | null;
   readonly currency: string | null;
   readonly sessions: number;
-  /** The totals of the newest reported range, by name; null if upstream sent null for all of them. */
-  readonly last: Readonly<Record<(typeof TOTALS)[number][0], number | null>> | null;
+  /** The totals of the newest reported range, by name; null if upstream sent null instead of them. */
+  readonly last: Readonly<Record<string, unknown>> | null;
 }
 
 /** The totals and their columns. */
@@ -92,13 +94,12 @@ async function readSite({ catalogue, query, brand, asked, resource, nowMs }: Rep
   const bindings = createBindings();
   const live = liveConditions('t', brand.id, bindings).join(' AND ');
   const newest = (column: string): string => `arg_max_null(t.${column}, (t.range_to, t._synced_at))`;
-  const columns = ['connected', 'property', 'currency', ...TOTALS.map(([, column]) => column)].map(newest);
+  const columns = ['connected', 'property', 'currency', '_extra', ...TOTALS.map(([, column]) => column)].map(newest);
   const [row = []] = await query(`SELECT ${columns.join(', ')} FROM traffic_totals t WHERE ${live}`, bindings.values);
-  const [connected, property, currency, ...totals] = row;
-  const last = TOTALS.map(([name], index) => [
-    name,
-    (connected === null ? 0 : (totals[index] ?? null)) as number | null,
-  ]);
+  const [connected, property, currency, extra, ...totals] = row;
+  const last = Object.fromEntries(
+    TOTALS.map(([name], index) => [name, connected === null ? 0 : (totals[index] ?? null)]),
+  );
   const known = (await readTotals(query, catalogue.get(resource.name), brand.id)).get(brand.id);
   const within = known === undefined ? null : totalsWithin(known, asked, brand.since, dayOf(nowMs));
   const sessions = within?.[0] ?? sumOfDays(known?.resolved, asked.from, asked.to);
@@ -107,8 +108,16 @@ async function readSite({ catalogue, query, brand, asked, resource, nowMs }: Rep
     property: (property ?? null) as string | null,
     currency: (currency ?? null) as string | null,
     sessions,
-    last: last.every(([, value]) => value === null) ? null : (Object.fromEntries(last) as Site['last']),
+    last: Object.values(last).every((value) => value === null) ? sentTotals(extra) : last,
   };
+}
+
+// The columns do not tell an object of nulls from null.
+function sentTotals(extra: unknown): Site['last'] {
+  const stored = typeof extra === 'string' ? parseExactJson(extra) : null;
+  const sent = isRecord(stored) ? stored[SENT.values] : null;
+  const totals = isRecord(sent) ? sent['totals'] : null;
+  return isRecord(totals) ? totals : null;
 }
 
 function sumOfDays(resolved: ResolvedTotals | undefined, from: string, to: string): number {
