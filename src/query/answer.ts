@@ -107,10 +107,10 @@ export async function* scanList(
 }
 
 function storedRequestOf(request: AnswerRequest): Omit<StoredRequest, 'query'> {
-  const { writersOf, allowedBrands, conventions } = request.replica;
+  const { writersOf, allowedBrands, conventions, spreads } = request.replica;
   const keepsDeleted = conventions.deletedPrompts === 'stay';
   const order = listOrderOf(request.resource.name, conventions);
-  return { ...request, order, writers: writersOf(request.resource), allowedBrands, keepsDeleted };
+  return { ...request, order, writers: writersOf(request.resource), allowedBrands, spreads, keepsDeleted };
 }
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {

@@ -9,7 +9,7 @@ import { type Query as CheckedQuery, cursorParameterOf } from '../contract/query
 import type { Values } from '../contract/rows.ts';
 import { placeOf, SENT } from '../contract/sent-values.ts';
 import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable, toColumnName } from '../contract/tables.ts';
-import { DAY_MAX } from '../contract/time.ts';
+import { DAY_MAX, DAY_MS } from '../contract/time.ts';
 import {
   type Bindings,
   columnAt,
@@ -25,6 +25,7 @@ import { createItemReader } from '../warehouse/items.ts';
 import { quoted, sqlTypes, utc } from '../warehouse/schema.ts';
 import { listingOrder } from '../warehouse/write/listings.ts';
 import type { Position } from './cursor-signer.ts';
+import { expectedStart, type TimeSpreads } from './time-spread.ts';
 
 /** Ranges in an error message. */
 const RANGES_SHOWN = 3;
@@ -48,6 +49,8 @@ export interface StoredRequest {
   readonly writers: FieldWriters;
   /** Ids of the brands to which the reader is limited; null for all. */
   readonly allowedBrands: ReadonlySet<string> | null;
+  /** How the rows of tables are spread over time; null to read every range at once. */
+  readonly spreads: TimeSpreads | null;
   /** Whether filters by a list also match its deleted rows. */
   readonly keepsDeleted: boolean;
   /** Whether the nested rows include deleted ones; default: false. */
@@ -61,6 +64,7 @@ const WITHOUT_FILTERS = {
   after: null,
   order: [],
   allowedBrands: null,
+  spreads: null,
   keepsDeleted: true,
 } as const;
 
@@ -99,7 +103,7 @@ async function readPart(request: StoredRequest, table: ResourceTable): Promise<S
     `SELECT ${selectOf(request, served).join(', ')} ${from} ORDER BY ${orderBy}${limit}`,
     bindings.values,
   );
-  const items = await toItems(request, served, rows, []);
+  const items = await toItems(request, served, rows, null);
   const [counted] = isComplete ? [[items.length]] : await query(`SELECT count(*) ${from}`, bindings.values);
   const total = Number(counted?.[0] ?? 0);
   const end = part.skip + (part.take ?? 0);
@@ -141,7 +145,8 @@ async function rangeConditions(request: StoredRequest, table: ResourceTable, bin
   ];
 }
 
-// Selects the keys of the page first, then its rows: sorting complete rows would take far longer.
+// DuckDB sorts the keys and reads the other columns of the page only (late materialization), because the limit is a constant and the
+// replica raises the limit of rows for which it does so.
 async function readPage(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
   const { asked, query } = request;
   const served = servedTable(request, table);
@@ -149,34 +154,52 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
   const [id, at] = [`t.${quoted(ownKeyOf(table))}`, `t.${quoted(time.name)}`];
   const orderBy = [`${at} DESC NULLS LAST`, ...ties.map(({ sql, direction }) => `${sql('t')} ${direction}`)].join(', ');
   const limit = Number(asked.values['limit']);
-  const bindings = createBindings();
-  const conditions = [
-    ...conditionsOf(request, served, bindings),
-    ...afterConditions(request, table, { time, ties }, bindings),
-  ];
-  const places = await query(
-    `SELECT CAST(${id} AS VARCHAR), CAST(${utc(at)} AS VARCHAR) FROM ${quoted(table.name)} t
-     WHERE ${conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ${bindings.bind(limit + 1)}`,
-    bindings.values,
-  );
-  const page = places.slice(0, limit) as [string, string | null][];
-  if (page.length === 0) return { table, items: [], last: null };
-  const ids = page.map(([key]) => key);
-  const times = page.flatMap(([, moment]) => moment ?? []);
-  const rows = createBindings();
-  const within = [
-    ...liveConditions('t', request.brandId, rows),
-    ...(times.length === page.length ? [betweenCondition(at, times, rows)] : []),
-    `${id} IN (SELECT CAST(unnest(${rows.bind(ids)}) AS ${keyTypeOf(table)}))`,
-  ];
-  const found = await query(
-    `SELECT ${selectOf(request, served).join(', ')} FROM ${quoted(table.name)} t
-     WHERE ${within.join(' AND ')} ORDER BY ${orderBy}`,
-    rows.values,
-  );
-  const last = places.length > limit ? page.at(-1) : undefined;
-  const items = await toItems(request, served, found, times.length === page.length ? times : []);
+  const hasFilters = isFiltered(request, table);
+  const startMs = await pageStart(request, table, time, { count: limit + 1, isFiltered: hasFilters });
+  const read = async (fromMs: number | null): Promise<unknown[][]> => {
+    const bindings = createBindings();
+    const conditions = [
+      ...conditionsOf(request, served, bindings),
+      ...afterConditions(request, table, { time, ties }, bindings),
+      ...(fromMs === null ? [] : [`${at} >= CAST(${bindings.bind(new Date(fromMs).toISOString())} AS TIMESTAMP)`]),
+    ];
+    const texts = await query(
+      `SELECT ${asText([`CAST(${id} AS VARCHAR)`, `CAST(${utc(at)} AS VARCHAR)`, ...selectOf(request, served)])}
+       FROM ${quoted(table.name)} t
+       WHERE ${conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ${fromMs === null ? limit + 1 : bindings.bind(limit + 1)}`,
+      bindings.values,
+    );
+    return texts.map(([text]) => JSON.parse(String(text)) as unknown[]);
+  };
+  const newest = startMs === null ? [] : await read(startMs);
+  const found = newest.length > limit ? newest : await read(null);
+  const page = found.slice(0, limit) as [string, string | null, ...unknown[]][];
+  const rows = page.map(([, , ...row]) => row);
+  const times = page.flatMap(([, moment]) => moment ?? []).toSorted();
+  const [from, to] = [times[0], times.at(-1)];
+  const isTimed = from !== undefined && to !== undefined && times.length === page.length;
+  const span = isTimed ? { from, to, hasAllRows: !hasFilters } : null;
+  const items = await toItems(request, served, rows, span);
+  const last = found.length > limit ? page.at(-1) : undefined;
   return { table, items, last: last === undefined ? null : { id: last[0], at: last[1] } };
+}
+
+// The time after which the page is expected; null if the whole range is read. A sort of few rows takes less than one of the range.
+async function pageStart(
+  { query, spreads, resource, brandId, asked, after }: StoredRequest,
+  table: ResourceTable,
+  { name: column, kind }: Column,
+  page: { readonly count: number; readonly isFiltered: boolean },
+): Promise<number | null> {
+  if (spreads === null || kind !== 'timestamp' || after?.at === null) return null;
+  const scope = resource.scope === 'brand' ? brandId : null;
+  const spread = await spreads.of(query, { table: table.name, column, brandId: scope });
+  if (spread === null) return null;
+  const isRanged = table.extent.kind === 'time' && table.extent.field === column;
+  const end = isRanged ? Date.parse(asked.to) + DAY_MS : Number.POSITIVE_INFINITY;
+  const lastMs = after === null ? end : Date.parse(`${after.at.replace(' ', 'T')}Z`);
+  const startMs = expectedStart(spread, lastMs, page);
+  return isRanged && startMs <= Date.parse(asked.from) ? null : startMs;
 }
 
 /**
@@ -204,7 +227,7 @@ export async function readItem(
   const [row] = rows;
   if (row === undefined) return null;
   const [isDeleted, ...selected] = row;
-  const [item] = await toItems({ ...whole, withDeleted: isDeleted === true }, served, [selected], []);
+  const [item] = await toItems({ ...whole, withDeleted: isDeleted === true }, served, [selected], null);
   return item;
 }
 
@@ -369,10 +392,32 @@ function afterConditions(
   return [`(${at} <= ${moment} OR ${at} IS NULL)`, `(${at} < ${moment} OR ${at} IS NULL OR ${tied})`];
 }
 
-function betweenCondition(column: string, times: readonly string[], bindings: Bindings): string {
-  const ordered = times.toSorted();
-  const [from, to] = [bindings.bind(ordered[0] as string), bindings.bind(ordered.at(-1) as string)];
-  return `${column} BETWEEN CAST(${from} AS TIMESTAMP) AND CAST(${to} AS TIMESTAMP)`;
+// Values of many rows and columns are read far faster as one text than one by one.
+function asText(expressions: readonly string[]): string {
+  return `json_array(${expressions.join(', ')})`;
+}
+
+/** The times of a page's first and last item. */
+interface Span {
+  readonly from: string;
+  readonly to: string;
+  /** Whether the page has all items between these times, apart from items at exactly these times. */
+  readonly hasAllRows: boolean;
+}
+
+// Whether a list leaves out stored items within its range.
+function isFiltered(request: StoredRequest, table: ResourceTable): boolean {
+  const { catalogue, resource, brandId, member, parent = {}, asked, keepsDeleted } = request;
+  if (member !== null || resource.each !== undefined || Object.keys(parent).length > 0) return true;
+  const bindings = createBindings();
+  const target = { catalogue, table, alias: 't', brandId, keepsDeleted };
+  const conditions = parameterConditions(target, resource.query, asked.values, bindings);
+  return conditions.length > 0 || allowedConditions(request, table, bindings).length > 0;
+}
+
+function betweenCondition(column: string, { from, to }: Span, bindings: Bindings): string {
+  const [first, last] = [bindings.bind(from), bindings.bind(to)];
+  return `${column} BETWEEN CAST(${first} AS TIMESTAMP) AND CAST(${last} AS TIMESTAMP)`;
 }
 
 function orderOf(request: StoredRequest, table: ResourceTable, bindings: Bindings) {
@@ -415,13 +460,13 @@ async function toItems(
   request: StoredRequest,
   served: ServedTable,
   rows: readonly (readonly unknown[])[],
-  times: readonly string[],
+  span: Span | null,
 ): Promise<unknown[]> {
   if (served.table.declaration.whole !== undefined) return rows.map(([, item]) => parseExactJson(String(item)));
   const reader = readerOf(request, served);
   const keys = rows.map(([key]) => String(key));
   const nested = new Map<string, Map<string, unknown[]>>();
-  for (const child of served.children) nested.set(child.field, await readChildren(request, served, child, keys, times));
+  for (const child of served.children) nested.set(child.field, await readChildren(request, served, child, keys, span));
   return rows.map(([key, ...values]) => reader.read(values, (field) => nested.get(field)?.get(String(key)) ?? []));
 }
 
@@ -430,7 +475,7 @@ async function readChildren(
   { table }: ServedTable,
   child: ChildTable,
   keys: readonly string[],
-  times: readonly string[],
+  span: Span | null,
 ): Promise<Map<string, unknown[]>> {
   const found = new Map<string, unknown[]>();
   if (keys.length === 0) return found;
@@ -446,16 +491,19 @@ async function readChildren(
   conditions.push(...parentConditions(request, bindings));
   const repeated = table.extent.kind === 'time' ? table.extent.field : null;
   const time = child.columns.find(({ source }) => source.from === 'parent' && source.column === repeated);
-  if (time !== undefined && times.length > 0) {
-    conditions.push(betweenCondition(`t.${quoted(time.name)}`, times, bindings));
-  }
-  conditions.push(`${parent} IN (SELECT CAST(unnest(${bindings.bind(keys)}) AS ${keyTypeOf(table)}))`);
-  const rows = await query(
-    `SELECT CAST(${parent} AS VARCHAR), ${reader.select.join(', ')} FROM ${quoted(child.name)} t
-     WHERE ${conditions.join(' AND ')} ORDER BY t.ordinal`,
+  if (time !== undefined && span !== null) conditions.push(betweenCondition(`t.${quoted(time.name)}`, span, bindings));
+  // The condition on the parents takes as long as the rest of the query.
+  if (time === undefined || span?.hasAllRows !== true)
+    conditions.push(`${parent} IN (SELECT CAST(unnest(${bindings.bind(keys)}) AS ${keyTypeOf(table)}))`);
+  const [[text] = []] = await query(
+    `SELECT CAST(to_json(list(${asText([`CAST(${parent} AS VARCHAR)`, 't.ordinal', ...reader.select])})) AS VARCHAR)
+     FROM ${quoted(child.name)} t WHERE ${conditions.join(' AND ')}`,
     bindings.values,
   );
-  for (const [key, ...values] of rows) {
+  const rows = typeof text === 'string' ? (JSON.parse(text) as unknown[][]) : [];
+  const wanted = new Set(keys);
+  const byOrdinal = rows.filter(([key]) => wanted.has(String(key))).sort(([, a], [, b]) => Number(a) - Number(b));
+  for (const [key, , ...values] of byOrdinal) {
     const items = found.get(String(key)) ?? [];
     found.set(String(key), items);
     items.push(reader.read(values, () => []));

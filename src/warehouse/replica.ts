@@ -14,6 +14,9 @@ import { type QueryResult, toPlain } from './reader.ts';
 /** Limit of prepared statements per connection; each may keep some memory of its last run. */
 const STATEMENTS_MAX = 32;
 
+/** Limit of sorted rows whose other columns DuckDB reads only after it has sorted them; DuckDB's default is 50. */
+const LATE_ROWS_MAX = 2_000;
+
 /**
  * Interval between interrupts of a query that has to stop. DuckDB ignores an interrupt that arrives before the query
  * starts.
@@ -71,7 +74,9 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
   const all: ReplicaConnection[] = [];
   for (let index = 0; index < options.connections; index++) {
     const connection = createConnection(await instance.connect());
+    // Both settings belong to the connection.
     await connection.query("SET TimeZone = 'UTC'");
+    await connection.query(`SET late_materialization_max_rows = ${LATE_ROWS_MAX}`);
     all.push(connection);
     idle.push(connection);
   }

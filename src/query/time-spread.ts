@@ -1,0 +1,68 @@
+import { DAY_MS } from '../contract/time.ts';
+import type { Query } from '../warehouse/database.ts';
+import { quoted } from '../warehouse/schema.ts';
+
+/** The rows of one brand in a table by time. */
+export interface TimeSpread {
+  readonly rowsPerDay: number;
+  /** Time of the newest row, epoch milliseconds. */
+  readonly newestMs: number;
+}
+
+/** Finds how the rows of tables are spread over time, once for each table and brand of a replica. */
+export interface TimeSpreads {
+  /** Null if the table has no rows of the brand. */
+  of(query: Query, place: TimePlace): Promise<TimeSpread | null>;
+}
+
+/** The rows of a table, or of one brand in it. */
+export interface TimePlace {
+  readonly table: string;
+  /** Column of the time. */
+  readonly column: string;
+  /** Null for tables without brands. */
+  readonly brandId: string | null;
+}
+
+/** A page is expected in this many times the rows that it needs, because rows are not spread evenly. */
+const SPARE = 3;
+/** The same if a filter leaves out some of the rows. */
+const FILTERED_SPARE = 24;
+
+/** Creates the spreads of one replica. */
+export function createTimeSpreads(): TimeSpreads {
+  const known = new Map<string, TimeSpread | null>();
+  return {
+    of: async (query, place) => {
+      const key = JSON.stringify(place);
+      const before = known.get(key);
+      if (before !== undefined) return before;
+      const spread = await readSpread(query, place);
+      known.set(key, spread);
+      return spread;
+    },
+  };
+}
+
+async function readSpread(query: Query, { table, column, brandId }: TimePlace): Promise<TimeSpread | null> {
+  const time = quoted(column);
+  const brand = brandId === null ? '' : ' AND brand_id = CAST($1 AS UUID)';
+  const [row] = await query(
+    `SELECT count(*), epoch_ms(min(${time})), epoch_ms(max(${time})) FROM ${quoted(table)}
+     WHERE _deleted_at IS NULL AND ${time} IS NOT NULL${brand}`,
+    brandId === null ? [] : [brandId],
+  );
+  const [rows, oldestMs, newestMs] = (row ?? []).map(Number) as [number, number, number];
+  if (!(rows > 0)) return null;
+  return { rowsPerDay: rows / Math.max(1, (newestMs - oldestMs) / DAY_MS), newestMs };
+}
+
+/** Returns the time, in epoch milliseconds, after which `count` rows before `endMs` are expected. */
+export function expectedStart(
+  { rowsPerDay, newestMs }: TimeSpread,
+  endMs: number,
+  { count, isFiltered }: { readonly count: number; readonly isFiltered: boolean },
+): number {
+  const days = (count * (isFiltered ? FILTERED_SPARE : SPARE)) / rowsPerDay;
+  return Math.min(endMs, newestMs) - days * DAY_MS;
+}
