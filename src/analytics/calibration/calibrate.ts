@@ -206,7 +206,19 @@ async function readEvidence(query: Query, tables: CountedTables): Promise<Eviden
 }
 
 function fitConventions(evidence: Evidence): ReportedFindings {
-  return withCommonMode(fitNumbers(evidence));
+  return withOpenHalves(withCommonMode(fitNumbers(evidence)));
+}
+
+// Modes that differ only in negative halves are told apart by none of the other numbers, which are not negative.
+function withOpenHalves(findings: ReportedFindings): ReportedFindings {
+  const { sentiment, labels } = findings;
+  const { decimals } = sentiment.value;
+  const isLeft = (mode: Rounding['mode']): boolean =>
+    sentiment.alike?.some((value) => isEqual(value, { ...sentiment.value, mode })) === true;
+  const isSigned = Object.values(labels.value).some((worth) => worth !== null && worth < 0);
+  if (decimals === null || !isSigned || !isLeft('half-away') || !isLeft('half-up')) return findings;
+  const note = `too little evidence: no negative half shows whether ${decimals} decimals are rounded half-away or half-up`;
+  return { ...findings, sentiment: { ...sentiment, source: 'default', confidence: null, note } };
 }
 
 const ROUNDED = [

@@ -155,7 +155,9 @@ export function spread<T>(rows: readonly T[], most: number): readonly T[] {
 
 /** Whether two values are equal as JSON, ignoring the order of fields. */
 export function isEqual(a: unknown, b: unknown): boolean {
-  return canonical(a) === canonical(b);
+  if (a === b) return true;
+  const areObjects = typeof a === 'object' && a !== null && typeof b === 'object' && b !== null;
+  return areObjects && canonical(a) === canonical(b);
 }
 
 /** Returns a value as JSON with sorted fields. */

@@ -24,6 +24,10 @@ const TRIED_MAX = 14;
 const COMPARED_MAX = 6;
 /** Information that a further question of a point must add, in bits. A question that decides between two equal values adds 1. */
 const BITS_LEAST = 0.9;
+/** Number of facts that candidates explain alike, from which on a question about a report rarely shows a difference between them. */
+const ALIKE_MANY = 20;
+/** Share of the tried questions that show a difference from which on other questions are likely to show it too. */
+const OFTEN = 0.5;
 /** Reports of one point that are asked again for complete days. */
 const CONFIRMED_MAX = 1;
 /** Time after which an unanswered question is asked again. */
@@ -49,7 +53,7 @@ export interface ProbeParts {
 /**
  * Chooses questions that separate the candidates that are left of undetermined points: with the stored data, the responses to them
  * differ. At most `max`. A question that separates several points is preferred, and serves all of them. Questions about reports come first,
- * because reports are requested more often than anything that is not valid.
+ * because reports are requested more often than anything that is not valid, except for candidates that explain many facts alike.
  */
 export async function chooseProbes({
   evidence,
@@ -84,15 +88,26 @@ export async function chooseProbes({
   const [alone, joint] = partition(requests, ({ point }) => point.members === undefined);
   const covering = await coverReports(reports, used);
   const spoilt = await spoilSome(covering, [...joint, ...alone], reports, used, known);
-  for (const { question, points } of covering) add(question, points);
+  const carriers = new Set([...spoilt.values()].map(textOf));
+  const isUrgent = ({ question, points, share }: Covering): boolean =>
+    carriers.has(textOf(question)) ||
+    share >= OFTEN ||
+    points.some((name) => (findings[name]?.compared ?? 0) < ALIKE_MANY);
+  const [urgent, others] = partition(covering, isUrgent);
+  const waiting = alone.filter((each) => !spoilt.has(each));
+  for (const { question, points } of urgent) add(question, points);
   for (const one of joint) {
     for (const question of await separating(one, used, spoilt.get(one))) add(question, [one.point.name]);
   }
-  // A later question about a report may decide the others too.
+  for (const { question, points } of others) {
+    if (chosen.size + waiting.length < max) add(question, points);
+  }
+  // A later question about a report may decide the waiting points too.
   if (!isLast && chosen.size > 0) return [...chosen.values()];
-  for (const one of alone.filter((each) => !spoilt.has(each))) {
+  for (const one of waiting) {
     for (const question of await separating(one, used)) add(question, [one.point.name]);
   }
+  for (const { question, points } of others) add(question, points);
   return [...chosen.values()];
 }
 
@@ -108,6 +123,8 @@ type Used = Parameters<typeof countOutcomes>[3];
 interface Covering {
   question: ProbeQuestion;
   points: string[];
+  /** Share of the tried questions that separate the first point. */
+  readonly share: number;
 }
 
 // Makes questions about reports invalid, each in one way, if their responses decide the same unless they are rejected. Returns these
@@ -181,8 +198,9 @@ async function coverReports(open: readonly OpenPoint[], used: Used): Promise<Cov
   for (const { point, left, questions } of open) {
     if (covered.has(point.name)) continue;
     let best: { question: ProbeQuestion; points: string[]; bits: number } | null = null;
-    let compared = 0;
+    let [tried, compared] = [0, 0];
     for (const question of questions) {
+      tried += 1;
       const outcomes = await countOutcomes(point, [question], left, used);
       if (outcomes < 2) continue;
       const points = [point.name as string];
@@ -203,7 +221,7 @@ async function coverReports(open: readonly OpenPoint[], used: Used): Promise<Cov
       if (compared >= COMPARED_MAX) break;
     }
     if (best === null) continue;
-    found.push(best);
+    found.push({ ...best, share: compared / tried });
     for (const name of best.points) covered.add(name);
   }
   return found;

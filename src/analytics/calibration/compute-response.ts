@@ -21,7 +21,7 @@ import { quoted, utc } from '../../warehouse/schema.ts';
 import { readValueLists } from '../../warehouse/value-lists.ts';
 import { readReportedBrand } from '../numbers/brand.ts';
 import { computeReport } from '../numbers/reports.ts';
-import { isEqual } from './candidates.ts';
+import { canonical } from './candidates.ts';
 import type { Conventions } from './conventions.ts';
 import { rowsOf } from './points/facts.ts';
 import type { Compared, ReportQuestion } from './points/point.ts';
@@ -68,6 +68,15 @@ export function createCompute(
   query: Query,
   { catalogue, mayRepeat, known = createKnownResults() }: ComputeOptions,
 ): Compute {
+  // Candidates share most of their values, so equal objects are usually the same.
+  const texts = new WeakMap<object, string>();
+  const textOf = (value: object): string => {
+    const text = texts.get(value) ?? canonical(value);
+    texts.set(value, text);
+    return text;
+  };
+  const isSameValue = (a: unknown, b: unknown): boolean =>
+    a === b || (typeof a === 'object' && a !== null && typeof b === 'object' && b !== null && textOf(a) === textOf(b));
   const once: Query = (sql, parameters = []) => {
     const key = JSON.stringify([sql, parameters]);
     const found = known.rows.get(key) ?? query(sql, parameters);
@@ -105,11 +114,17 @@ export function createCompute(
   return async (question, askedAt, conventions) => {
     const key = JSON.stringify([question.resource, question.brandId, question.query, askedAt]);
     const computed = known.responses.get(key) ?? [];
-    // Reading a value also tells the caller that the response depends on it.
-    const isAlike = ({ reads }: ComputedResponse): boolean =>
-      [...reads].every(([name, value]) => value === conventions[name] || isEqual(value, conventions[name]));
+    const plain = withoutWatch(conventions);
+    const isAlike = ({ reads }: ComputedResponse): boolean => {
+      for (const [name, value] of reads) if (!isSameValue(value, plain[name])) return false;
+      return true;
+    };
     const found = computed.find(isAlike);
-    if (found !== undefined) return found.response;
+    if (found !== undefined) {
+      // Tells the caller that the response depends on these values.
+      for (const name of found.reads.keys()) void conventions[name];
+      return found.response;
+    }
     const reads = new Map<keyof Conventions, unknown>();
     const watched = watchReads(conventions, (name, value) => reads.set(name, value));
     const response = await respond(question, askedAt, watched);
@@ -119,6 +134,13 @@ export function createCompute(
   };
 }
 
+/** Names the watched conventions of a proxy. */
+const WATCHED = Symbol('watched');
+
+function withoutWatch(conventions: Conventions): Conventions {
+  return (conventions as { readonly [WATCHED]?: Conventions })[WATCHED] ?? conventions;
+}
+
 /** Returns conventions that report each name that is read. */
 export function watchReads(
   conventions: Conventions,
@@ -126,6 +148,7 @@ export function watchReads(
 ): Conventions {
   return new Proxy(conventions, {
     get: (target, name) => {
+      if (name === WATCHED) return withoutWatch(target);
       const value = Reflect.get(target, name) as unknown;
       if (Object.hasOwn(target, name)) onRead(name as keyof Conventions, value);
       return value;

@@ -80,6 +80,13 @@ export function totals(brand: BrandVocabulary): ProbeQuestion[] {
   ]);
 }
 
+/** Totals of so few responses that some competitors are not mentioned. */
+function promptDays(brand: BrandVocabulary): ProbeQuestion[] {
+  const day = { from: brand.last, to: brand.last };
+  const queries = brand.promptIds.slice(0, 2).map((promptId) => ({ ...day, promptId }));
+  return questions(brand, 'metrics', 'totals of few responses', queries);
+}
+
 /** A range without responses. */
 export function emptyRanges({ id, emptyDay }: BrandVocabulary): ProbeQuestion[] {
   if (emptyDay === null) return [];
@@ -187,7 +194,7 @@ const unmentioned: CalibrationPoint<'unmentioned'> = {
   resources: ['metrics', 'metrics_daily'],
   candidates: pointChoices.unmentioned,
   facts: (response, { resource }) => membersOf(response, resource === 'metrics' ? ENTITY : DAY_ROW),
-  probes: (brand) => [...days(brand), ...totals(brand)],
+  probes: (brand) => [...promptDays(brand), ...days(brand), ...totals(brand)],
 };
 
 const emptyRange: CalibrationPoint<'emptyRange'> = {

@@ -7,6 +7,8 @@ import { rangeOf } from './report-points.ts';
 
 const UNKNOWN_SLUG = 'no-such-engine';
 const NOT_A_UUID = 'not-a-uuid';
+/** Days by which a range ends in the future, if it ended at a complete day before. */
+const FUTURE_DAYS = 30;
 /** Days of a range that is longer than the API allows. */
 const LONG_DAYS = 400;
 /** Limit above the maximum of each list, and the list whose rows may be more than its maximum. */
@@ -83,8 +85,13 @@ const single: Readonly<Partial<Record<RequestPoint, Asked>>> = {
   futureRange: {
     about: 'a range that ends in the future',
     resource: 'metrics',
-    query: ({ last }) => ({ from: last, to: addDays(last, 30) }),
-    concerns: ({ from = '', to = '' }) => isDay(from) && isDay(to) && addDays(from, 29) <= to && addDays(from, 60) > to,
+    query: ({ last }) => ({ from: last, to: addDays(last, FUTURE_DAYS) }),
+    spoil: ({ from = '', to = '', ...others }) =>
+      isDay(from) && isDay(to) && from <= to && addDays(to, FUTURE_DAYS) < addDays(from, RANGE_DAYS_MAX)
+        ? { ...others, from, to: addDays(to, FUTURE_DAYS) }
+        : null,
+    // A range that ends before the present is answered alike by all candidates.
+    concerns: ({ from = '', to = '' }) => isDay(from) && isDay(to) && addDays(from, FUTURE_DAYS - 1) <= to,
   },
   overLimit: {
     about: 'a limit above the maximum',
