@@ -53,7 +53,7 @@ export interface ProbeParts {
 /**
  * Chooses questions that separate the candidates that are left of undetermined points: with the stored data, the responses to them
  * differ. At most `max`. A question that separates several points is preferred, and serves all of them. Questions about reports come first,
- * because reports are requested more often than anything that is not valid, except for candidates that explain many facts alike.
+ * because reports are requested more often than anything that is not valid, except for orders that explain many rows alike.
  */
 export async function chooseProbes({
   evidence,
@@ -88,11 +88,12 @@ export async function chooseProbes({
   const [alone, joint] = partition(requests, ({ point }) => point.members === undefined);
   const covering = await coverReports(reports, used);
   const spoilt = await spoilSome(covering, [...joint, ...alone], reports, used, known);
+  const orders = new Set<string>(reports.filter(isAboutOrder).map(({ point }) => point.name));
   const carriers = new Set([...spoilt.values()].map(textOf));
   const isUrgent = ({ question, points, share }: Covering): boolean =>
     carriers.has(textOf(question)) ||
     share >= OFTEN ||
-    points.some((name) => (findings[name]?.compared ?? 0) < ALIKE_MANY);
+    points.some((name) => (findings[name]?.compared ?? 0) < ALIKE_MANY || !orders.has(name));
   const [urgent, others] = partition(covering, isUrgent);
   const waiting = alone.filter((each) => !spoilt.has(each));
   for (const { question, points } of urgent) add(question, points);
@@ -109,6 +110,11 @@ export async function chooseProbes({
   }
   for (const { question, points } of others) add(question, points);
   return [...chosen.values()];
+}
+
+// Rows of which no other order is known are rarely equal in all that sorts them.
+function isAboutOrder({ point, questions: [question] }: OpenPoint): boolean {
+  return question !== undefined && point.facts({ status: 200, body: null }, question).kind === 'order';
 }
 
 interface OpenPoint {
