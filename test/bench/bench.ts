@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ingest } from './ingest.ts';
 import { martFigures } from './marts.ts';
+import { peerFigures } from './peers.ts';
 import { planFigures } from './plan.ts';
 import { serveFigures } from './serve.ts';
 import { snapshotFigures } from './snapshot.ts';
@@ -13,6 +14,7 @@ const parts = {
   plan: { measure: planFigures, responses: 1_000_000 },
   marts: { measure: martFigures, responses: 1_000_000 },
   serve: { measure: serveFigures, responses: 1_000_000 },
+  peers: { measure: peerFigures, responses: 1_000_000 },
   snapshot: { measure: snapshotFigures, responses: 1_000_000 },
   // Imported lazily, because the browser's client is not needed by the others.
   pages: {

@@ -7,7 +7,8 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { firstLine, peakOf, startCli, startScript } from './children.ts';
 
 const SAMPLE_MS = 50;
-const DAYS = 60;
+/** Days of the sandbox, ending today. */
+export const DAYS = 60;
 
 /**
  * Syncs a sandbox with `responses` responses over HTTP without a rate limit, in its own process, and loads the same
@@ -74,11 +75,15 @@ async function pacesOf(folder: string): Promise<number[]> {
   return rows.map(([pages, milliseconds]) => (Number(pages) * 1000) / Number(milliseconds));
 }
 
-async function savePages(folder: string, { baseUrl, key }: { baseUrl: string; key: string }) {
+/** Reads all pages of responses into files, and does nothing else. */
+export async function savePages(folder: string, { baseUrl, key }: { baseUrl: string; key: string }) {
   await mkdir(join(folder, 'pages'));
   const startedAt = performance.now();
-  const ask = async (path: string): Promise<string> =>
-    (await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } })).text();
+  let requests = 0;
+  const ask = async (path: string): Promise<string> => {
+    requests += 1;
+    return (await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } })).text();
+  };
   const brands = JSON.parse(await ask('/brands')) as { data: { id: string }[] };
   const today = Date.now();
   const days = Array.from({ length: DAYS }, (_, index) =>
@@ -99,7 +104,7 @@ async function savePages(folder: string, { baseUrl, key }: { baseUrl: string; ke
     await finished(file);
   });
   await Promise.all(chains);
-  return { seconds: (performance.now() - startedAt) / 1000 };
+  return { seconds: (performance.now() - startedAt) / 1000, requests };
 }
 
 const item = `{"id":"UUID","promptId":"UUID","prompt":"VARCHAR","engine":"VARCHAR","createdAt":"TIMESTAMP",
@@ -107,7 +112,8 @@ const item = `{"id":"UUID","promptId":"UUID","prompt":"VARCHAR","engine":"VARCHA
   "competitors":[{"competitorId":"UUID","name":"VARCHAR","position":"BIGINT","sentiment":"VARCHAR"}],
   "citations":[{"url":"VARCHAR","domain":"VARCHAR","title":"VARCHAR","position":"BIGINT"}]}`;
 
-async function loadBare(folder: string): Promise<{ rows: number; seconds: number }> {
+/** Loads the files of `savePages` into DuckDB, a statement for each table. */
+export async function loadBare(folder: string): Promise<{ rows: number; seconds: number }> {
   const instance = await DuckDBInstance.create(join(folder, 'bare.duckdb'));
   const connection = await instance.connect();
   const startedAt = performance.now();
