@@ -48,13 +48,13 @@ export interface Trial<T, Row> {
 /** Minimum number, and minimum share, of rows that must agree with a definition to accept it. */
 export const ROWS_LEAST = 3;
 export const AGREEING_LEAST = 0.95;
-/** Relative tolerance within which two values are equal. */
+/** Relative and absolute tolerance within which two values are equal: far less than the last decimal place of a rounded value. */
 const TOLERANCE = 1e-9;
 
-/** Whether two values are equal apart from floating-point error. */
+/** Whether two values are equal apart from floating-point error, and from decimal places that upstream cuts off as noise. */
 export function isSame(a: number | null, b: number | null): boolean {
   if (a === null || b === null) return a === b;
-  return Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b)) + Number.EPSILON;
+  return Math.abs(a - b) <= TOLERANCE * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
 /**

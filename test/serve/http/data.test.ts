@@ -9,9 +9,11 @@ import type { BrandOpportunities, ChangeExplanation } from '../../../src/query/m
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import type { Tables } from '../../../src/serve/data/page-tables.ts';
 import { until } from '../../cli/helpers.ts';
+import { NOW_MS } from '../../support/workspace.ts';
 import { openServer, publishBefore, type TestServerOptions } from './support.ts';
 
-const published = publishBefore();
+const clock: Clock = { ...systemClock, now: () => NOW_MS };
+const published = publishBefore(1, clock);
 
 const TABLE: TableResult = {
   name: 'samples',
@@ -81,6 +83,7 @@ async function openData(run: Tables['runQuery'] | null, options: TestServerOptio
     listOpportunities: async () => ({ ...EXPLAINED, asOf: null, completeTo: null, opportunities: [], total: 0 }),
   };
   const server = await openServer(published().copy, {
+    clock,
     pages: tables === null ? { status } : { status, tables },
     ...options,
   });

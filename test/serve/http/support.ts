@@ -31,12 +31,15 @@ export interface Published {
   readonly brandId: string;
 }
 
-/** Publishes a small workspace with this number of brands before the tests of a file; returns a function that returns it. */
-export function publishBefore(brands = 1): () => Published {
+/**
+ * Publishes a small workspace with this number of brands before the tests of a file; returns a function that returns it. The responses depend
+ * on the day: tests of what they contain need a clock of their own.
+ */
+export function publishBefore(brands = 1, clock: Clock = systemClock): () => Published {
   let published: Published | null = null;
   let clean = async (): Promise<void> => undefined;
   beforeAll(async () => {
-    const sandbox = await startSandboxWorkspace({ brands, prompts: 6, days: 5, rateLimit: 10_000 });
+    const sandbox = await startSandboxWorkspace({ brands, prompts: 6, days: 5, rateLimit: 10_000, clock: clock.now });
     const folder = await mkdtemp(join(tmpdir(), 'sightline-serve-'));
     clean = async () => {
       await sandbox.close();
@@ -45,7 +48,7 @@ export function publishBefore(brands = 1): () => Published {
     const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
     const config = loadConfig({ flags: {}, environment, folder });
     const { signal } = new AbortController();
-    const context = { config, clock: systemClock, signal, command: 'sync' };
+    const context = { config, clock, signal, command: 'sync' };
     const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
     if (summary.status !== 'complete') throw summary.error ?? new Error(`the sync ended ${summary.status}`);
     const copy = layoutOf(config.folder).analytics;
