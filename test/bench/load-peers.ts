@@ -1,0 +1,249 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { Pool } from 'undici';
+import { firstLine, startCli } from './children.ts';
+import { generate } from './generate.ts';
+import { finish, usageOf, withSpread } from './measure.ts';
+import { type Peers, startPeer } from './peer-programs.ts';
+
+const ROUNDS = 3;
+const MEASURE_MS = 4_000;
+const WARM_UP_MS = 500;
+const CLIENTS = [1, 16, 64];
+const DAY_MS = 86_400_000;
+
+/** A request for 30 days or fewer that was not sent before. */
+interface Question {
+  readonly brandId: string;
+  readonly from: string;
+  /** The day after the last. */
+  readonly until: string;
+}
+
+interface Server {
+  readonly name: string;
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly process: ReturnType<typeof spawn>;
+  /** Requests by kind; null for a kind that the server does not answer. */
+  readonly requests: Readonly<Record<Kind, ((question: Question) => { path: string; body?: string }) | null>>;
+}
+
+const KINDS = ['a page of 100 responses', 'metrics, first asked'] as const;
+type Kind = (typeof KINDS)[number];
+
+interface Measured {
+  readonly rate: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Requests to a generated world with `responses` responses of one brand over 366 days. */
+export async function loadPeers(folder: string, responses: number, peers: Peers): Promise<string[]> {
+  const { brandId, copy } = await generate(folder, responses);
+  const servers = [await startSightline(folder)];
+  try {
+    if (!('missing' in peers)) {
+      await exportParquet(copy, folder);
+      servers.push(await startDatasette(folder, peers), await startRoapi(folder, peers));
+    }
+    const lines = [`### Requests (${responses.toLocaleString('en-US')} responses of one brand, 366 days)`];
+    let asked = 0;
+    const next = (): Question => questionOf(brandId, asked++);
+    for (const kind of KINDS) {
+      const answering = servers.filter(({ requests }) => requests[kind] !== null);
+      const names = answering.slice(1).map(({ name }) => `sightline : ${name}`);
+      lines.push(
+        '',
+        `| ${kind}, requests per second | ${[...answering.map(({ name }) => name), ...names].join(' | ')} | p50 and p99 of sightline |`,
+      );
+      lines.push(`|${'---|'.repeat(answering.length + names.length + 2)}`);
+      for (const clients of CLIENTS) {
+        const rounds: Measured[][] = [];
+        for (let round = 0; round < ROUNDS; round++) {
+          const measured: Measured[] = [];
+          for (const server of answering) measured.push(await measure(server, kind, clients, next));
+          rounds.push(measured);
+        }
+        const rates = answering.map((_, index) =>
+          withSpread(
+            rounds.map((round) => round[index]?.rate ?? 0),
+            0,
+          ),
+        );
+        const ratios = answering.slice(1).map((_, index) => {
+          const ratio = (round: Measured[]): number => (round[0]?.rate ?? 0) / (round[index + 1]?.rate ?? 0);
+          return withSpread(rounds.map(ratio), 1);
+        });
+        const [own] = rounds.at(-1) as [Measured];
+        lines.push(
+          `| ${clients} ${clients === 1 ? 'client' : 'clients'} | ${[...rates, ...ratios].join(' | ')} | ${own.p50.toFixed(0)} and ${own.p99.toFixed(0)} ms |`,
+        );
+      }
+    }
+    lines.push('', '| | peak memory |', '|---|---|');
+    for (const { name, process: child } of servers)
+      lines.push(`| ${name} | ${(await usageOf(child)).peakMb.toFixed(0)} MB |`);
+    return lines;
+  } finally {
+    for (const { process: child } of servers) child.kill('SIGKILL');
+  }
+}
+
+async function startSightline(folder: string): Promise<Server> {
+  const key = await firstLine(startCli(folder, ['keys', 'create', 'bench']));
+  const child = startCli(folder, ['serve', '--port', '0', '--rate-limit', 'off', '--json']);
+  const { baseUrl } = JSON.parse(await firstLine(child)) as { baseUrl: string };
+  const path = (what: string, { brandId, from, until }: Question): { path: string } => {
+    const to = dayOf(Date.parse(until) - DAY_MS);
+    return { path: `/v1/brands/${brandId}/${what}from=${from}&to=${to}` };
+  };
+  return {
+    name: 'sightline',
+    origin: new URL(baseUrl).origin,
+    headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' },
+    process: child,
+    requests: {
+      'a page of 100 responses': (question) => path('responses?limit=100&', question),
+      'metrics, first asked': (question) => path('metrics?', question),
+    },
+  };
+}
+
+async function startDatasette(folder: string, peers: Exclude<Peers, { missing: string }>): Promise<Server> {
+  const file = join(folder, 'peer.db');
+  await finish(
+    spawn(peers.python, [peers.source('to_sqlite.py'), folder, file], { stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const settings = ['sql_time_limit_ms', '60000', 'max_returned_rows', '1000'];
+  const args = ['serve', file, '--metadata', peers.source('metadata.json'), '--port', `${port}`];
+  const child = await startPeer(
+    peers.program('datasette'),
+    [...args, '--setting', settings[0] ?? '', settings[1] ?? '', '--setting', settings[2] ?? '', settings[3] ?? ''],
+    origin,
+  );
+  const path = (query: string, { brandId, from, until }: Question): { path: string } => ({
+    path: `/peer/${query}.json?_shape=array&brand=${brandId}&from=${from}&until=${until}`,
+  });
+  return {
+    name: 'Datasette',
+    origin,
+    headers: {},
+    process: child,
+    requests: {
+      'a page of 100 responses': (question) => path('page', question),
+      'metrics, first asked': (question) => path('metrics', question),
+    },
+  };
+}
+
+async function startRoapi(folder: string, peers: Exclude<Peers, { missing: string }>): Promise<Server> {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const tables = ['responses', 'competitors'].flatMap((name) => [
+    '--table',
+    `${name}=${join(folder, `${name}.parquet`)}`,
+  ]);
+  const free = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`] as const;
+  const addresses = ['--addr-http', `127.0.0.1:${port}`, '--addr-postgres', free[0], '--addr-flight-sql', free[1]];
+  const child = await startPeer(peers.program('roapi'), [...addresses, ...tables], `${origin}/api/schema`);
+  const sql = ({ brandId, from, until }: Question): string => {
+    const where = `brand_id = '${brandId}' AND created_at >= '${from}' AND created_at < '${until}'`;
+    return `SELECT NULL AS competitor_id, count(*) AS responses, sum(CASE WHEN brand_mentioned THEN 1 ELSE 0 END) AS mentions, avg(brand_position) AS position
+      FROM responses WHERE ${where} UNION ALL
+      SELECT competitor_id, count(DISTINCT response_id), count(*), avg(position) FROM competitors WHERE ${where} GROUP BY competitor_id`;
+  };
+  return {
+    name: 'ROAPI',
+    origin,
+    headers: {},
+    process: child,
+    requests: {
+      'a page of 100 responses': null,
+      'metrics, first asked': (question) => ({ path: '/api/sql', body: sql(question) }),
+    },
+  };
+}
+
+// Responses and their nested rows, sorted by brand and time. Times are texts, because SQLite has no type for them.
+async function exportParquet(copy: string, folder: string): Promise<void> {
+  const instance = await DuckDBInstance.create(copy, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'");
+  const time = `strftime(created_at, '%Y-%m-%dT%H:%M:%S.%gZ') AS created_at`;
+  for (const [name, columns, table] of [
+    [
+      'responses',
+      'id::VARCHAR AS id, prompt_id::VARCHAR AS prompt_id, prompt, engine, brand_mentioned, brand_position, brand_sentiment',
+      'responses',
+    ],
+    [
+      'competitors',
+      'response_id::VARCHAR AS response_id, ordinal, competitor_id, name, position, sentiment',
+      'response_competitors',
+    ],
+    ['citations', 'response_id::VARCHAR AS response_id, ordinal, url, domain, title, position', 'response_citations'],
+  ] as const) {
+    await connection.run(`COPY (SELECT brand_id::VARCHAR AS brand_id, ${time}, ${columns} FROM ${table}
+      ORDER BY brand_id, created_at) TO '${join(folder, `${name}.parquet`)}'`);
+  }
+  connection.closeSync();
+  instance.closeSync();
+}
+
+async function measure(
+  { origin, headers, requests }: Server,
+  kind: Kind,
+  clients: number,
+  next: () => Question,
+): Promise<Measured> {
+  const pool = new Pool(origin, { connections: clients });
+  const waits: number[] = [];
+  const startedAt = performance.now();
+  const client = async (): Promise<void> => {
+    for (let elapsed = 0; elapsed < MEASURE_MS + WARM_UP_MS; elapsed = performance.now() - startedAt) {
+      const { path, body } = (requests[kind] as (question: Question) => { path: string; body?: string })(next());
+      const sentAt = performance.now();
+      const response = await pool.request({
+        path,
+        method: body === undefined ? 'GET' : 'POST',
+        headers,
+        ...(body === undefined ? {} : { body }),
+      });
+      const bytes = (await response.body.arrayBuffer()).byteLength;
+      if (response.statusCode !== 200 || bytes < 100)
+        throw new Error(`${origin}${path} returned ${response.statusCode}, ${bytes} bytes`);
+      if (elapsed > WARM_UP_MS) waits.push(performance.now() - sentAt);
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  const seconds = (performance.now() - startedAt - WARM_UP_MS) / 1000;
+  await pool.close();
+  waits.sort((a, b) => a - b);
+  const at = (share: number): number => waits[Math.floor(waits.length * share)] ?? 0;
+  return { rate: waits.length / seconds, p50: at(0.5), p99: at(0.99) };
+}
+
+// 330 last days and 20 lengths: more ranges than a run asks for.
+function questionOf(brandId: string, number: number): Question {
+  const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - (number % 330) * DAY_MS;
+  const days = 30 - (Math.floor(number / 330) % 20);
+  return { brandId, from: dayOf(untilMs - days * DAY_MS), until: dayOf(untilMs) };
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}

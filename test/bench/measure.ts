@@ -1,0 +1,55 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+
+/** What a process has used. */
+export interface Usage {
+  /** CPU time in seconds, of all its threads. */
+  readonly cpu: number;
+  /** Peak resident size in MB. */
+  readonly peakMb: number;
+}
+
+const SAMPLE_MS = 50;
+/** Clock ticks per second in /proc, the same on all Linux machines. */
+const TICKS = 100;
+
+/** Returns what a running process has used so far, from Linux's /proc; zeros once it has ended. */
+export async function usageOf({ pid }: Pick<ChildProcess, 'pid'>): Promise<Usage> {
+  const [stat, status] = await Promise.all(
+    ['stat', 'status'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '')),
+  );
+  // The name of the program, in parentheses, may contain spaces.
+  const fields = (stat ?? '').slice((stat ?? '').lastIndexOf(')') + 2).split(' ');
+  const cpu = (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS;
+  return { cpu, peakMb: Number(/VmHWM:\s+(\d+)/.exec(status ?? '')?.[1] ?? 0) / 1000 };
+}
+
+/** Waits for a process, and returns what it printed and used. @throws if it fails */
+export async function finish(
+  child: ChildProcess,
+): Promise<Usage & { readonly output: string; readonly seconds: number }> {
+  const startedAt = performance.now();
+  let used: Usage = { cpu: 0, peakMb: 0 };
+  const sampler = setInterval(() => {
+    void usageOf(child).then(({ cpu, peakMb }) => {
+      used = { cpu: Math.max(used.cpu, cpu), peakMb: Math.max(used.peakMb, peakMb) };
+    });
+  }, SAMPLE_MS);
+  let output = '';
+  let errors = '';
+  child.stdout?.on('data', (data: Buffer) => (output += data.toString()));
+  child.stderr?.on('data', (data: Buffer) => (errors += data.toString()));
+  const [code] = (await once(child, 'exit')) as [number | null];
+  clearInterval(sampler);
+  const seconds = (performance.now() - startedAt) / 1000;
+  if (code !== 0) throw new Error(`${child.spawnargs.slice(0, 3).join(' ')} ended with ${code}: ${errors.slice(-800)}`);
+  return { ...used, output, seconds };
+}
+
+/** The median of some numbers, and how far the others are from it: `1.52 (1.41 to 1.60)`. */
+export function withSpread(values: readonly number[], digits = 2): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (index: number): string => (sorted.at(index) ?? Number.NaN).toFixed(digits);
+  return sorted.length < 2 ? at(0) : `${at(sorted.length >> 1)} (${at(0)} to ${at(-1)})`;
+}

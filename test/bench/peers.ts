@@ -1,0 +1,22 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ingestPeers } from './ingest-peers.ts';
+import { loadPeers } from './load-peers.ts';
+import { findPeers } from './peer-programs.ts';
+
+/**
+ * Compares sightline with what people would use instead, on the same data and in the same run: dlt, a bare Node loop and DuckDB alone
+ * for a first sync; Datasette on SQLite and ROAPI for requests. Returns a Markdown section.
+ */
+export async function peerFigures(folder: string, responses: number): Promise<string[]> {
+  const peers = findPeers(folder);
+  const [world, served] = [join(folder, 'ingest'), join(folder, 'serve')];
+  await Promise.all([world, served].map((path) => mkdir(path)));
+  const notTried = 'missing' in peers ? [`NOT TRIED: dlt, Datasette and ROAPI (${peers.missing}).`, ''] : [];
+  return [
+    ...notTried,
+    ...(await ingestPeers(world, Math.ceil(responses / 5), peers)),
+    '',
+    ...(await loadPeers(served, responses, peers)),
+  ];
+}
