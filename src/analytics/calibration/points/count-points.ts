@@ -134,8 +134,6 @@ function topIds(response: Compared): Facts {
 const changePoints: readonly CalibrationPoint[] = (
   [
     ['changePeriod', 'the earlier range of a change', pointChoices.changePeriod],
-    ['emptyChange', 'the change of visibility since a range without responses', [null, 0, 'visibility']],
-    ['changeToEmpty', 'the change of visibility to a range without responses', pointChoices.changeToEmpty],
     ['changeFromZero', 'the relative change from a visibility of 0', pointChoices.changeFromZero],
   ] as const
 ).map(
@@ -149,6 +147,25 @@ const changePoints: readonly CalibrationPoint[] = (
     probes: (brand) => changeQuestions(brand),
   }),
 );
+
+const EMPTY_CHANGES = {
+  emptyChange: 'the change of visibility since a range without responses',
+  changeToEmpty: 'the change of visibility to a range without responses',
+} as const;
+
+// The change between two ranges without responses depends on both.
+const emptyChanges: CalibrationPoint = {
+  name: 'emptyChange',
+  about: Object.values(EMPTY_CHANGES).join('; '),
+  members: EMPTY_CHANGES,
+  resources: ['metrics_prompts', 'metrics_groups'],
+  candidates: ([null, 0, 'visibility'] as const).flatMap((emptyChange) =>
+    pointChoices.changeToEmpty.map((changeToEmpty) => ({ emptyChange, changeToEmpty })),
+  ),
+  isPartial: true,
+  facts: (response, question) => fieldValues(response, question, 'visibilityChange'),
+  probes: (brand) => changeQuestions(brand),
+};
 
 function changeQuestions(brand: BrandVocabulary): ProbeQuestion[] {
   const ranges = [rangeOf(brand, 10), rangeOf(brand, 5), rangeOf(brand, 2)];
@@ -210,6 +227,7 @@ export const countPoints: readonly CalibrationPoint[] = [
   outsideDays,
   ...topPoints,
   ...changePoints,
+  emptyChanges,
   citationCount,
   trafficTotals,
 ] as readonly CalibrationPoint[];
