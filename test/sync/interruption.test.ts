@@ -16,20 +16,24 @@ describe('an interrupted run', () => {
     const statuses: RunStatus[] = [];
     let resumed = 0;
     let spared = 0;
-    // First early, then with unfinished windows that the next run completes.
-    const moments = [{ requests: 1 }, { requests: 5 }, { pages: 2 }, { pages: 3 }, { pages: 2 }, { pages: 3 }];
+    // First early, then with unfinished windows that the next run completes. The two windows have 13 and 2 pages, so that one of them is
+    // complete after 14, in whichever order the pages arrive. The last run finds it.
+    const moments = [{ requests: 1 }, { requests: 5 }, { pages: 2 }, { pages: 5 }, { pages: 14 }, { requests: 3 }];
+    let readBefore = 0;
     for (const { requests = Number.POSITIVE_INFINITY, pages = Number.POSITIVE_INFINITY } of moments) {
       const stop = new AbortController();
       const progress = await workUnderWay(workspace);
       const sent = workspace.sandbox.requests.length;
+      let read = 0;
       const summary = await workspace.sync({
         signal: stop.signal,
         connections: 2,
         onProgress: (stats) => {
-          const read = stats.resources.get('responses')?.done ?? 0;
-          if (stats.requests >= requests || read >= pages) stop.abort(new Error('Ctrl-C'));
+          read = stats.resources.get('responses')?.done ?? 0;
+          if (stats.requests >= requests || readBefore + read >= pages) stop.abort(new Error('Ctrl-C'));
         },
       });
+      readBefore += read;
       statuses.push(summary.status);
       expect(summary.error).toMatchObject({ code: 'interrupted' });
       await workspace.reopen();

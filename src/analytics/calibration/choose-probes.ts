@@ -88,13 +88,9 @@ export async function chooseProbes({
   const [alone, joint] = partition(requests, ({ point }) => point.members === undefined);
   const covering = await coverReports(reports, used);
   const spoilt = await spoilSome(covering, [...joint, ...alone], reports, used, known);
-  const orders = new Set<string>(reports.filter(isAboutOrder).map(({ point }) => point.name));
   const carriers = new Set([...spoilt.values()].map(textOf));
-  const isUrgent = ({ question, points, share }: Covering): boolean =>
-    carriers.has(textOf(question)) ||
-    share >= OFTEN ||
-    points.some((name) => (findings[name]?.compared ?? 0) < ALIKE_MANY || !orders.has(name));
-  const [urgent, others] = partition(covering, isUrgent);
+  const isUrgent = urgency(reports, findings);
+  const [urgent, others] = partition(covering, (one) => carriers.has(textOf(one.question)) || isUrgent(one));
   const waiting = alone.filter((each) => !spoilt.has(each));
   for (const { question, points } of urgent) add(question, points);
   for (const one of joint) {
@@ -110,6 +106,13 @@ export async function chooseProbes({
   }
   for (const { question, points } of others) add(question, points);
   return [...chosen.values()];
+}
+
+// Tells the questions about numbers and rows, and those that often show a difference, from those about orders that explain many rows alike.
+function urgency(reports: readonly OpenPoint[], findings: PointFindings): (covering: Covering) => boolean {
+  const orders = new Set<string>(reports.filter(isAboutOrder).map(({ point }) => point.name));
+  return ({ points, share }) =>
+    share >= OFTEN || points.some((name) => (findings[name]?.compared ?? 0) < ALIKE_MANY || !orders.has(name));
 }
 
 // Rows of which no other order is known are rarely equal in all that sorts them.

@@ -20,6 +20,7 @@ import type { Query } from '../../warehouse/database.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
 import { readValueLists } from '../../warehouse/value-lists.ts';
 import { readReportedBrand } from '../numbers/brand.ts';
+import type { ReportRequest } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
 import { canonical } from './candidates.ts';
 import type { Conventions } from './conventions.ts';
@@ -33,23 +34,30 @@ export type Compute = (question: ReportQuestion, askedAt: number, conventions: C
 export interface KnownResults {
   /** Results of statements, by statement and parameters. */
   readonly rows: Map<string, Promise<unknown[][]>>;
-  /** Responses by question, each with the conventions that its computation has read. */
-  readonly responses: Map<string, ComputedResponse[]>;
-  /** Rows of these responses. */
+  /** Responses, and what they need before they are sorted, by question. */
+  readonly questions: Map<string, KnownQuestion>;
+  /** Rows of these. */
   rowCount: number;
 }
 
 /** Maximum number of rows of the responses that are kept. A row takes about 400 bytes. */
 const ROWS_KEPT_MAX = 100_000;
 
-interface ComputedResponse {
+interface KnownQuestion {
+  readonly responses: Memoized<Compared>[];
+  /** By the checked parameters and the brand, which depend on conventions too. */
+  readonly unsorted: Map<string, Memoized<unknown>[]>;
+}
+
+/** A result, and the values of the conventions that its computation has read. */
+interface Memoized<T> {
   readonly reads: ReadonlyMap<keyof Conventions, unknown>;
-  readonly response: Compared;
+  readonly value: T;
 }
 
 /** Creates an empty record of results. */
 export function createKnownResults(): KnownResults {
-  return { rows: new Map(), responses: new Map(), rowCount: 0 };
+  return { rows: new Map(), questions: new Map(), rowCount: 0 };
 }
 
 /** Options of `createCompute`. */
@@ -68,15 +76,6 @@ export function createCompute(
   query: Query,
   { catalogue, mayRepeat, known = createKnownResults() }: ComputeOptions,
 ): Compute {
-  // Candidates share most of their values, so equal objects are usually the same.
-  const texts = new WeakMap<object, string>();
-  const textOf = (value: object): string => {
-    const text = texts.get(value) ?? canonical(value);
-    texts.set(value, text);
-    return text;
-  };
-  const isSameValue = (a: unknown, b: unknown): boolean =>
-    a === b || (typeof a === 'object' && a !== null && typeof b === 'object' && b !== null && textOf(a) === textOf(b));
   const once: Query = (sql, parameters = []) => {
     const key = JSON.stringify([sql, parameters]);
     const found = known.rows.get(key) ?? query(sql, parameters);
@@ -88,11 +87,12 @@ export function createCompute(
     lists ??= readValueLists(query, catalogue, true);
     return lists;
   };
-  const respond: Compute = async (
-    { resource: name, brandId, query: { brandId: inPath, ...given } },
-    askedAt,
-    conventions,
-  ) => {
+  const respond = async (
+    { resource: name, brandId, query: { brandId: inPath, ...given } }: ReportQuestion,
+    askedAt: number,
+    conventions: Conventions,
+    memoOf: MemoOf,
+  ): Promise<Compared> => {
     const resource = catalogue.get(name);
     try {
       if (inPath !== undefined && !isUuid(inPath))
@@ -103,7 +103,8 @@ export function createCompute(
       if (resource.computes === undefined) return await countItems(once, catalogue, resource, brandId, asked);
       const since = await readSince(once, catalogue, brandId);
       const brand = await readReportedBrand(once, catalogue, brandId, since, conventions);
-      const request = { catalogue, query: once, conventions, brand, resource, asked, nowMs: askedAt, mayRepeat };
+      const memo = memoOf(JSON.stringify([asked, brand]));
+      const request = { catalogue, query: once, conventions, brand, resource, asked, nowMs: askedAt, mayRepeat, memo };
       const { beside, rows } = await computeReport(resource.computes, request);
       return { status: 200, body: { ...beside, data: rows } };
     } catch (thrown) {
@@ -111,26 +112,65 @@ export function createCompute(
       throw thrown;
     }
   };
-  return async (question, askedAt, conventions) => {
+  const memoize = createMemo(known);
+  return (question, askedAt, conventions) => {
     const key = JSON.stringify([question.resource, question.brandId, question.query, askedAt]);
-    const computed = known.responses.get(key) ?? [];
+    const kept = known.questions.get(key) ?? { responses: [], unsorted: new Map() };
+    known.questions.set(key, kept);
+    const memoOf: MemoOf = (inputs) => (own, compute) => {
+      const found = kept.unsorted.get(inputs) ?? [];
+      kept.unsorted.set(inputs, found);
+      type Value = Awaited<ReturnType<typeof compute>>;
+      return memoize(found as Memoized<Value>[], own, compute, (rows) => (Array.isArray(rows) ? rows.length : 1));
+    };
+    const compute = (watched: Conventions): Promise<Compared> => respond(question, askedAt, watched, memoOf);
+    return memoize(kept.responses, conventions, compute, (response) => rowsOf(response).length);
+  };
+}
+
+/** Returns the memo of a question for some inputs of its computation. */
+type MemoOf = (inputs: string) => NonNullable<ReportRequest['memo']>;
+
+type Memoize = <T>(
+  kept: Memoized<T>[],
+  conventions: Conventions,
+  compute: (watched: Conventions) => Promise<T>,
+  rowsIn: (value: T) => number,
+) => Promise<T>;
+
+// Returns the function that computes a result once for all conventions that differ only in values that it does not read.
+function createMemo(known: KnownResults): Memoize {
+  // Candidates share most of their values, so equal objects are usually the same.
+  const texts = new WeakMap<object, string>();
+  const textOf = (value: object): string => {
+    const text = texts.get(value) ?? canonical(value);
+    texts.set(value, text);
+    return text;
+  };
+  const isSameValue = (a: unknown, b: unknown): boolean =>
+    a === b || (typeof a === 'object' && a !== null && typeof b === 'object' && b !== null && textOf(a) === textOf(b));
+  return async <T>(
+    kept: Memoized<T>[],
+    conventions: Conventions,
+    compute: (watched: Conventions) => Promise<T>,
+    rowsIn: (value: T) => number,
+  ): Promise<T> => {
     const plain = withoutWatch(conventions);
-    const isAlike = ({ reads }: ComputedResponse): boolean => {
+    const isAlike = ({ reads }: Memoized<T>): boolean => {
       for (const [name, value] of reads) if (!isSameValue(value, plain[name])) return false;
       return true;
     };
-    const found = computed.find(isAlike);
+    const found = kept.find(isAlike);
     if (found !== undefined) {
-      // Tells the caller that the response depends on these values.
+      // Tells the caller that the result depends on these values.
       for (const name of found.reads.keys()) void conventions[name];
-      return found.response;
+      return found.value;
     }
     const reads = new Map<keyof Conventions, unknown>();
-    const watched = watchReads(conventions, (name, value) => reads.set(name, value));
-    const response = await respond(question, askedAt, watched);
-    known.rowCount += rowsOf(response).length;
-    if (known.rowCount <= ROWS_KEPT_MAX) known.responses.set(key, [...computed, { reads, response }]);
-    return response;
+    const value = await compute(watchReads(conventions, (name, read) => reads.set(name, read)));
+    known.rowCount += rowsIn(value);
+    if (known.rowCount <= ROWS_KEPT_MAX) kept.push({ reads, value });
+    return value;
   };
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../base/json.ts';
 import { roundings, shareForms } from './candidates-numbers.ts';
 import type { Compute } from './compute-response.ts';
-import { type Conventions, pointChoices, type ShareForm } from './conventions.ts';
+import type { Conventions, ShareForm } from './conventions.ts';
 import { describeConvention } from './descriptions.ts';
 import { type CalibrationPoint, type Compared, membersOf, type ReportQuestion } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
@@ -143,8 +143,11 @@ function suspectsOf(
 function suspectsIn(point: CalibrationPoint): Suspect[] {
   const { name, members, candidates } = point;
   if (members === undefined) return [{ name, candidates }];
-  const names = [...membersOf(point).keys()] as (keyof typeof pointChoices)[];
-  return names.map((member) => ({ name: member, candidates: pointChoices[member] }));
+  const all = candidates as readonly Partial<Conventions>[];
+  return [...membersOf(point).keys()].map((member) => ({
+    name: member,
+    candidates: [...new Set(all.map((candidate) => candidate[member]))],
+  }));
 }
 
 // `topCompetitors` of `data[].topCompetitors[].name`, because rows within a row have no convention of their own fields.

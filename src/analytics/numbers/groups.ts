@@ -16,7 +16,7 @@ import {
   withoutPromptFilters,
 } from './prompt-list.ts';
 import { type PromptTallies, tallyPrompts } from './prompts.ts';
-import { mentionsOfAll, nothing, type Report, type ReportRequest } from './report-request.ts';
+import { beforeSorting, mentionsOfAll, nothing, type Report, type ReportRequest } from './report-request.ts';
 
 interface Group {
   readonly groupId: string | null;
@@ -34,13 +34,21 @@ interface Group {
 export async function reportGroups(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
   const by = String(asked.values['groupBy']);
+  const rows = await beforeSorting(request, (given) => groupRows(given, by));
+  const sorted = sortedBy(rows, conventions.groupOrder, ({ values }, key) => values[key as keyof typeof values]);
+  return { beside: { from: asked.from, to: asked.to, groupBy: by }, rows: sorted.map(({ row }) => row) };
+}
+
+// The rows of all groups, with the values by which they are sorted.
+async function groupRows(request: ReportRequest, by: string) {
+  const { conventions } = request;
   const prompts = await readPromptList(request);
   const matching = new Set(matchingPrompts(request, prompts).map(({ id }) => id));
   const keepsMembers = conventions.groupMembers !== 'matching' && filtersPrompts(request);
   const { now, later, before } = await tallyPrompts(keepsMembers ? withoutPromptFilters(request) : request);
   const answered = keepsMembers && conventions.groupMembers === 'answered' ? (await tallyPrompts(request)).now : now;
   const groups = await readGroups(request, by, [...prompts, ...unlisted(request, prompts, [now, later, before])]);
-  const rows = groups.flatMap((group) => {
+  return groups.flatMap((group) => {
     const { groupId, name, members, known, listed, isOthers } = group;
     const isMatched = members.some(({ id }) => matching.has(id));
     if (keepsMembers && !isMatched) return [];
@@ -65,8 +73,6 @@ export async function reportGroups(request: ReportRequest): Promise<Report> {
       { row, values: { ...row, listed, appearance, exactVisibility: own.mentions / Math.max(1, own.responses) } },
     ];
   });
-  const sorted = sortedBy(rows, conventions.groupOrder, ({ values }, key) => values[key as keyof typeof values]);
-  return { beside: { from: asked.from, to: asked.to, groupBy: by }, rows: sorted.map(({ row }) => row) };
 }
 
 // The row of prompts without a group exists only if there are such prompts.

@@ -5,6 +5,7 @@ import { avgPosition, type MentionCounts, sentiment, share, visibilityChange } f
 import { type SortValue, sortedBy } from './order.ts';
 import { type ListedPrompt, matchingPrompts, readPromptList } from './prompt-list.ts';
 import {
+  beforeSorting,
   changeRanges,
   formerMentioned,
   labelsOf,
@@ -24,9 +25,17 @@ export interface PromptTallies {
 /** Returns a row per prompt, lowest visibility first. */
 export async function reportPrompts(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
+  const rows = await beforeSorting(request, promptRows);
+  const sorted = sortedBy(rows, conventions.promptOrder, ({ values }, key) => sortValue(values, key));
+  return { beside: { from: asked.from, to: asked.to }, rows: sorted.map(({ row }) => row) };
+}
+
+// The rows of all prompts, with the values by which they are sorted.
+async function promptRows(request: ReportRequest) {
+  const { conventions } = request;
   const { now, later, before } = await tallyPrompts(request);
   const prompts = await listedPrompts(request, now);
-  const rows = prompts.map((prompt) => {
+  return prompts.map((prompt) => {
     const group = now.get(prompt.id) ?? { key: [], own: nothing, competitors: new Map<string, MentionCounts>() };
     const { own } = group;
     const row = {
@@ -47,8 +56,6 @@ export async function reportPrompts(request: ReportRequest): Promise<Report> {
     const exactVisibility = own.mentions / Math.max(1, own.responses);
     return { row, values: { ...row, createdAt, listed, exactVisibility, answered: own.responses > 0 } };
   });
-  const sorted = sortedBy(rows, conventions.promptOrder, ({ values }, key) => sortValue(values, key));
-  return { beside: { from: asked.from, to: asked.to }, rows: sorted.map(({ row }) => row) };
 }
 
 type Row = Pick<ListedPrompt, 'id' | 'text' | 'createdAt' | 'listed'>;

@@ -28,6 +28,14 @@ export interface ReportRequest {
   readonly mayRepeat: boolean;
   /** Writes stored values in upstream's forms; default: the forms that the project uses. */
   readonly writers?: FieldWriters;
+  /** Returns an earlier result if it has read the same values of the conventions; default: computes every time. */
+  readonly memo?: <T>(conventions: Conventions, compute: (conventions: Conventions) => Promise<T>) => Promise<T>;
+}
+
+/** Computes what a report needs before it is sorted. Calibration compares many orders of the same rows. */
+export function beforeSorting<T>(request: ReportRequest, compute: (request: ReportRequest) => Promise<T>): Promise<T> {
+  const { memo, conventions } = request;
+  return memo === undefined ? compute(request) : memo(conventions, (own) => compute({ ...request, conventions: own }));
 }
 
 /** The properties of a brand that reports need. */

@@ -3,6 +3,7 @@ import { type GroupTally, tally } from './aggregate.ts';
 import { avgPosition, type MentionCounts, sentiment, share, voiceShare } from './definitions.ts';
 import { type SortValue, sortedBy } from './order.ts';
 import {
+  beforeSorting,
   labelsOf,
   lastCountedDay,
   listedCompetitors,
@@ -15,33 +16,27 @@ import {
 
 /** Returns the numbers of the brand and each tracked competitor over the whole range. */
 export async function reportTotals(request: ReportRequest): Promise<Report> {
-  const { query, conventions, asked } = request;
-  const [group] = await tally(query, selectionOf(request), 'nothing', labelsOf(conventions));
-  const responses = group?.own.responses ?? 0;
-  const isEmpty = responses === 0 && conventions.emptyRange === 'absent';
-  const rows = isEmpty
-    ? []
-    : entityRows(request, group, false).map(({ entity, numbers }) => ({ ...entity, ...numbers }));
-  return { beside: { from: asked.from, to: asked.to, responses }, rows };
+  const { from, to } = request.asked;
+  const { responses, entities } = await beforeSorting(request, async (given) => {
+    const { query, conventions } = given;
+    const [group] = await tally(query, selectionOf(given), 'nothing', labelsOf(conventions));
+    const counted = group?.own.responses ?? 0;
+    const isEmpty = counted === 0 && conventions.emptyRange === 'absent';
+    return { responses: counted, entities: isEmpty ? [] : entityRows(given, group, false) };
+  });
+  const rows = sortEntities(request, entities).map(({ entity, numbers }) => ({ ...entity, ...numbers }));
+  return { beside: { from, to, responses }, rows };
 }
 
 /** Returns the same numbers per day and engine, or per day with all engines combined. */
 export async function reportDays(request: ReportRequest): Promise<Report> {
-  const { query, conventions, asked, resource, brand } = request;
+  const { conventions, asked, resource, brand } = request;
   const isCombined = Object.entries(resource.query).some(
     ([name, parameter]) => parameter.nameUnknown === true && asked.values[name] !== parameter.default,
   );
-  const groups = await tally(query, selectionOf(request), isCombined ? 'day' : 'day-and-engine', labelsOf(conventions));
-  const found = new Map(groups.map((group) => [JSON.stringify(group.key), group]));
-  const keys = listedDays(
-    request,
-    groups.map(({ key }) => key),
-    isCombined,
-  );
-  const rows = keys.flatMap((key) => {
-    const [date, engine] = key;
-    const group = found.get(JSON.stringify(key));
-    return entityRows(request, group, true).map(({ entity, tally: own, numbers }, index) => ({
+  const days = await beforeSorting(request, (given) => readDays(given, isCombined));
+  const rows = days.flatMap(({ key: [date, engine], entities }) =>
+    sortEntities(request, entities).map(({ entity, tally: own, numbers }, index) => ({
       row: {
         date,
         engine: isCombined ? conventions.combinedEngine : engine,
@@ -51,10 +46,23 @@ export async function reportDays(request: ReportRequest): Promise<Report> {
         ...numbers,
       },
       values: { date, engine, engineListed: placeOf(engine, brand.engines), entity: index },
-    }));
-  });
+    })),
+  );
   const sorted = sortedBy(rows, conventions.dayOrder, ({ values }, key) => values[key as keyof typeof values]);
   return { beside: { from: asked.from, to: asked.to }, rows: sorted.map(({ row }) => row) };
+}
+
+// The brand and its competitors on each day, or for each engine on a day, in no order.
+async function readDays(request: ReportRequest, isCombined: boolean) {
+  const { query, conventions } = request;
+  const by = isCombined ? 'day' : 'day-and-engine';
+  const groups = await tally(query, selectionOf(request), by, labelsOf(conventions));
+  const found = new Map(groups.map((group) => [JSON.stringify(group.key), group]));
+  const counted = groups.map(({ key }) => key);
+  return listedDays(request, counted, isCombined).map((key) => ({
+    key,
+    entities: entityRows(request, found.get(JSON.stringify(key)), true),
+  }));
 }
 
 function placeOf(engine: string | null | undefined, engines: readonly string[]): number | null {
@@ -87,15 +95,17 @@ interface EntityRow {
   readonly entity: { readonly entityType: string; readonly competitorId: string | null; readonly name: string | null };
   readonly tally: MentionCounts;
   readonly numbers: Readonly<Record<string, number | null>>;
+  /** Place in upstream's list of competitors, after the brand. */
+  readonly listed: number;
 }
 
-/** Returns the numbers of the brand and of each tracked competitor, in upstream's order. */
+/** Returns the numbers of the brand and of each tracked competitor. */
 function entityRows(request: ReportRequest, group: GroupTally | undefined, isDaily: boolean): EntityRow[] {
   const { brand, conventions } = request;
   const own = group?.own ?? nothing;
   const rivals = listedCompetitors(request, group, isDaily);
   const all = mentionsOfAll(request, group);
-  const rows = [{ competitorId: null, name: brand.name }, ...rivals].map(({ competitorId, name }, listed) => {
+  return [{ competitorId: null, name: brand.name }, ...rivals].map(({ competitorId, name }, listed) => {
     const mine =
       competitorId === null ? own : (group?.competitors.get(competitorId) ?? { ...nothing, responses: own.responses });
     const entityType = competitorId === null ? 'brand' : conventions.competitorType;
@@ -107,10 +117,13 @@ function entityRows(request: ReportRequest, group: GroupTally | undefined, isDai
     };
     return { entity: { entityType, competitorId, name }, tally: mine, numbers, listed };
   });
+}
+
+function sortEntities({ conventions }: ReportRequest, rows: readonly EntityRow[]): readonly EntityRow[] {
   return sortedBy(rows, conventions.entityOrder, sortValue);
 }
 
-function sortValue({ entity, tally: mine, numbers, listed }: EntityRow & { listed: number }, key: string): SortValue {
+function sortValue({ entity, tally: mine, numbers, listed }: EntityRow, key: string): SortValue {
   if (key === 'brand') return entity.competitorId === null ? 0 : 1;
   if (key === 'listed') return listed;
   if (key === 'mentions') return mine.mentions;
