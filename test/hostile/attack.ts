@@ -42,6 +42,8 @@ export interface Lie {
 /** Peak resident memory that an attacked sync may reach, in MB. */
 const PEAK_MB_MAX = 600;
 const TIMEOUT_MS = 120_000;
+/** Whether every lie is told; otherwise every second one of an area, because each takes two syncs. */
+const TELLS_ALL = process.env['LIES'] !== undefined;
 /** Upstream's changes between the healthy first sync and the attack. */
 export const CHANGES: Advance = { days: 0, lateAnswers: 3, editedResponses: 2, deletedResponses: 2, deletedPrompts: 1 };
 const KEY = 'gsk_sandbox_0000000000000000000000000000';
@@ -52,7 +54,7 @@ const catalogue = createCatalogue(declarations);
 export type Tables = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Runs every lie of each area: the attacked sync must end within its bounds and with an expected exit code, and the next sync,
+ * Runs the lies of each area: the attacked sync must end within its bounds and with an expected exit code, and the next sync,
  * with a truthful upstream and without flags, must leave every table equal to that of a workspace that was never lied to.
  */
 export function describeLies(areas: Readonly<Record<string, readonly Lie[]>>, world: WorkspaceOptions = {}): void {
@@ -72,7 +74,8 @@ export function describeLies(areas: Readonly<Record<string, readonly Lie[]>>, wo
   });
 
   describe.each(Object.entries(areas))('an upstream that lies about %s', (_area, lies) => {
-    test.for(lies.map((lie) => [lie.title, lie] as const))('upstream %s', { timeout: 240_000 }, async ([, lie]) => {
+    const told = lies.filter((_, index) => TELLS_ALL || index % 2 === 0);
+    test.for(told.map((lie) => [lie.title, lie] as const))('upstream %s', { timeout: 240_000 }, async ([, lie]) => {
       const brands = lie.brands ?? world.brands ?? 1;
       await expectRepaired(lie, await referenceOf(brands), await open(brands));
     });
