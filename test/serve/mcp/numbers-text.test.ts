@@ -13,7 +13,9 @@ function describe(resource: string, changes: Partial<Conventions> = {}, doubts: 
 
 test('results of tools describe the numbers with the calibrated conventions', () => {
   expect(describe('cited_urls')).toBe('title: the latest title.');
-  expect(describe('cited_urls', { urlTitle: 'frequent' })).toBe('title: the most frequent title.');
+  expect(describe('cited_urls', { urlTitle: 'frequent' })).toBe(
+    'title: the most frequent title, of several the latest.',
+  );
   const groups = describe('metrics_groups');
   expect(groups).toContain('visibility and shareOfVoice: percent, 0 to 100, rounded to 1 decimal.');
   expect(groups).toContain('prompts: prompts with responses in the range.');
