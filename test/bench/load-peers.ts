@@ -184,7 +184,7 @@ async function exportParquet(copy: string, folder: string): Promise<void> {
     ],
     [
       'competitors',
-      'response_id::VARCHAR AS response_id, ordinal, competitor_id, name, position, sentiment',
+      'response_id::VARCHAR AS response_id, ordinal, competitor_id::VARCHAR AS competitor_id, name, position, sentiment',
       'response_competitors',
     ],
     ['citations', 'response_id::VARCHAR AS response_id, ordinal, url, domain, title, position', 'response_citations'],
