@@ -47,6 +47,7 @@ describe('calibration finds the conventions that the sandbox uses', () => {
     const expected = { ...usual, emptySite };
     expect(conventions).toEqual(expected);
     expect(unexplained).toEqual([]);
+    expect(Object.keys(stored).sort()).toEqual(Object.keys(defaultConventions).sort());
     for (const [name, { value, source, compared, agreed, error, note }] of Object.entries(stored)) {
       expect({ name, value }).toEqual({ name, value: expected[name as keyof Conventions] });
       expect(agreed, name).toBe(compared);
@@ -63,6 +64,13 @@ describe('calibration finds the conventions that the sandbox uses', () => {
     expect(stored.visibilityChange.compared).toBeGreaterThan(10);
     expect(stored.domainShare.compared).toBeGreaterThan(50);
   });
+});
+
+test('a point that reported numbers decide does not hide the other of its pair', async () => {
+  // The ranges before the reports have no responses.
+  const { stored } = await learnFrom({ brands: 1, prompts: 10, days: 8 });
+  expect(stored.emptyChange).toMatchObject({ source: 'learned', value: null });
+  expect(Object.keys(stored).sort()).toEqual(Object.keys(defaultConventions).sort());
 });
 
 describe('calibration reports too little evidence', () => {

@@ -4,11 +4,12 @@ import type { Query, Session } from '../../warehouse/database.ts';
 import { readAnswers, writeAgreements } from '../../warehouse/ledger/answers.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
+import { type Finding, isEqual } from './candidates.ts';
 import { createCompute, createKnownResults, type KnownResults } from './compute-response.ts';
-import { defaultConventions } from './conventions.ts';
+import { type Conventions, defaultConventions } from './conventions.ts';
 import { type ReportedFindings, readConventions, readStoredFindings } from './findings.ts';
 import { fitPoints, type PointEvidence, type PointFindings } from './fit-points.ts';
-import type { KnownAnswer, StoredAgreements } from './points/point.ts';
+import type { CalibrationPoint, KnownAnswer, StoredAgreements } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
 
 /** A kept response, with its row. */
@@ -37,8 +38,7 @@ export async function fitStoredPoints(
   const known = new Map(
     [...(await readStoredFindings(query))].map(([name, finding]) => [name, { ...finding, largestError: null }]),
   );
-  // Numbers that upstream reported for ranges without responses decide better than the few kept responses.
-  const points = calibrationPoints.filter(({ name }) => reported[name as keyof ReportedFindings]?.source !== 'learned');
+  const points = calibrationPoints.flatMap((point) => openPart(point, reported) ?? []);
   const evidence: PointEvidence = { points, answers, conventions, compute, known };
   const findings = await fitPoints(evidence);
   for (const [index, { rowId, agreements }] of answers.entries()) {
@@ -46,6 +46,24 @@ export async function fitStoredPoints(
     await writeAgreements(session, rowId, Object.fromEntries(agreements));
   }
   return { points: findings, evidence };
+}
+
+// Removes the values that reported numbers have decided, because they are more evidence than the few kept responses. Returns null if
+// none is left to decide.
+function openPart(point: CalibrationPoint, reported: ReportedFindings): CalibrationPoint | null {
+  const known: Readonly<Record<string, Finding<unknown> | undefined>> = reported;
+  const isDecided = (name: string): boolean => known[name]?.source === 'learned';
+  if (point.members === undefined) return isDecided(point.name) ? null : point;
+  const members = Object.entries(point.members);
+  const open = members.filter(([name]) => !isDecided(name));
+  const [first] = open;
+  if (first === undefined) return null;
+  if (open.length === members.length) return point;
+  const decided = members.map(([name]) => name).filter(isDecided);
+  const candidates = (point.candidates as readonly Readonly<Record<string, unknown>>[]).filter((candidate) =>
+    decided.every((name) => isEqual(candidate[name], known[name]?.value)),
+  );
+  return { ...point, name: first[0] as keyof Conventions, members: Object.fromEntries(open), candidates };
 }
 
 // Reads the kept responses that are evidence for a point: responses to questions first, then reports, newest first.
