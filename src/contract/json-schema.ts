@@ -142,7 +142,7 @@ function pageSchemas(resource: ResourceDeclaration): Record<string, JsonSchema> 
   );
 }
 
-// Members whose names are paths, such as `data.items`, are members of objects.
+// Expands names that are paths: `data.items` becomes the member `items` of the object `data`.
 function nestedSchemas(schemas: Readonly<Record<string, JsonSchema>>, form: Form): Record<string, JsonSchema> {
   const groups = new Map<string, Record<string, JsonSchema>>();
   const nested: Record<string, JsonSchema> = {};

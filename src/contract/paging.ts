@@ -32,7 +32,7 @@ export function hasNumberedPages({ pages }: Pick<ResourceDeclaration, 'pages'>):
   return pages?.kind === 'page' || pages?.kind === 'offset';
 }
 
-/** Parameter of the read server's cursor in lists whose pages upstream links by URLs. */
+/** Cursor parameter of the read server for lists that upstream pages with links. */
 export const LINK_CURSOR = 'cursor';
 
 /** The part of a complete list that a request selects. */

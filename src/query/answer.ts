@@ -16,7 +16,8 @@ import type { ServedReplica } from './open-replica.ts';
 import { writeReport } from './report-forms.ts';
 import { toRowSet } from './row-set.ts';
 import type { Answer, ListPage, RowSet } from './service.ts';
-import { hasParent, readStored, readUndeclared, type StoredItems, type StoredRequest } from './stored-items.ts';
+import { hasParent, readStored, readUndeclared, type StoredItems } from './stored-items.ts';
+import type { StoredRequest } from './stored-request.ts';
 
 /** Name of the list in the bodies of paged and tabular responses. */
 const LIST = 'data';
@@ -146,7 +147,7 @@ function besideValues(replica: ServedReplica, resource: Resource, { values, from
   );
 }
 
-// A reference relative to the URL of the request, whose path may begin with the name of a workspace.
+// The reference is relative, because the path of the request may begin with the name of a workspace.
 function nextUrl({ replica, resource, asked }: AnswerRequest, cursor: string | null): string | null {
   if (cursor === null) return null;
   const names = replica.namesOf(resource);

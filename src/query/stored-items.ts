@@ -1,11 +1,9 @@
 import { SightlineError } from '../base/errors.ts';
 import { parseExactJson } from '../base/json.ts';
-import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
-import type { FieldWriters } from '../contract/field-forms.ts';
+import { findProvider } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
-import { toSortKey } from '../contract/list-order.ts';
 import { type ListPart, partOf } from '../contract/paging.ts';
-import { type Query as CheckedQuery, cursorParameterOf } from '../contract/query-parameters.ts';
+import { cursorParameterOf } from '../contract/query-parameters.ts';
 import type { Values } from '../contract/rows.ts';
 import { placeOf, SENT } from '../contract/sent-values.ts';
 import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable, toColumnName } from '../contract/tables.ts';
@@ -20,42 +18,16 @@ import {
   parentKeyOf,
   rangeCondition,
 } from '../warehouse/conditions.ts';
-import type { Query } from '../warehouse/database.ts';
 import { createItemReader } from '../warehouse/items.ts';
-import { quoted, sqlTypes, utc } from '../warehouse/schema.ts';
+import { quoted, utc } from '../warehouse/schema.ts';
 import { listingOrder } from '../warehouse/write/listings.ts';
 import type { Position } from './cursor-signer.ts';
-import { expectedStart, type TimeSpreads } from './time-spread.ts';
+import { afterConditions, keyTypeOf, pageOrder, timeColumnOf } from './keyset.ts';
+import type { StoredRequest } from './stored-request.ts';
+import { expectedStart } from './time-spread.ts';
 
 /** Ranges in an error message. */
 const RANGES_SHOWN = 3;
-
-/** A request for items stored as received from upstream. */
-export interface StoredRequest {
-  readonly catalogue: Catalogue;
-  readonly query: Query;
-  readonly resource: Resource;
-  readonly brandId: string | null;
-  /** Id of the row, for a detail. */
-  readonly member: string | null;
-  /** Path parameters from the row of another list; default: none. */
-  readonly parent?: Readonly<Record<string, string>>;
-  readonly asked: CheckedQuery;
-  /** End of the previous page; null for the first page. */
-  readonly after: Pick<Position, 'at' | 'id'> | null;
-  /** Order of a paged list, as `src/contract/list-order.ts` describes it. */
-  readonly order: readonly string[];
-  /** Writes the values in upstream's forms. */
-  readonly writers: FieldWriters;
-  /** Ids of the brands to which the reader is limited; null for all. */
-  readonly allowedBrands: ReadonlySet<string> | null;
-  /** How the rows of tables are spread over time; null to read every range at once. */
-  readonly spreads: TimeSpreads | null;
-  /** Whether filters by a list also match its deleted rows. */
-  readonly keepsDeleted: boolean;
-  /** Whether the nested rows include deleted ones; default: false. */
-  readonly withDeleted?: boolean;
-}
 
 /** A request for items that are found by their ids. */
 const WITHOUT_FILTERS = {
@@ -329,69 +301,6 @@ export function brandColumnOf(table: ResourceTable): string | null {
   return (columnAt(table, 'brandId') ?? columnAt(table, 'brand_id'))?.name ?? null;
 }
 
-function keyTypeOf(table: ResourceTable): string {
-  const key = ownKeyOf(table);
-  return sqlTypes[table.columns.find(({ name }) => name === key)?.kind ?? 'uuid'];
-}
-
-/** The order of a page: newest first by a time, and then by other keys. Texts that are missing are sorted as if they were empty. */
-interface PageOrder {
-  readonly time: Column;
-  readonly ties: readonly { readonly sql: (alias: string) => string; readonly direction: 'ASC' | 'DESC' }[];
-}
-
-function pageOrder(request: StoredRequest, table: ResourceTable): PageOrder {
-  const [first, ...others] = request.order;
-  const declared = timeColumnOf(request, table);
-  const time = first === undefined ? declared : (columnAt(table, toSortKey(first).field) ?? declared);
-  const key = ownKeyOf(table);
-  const known = others.map(toSortKey).flatMap(({ field, ...form }) => {
-    const column = columnAt(table, field);
-    return column === null ? [] : [{ ...form, column }];
-  });
-  const isTotal = known.some(({ column }) => column.name === key);
-  const ties = known.map(({ column: { name, kind }, isDescending, ignoresCase }) => {
-    const sql = (alias: string): string => {
-      const plain = `${alias}.${quoted(name)}`;
-      const filled = kind === 'text' ? `coalesce(${plain}, '')` : plain;
-      return ignoresCase ? `lower(${filled})` : filled;
-    };
-    return { sql, direction: isDescending ? ('DESC' as const) : ('ASC' as const) };
-  });
-  const last = { sql: (alias: string) => `${alias}.${quoted(key)}`, direction: 'DESC' as const };
-  return { time, ties: isTotal ? ties : [...ties, last] };
-}
-
-// The rows after the last one of the previous page, which is read by its key to compare the other sort keys.
-function afterConditions(
-  { after, brandId, resource }: StoredRequest,
-  table: ResourceTable,
-  { time, ties }: PageOrder,
-  bindings: Bindings,
-): readonly string[] {
-  if (after === null) return [];
-  const at = `t.${quoted(time.name)}`;
-  const moment = after.at === null ? null : `CAST(${bindings.bind(after.at)} AS ${sqlTypes[time.kind]})`;
-  const key = quoted(ownKeyOf(table));
-  const id = `CAST(${bindings.bind(after.id)} AS ${keyTypeOf(table)})`;
-  const isKey = (sql: string): boolean => sql === `t.${key}`;
-  const isLast = (): string => {
-    const scope = resource.scope === 'brand' ? brandId : null;
-    const brand = scope === null ? '' : ` AND l.brand_id = CAST(${bindings.bind(scope)} AS UUID)`;
-    return `l.${key} = ${id} AND l.${quoted(time.name)} ${moment === null ? 'IS NULL' : `= ${moment}`}${brand}`;
-  };
-  const lastValue = (sql: (alias: string) => string): string =>
-    isKey(sql('t')) ? id : `(SELECT ${sql('l')} FROM ${quoted(table.name)} l WHERE ${isLast()} LIMIT 1)`;
-  const later = ties.map(({ sql, direction }, index) => {
-    const equal = ties.slice(0, index).map((tie) => `${tie.sql('t')} = ${lastValue(tie.sql)}`);
-    return [...equal, `${sql('t')} ${direction === 'ASC' ? '>' : '<'} ${lastValue(sql)}`].join(' AND ');
-  });
-  const tied = `(${later.join(' OR ')})`;
-  if (moment === null) return [`${at} IS NULL AND ${tied}`];
-  // The first condition alone allows DuckDB to skip newer row groups.
-  return [`(${at} <= ${moment} OR ${at} IS NULL)`, `(${at} < ${moment} OR ${at} IS NULL OR ${tied})`];
-}
-
 // Values of many rows and columns are read far faster as one text than one by one.
 function asText(expressions: readonly string[]): string {
   return `json_array(${expressions.join(', ')})`;
@@ -432,15 +341,6 @@ function orderOf(request: StoredRequest, table: ResourceTable, bindings: Binding
   const at = quoted(timeColumnOf(request, table).name);
   const declared = `t.${at} DESC NULLS LAST, t.${quoted(ownKeyOf(table))} DESC`;
   return listingOrder(resource.name, table, scope, bindings, { others: declared });
-}
-
-// Lists with a declared order are read newest first, with ids as tie-breakers.
-function timeColumnOf({ resource }: StoredRequest, table: ResourceTable): Column {
-  const [first = '', ...others] = resource.order ?? [];
-  const column = first.startsWith('-') ? columnAt(table, first.slice(1)) : null;
-  if (column === null || others.length > 0)
-    throw new TypeError(`${resource.name} must be ordered by one descending column`);
-  return column;
 }
 
 function readerOf({ writers }: StoredRequest, { table, fields, columns, extra }: Omit<ServedTable, 'children'>) {

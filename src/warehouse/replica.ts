@@ -14,7 +14,7 @@ import { type QueryResult, toPlain } from './reader.ts';
 /** Limit of prepared statements per connection; each may keep some memory of its last run. */
 const STATEMENTS_MAX = 32;
 
-/** Limit of sorted rows whose other columns DuckDB reads only after it has sorted them; DuckDB's default is 50. */
+/** DuckDB's `late_materialization_max_rows`: up to this LIMIT it sorts first and then reads the other columns. Its default is 50. */
 const LATE_ROWS_MAX = 2_000;
 
 /**

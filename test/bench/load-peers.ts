@@ -229,7 +229,7 @@ async function measure(
   return { rate: waits.length / seconds, p50: at(0.5), p99: at(0.99) };
 }
 
-// 330 last days and 20 lengths: more ranges than a run asks for.
+// 330 last days times 20 lengths are more ranges than one run requests.
 function questionOf(brandId: string, number: number): Question {
   const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - (number % 330) * DAY_MS;
   const days = 30 - (Math.floor(number / 330) % 20);

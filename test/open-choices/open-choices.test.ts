@@ -16,7 +16,7 @@ const ALL_EQUAL_LEAST = 0.99;
 /** Only to catch hangs: a sync with calibration takes 20 s of CPU. */
 const TIMEOUT_MS = 600_000;
 
-/** Seeds of combinations of which only the choices about reports are random. */
+/** Seeds of combinations with random choices about reports and the first values of all others. */
 const REPORT_SEEDS = [6];
 
 const results: ExamResult[] = [];

@@ -209,7 +209,7 @@ function fitConventions(evidence: Evidence): ReportedFindings {
   return withOpenHalves(withCommonMode(fitNumbers(evidence)));
 }
 
-// Modes that differ only in negative halves are told apart by none of the other numbers, which are not negative.
+// Only sentiment can be negative, so other numbers cannot separate modes that differ in negative halves.
 function withOpenHalves(findings: ReportedFindings): ReportedFindings {
   const { sentiment, labels } = findings;
   const { decimals } = sentiment.value;

@@ -24,9 +24,9 @@ const TRIED_MAX = 14;
 const COMPARED_MAX = 6;
 /** Information that a further question of a point must add, in bits. A question that decides between two equal values adds 1. */
 const BITS_LEAST = 0.9;
-/** Number of facts that candidates explain alike, from which on a question about a report rarely shows a difference between them. */
+/** If candidates explain this many facts alike, further responses rarely separate them. */
 const ALIKE_MANY = 20;
-/** Share of the tried questions that show a difference from which on other questions are likely to show it too. */
+/** If at least this share of the tried questions separates a point, requests of readers are likely to depend on it. */
 const OFTEN = 0.5;
 /** Reports of one point that are asked again for complete days. */
 const CONFIRMED_MAX = 1;
@@ -108,14 +108,13 @@ export async function chooseProbes({
   return [...chosen.values()];
 }
 
-// Tells the questions about numbers and rows, and those that often show a difference, from those about orders that explain many rows alike.
+// Returns whether a question is urgent. Orders that explain many rows alike rarely differ in other rows, so they can wait.
 function urgency(reports: readonly OpenPoint[], findings: PointFindings): (covering: Covering) => boolean {
   const orders = new Set<string>(reports.filter(isAboutOrder).map(({ point }) => point.name));
   return ({ points, share }) =>
     share >= OFTEN || points.some((name) => (findings[name]?.compared ?? 0) < ALIKE_MANY || !orders.has(name));
 }
 
-// Rows of which no other order is known are rarely equal in all that sorts them.
 function isAboutOrder({ point, questions: [question] }: OpenPoint): boolean {
   return question !== undefined && point.facts({ status: 200, body: null }, question).kind === 'order';
 }

@@ -34,7 +34,7 @@ export type Compute = (question: ReportQuestion, askedAt: number, conventions: C
 export interface KnownResults {
   /** Results of statements, by statement and parameters. */
   readonly rows: Map<string, Promise<unknown[][]>>;
-  /** Responses, and what they need before they are sorted, by question. */
+  /** Computed responses and unsorted rows, by question. */
   readonly questions: Map<string, KnownQuestion>;
   /** Rows of these. */
   rowCount: number;
@@ -128,7 +128,7 @@ export function createCompute(
   };
 }
 
-/** Returns the memo of a question for some inputs of its computation. */
+/** Returns the memo for the checked parameters and the brand of a computation. */
 type MemoOf = (inputs: string) => NonNullable<ReportRequest['memo']>;
 
 type Memoize = <T>(
@@ -162,7 +162,7 @@ function createMemo(known: KnownResults): Memoize {
     };
     const found = kept.find(isAlike);
     if (found !== undefined) {
-      // Tells the caller that the result depends on these values.
+      // Reading the values reports them to the caller as dependencies.
       for (const name of found.reads.keys()) void conventions[name];
       return found.value;
     }

@@ -35,8 +35,8 @@ export const pointChoices = {
   /** The groups that have a row: those with responses, those with a prompt that matches the filters, or all. */
   groupRows: ['answered', 'matching', 'all'],
   /**
-   * The responses of a group under a filter by prompts: those of the matching prompts, or of all its members; `answered`: of all members,
-   * but only if matching prompts have responses.
+   * The responses that a group counts under a filter by prompts. `matching`: responses to matching members. `all`: responses to all members.
+   * `answered`: like `all`, but the group has no row if no matching member has a response.
    */
   groupMembers: ['matching', 'all', 'answered'],
   /** The groups under a filter of their own kind: every group of the matching prompts, or only the filtered one. */

@@ -55,7 +55,7 @@ export interface Counted {
 /** Counts by prompt in a report's range, and in the ranges that a change may compare. */
 export interface Side {
   readonly now: ReadonlyMap<string, Counted>;
-  /** Only periods of whose earlier range as many responses are stored as upstream's day counts have. */
+  /** Counts by period. Periods are left out if the stored responses of the earlier range do not match upstream's day counts. */
   readonly changes: ReadonlyMap<ChangePeriod, ChangeCounts>;
 }
 

@@ -1,7 +1,7 @@
 /** A value by which rows are sorted; null sorts last in both directions. */
 export type SortValue = string | number | boolean | null | undefined;
 
-/** Ending of a sort key whose texts are compared without regard to case. */
+/** Suffix of a sort key that compares texts without regard to case. */
 export const CASELESS = ':caseless';
 
 /** Returns the name of a sort key without its direction and ending. */

@@ -32,7 +32,7 @@ export interface ReportRequest {
   readonly memo?: <T>(conventions: Conventions, compute: (conventions: Conventions) => Promise<T>) => Promise<T>;
 }
 
-/** Computes what a report needs before it is sorted. Calibration compares many orders of the same rows. */
+/** Computes the unsorted rows of a report, or returns the earlier result. Calibration compares many orders of the same rows. */
 export function beforeSorting<T>(request: ReportRequest, compute: (request: ReportRequest) => Promise<T>): Promise<T> {
   const { memo, conventions } = request;
   return memo === undefined ? compute(request) : memo(conventions, (own) => compute({ ...request, conventions: own }));
@@ -69,8 +69,9 @@ export interface DayRange {
 }
 
 /**
- * Returns the two ranges whose visibility a change compares: the given one with the range of equal length that ends the day before, or
- * that is shifted back by whole weeks; or the two halves of the given one. The later half has the odd day.
+ * Returns the two ranges that a change of visibility compares. `adjacent`: the given range and the range of equal length directly before it.
+ * `weeks`: the given range and the same range shifted back by whole weeks. `halves`: the two halves of the given range; the later half has
+ * the odd day.
  */
 export function changeRanges(
   { from, to }: DayRange,

@@ -112,7 +112,7 @@ async function readSite({ catalogue, query, brand, asked, resource, nowMs }: Rep
   };
 }
 
-// The columns do not tell an object of nulls from null.
+// An object of nulls and null are stored alike in the columns; `_extra` has the object.
 function sentTotals(extra: unknown): Site['last'] {
   const stored = typeof extra === 'string' ? parseExactJson(extra) : null;
   const sent = isRecord(stored) ? stored[SENT.values] : null;

@@ -61,7 +61,7 @@ export const allowed = {
   exclude: 'a list of names or paths of endpoints; * stands for any characters',
   requests: 'a whole number of requests per sync from 0 to 100000; 0 mirrors no undeclared endpoints',
   calibration: 'an object with the member probes',
-  probes: 'a whole number of requests per sync from 0 to 100; 0 asks none',
+  probes: 'a whole number of requests per sync from 0 to 100; 0 sends none',
   conventions: 'an object with a member for each convention',
   jobs: 'an object with a member for each job',
   notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,

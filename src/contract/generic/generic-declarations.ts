@@ -90,7 +90,7 @@ function declare(form: GenericForm, parent: Parent | undefined, index: number): 
   });
 }
 
-/** Returns the declaration as data for a file of the setting `schemas`, where it can be changed. */
+/** Returns the declaration as JSON data, for a file that the setting `schemas` names. */
 export function toDeclarationData(
   form: GenericForm,
   declaration: ResourceDeclaration,
@@ -181,8 +181,8 @@ function queryOf(form: GenericForm): Parameters {
   return parameters;
 }
 
-// Parameters that every request of a sync sends with the same value may be sent with that value. Those that select a part of the list
-// do the same here: without them, the list is complete.
+// Accepts the constant parameters of a sync with the same value. Paging parameters select a part of the stored list; without them the
+// response has all items.
 function pageParameters({ pages, ask }: GenericForm): Record<string, Parameter> {
   const parameters: Record<string, Parameter> = {};
   for (const [name, value] of Object.entries(ask)) {

@@ -159,7 +159,7 @@ function createRetirement<T extends OpenedSite>(onRetired: (name: string, host: 
 }
 
 /**
- * Dispatches each request of a server, whose limits apply to all, to the site that `choose` returns; null is the server's own.
+ * Dispatches requests to the site that `choose` returns, or to the server's own routes if it returns null. The server's limits apply to all sites.
  */
 export function dispatch(app: FastifyInstance, choose: (request: IncomingMessage) => Promise<Stay | null>): void {
   const { server } = app;

@@ -45,7 +45,7 @@ function sitesWithoutSessions(brand: BrandVocabulary): ProbeQuestion[] {
   return questions(brand, 'traffic', 'days before the first visits', [before]);
 }
 
-/** Points about numbers that cannot be computed, because there are no responses, mentions or sessions. */
+/** Points about numbers without responses, mentions or sessions. */
 export const emptyPoints: readonly CalibrationPoint[] = [
   emptyPoint({
     name: 'emptyShare',

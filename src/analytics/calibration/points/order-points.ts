@@ -118,7 +118,7 @@ interface Ordered {
   readonly name: OrderName;
   readonly about: string;
   readonly resource: string;
-  /** Another resource whose reports are evidence, but that is not asked for. */
+  /** Resource of further evidence. Probes do not request it. */
   readonly alsoOf?: string;
   readonly queries: (brand: BrandVocabulary) => readonly Readonly<Record<string, string>>[];
   readonly facts: (response: Compared, question: ReportQuestion) => Facts;
