@@ -171,7 +171,7 @@ async function pageStart(
   const end = isRanged ? Date.parse(asked.to) + DAY_MS : Number.POSITIVE_INFINITY;
   const lastMs = after === null ? end : Date.parse(`${after.at.replace(' ', 'T')}Z`);
   const startMs = expectedStart(spread, lastMs, page);
-  return isRanged && startMs <= Date.parse(asked.from) ? null : startMs;
+  return startMs === null || (isRanged && startMs <= Date.parse(asked.from)) ? null : startMs;
 }
 
 /**

@@ -4,8 +4,9 @@ import { quoted } from '../warehouse/schema.ts';
 
 /** The rows of one brand in a table by time. */
 export interface TimeSpread {
-  readonly rowsPerDay: number;
-  /** Time of the newest row, epoch milliseconds. */
+  readonly rows: number;
+  /** Times of the oldest and the newest row, epoch milliseconds. */
+  readonly oldestMs: number;
   readonly newestMs: number;
 }
 
@@ -53,16 +54,19 @@ async function readSpread(query: Query, { table, column, brandId }: TimePlace): 
     brandId === null ? [] : [brandId],
   );
   const [rows, oldestMs, newestMs] = (row ?? []).map(Number) as [number, number, number];
-  if (!(rows > 0)) return null;
-  return { rowsPerDay: rows / Math.max(1, (newestMs - oldestMs) / DAY_MS), newestMs };
+  return rows > 0 ? { rows, oldestMs, newestMs } : null;
 }
 
-/** Returns the time, in epoch milliseconds, after which `count` rows before `endMs` are expected. */
+/**
+ * Returns the time after which `count` rows before `endMs` are expected; both are epoch milliseconds. Returns null if so many rows are
+ * expected only in all of them.
+ */
 export function expectedStart(
-  { rowsPerDay, newestMs }: TimeSpread,
+  { rows, oldestMs, newestMs }: TimeSpread,
   endMs: number,
   { count, isFiltered }: { readonly count: number; readonly isFiltered: boolean },
-): number {
-  const days = (count * (isFiltered ? FILTERED_SPARE : SPARE)) / rowsPerDay;
-  return Math.min(endMs, newestMs) - days * DAY_MS;
+): number | null {
+  const msPerRow = Math.max(DAY_MS, newestMs - oldestMs) / rows;
+  const startMs = Math.min(endMs, newestMs) - count * (isFiltered ? FILTERED_SPARE : SPARE) * msPerRow;
+  return startMs <= oldestMs ? null : startMs;
 }
