@@ -56,6 +56,6 @@ export default defineConfig(({ mode }) => ({
     env: oneThread(),
     execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
     // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
   },
 }));

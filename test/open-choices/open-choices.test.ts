@@ -5,7 +5,7 @@ import { isExplained } from './points.ts';
 import { toPath } from './questions.ts';
 
 /** Random combinations: `CHOICES=200` for the long run, which asks more questions. */
-const COMBINATIONS = Number(process.env['CHOICES'] ?? 12);
+const COMBINATIONS = Number(process.env['CHOICES'] ?? 4);
 const SEED = Number(process.env['SEED'] ?? 1);
 const QUESTIONS = COMBINATIONS > 12 ? 250 : 60;
 const PROBES_MAX = 20;

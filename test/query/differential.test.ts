@@ -9,8 +9,8 @@ import { questions, readVocabulary, type Vocabulary } from './questions.ts';
 import { reportVariants } from './report-variants.ts';
 
 /** Questions per workspace, before and after it changes; set `QUESTIONS=1000` for a longer run. */
-const QUESTIONS = Number(process.env['QUESTIONS'] ?? 90);
-const WALKS = 12;
+const QUESTIONS = Number(process.env['QUESTIONS'] ?? 45);
+const WALKS = 6;
 /** Maximum pages compared per paged scan. */
 const PAGES = 200;
 /** Rows per page without a limit parameter. */

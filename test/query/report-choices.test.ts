@@ -7,7 +7,7 @@ import { questions, readVocabulary, type Vocabulary } from './questions.ts';
 import { reportVariants } from './report-variants.ts';
 
 /** Questions per workspace, before and after it changes; set `QUESTIONS=1000` for a longer run. */
-const QUESTIONS = Number(process.env['QUESTIONS'] ?? 100);
+const QUESTIONS = Number(process.env['QUESTIONS'] ?? 50);
 
 describe.each(reportVariants)('reports with $name', ({ name: _, seed, choices }) => {
   it('are equal if the conventions are known', { timeout: 300_000 }, async () => {

@@ -1,10 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { statfsSync } from 'node:fs';
+import { readdirSync, readlinkSync, statfsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './folders.ts';
 
 /** Commands of the operating system, usually only for root. Without them the tests are skipped with a message. */
 const tools = { mount: 'mount', unmount: 'umount' } as const;
+
+/** Attempts to unmount, and the time between them. */
+const TRIES_MAX = 300;
+const PAUSE_MS = 100;
 
 /** A small file system in memory, which is removed when the test ends. */
 export interface SmallDisk {
@@ -22,11 +27,39 @@ export async function smallDisk(bytes: number): Promise<SmallDisk | null> {
     process.stderr.write('NOT TRIED: a full disk. This user cannot mount a file system in memory\n');
     return null;
   }
-  onTestFinished(() => void execFileSync(tools.unmount, [folder]));
+  onTestFinished(() => unmount(folder));
   const leave = (freeBytes: number): void => {
     const { blocks, bfree, bsize } = statfsSync(folder);
     const size = (blocks - bfree) * bsize + freeBytes;
     execFileSync(tools.mount, ['-o', `remount,size=${size}`, folder]);
   };
   return { folder, leave };
+}
+
+// The kernel may release a closed file later, so a busy file system without open files is tried again.
+async function unmount(folder: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      execFileSync(tools.unmount, [folder], { stdio: 'pipe' });
+      return;
+    } catch (cause) {
+      const open = openFiles(folder);
+      if (tries === TRIES_MAX || open.length > 0)
+        throw new Error(`cannot unmount ${folder}; open files: ${open.join(', ')}`, { cause });
+      await setTimeout(PAUSE_MS);
+    }
+  }
+}
+
+// Files in the folder that a process has open, as `<process id> <path>`.
+function openFiles(folder: string): string[] {
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return processes.flatMap((id) => {
+    try {
+      const links = readdirSync(`/proc/${id}/fd`).map((fd) => readlinkSync(`/proc/${id}/fd/${fd}`));
+      return links.filter((path) => path.startsWith(folder)).map((path) => `${id} ${path}`);
+    } catch {
+      return []; // The process has ended.
+    }
+  });
 }
