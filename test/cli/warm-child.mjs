@@ -26,11 +26,12 @@ process.on('message', async ({ args, cwd, env }) => {
   process.argv = [process.argv[0], main, ...args];
   commands += 1;
   let exitCode = null;
-  end = (code) => {
+  const own = (code) => {
     exitCode = code;
-    // The import below resolves in the same turn if this was the last statement.
-    setImmediate(() => end !== null && really(code));
+    // The import below resolves in the same turn if this was the last statement. The next command may have begun by then.
+    setImmediate(() => end === own && really(code));
   };
+  end = own;
   await import(`${pathToFileURL(main)}?${commands}`);
   end = null;
   process.umask(umask);
