@@ -91,7 +91,7 @@ const variants: readonly Variant[] = [
 
 describe.each(variants)('sandbox and read server with $name', ({ name: _, ...options }) => {
   it('return equal responses', { timeout: 300_000 }, async () => {
-    const mirror = await openMirror({ brands: 2, prompts: 9, days: 40, ...options });
+    const mirror = await openMirror({ brands: 2, prompts: 9, days: 24, ...options });
     await mirror.publish();
     const vocabulary = await readVocabulary(mirror);
     const asked = await compareAnswers(mirror, vocabulary);
