@@ -63,7 +63,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
         )[0];
     if (refreshed !== undefined) await publish(warehouse, layout, copy);
     signal.throwIfAborted();
-    const plan = await planSync({ ...parts, warehouse }, { ...options, only, brands });
+    const plan = await planSync({ ...parts, warehouse }, { rereads: config.rereads, ...options, only, brands });
     const { budget, close } = await openBudget(context);
     const { capacity, left } = budget.state();
     await close();

@@ -218,7 +218,7 @@ async function syncThrough(
     };
     for (const options of runs) {
       contradicted = null;
-      const summary = await runSync(parts, options);
+      const summary = await runSync(parts, { rereads: config.rereads, ...options });
       const notes = contradicted === null ? await calibrate(warehouse, summary, clock) : notesOf(contradicted);
       const error = withAddress(explainFullDisk(summary.error, estimateSync(config)), config.upstream().baseUrl);
       const warnings = [...summary.warnings, ...notes, ...archive.takeWarnings()];

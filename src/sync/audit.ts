@@ -10,7 +10,8 @@ import { type Member, readRangesOf, readSlicesOf } from '../warehouse/ledger/sli
 import { heldTrouble } from './confirm-deletions.ts';
 import { coveredBy, type PlanContext } from './plan/plan-context.ts';
 import { countDays, type NextWindow } from './plan/plan-next.ts';
-import { areMost, newest, planAgain, planAudit } from './plan/plan-windows.ts';
+import { planRereads, REREAD_AFTER_MS, type ReadDays } from './plan/plan-rereads.ts';
+import { areMost, newest, planAgain } from './plan/plan-windows.ts';
 import type { Slice } from './slice.ts';
 import type { SyncStats, Trouble } from './sync-stats.ts';
 
@@ -26,14 +27,17 @@ export interface AuditParts {
   readonly runId: string;
   readonly stats: SyncStats;
   readonly context: PlanContext;
-  /** Request limit of the run; null if unlimited. */
-  readonly maxRequests: number | null;
   /** Days whose last read in this run lacked rows that upstream counts, with the number of rows. */
   lackingDays(resource: string, brandId: string): ReadonlyMap<string, number>;
   /** Reads slices from their first page to their end. */
   read(chains: readonly Slice[]): Promise<unknown>;
   /** Infers how upstream counts, at most once in a run. */
   calibrate(): Promise<void>;
+}
+
+/** An audited resource of a brand, with its days. */
+export interface AuditedWindow extends Pick<NextWindow, 'resource' | 'brand'> {
+  readonly days: readonly Comparison[];
 }
 
 /** The days of a brand's resource, as counted by upstream and as stored. */
@@ -50,28 +54,56 @@ interface View {
 }
 
 /**
- * Compares the days of a brand with upstream's day counts after the run has read the due days. Counts and reads
- * unproven days again. The run is partial while such a day has retries left. Spends the rest of an allowance on reading
- * unsuspicious days again.
+ * Compares the days of each brand with upstream's day counts after the run has read the due days. Counts and reads
+ * unproven days again. The run is partial while such a day has retries left. Returns the windows whose day counts were read.
  */
-export async function auditWindow(parts: AuditParts, window: NextWindow): Promise<void> {
+export async function auditWindows(parts: AuditParts, windows: readonly NextWindow[]): Promise<AuditedWindow[]> {
+  const audited: AuditedWindow[] = [];
+  for (const window of windows) {
+    const one = await auditWindow(parts, window);
+    if (one !== null) audited.push(one);
+  }
+  return audited;
+}
+
+async function auditWindow(parts: AuditParts, window: NextWindow): Promise<AuditedWindow | null> {
   const { resource, brand, planned, isCounted } = window;
-  const { stats, context, maxRequests } = parts;
+  const { stats } = parts;
   if (planned.unreliable) stats.warned(unreliableCounts(resource, brand));
   // Without day counts of this run nothing is proven; the failed slice makes the run partial.
-  if (!isCounted) return;
+  if (!isCounted) return null;
   const read = planned.unreliable ? await viewOf(parts, resource, brand) : await readAgain(parts, window);
   const view = await explain(parts, window, read);
   const audits = await keepAudits(parts, resource, brand, view);
   // A run that used up its allowance is partial anyway, and has not read all due days.
   if (!planned.unreliable && stats.allowance === null) await report(parts, resource, brand, view, audits);
-  if (maxRequests === null || stats.allowance !== null || stats.failures.length > 0) return;
-  const chains = await readSlicesOf(parts.database, resource.name, brand.id);
-  const readAt = coveredBy(chains).days(resource.name, brand.id);
-  const audit = planAudit(resource, brand, view, readAt, { pages: maxRequests - stats.requests, context });
-  if (audit.length === 0) return;
-  await parts.read(audit);
-  await keepAudits(parts, resource, brand, await viewOf(parts, resource, brand));
+  return { resource, brand, days: view.days };
+}
+
+/**
+ * Reads the days again whose last read is oldest, and compares them with upstream's day counts. `left` are the requests that the limit
+ * of the run leaves; null without a limit.
+ */
+export async function rereadDays(
+  parts: AuditParts,
+  audited: readonly AuditedWindow[],
+  left: number | null,
+): Promise<void> {
+  const { database, stats, context } = parts;
+  const requests = left ?? context.rereads;
+  if (requests <= 0 || stats.allowance !== null || stats.failures.length > 0) return;
+  const before = left === null ? context.now - REREAD_AFTER_MS : context.now;
+  const lists: ReadDays[] = [];
+  for (const { resource, brand, days } of audited) {
+    const slices = await readSlicesOf(database, resource.name, brand.id);
+    lists.push({ resource, brand, days, readAt: coveredBy(slices).days(resource.name, brand.id) });
+  }
+  const planned = planRereads(lists, { requests, before, context });
+  if (planned.size === 0) return;
+  await parts.read([...planned.values()].flat());
+  for (const { resource, brand } of planned.keys()) {
+    await keepAudits(parts, resource, brand, await viewOf(parts, resource, brand));
+  }
 }
 
 // Reads the day counts and the open days again, as long as that resolves at least one of them.

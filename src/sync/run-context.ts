@@ -56,14 +56,17 @@ interface Known {
 /** Creates the context of a plan from the state of earlier runs. */
 export function createContext(
   { catalogue, connections, selection }: ContextParts,
-  { range, full, only, acceptDeletions, probe }: SyncOptions,
+  { range, full, only, brands, acceptDeletions, probe, rereads, allowance }: SyncOptions,
   { now, passId, chains, open, begun }: Known,
 ): PlanContext {
+  const isComplete = only === null && brands === null && range === null && full !== true && probe !== true;
   return {
     range,
     full: full === true,
     acceptDeletions: acceptDeletions === true,
     probe: probe === true,
+    // A run with a limit reads them with the requests that are left.
+    rereads: isComplete && allowance === undefined ? (rereads ?? 0) : 0,
     settleDays: SETTLE_DAYS,
     wanted: selected(catalogue, withDependencies(catalogue, only), selection),
     connections,

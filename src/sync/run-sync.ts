@@ -225,11 +225,9 @@ async function readAll(
   const { runId } = run;
   const { lackingDays } = reader;
   const calibrate = createCalibration(database, catalogue, context.now);
-  for (const window of follower.windows()) {
-    const { auditWindow } = await import('./audit.ts');
-    const audit = { catalogue, database, runId, stats, context, maxRequests, lackingDays, read: readAnew, calibrate };
-    await auditWindow(audit, window);
-  }
+  const audit = { catalogue, database, runId, stats, context, lackingDays, read: readAnew, calibrate };
+  const { auditWindows, rereadDays } = await import('./audit.ts');
+  const audited = await auditWindows(audit, follower.windows());
   // Everything else is complete now.
   parts.onMilestone?.();
   if (context.probe || context.range !== null || stats.allowance !== null) return;
@@ -238,6 +236,7 @@ async function readAll(
     maxRequests === null ? BACKFILL_REQUESTS_MAX : maxRequests - stats.requests,
   );
   await backfillTotals({ catalogue, database, context, requestsMax, read: readAnew }, brands);
+  await rereadDays(audit, audited, maxRequests === null ? null : maxRequests - stats.requests);
   if (options.only === null && options.brands === null) await parts.onRead?.(ask, stats);
 }
 

@@ -19,6 +19,8 @@ export interface SyncOptions {
   readonly acceptDeletions?: boolean;
   /** Reads only what estimates depend on: no totals of days. */
   readonly probe?: boolean;
+  /** Requests for days whose last read is oldest, at the end of a run that reads everything; default none. */
+  readonly rereads?: number;
   /** Limit of the run; the next run resumes. */
   readonly allowance?: Allowance;
 }

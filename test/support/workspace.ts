@@ -68,6 +68,7 @@ export async function openWorkspace({ between, ...options }: TestWorkspaceOption
       acceptPlan = false,
       probe = false,
       allowance,
+      rereads = 0,
       ...parts
     } = changes;
     const budget = createBudget({ clock });
@@ -92,6 +93,7 @@ export async function openWorkspace({ between, ...options }: TestWorkspaceOption
           acceptDeletions,
           acceptPlan,
           probe,
+          rereads,
           ...(allowance === undefined ? {} : { allowance }),
         },
       );

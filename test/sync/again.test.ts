@@ -3,26 +3,15 @@ import { fixtures } from '../../schemas/fixtures/all.ts';
 import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.ts';
 import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
-import { type Fixture, pagedFrom, type Question, Refusal, type Row } from '../../src/sandbox/fixture.ts';
+import { type Fixture, pagedFrom, Refusal, type Row } from '../../src/sandbox/fixture.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { NOW_MS, openWorkspace, type RunChanges, type TestWorkspace } from '../support/workspace.ts';
+import { bent } from './bent.ts';
 
-type Paged = Extract<Fixture<Workspace>, { rows: unknown }>;
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 
 const NINE_DAYS_AGO = addDays(dayOf(NOW_MS), -9);
 const long = { brands: 1, prompts: 4, days: 8, responsesPerDay: 350, seed: 3 } as const;
-
-// A fixture that `step` can make fail or return fewer rows.
-function bent(
-  name: string,
-  step: (question: Question<Workspace>, rows: () => Iterable<Row>, isFirst: boolean) => Iterable<Row>,
-): Record<string, Fixture<Workspace>> {
-  const fixture = fixtures[name] as Paged;
-  return {
-    [name]: { rows: (question, after) => step(question, () => fixture.rows(question, after), after === undefined) },
-  };
-}
 
 // Stops after `pages` pages of responses, reading one slice at a time, so that a slice is unfinished.
 async function stopWithin(workspace: TestWorkspace, pages: number, changes: RunChanges = {}): Promise<string> {

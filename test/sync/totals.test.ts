@@ -28,6 +28,7 @@ function contextAt(now: number): PlanContext {
     read: new Set(),
     covered: coveredBy([]),
     full: false,
+    rereads: 0,
     settleDays: SETTLE_DAYS,
     begun: new Set(),
   };

@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { declarations } from '../../schemas/catalogue.ts';
-import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { addDays, daysInRange, RANGE_DAYS_MAX } from '../../src/contract/time.ts';
 import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
 import { coveredBy, type PlanContext } from '../../src/sync/plan/plan-context.ts';
@@ -9,30 +7,9 @@ import { planBrand, planDetails, planOlder, planWorkspace, withDependencies } fr
 import { type CountedDays, planWindows } from '../../src/sync/plan/plan-windows.ts';
 import type { DayRange, Slice } from '../../src/sync/slice.ts';
 import type { ClosedSlice, OpenSlice } from '../../src/warehouse/ledger/slice-state.ts';
-import { counts, dayBefore, daysOf, range, TODAY } from './day-ranges.ts';
+import { catalogue, contextAt as context, counts, dayBefore, daysOf, NOW, range, TODAY } from './day-ranges.ts';
 
-const NOW = Date.parse(`${TODAY}T15:00:00Z`);
 const BRAND = '00000000-0000-4000-8000-00000000000a';
-const catalogue = createCatalogue(declarations);
-
-function context(changes: Partial<PlanContext> = {}): PlanContext {
-  return {
-    today: TODAY,
-    now: NOW,
-    range: null,
-    wanted: withDependencies(catalogue, null),
-    names: new Map(),
-    connections: 8,
-    closed: [],
-    open: [],
-    begun: new Set(),
-    read: new Set(),
-    covered: coveredBy([]),
-    full: false,
-    settleDays: 2,
-    ...changes,
-  };
-}
 
 const windowed = catalogue.resources.filter(({ change }) => change.kind === 'window');
 const brandOf = (sinceDays: number | null) => ({

@@ -202,7 +202,15 @@ describe('the state of a workspace', () => {
     };
     const startedAt = '2026-03-01T00:00:00.000Z';
     const brand = { brandId: 'b', name: 'B', verifiedThrough: null, verifiedAt: null, differingDays: 2 };
-    const resource = { resource: 'r', readAt: startedAt, gaps: [], gapDays: 3, gapBrands: [], unfinished: 0 };
+    const resource = {
+      resource: 'r',
+      readAt: startedAt,
+      gaps: [],
+      gapDays: 3,
+      gapBrands: [],
+      oldestRead: null,
+      unfinished: 0,
+    };
     const drift = { resource: 'r', path: 'p', kind: 'k', detail: null, count: 1, firstSeenAt: '', isNew: true };
     const unresolved = { runId: 'r', status: 'failed', startedAt, error: 'no answer' } as const;
     const oldest = { resource: 'r', brandId: null };

@@ -31,6 +31,9 @@ export const PERMISSIONS = ['private', 'group'] as const;
 /** Default number of requests per sync that the calibration may send. */
 export const PROBES = 20;
 
+/** Default number of requests per sync that read days again. */
+export const REREADS = 20;
+
 /** Default number of snapshots to keep. */
 export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
 
@@ -60,6 +63,7 @@ export const allowed = {
   include: 'a list of names or paths of endpoints; * stands for any characters',
   exclude: 'a list of names or paths of endpoints; * stands for any characters',
   requests: 'a whole number of requests per sync from 0 to 100000; 0 mirrors no undeclared endpoints',
+  rereadRequests: 'a whole number of requests per sync from 0 to 100000; 0 reads no day again',
   calibration: 'an object with the member probes',
   probes: 'a whole number of requests per sync from 0 to 100; 0 sends none',
   conventions: 'an object with a member for each convention',
@@ -98,6 +102,7 @@ export const common = {
   marts: z.enum(PUBLISHED_MARTS).optional(),
   rawDays: z.int().min(0).max(3650).optional(),
   rawMegabytes: z.int().min(0).max(10_000_000).optional(),
+  rereadRequests: z.int().min(0).max(100_000).optional(),
 };
 /** A number of snapshots. */
 export const snapshots = z.int().min(0).max(10_000);

@@ -20,6 +20,7 @@ import {
   PROBES,
   type PUBLISHED_MARTS,
   probes,
+  REREADS,
   readConfigFile,
   readText,
   snapshots,
@@ -94,6 +95,8 @@ export interface WorkspaceConfig {
   readonly resources: ResourceSelection;
   /** Requests per sync that the calibration may send to determine open points; 0 for none. */
   readonly probes: number;
+  /** Requests per sync for days that were read longest ago; 0 for none. */
+  readonly rereads: number;
   /** Overrides of the calibration, not validated here; src/analytics validates them. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** Overrides of jobs by job name, not validated here; src/scheduler validates them. */
@@ -197,6 +200,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     openapi: readDocumentSource(declared?.openapi ?? file.openapi, { allowHttp, folder }),
     requestsPerMinute: declared?.requestsPerMinute ?? file.requestsPerMinute,
     resources: readSelection(schemas, file.resources, declared?.resources),
+    rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,
     probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },

@@ -94,6 +94,10 @@ const workspaceData = z.object({
       gaps: z.array(z.object({ brandId: z.string(), from: day, to: day })),
       gapDays: number,
       gapBrands: z.array(z.object({ brandId: z.string(), days: number })),
+      oldestRead: z
+        .object({ brandId: z.string(), day, at: time })
+        .nullable()
+        .describe('the day with items whose last read is oldest'),
       unfinished: number,
       generic: z.literal(true).optional().describe('set if its declaration was inferred'),
     }),

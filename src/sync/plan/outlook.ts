@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { eachDay } from '../../contract/time.ts';
 import { EARLIEST_DAY } from '../../plausibility/item-times.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { type Member, readFirstDay } from '../../warehouse/ledger/slice-state.ts';
 import { backfillCost, readOlder } from '../backfill-totals.ts';
 import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
-import { createNextPlanner } from './plan-next.ts';
+import { createNextPlanner, type NextWindow } from './plan-next.ts';
+import { planRereads, REREAD_AFTER_MS } from './plan-rereads.ts';
 import { planBrand, planWorkspace, withFirstPages } from './plan-slices.ts';
 
 /** Slices planned before yielding to the event loop, so that signals are handled. */
@@ -73,6 +75,7 @@ export async function lookAhead(
     signal.throwIfAborted();
   }
   const windows = follower.windows();
+  chains.push(...expectedRereads(windows, context));
   const older = context.range === null ? await readOlder({ catalogue, database, context }, brands) : [];
   const backfill = backfillCost(older, context);
   return {
@@ -82,4 +85,17 @@ export async function lookAhead(
     skippedDays: windows.reduce((sum, { planned }) => sum + planned.whole, 0),
     unreliable: windows.filter(({ planned }) => planned.unreliable).map(({ brand }) => brand.id),
   };
+}
+
+// The rereads of a run in which all planned days are read.
+function expectedRereads(windows: readonly NextWindow[], context: PlanContext): Slice[] {
+  const lists = windows.map(({ resource, brand, days, planned }) => {
+    const readAt = new Map(context.covered.days(resource.name, brand.id));
+    for (const { from, to } of planned.chains) {
+      if (from !== null && to !== null) for (const day of eachDay(from, to)) readAt.set(day, context.now);
+    }
+    return { resource, brand, days, readAt };
+  });
+  const limits = { requests: context.rereads, before: context.now - REREAD_AFTER_MS, context };
+  return [...planRereads(lists, limits).values()].flat();
 }

@@ -61,6 +61,8 @@ export interface PlanContext {
   readonly acceptDeletions?: boolean;
   /** Reads only what estimates depend on. */
   readonly probe?: boolean;
+  /** Requests for days whose last read is oldest; they may have been edited. */
+  readonly rereads: number;
   /** Number of days before today that are always read again, because they may still change. */
   readonly settleDays: number;
   /** Slices with checkpoints of any run. Those that cannot be resumed must be restarted. */

@@ -31,6 +31,8 @@ export interface NextWindow {
   readonly resource: Resource;
   readonly brand: Member;
   readonly planned: PlannedWindows;
+  /** The days with upstream's counts or stored rows when the windows were planned. */
+  readonly days: readonly Comparison[];
   /** Slices that read the day counts. */
   readonly census: readonly Slice[];
   /** Whether all slices of the day counts were read. */
@@ -80,7 +82,7 @@ export function createNextPlanner(
       // Day counts of 0 are valid only if they were read in this run.
       const isCounted = days.some(({ upstream }) => upstream > 0) || (read.isRead && days.length > 0);
       const planned = planWindows(counted, brand, isCounted ? { days, audits, uncounted } : null, context);
-      windowed.set(once, { resource: counted, brand, planned, census: read.chains, isCounted: read.isRead });
+      windowed.set(once, { resource: counted, brand, planned, days, census: read.chains, isCounted: read.isRead });
       chains.push(...planned.chains);
     }
     return chains;

@@ -113,32 +113,6 @@ export function planWindows(
   return { chains, whole: skip.length, reasons: reasonsOf(days.values()), unreliable };
 }
 
-/**
- * Plans windows over the days read longest ago, as many as `pages` requests allow. Days that agree in every figure may
- * have changed anyway.
- */
-export function planAudit(
-  resource: Resource,
-  brand: Member,
-  counted: Pick<CountedDays, 'days'>,
-  readAt: ReadonlyMap<string, number>,
-  { pages, context }: { readonly pages: number; readonly context: PlanContext },
-): readonly Slice[] {
-  const pageItems = resource.query['limit']?.max ?? 1;
-  const oldestFirst = counted.days
-    .filter(({ day, upstream }) => upstream > 0 && (readAt.get(day) ?? 0) < context.now)
-    .toSorted((a, b) => (readAt.get(a.day) ?? 0) - (readAt.get(b.day) ?? 0) || (a.day < b.day ? -1 : 1));
-  const chosen = new Set<string>();
-  let left = pages;
-  for (const { day, upstream } of oldestFirst) {
-    // Charge each day separately, which is the maximum it can cost.
-    left -= Math.ceil(upstream / pageItems);
-    if (left < 0) break;
-    chosen.add(day);
-  }
-  return chainsOver(resource, brand, [...chosen], counted, { reason: 'audit of the days read longest ago', context });
-}
-
 /** Plans windows over days that are still not proven after the run has read the due days. */
 export function planAgain(
   resource: Resource,
@@ -147,7 +121,7 @@ export function planAgain(
   counted: CountedDays,
   context: PlanContext,
 ): readonly Slice[] {
-  return chainsOver(resource, brand, days, counted, { reason: 'still differs from the day counts', context });
+  return planDays(resource, brand, days, counted, { reason: 'still differs from the day counts', context });
 }
 
 /** Whether so many days differ that a sample of them is read first. */
@@ -165,8 +139,8 @@ function guarder(resource: Resource, counted: Pick<CountedDays, 'days'> | null):
   };
 }
 
-// Plans windows over exactly these days.
-function chainsOver(
+/** Plans windows over exactly these days. */
+export function planDays(
   resource: Resource,
   brand: Member,
   chosen: readonly string[],

@@ -4,7 +4,7 @@ import { addDays, DAY_MS, dayOf, eachDay, earlierDay, laterDay } from '../../con
 import { RETRIES_MAX } from '../../plausibility/completeness.ts';
 import { columnAt } from '../conditions.ts';
 import type { Query } from '../database.ts';
-import { quoted, SCHEMA_VERSION } from '../schema.ts';
+import { literal, quoted, SCHEMA_VERSION } from '../schema.ts';
 import { type ComparisonSummary, readComparison } from './comparisons.ts';
 import { readDrift } from './drift-notes.ts';
 import { readEmptyDays } from './empty-days.ts';
@@ -90,6 +90,11 @@ export interface ResourceStatus {
   readonly gapDays: number;
   /** The brands of `gaps`, with the days of all their ranges; brands without gaps are left out. */
   readonly gapBrands: readonly { readonly brandId: string; readonly days: number }[];
+  /**
+   * The day with items whose last read is oldest. Null if no day was counted, if the list is not read by days, or in a replica of an
+   * earlier schema version.
+   */
+  readonly oldestRead: { readonly brandId: string; readonly day: string; readonly at: string } | null;
   /** Slices that were started but not finished. */
   readonly unfinished: number;
   /** Set if its declaration was inferred. */
@@ -132,7 +137,7 @@ export async function readStatus(query: Query, catalogue: Catalogue, nowMs: numb
   return {
     lastRun: await readLastRun(query, isCurrent),
     freshness: isCurrent ? await readFreshness(query, catalogue) : null,
-    resources: await readResources(query, catalogue, nowMs),
+    resources: await readResources(query, catalogue, { nowMs, isCurrent }),
     brands: await readBrands(query, catalogue, isCurrent),
     quarantined: Number((await query('SELECT CAST(count(*) AS INTEGER) FROM sync.quarantine'))[0]?.[0] ?? 0),
     drift: isCurrent ? await readNewDrift(query) : [],
@@ -211,7 +216,11 @@ async function readLastRun(query: Query, hasKinds: boolean): Promise<RunStatusRo
   };
 }
 
-async function readResources(query: Query, catalogue: Catalogue, nowMs: number): Promise<ResourceStatus[]> {
+async function readResources(
+  query: Query,
+  catalogue: Catalogue,
+  { nowMs, isCurrent }: { readonly nowMs: number; readonly isCurrent: boolean },
+): Promise<ResourceStatus[]> {
   const rows = await query(`SELECT resource, ${iso('max(closed_at)')} FROM sync.coverage GROUP BY resource`);
   const readAt = new Map(rows.map(([resource, at]) => [String(resource), String(at)]));
   const begun = await query(
@@ -233,11 +242,23 @@ async function readResources(query: Query, catalogue: Catalogue, nowMs: number):
       gaps: listed,
       gapDays,
       gapBrands,
+      oldestRead: change.kind === 'window' && isCurrent ? await readOldestRead(query, name) : null,
       unfinished: chains,
       ...(generic === undefined ? {} : { generic }),
     });
   }
   return statuses;
+}
+
+async function readOldestRead(query: Query, resource: string): Promise<ResourceStatus['oldestRead']> {
+  const [row] = await query(
+    `WITH read AS (
+       SELECT a.brand_id, a.day, max(c.closed_at) AS closed_at FROM sync.audits a
+       JOIN sync.coverage c ON c.resource = a.resource AND c.brand_id = a.brand_id AND a.day BETWEEN c.range_from AND c.range_to
+       WHERE a.resource = ${literal(resource)} AND a.upstream > 0 GROUP BY ALL)
+     SELECT CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), ${iso('closed_at')} FROM read ORDER BY closed_at, day LIMIT 1`,
+  );
+  return row === undefined ? null : { brandId: String(row[0]), day: String(row[1]), at: String(row[2]) };
 }
 
 interface Gap {

@@ -130,21 +130,8 @@ function describeData(
     );
   }
   add('key', describeKey(key));
-  const width = Math.max(...resources.map(({ resource }) => resource.length));
   const names = new Map(brands.map(({ brandId, name }) => [brandId, name ?? brandId]));
-  for (const { resource, readAt, gaps, gapBrands, unfinished, generic } of resources) {
-    const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'slice')} not finished`;
-    add(
-      'fresh',
-      `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${begun}${generic === true ? ' (generic)' : ''}`,
-    );
-    for (const { brandId, days } of gapBrands.slice(0, SHOWN_MAX)) {
-      const own = gaps.filter((gap) => gap.brandId === brandId).slice(0, SHOWN_MAX);
-      const listed = own.length === 0 ? '' : `: ${own.map(toRange).join(', ')}`;
-      add('', `${names.get(brandId) ?? brandId}: ${plural(days, 'day')} missing${listed}`);
-    }
-    if (gapBrands.length > SHOWN_MAX) add('', `and ${plural(gapBrands.length - SHOWN_MAX, 'brand')} more`);
-  }
+  describeFreshness(resources, names, add);
   for (const { resource, days, requestsPerSync } of backfill) {
     const pace = `at most ${plural(requestsPerSync, 'request')} per sync`;
     add('backfill', `${resource}: totals of ${plural(days, 'older day')} unknown; filled in the background, ${pace}`);
@@ -179,6 +166,31 @@ function describeData(
   add('compared', describeComparison(comparison));
   const conventions = unlearned.map(({ name }) => name).join(', ');
   add('conventions', unlearned.length === 0 ? 'calibrated as far as the data allow' : `not calibrated: ${conventions}`);
+}
+
+function describeFreshness(
+  resources: WarehouseStatus['resources'],
+  names: ReadonlyMap<string, string>,
+  add: (label: string, text: string) => void,
+): void {
+  const width = Math.max(...resources.map(({ resource }) => resource.length));
+  for (const { resource, readAt, gaps, gapBrands, oldestRead, unfinished, generic } of resources) {
+    const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'slice')} not finished`;
+    add(
+      'fresh',
+      `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${begun}${generic === true ? ' (generic)' : ''}`,
+    );
+    if (oldestRead !== null) {
+      const { brandId, day, at } = oldestRead;
+      add('', `read longest ago: ${names.get(brandId) ?? brandId}, ${day} (at ${toMinute(at)})`);
+    }
+    for (const { brandId, days } of gapBrands.slice(0, SHOWN_MAX)) {
+      const own = gaps.filter((gap) => gap.brandId === brandId).slice(0, SHOWN_MAX);
+      const listed = own.length === 0 ? '' : `: ${own.map(toRange).join(', ')}`;
+      add('', `${names.get(brandId) ?? brandId}: ${plural(days, 'day')} missing${listed}`);
+    }
+    if (gapBrands.length > SHOWN_MAX) add('', `and ${plural(gapBrands.length - SHOWN_MAX, 'brand')} more`);
+  }
 }
 
 function describeComparison(comparison: WarehouseStatus['comparison']): string {

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { addDays, DAY_MS, dayOf } from '../../src/contract/time.ts';
+import type { Row } from '../../src/sandbox/fixture.ts';
+import { costOf, planRereads, REREAD_AFTER_MS, type ReadDays } from '../../src/sync/plan/plan-rereads.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
+import { NOW_MS, openWorkspace } from '../support/workspace.ts';
+import { bent } from './bent.ts';
+import { catalogue, contextAt, NOW, TODAY } from './day-ranges.ts';
+
+const resource = catalogue.get('responses');
+const PAGE = resource.query['limit']?.max ?? 1;
+
+// Days before today with items, and the hours since their last read.
+const looked = fc.uniqueArray(
+  fc.record({ ago: fc.integer({ min: 0, max: 60 }), items: fc.integer({ min: 0, max: 3 * PAGE }), hours: fc.nat(900) }),
+  { selector: ({ ago }) => ago, maxLength: 40 },
+);
+
+function listOf(index: number, days: readonly { ago: number; items: number; hours: number }[]): ReadDays {
+  const dated = days.map(({ ago, ...rest }) => ({ day: addDays(TODAY, -ago), ...rest }));
+  return {
+    resource,
+    brand: { id: `00000000-0000-4000-8000-00000000000${index}`, since: null, detailed: false },
+    days: dated.map(({ day, items }) => ({ day, upstream: items, held: items, agreed: true, figures: `${items}` })),
+    readAt: new Map(dated.map(({ day, hours }) => [day, NOW - hours * 3_600_000])),
+  };
+}
+
+describe('the plan of rereads', () => {
+  const before = NOW - REREAD_AFTER_MS;
+  const context = contextAt();
+
+  test('costs no more than its requests, and has only days with items that were read before the time', () => {
+    fc.assert(
+      fc.property(fc.array(looked, { maxLength: 3 }), fc.integer({ min: 0, max: 30 }), (brands, requests) => {
+        const lists = brands.map((days, index) => listOf(index, days));
+        const planned = planRereads(lists, { requests, before, context });
+        expect(costOf(planned)).toBeLessThanOrEqual(requests);
+        for (const [list, slices] of planned) {
+          const read = list.days.filter(({ day }) =>
+            slices.some(({ from, to }) => String(from) <= day && day <= String(to)),
+          );
+          expect(read.length).toBeGreaterThan(0);
+          for (const { day, upstream } of read) {
+            expect(upstream).toBeGreaterThan(0);
+            expect(list.readAt.get(day)).toBeLessThan(before);
+          }
+        }
+      }),
+    );
+  });
+
+  test('has the days whose last read is oldest, half of the requests for the last 14 days', () => {
+    const days = Array.from({ length: 60 }, (_, ago) => ({ ago, items: PAGE, hours: 24 * (ago + 1) }));
+    const [slices = []] = [...planRereads([listOf(0, days)], { requests: 8, before, context }).values()];
+    const ago = (day: string | null): number => (Date.parse(TODAY) - Date.parse(day ?? '')) / DAY_MS;
+    const read = slices.flatMap(({ from, to }) => days.filter((day) => ago(to) <= day.ago && day.ago <= ago(from)));
+    expect(read.map((day) => day.ago).sort((a, b) => a - b)).toEqual([11, 12, 13, 14, 56, 57, 58, 59]);
+  });
+});
+
+describe('an edit that changes no count', () => {
+  const editedDay = addDays(dayOf(NOW_MS), -5);
+  let isEdited = false;
+  // Another title for every citation of a day.
+  const responses = bent('responses', function* (_question, rows) {
+    for (const row of rows())
+      yield isEdited && dayOf(row.atMs) === editedDay ? { ...row, item: () => edited(row) } : row;
+  });
+
+  function edited(row: Row): unknown {
+    const item = row.item() as { citations: object[] };
+    return { ...item, citations: item.citations.map((citation) => ({ ...citation, title: 'Edited' })) };
+  }
+
+  test('is found within a week by nightly syncs that read a part of the days again, and not without these reads', async () => {
+    const small = { brands: 1, prompts: 4, days: 20, responsesPerDay: 60 };
+    const workspace = await openWorkspace({ ...small, fixtures: responses });
+    await workspace.sync();
+    isEdited = true;
+    const isFound = async (): Promise<boolean> =>
+      (await workspace.query("SELECT 1 FROM response_citations WHERE title = 'Edited'")).length > 0;
+    const sleepAndSync = async (rereads: number): Promise<void> => {
+      workspace.sandbox.advance({ days: 1 });
+      expect((await workspace.sync({ rereads })).status).toBe('complete');
+    };
+    for (let night = 1; night <= 2; night++) await sleepAndSync(0);
+    expect(await isFound()).toBe(false);
+    let nights = 0;
+    while (nights < 7 && !(await isFound())) {
+      await sleepAndSync(2);
+      nights += 1;
+    }
+    expect(await isFound()).toBe(true);
+    await expectEqualToUpstream(workspace);
+  });
+});
