@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Choices, defaultChoices } from '../../schemas/fixtures/choices.ts';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import { isRecord } from '../../src/base/json.ts';
+import { sampleOf } from '../support/cases.ts';
 import { expectAlike, hasRows, isComputed, rowsOf } from './compare-replies.ts';
 import { type Mirror, openMirror, type Reply } from './mirror.ts';
 import { questions, readVocabulary, type Vocabulary } from './questions.ts';
@@ -89,7 +90,7 @@ const variants: readonly Variant[] = [
   { name: 'no brands', seed: 6, brands: 0 },
 ];
 
-describe.each(variants)('sandbox and read server with $name', ({ name: _, ...options }) => {
+describe.each(sampleOf(variants, 2))('sandbox and read server with $name', ({ name: _, ...options }) => {
   it('return equal responses', { timeout: 300_000 }, async () => {
     const mirror = await openMirror({ brands: 2, prompts: 9, days: 24, ...options });
     await mirror.publish();
