@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays, DAY_MS, dayOf } from '../../src/contract/time.ts';
 import type { Row } from '../../src/sandbox/fixture.ts';
+import { planSync } from '../../src/sync/plan/estimate.ts';
 import { costOf, planRereads, REREAD_AFTER_MS, type ReadDays } from '../../src/sync/plan/plan-rereads.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { NOW_MS, openWorkspace } from '../support/workspace.ts';
@@ -95,4 +96,23 @@ describe('an edit that changes no count', () => {
     expect(await isFound()).toBe(true);
     await expectEqualToUpstream(workspace);
   });
+});
+
+test('a plan has the requests for rereads with their reason', async () => {
+  const workspace = await openWorkspace({ brands: 2, prompts: 3, days: 12 });
+  await workspace.sync({ rereads: 20 });
+  workspace.sandbox.advance({ days: 1 });
+  await workspace.sync({ only: ['metrics_daily'], probe: true });
+  const { catalogue, clock, warehouse } = workspace;
+  const parts = { catalogue, clock, connections: 8, signal: new AbortController().signal, warehouse: warehouse() };
+  const options = { only: null, range: null, brands: null };
+  const [without, plan] = [await planSync(parts, options), await planSync(parts, { ...options, rereads: 20 })];
+  const planned = plan.resources.flatMap(({ name, reasons }) => reasons.map((one) => ({ ...one, name })));
+  const rereads = planned.filter(({ reason }) => reason.startsWith('read longest ago'));
+  expect(rereads).toMatchObject([{ name: 'responses', reason: 'read longest ago, may have been edited' }]);
+  const added = rereads[0]?.requests ?? 0;
+  expect(added).toBeGreaterThanOrEqual(2);
+  expect(plan.requests - without.requests).toBe(added);
+  const { requests } = await workspace.sync({ rereads: 20 });
+  expect(Math.abs(plan.requests - requests)).toBeLessThanOrEqual(0.1 * requests);
 });
