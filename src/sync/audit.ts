@@ -35,10 +35,8 @@ export interface AuditParts {
   calibrate(): Promise<void>;
 }
 
-/** An audited resource of a brand, with its days. */
-export interface AuditedWindow extends Pick<NextWindow, 'resource' | 'brand'> {
-  readonly days: readonly Comparison[];
-}
+/** A resource of a brand, with its days after the audit. */
+type Audited = Pick<NextWindow, 'resource' | 'brand' | 'days'>;
 
 /** The days of a brand's resource, as counted by upstream and as stored. */
 interface View {
@@ -55,10 +53,10 @@ interface View {
 
 /**
  * Compares the days of each brand with upstream's day counts after the run has read the due days. Counts and reads
- * unproven days again. The run is partial while such a day has retries left. Returns the windows whose day counts were read.
+ * unproven days again. The run is partial while such a day has retries left. Returns the windows with day counts of this run.
  */
-export async function auditWindows(parts: AuditParts, windows: readonly NextWindow[]): Promise<AuditedWindow[]> {
-  const audited: AuditedWindow[] = [];
+export async function auditWindows(parts: AuditParts, windows: readonly NextWindow[]): Promise<Audited[]> {
+  const audited: Audited[] = [];
   for (const window of windows) {
     const one = await auditWindow(parts, window);
     if (one !== null) audited.push(one);
@@ -66,7 +64,7 @@ export async function auditWindows(parts: AuditParts, windows: readonly NextWind
   return audited;
 }
 
-async function auditWindow(parts: AuditParts, window: NextWindow): Promise<AuditedWindow | null> {
+async function auditWindow(parts: AuditParts, window: NextWindow): Promise<Audited | null> {
   const { resource, brand, planned, isCounted } = window;
   const { stats } = parts;
   if (planned.unreliable) stats.warned(unreliableCounts(resource, brand));
@@ -81,14 +79,10 @@ async function auditWindow(parts: AuditParts, window: NextWindow): Promise<Audit
 }
 
 /**
- * Reads the days again whose last read is oldest, and compares them with upstream's day counts. `left` are the requests that the limit
- * of the run leaves; null without a limit.
+ * Re-reads the least recently read days, and compares them with upstream's day counts. `left` is the number of requests that the limit of
+ * the run leaves; null without a limit.
  */
-export async function rereadDays(
-  parts: AuditParts,
-  audited: readonly AuditedWindow[],
-  left: number | null,
-): Promise<void> {
+export async function rereadDays(parts: AuditParts, audited: readonly Audited[], left: number | null): Promise<void> {
   const { database, stats, context } = parts;
   const requests = left ?? context.rereads;
   if (requests <= 0 || stats.allowance !== null || stats.failures.length > 0) return;

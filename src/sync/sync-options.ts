@@ -19,7 +19,7 @@ export interface SyncOptions {
   readonly acceptDeletions?: boolean;
   /** Reads only what estimates depend on: no totals of days. */
   readonly probe?: boolean;
-  /** Requests for days whose last read is oldest, at the end of a run that reads everything; default none. */
+  /** Requests that re-read the least recently read days at the end of a run that reads everything; default 0. */
   readonly rereads?: number;
   /** Limit of the run; the next run resumes. */
   readonly allowance?: Allowance;

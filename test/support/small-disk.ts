@@ -54,12 +54,16 @@ async function unmount(folder: string): Promise<void> {
 // Files in the folder that a process has open, as `<process id> <path>`.
 function openFiles(folder: string): string[] {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return processes.flatMap((id) => {
-    try {
-      const links = readdirSync(`/proc/${id}/fd`).map((fd) => readlinkSync(`/proc/${id}/fd/${fd}`));
-      return links.filter((path) => path.startsWith(folder)).map((path) => `${id} ${path}`);
-    } catch {
-      return []; // The process has ended.
-    }
-  });
+  const linksOf = (id: string): string[] =>
+    orNone(() => readdirSync(`/proc/${id}/fd`)).flatMap((fd) => orNone(() => [readlinkSync(`/proc/${id}/fd/${fd}`)]));
+  return processes.flatMap((id) => linksOf(id).flatMap((path) => (path.startsWith(folder) ? [`${id} ${path}`] : [])));
+}
+
+// A process may end, or close a file, while its files are read.
+function orNone(read: () => string[]): string[] {
+  try {
+    return read();
+  } catch {
+    return [];
+  }
 }

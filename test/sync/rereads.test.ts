@@ -13,7 +13,7 @@ const resource = catalogue.get('responses');
 const PAGE = resource.query['limit']?.max ?? 1;
 
 // Days before today with items, and the hours since their last read.
-const looked = fc.uniqueArray(
+const readDays = fc.uniqueArray(
   fc.record({ ago: fc.integer({ min: 0, max: 60 }), items: fc.integer({ min: 0, max: 3 * PAGE }), hours: fc.nat(900) }),
   { selector: ({ ago }) => ago, maxLength: 40 },
 );
@@ -32,9 +32,9 @@ describe('the plan of rereads', () => {
   const before = NOW - REREAD_AFTER_MS;
   const context = contextAt();
 
-  test('costs no more than its requests, and has only days with items that were read before the time', () => {
+  test('costs at most the given requests, and contains only days with items that were read before the limit', () => {
     fc.assert(
-      fc.property(fc.array(looked, { maxLength: 3 }), fc.integer({ min: 0, max: 30 }), (brands, requests) => {
+      fc.property(fc.array(readDays, { maxLength: 3 }), fc.integer({ min: 0, max: 30 }), (brands, requests) => {
         const lists = brands.map((days, index) => listOf(index, days));
         const planned = planRereads(lists, { requests, before, context });
         expect(costOf(planned)).toBeLessThanOrEqual(requests);
@@ -52,7 +52,7 @@ describe('the plan of rereads', () => {
     );
   });
 
-  test('has the days whose last read is oldest, half of the requests for the last 14 days', () => {
+  test('contains the least recently read days, half of the requests for the last 14 days', () => {
     const days = Array.from({ length: 60 }, (_, ago) => ({ ago, items: PAGE, hours: 24 * (ago + 1) }));
     const [slices = []] = [...planRereads([listOf(0, days)], { requests: 8, before, context }).values()];
     const ago = (day: string | null): number => (Date.parse(TODAY) - Date.parse(day ?? '')) / DAY_MS;
@@ -75,22 +75,22 @@ describe('an edit that changes no count', () => {
     return { ...item, citations: item.citations.map((citation) => ({ ...citation, title: 'Edited' })) };
   }
 
-  test('is found within a week by nightly syncs that read a part of the days again, and not without these reads', async () => {
+  test('is found within a week by nightly syncs with 2 re-read requests, and not by syncs without them', async () => {
     const small = { brands: 1, prompts: 4, days: 20, responsesPerDay: 60 };
     const workspace = await openWorkspace({ ...small, fixtures: responses });
     await workspace.sync();
     isEdited = true;
     const isFound = async (): Promise<boolean> =>
       (await workspace.query("SELECT 1 FROM response_citations WHERE title = 'Edited'")).length > 0;
-    const sleepAndSync = async (rereads: number): Promise<void> => {
+    const syncNextNight = async (rereads: number): Promise<void> => {
       workspace.sandbox.advance({ days: 1 });
       expect((await workspace.sync({ rereads })).status).toBe('complete');
     };
-    for (let night = 1; night <= 2; night++) await sleepAndSync(0);
+    for (let night = 1; night <= 2; night++) await syncNextNight(0);
     expect(await isFound()).toBe(false);
     let nights = 0;
     while (nights < 7 && !(await isFound())) {
-      await sleepAndSync(2);
+      await syncNextNight(2);
       nights += 1;
     }
     expect(await isFound()).toBe(true);
@@ -98,7 +98,7 @@ describe('an edit that changes no count', () => {
   });
 });
 
-test('a plan has the requests for rereads with their reason', async () => {
+test('a plan counts the requests for re-reads and states their reason', async () => {
   const workspace = await openWorkspace({ brands: 2, prompts: 3, days: 12 });
   await workspace.sync({ rereads: 20 });
   workspace.sandbox.advance({ days: 1 });
@@ -108,8 +108,8 @@ test('a plan has the requests for rereads with their reason', async () => {
   const options = { only: null, range: null, brands: null };
   const [without, plan] = [await planSync(parts, options), await planSync(parts, { ...options, rereads: 20 })];
   const planned = plan.resources.flatMap(({ name, reasons }) => reasons.map((one) => ({ ...one, name })));
-  const rereads = planned.filter(({ reason }) => reason.startsWith('read longest ago'));
-  expect(rereads).toMatchObject([{ name: 'responses', reason: 'read longest ago, may have been edited' }]);
+  const rereads = planned.filter(({ reason }) => reason.startsWith('least recently read'));
+  expect(rereads).toMatchObject([{ name: 'responses', reason: 'least recently read, may have been edited' }]);
   const added = rereads[0]?.requests ?? 0;
   expect(added).toBeGreaterThanOrEqual(2);
   expect(plan.requests - without.requests).toBe(added);

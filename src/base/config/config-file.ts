@@ -31,7 +31,7 @@ export const PERMISSIONS = ['private', 'group'] as const;
 /** Default number of requests per sync that the calibration may send. */
 export const PROBES = 20;
 
-/** Default number of requests per sync that read days again. */
+/** Default number of requests per sync that re-read days. */
 export const REREADS = 20;
 
 /** Default number of snapshots to keep. */
@@ -63,7 +63,7 @@ export const allowed = {
   include: 'a list of names or paths of endpoints; * stands for any characters',
   exclude: 'a list of names or paths of endpoints; * stands for any characters',
   requests: 'a whole number of requests per sync from 0 to 100000; 0 mirrors no undeclared endpoints',
-  rereadRequests: 'a whole number of requests per sync from 0 to 100000; 0 reads no day again',
+  rereadRequests: 'a whole number of requests per sync from 0 to 100000; 0 disables re-reads',
   calibration: 'an object with the member probes',
   probes: 'a whole number of requests per sync from 0 to 100; 0 sends none',
   conventions: 'an object with a member for each convention',

@@ -95,7 +95,7 @@ export interface WorkspaceConfig {
   readonly resources: ResourceSelection;
   /** Requests per sync that the calibration may send to determine open points; 0 for none. */
   readonly probes: number;
-  /** Requests per sync for days that were read longest ago; 0 for none. */
+  /** Requests per sync that re-read the least recently read days; 0 for none. */
   readonly rereads: number;
   /** Overrides of the calibration, not validated here; src/analytics validates them. */
   readonly conventions: Readonly<Record<string, unknown>>;

@@ -97,7 +97,7 @@ const workspaceData = z.object({
       oldestRead: z
         .object({ brandId: z.string(), day, at: time })
         .nullable()
-        .describe('the day with items whose last read is oldest'),
+        .describe('the least recently read day that has items'),
       unfinished: number,
       generic: z.literal(true).optional().describe('set if its declaration was inferred'),
     }),

@@ -61,7 +61,7 @@ export interface PlanContext {
   readonly acceptDeletions?: boolean;
   /** Reads only what estimates depend on. */
   readonly probe?: boolean;
-  /** Requests for days whose last read is oldest; they may have been edited. */
+  /** Requests that re-read the least recently read days, which upstream may have edited. */
   readonly rereads: number;
   /** Number of days before today that are always read again, because they may still change. */
   readonly settleDays: number;

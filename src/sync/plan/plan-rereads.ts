@@ -5,13 +5,13 @@ import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
 import { type CountedDays, planDays } from './plan-windows.ts';
 
-/** A day is read again if its last read is at least this old, so that two syncs of one day do not read it twice. */
+/** Minimum age of the last read of a re-read day. Two syncs of one day do not re-read the same days. */
 export const REREAD_AFTER_MS = 20 * 3_600_000;
-/** Days before today that get half of the requests, because upstream edits recent items most often. */
+/** Half of the requests are for this number of days before today, because upstream edits recent items most often. */
 const RECENT_DAYS = 14;
-const REASON = 'read longest ago, may have been edited';
+const REASON = 'least recently read, may have been edited';
 
-/** The days of a list of a brand, with the last read of each in epoch milliseconds. */
+/** The days of a brand's list, and the time of the last read of each day in epoch milliseconds. */
 export interface ReadDays {
   readonly resource: Resource;
   readonly brand: Member;
@@ -37,8 +37,8 @@ interface Candidate {
 }
 
 /**
- * Plans to read again the days whose last read is oldest: an edit that changes no day count shows only in the items. Half of the
- * requests are for the last 14 days. Of days read at the same time, later ones come first.
+ * Plans to re-read the least recently read days, because an edit that changes no day count is visible only in the items. Half of the
+ * requests are for the last 14 days. If two days were read at the same time, the later day comes first.
  */
 export function planRereads(
   lists: readonly ReadDays[],
@@ -47,7 +47,7 @@ export function planRereads(
   const candidates = lists.flatMap((list) => candidatesOf(list, before)).toSorted(byLastRead);
   const recent = candidates.filter(({ day }) => day >= addDays(context.today, -RECENT_DAYS));
   const first = takeWithin(recent, Math.ceil(requests / 2), context);
-  // The limit of the half leaves out days that fill more pages.
+  // If no day fits into half of the requests, use all of them.
   const chosen = first.length > 0 ? first : takeWithin(recent, requests, context);
   const others = candidates.filter((candidate) => !chosen.includes(candidate));
   return slicesOf([...chosen, ...takeWithin(others, requests, context, chosen)], context);
@@ -79,7 +79,7 @@ function takeWithin(
     if (pages > requests) break;
     taken.push(candidate);
   }
-  // The last page of a window is not full.
+  // Each window ends with a partly filled page, so the slices may cost more than the sum of the pages.
   while (taken.length > 0 && costOf(slicesOf([...before, ...taken], context)) > requests) taken.pop();
   return taken;
 }

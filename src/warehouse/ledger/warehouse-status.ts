@@ -91,7 +91,7 @@ export interface ResourceStatus {
   /** The brands of `gaps`, with the days of all their ranges; brands without gaps are left out. */
   readonly gapBrands: readonly { readonly brandId: string; readonly days: number }[];
   /**
-   * The day with items whose last read is oldest. Null if no day was counted, if the list is not read by days, or in a replica of an
+   * The least recently read day that has items. Null if no day was counted, if the list is not read by days, or in a replica of an
    * earlier schema version.
    */
   readonly oldestRead: { readonly brandId: string; readonly day: string; readonly at: string } | null;

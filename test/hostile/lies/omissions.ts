@@ -191,7 +191,7 @@ export const omissionLies: readonly Lie[] = [
   },
 ];
 
-/** Variants of the lies above, used only in long runs and random sequences. */
+/** Variants of the lies above, also used in random sequences. */
 export const furtherOmissionLies: readonly Lie[] = [
   {
     title: 'ends every list of responses after its first page',

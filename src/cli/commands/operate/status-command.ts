@@ -182,7 +182,7 @@ function describeFreshness(
     );
     if (oldestRead !== null) {
       const { brandId, day, at } = oldestRead;
-      add('', `read longest ago: ${names.get(brandId) ?? brandId}, ${day} (at ${toMinute(at)})`);
+      add('', `least recently read: ${names.get(brandId) ?? brandId}, day ${day} (at ${toMinute(at)})`);
     }
     for (const { brandId, days } of gapBrands.slice(0, SHOWN_MAX)) {
       const own = gaps.filter((gap) => gap.brandId === brandId).slice(0, SHOWN_MAX);
