@@ -42,6 +42,7 @@ import { collectPrompts, countPrompts, type GroupName, type PromptEvidence } fro
 import { type Findings, hasFindings, type ReportedFindings, readConventions, writeFindings } from './findings.ts';
 import type { PointEvidence, PointFindings } from './fit-points.ts';
 import { fitStoredPoints } from './point-evidence.ts';
+import { openHalves } from './points/half-points.ts';
 
 /** Upstream's reports, paired with counts of the stored responses. */
 interface Evidence {
@@ -209,15 +210,12 @@ function fitConventions(evidence: Evidence): ReportedFindings {
   return withOpenHalves(withCommonMode(fitNumbers(evidence)));
 }
 
-// Only sentiment can be negative, so other numbers cannot separate modes that differ in negative halves.
+// Means of few mentions may decide it, see `halfPoints`.
 function withOpenHalves(findings: ReportedFindings): ReportedFindings {
-  const { sentiment, labels } = findings;
-  const { decimals } = sentiment.value;
-  const isLeft = (mode: Rounding['mode']): boolean =>
-    sentiment.alike?.some((value) => isEqual(value, { ...sentiment.value, mode })) === true;
-  const isSigned = Object.values(labels.value).some((worth) => worth !== null && worth < 0);
-  if (decimals === null || !isSigned || !isLeft('half-away') || !isLeft('half-up')) return findings;
-  const note = `too little evidence: no negative half shows whether ${decimals} decimals are rounded half-away or half-up`;
+  const { sentiment } = findings;
+  const modes = openHalves(findings).map(({ mode }) => mode);
+  if (modes.length === 0) return findings;
+  const note = `too little evidence: no negative half shows whether ${sentiment.value.decimals} decimals are rounded ${modes.join(' or ')}`;
   return { ...findings, sentiment: { ...sentiment, source: 'default', confidence: null, note } };
 }
 

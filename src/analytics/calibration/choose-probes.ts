@@ -18,7 +18,7 @@ import { interleave } from './points/report-points.ts';
 const BRANDS_MAX = 2;
 /** Ids of each kind from which questions are built. */
 const IDS_MAX = 4;
-/** Questions of one point that are tried against the stored data. */
+/** Questions of one point that are tried against the stored data, unless the point sets `triesMax`. */
 const TRIED_MAX = 14;
 /** Questions of one point that are compared with each other. */
 const COMPARED_MAX = 6;
@@ -79,11 +79,8 @@ export async function chooseProbes({
     const left = candidatesLeft(point, findings);
     const probes = interleave(brands.map((brand) => point.probes(brand)));
     const questions = probes.filter((question) => !known.has(textOf(question)));
-    return left.length < 2 ? [] : [{ point, left, questions: questions.slice(0, TRIED_MAX) }];
+    return left.length < 2 ? [] : [{ point, left, questions: questions.slice(0, point.triesMax ?? TRIED_MAX) }];
   });
-  for (const { name } of evidence.points) {
-    for (const question of confirming(findings[name]?.unexplained ?? [], now)) add(question, [name]);
-  }
   const [requests, reports] = partition(open, ({ point }) => point.isAboutRequests === true);
   const [alone, joint] = partition(requests, ({ point }) => point.members === undefined);
   const covering = await coverReports(reports, used);
@@ -99,12 +96,20 @@ export async function chooseProbes({
   for (const { question, points } of others) {
     if (chosen.size + waiting.length < max) add(question, points);
   }
+  const confirm = (): void => {
+    for (const { name } of evidence.points) {
+      for (const question of confirming(findings[name]?.unexplained ?? [], now)) add(question, [name]);
+    }
+  };
+  // Points that these questions decide may explain the reports.
+  if (chosen.size === 0) confirm();
   // A later question about a report may decide the waiting points too.
   if (!isLast && chosen.size > 0) return [...chosen.values()];
   for (const one of waiting) {
     for (const question of await separating(one, used)) add(question, [one.point.name]);
   }
   for (const { question, points } of others) add(question, points);
+  confirm();
   return [...chosen.values()];
 }
 

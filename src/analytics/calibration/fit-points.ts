@@ -249,7 +249,13 @@ function fitRows(
 
 /** Describes the value of a point, for notes. */
 export function describeValue(value: unknown): string {
-  return Array.isArray(value) ? value.join(', ') : String(value);
+  if (Array.isArray(value)) return value.join(', ');
+  const isObject = typeof value === 'object' && value !== null;
+  return isObject
+    ? Object.entries(value)
+        .map(([name, part]) => `${name} ${String(part)}`)
+        .join(', ')
+    : String(value);
 }
 
 /** Returns how many outcomes of questions can be told apart, if each candidate in turn is upstream's. */

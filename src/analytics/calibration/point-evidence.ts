@@ -9,6 +9,7 @@ import { createCompute, createKnownResults, type KnownResults } from './compute-
 import { type Conventions, defaultConventions } from './conventions.ts';
 import { type ReportedFindings, readConventions, readStoredFindings } from './findings.ts';
 import { fitPoints, type PointEvidence, type PointFindings } from './fit-points.ts';
+import { halfPoints } from './points/half-points.ts';
 import type { CalibrationPoint, KnownAnswer, StoredAgreements } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
 
@@ -38,7 +39,7 @@ export async function fitStoredPoints(
   const known = new Map(
     [...(await readStoredFindings(query))].map(([name, finding]) => [name, { ...finding, largestError: null }]),
   );
-  const points = calibrationPoints.flatMap((point) => openPart(point, reported) ?? []);
+  const points = [...calibrationPoints.flatMap((point) => openPart(point, reported) ?? []), ...halfPoints(reported)];
   const evidence: PointEvidence = { points, answers, conventions, compute, known };
   const findings = await fitPoints(evidence);
   for (const [index, { rowId, agreements }] of answers.entries()) {

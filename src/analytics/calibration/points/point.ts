@@ -96,6 +96,8 @@ export interface CalibrationPoint<Name extends keyof Conventions = keyof Convent
   facts(response: Compared, question: ReportQuestion): Facts;
   /** Questions whose responses may differ between candidates, best first. */
   probes(brand: BrandVocabulary): readonly ProbeQuestion[];
+  /** How many of them are tried against the stored data; default: 14. */
+  readonly triesMax?: number;
   /**
    * Makes a question about a report a question about this point too: if upstream does not reject it, the response decides both. Null if
    * that is not possible.
