@@ -1,4 +1,4 @@
-import type { Conventions } from '../conventions.ts';
+import { type Conventions, pointChoices } from '../conventions.ts';
 
 /** A request for a computed report. Parameters have their declared names. */
 export interface ReportQuestion {
@@ -121,4 +121,12 @@ export function membersOf({
   members = { [name]: about },
 }: CalibrationPoint): ReadonlyMap<keyof Conventions, string> {
   return new Map(Object.entries(members) as [keyof Conventions, string][]);
+}
+
+/** Returns every combination of the values of some points, the defaults first. */
+export function combinationsOf(names: readonly (keyof typeof pointChoices)[]): Partial<Conventions>[] {
+  return names.reduce<Partial<Conventions>[]>(
+    (found, name) => pointChoices[name].flatMap((value) => found.map((one) => ({ ...one, [name]: value }))),
+    [{}],
+  );
 }

@@ -2,7 +2,15 @@ import { isRecord } from '../../../base/json.ts';
 import { addDays, earlierDay, laterDay } from '../../../contract/time.ts';
 import { pointChoices } from '../conventions.ts';
 import { DAY_ROW, ENTITY, GROUP, identityOf, membersOf, PROMPT, rowsOf, valuesOf } from './facts.ts';
-import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
+import {
+  type BrandVocabulary,
+  type CalibrationPoint,
+  type Compared,
+  combinationsOf,
+  type Facts,
+  type ProbeQuestion,
+  type ReportQuestion,
+} from './point.ts';
 
 /** Returns the range of all complete days of a brand, at most `days`. */
 export function rangeOf({ first, last }: BrandVocabulary, days = 60): { from: string; to: string } {
@@ -115,22 +123,18 @@ const urlTitle: CalibrationPoint<'urlTitle'> = {
     ]),
 };
 
+// A wrong value of one explains most numbers with a wrong value of the other, so they are decided together.
 const groupPrompts: CalibrationPoint<'groupPrompts'> = {
   name: 'groupPrompts',
-  about: 'the prompts that a group counts',
+  about: 'the prompts that a group counts, also under a filter by prompts',
+  members: {
+    groupPrompts: 'the prompts that a group counts',
+    groupPromptsFilter: 'the prompts that a group counts under a filter by prompts',
+  },
   resources: ['metrics_groups'],
-  candidates: pointChoices.groupPrompts,
+  candidates: combinationsOf(['groupPrompts', 'groupPromptsFilter']),
   facts: (response) => valuesOf(response, GROUP, 'prompts'),
-  probes: narrowGroups,
-};
-
-const groupPromptsFilter: CalibrationPoint<'groupPromptsFilter'> = {
-  name: 'groupPromptsFilter',
-  about: 'the prompts that a group counts under a filter by prompts',
-  resources: ['metrics_groups'],
-  candidates: pointChoices.groupPromptsFilter,
-  facts: (response) => valuesOf(response, GROUP, 'prompts'),
-  probes: filteredGroups,
+  probes: (brand) => interleave([narrowGroups(brand), filteredGroups(brand)]),
 };
 
 const groupMembers: CalibrationPoint<'groupMembers'> = {
@@ -215,7 +219,6 @@ export const reportPoints: readonly CalibrationPoint[] = [
   filteredGroupsPoint,
   groupRows,
   groupPrompts,
-  groupPromptsFilter,
   promptRows,
   urlTitle,
 ] as readonly CalibrationPoint[];

@@ -1,8 +1,16 @@
 import { NO_ID, type RequestRules } from '../../../contract/query-parameters.ts';
 import { addDays, RANGE_DAYS_MAX } from '../../../contract/time.ts';
-import { type Conventions, pointChoices } from '../conventions.ts';
+import { pointChoices } from '../conventions.ts';
 import { isEmpty, rowsOf, statusOf } from './facts.ts';
-import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
+import {
+  type BrandVocabulary,
+  type CalibrationPoint,
+  type Compared,
+  combinationsOf,
+  type Facts,
+  type ProbeQuestion,
+  type ReportQuestion,
+} from './point.ts';
 import { rangeOf } from './report-points.ts';
 
 const UNKNOWN_SLUG = 'no-such-engine';
@@ -238,7 +246,7 @@ const jointPoints = joint.map(
     about: Object.values(members).join('; '),
     members,
     resources,
-    candidates: combinations(Object.keys(members) as RequestPoint[]),
+    candidates: combinationsOf(Object.keys(members) as RequestPoint[]),
     isAboutRequests: true,
     facts: (response, question) => factsOf(response, question, concerns(question.query)),
     spoil: (question) => spoilt(question, spoil(question.query), members.idCase ?? members.engineCase ?? ''),
@@ -250,14 +258,6 @@ const jointPoints = joint.map(
       })),
   }),
 );
-
-// Every combination of the values of some points, the defaults first.
-function combinations(names: readonly RequestPoint[]): Partial<Conventions>[] {
-  return names.reduce<Partial<Conventions>[]>(
-    (found, name) => pointChoices[name].flatMap((value) => found.map((one) => ({ ...one, [name]: value }))),
-    [{}],
-  );
-}
 
 // It matters only if unknown ids are rejected.
 const deletedIds: CalibrationPoint = {
