@@ -6,6 +6,7 @@ import { hasNumbers } from '../contract/catalogue.ts';
 import { refuseCopy } from '../remote/folder-owner.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
+import { timedTables } from '../warehouse/file/refresh-copy.ts';
 import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts';
 import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
@@ -57,8 +58,10 @@ export function renewReplica(context: Context): Promise<void> {
  */
 export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
   copy.lost.throwIfAborted();
-  await publishAnalytics(warehouse.database, layout.analytics, async (query) => {
-    return (await readUnfinishedWindows(query, warehouse.catalogue)).hidden;
+  const { catalogue } = warehouse;
+  await publishAnalytics(warehouse.database, layout.analytics, {
+    find: async (query) => (await readUnfinishedWindows(query, catalogue)).hidden,
+    timed: timedTables(catalogue),
   });
   await storeForms(layout.endpoints, warehouse.endpoints.forms());
   copy.isCurrent = true;
@@ -67,9 +70,13 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
 /** Publishes the replica like `publish` while a sync runs, unless the sync is reading days again. Returns whether it did. */
 export async function publishMidway(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<boolean> {
   copy.lost.throwIfAborted();
-  const isPublished = await publishAnalytics(warehouse.database, layout.analytics, async (query) => {
-    const { hidden, isMixed } = await readUnfinishedWindows(query, warehouse.catalogue);
-    return isMixed ? null : hidden;
+  const { catalogue } = warehouse;
+  const isPublished = await publishAnalytics(warehouse.database, layout.analytics, {
+    find: async (query) => {
+      const { hidden, isMixed } = await readUnfinishedWindows(query, catalogue);
+      return isMixed ? null : hidden;
+    },
+    timed: timedTables(catalogue),
   });
   if (isPublished) await storeForms(layout.endpoints, warehouse.endpoints.forms());
   return isPublished;

@@ -6,8 +6,9 @@ import { SightlineError } from '../base/errors.ts';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import { bindValue, type Database, type Parameter, type Query, toSimpleRows } from './database.ts';
 import { toReadError } from './errors.ts';
-import { copyDatabase, databaseBytes, type HiddenRows, removeDatabase } from './file/copy-database.ts';
+import { databaseBytes, type HiddenRows, removeDatabase } from './file/copy-database.ts';
 import { checkOpens, openReadOnly } from './file/read-only.ts';
+import { keepContents, type TimedTable, writeCopy } from './file/refresh-copy.ts';
 import { clearSpills } from './file/spill.ts';
 import { type QueryResult, toPlain } from './reader.ts';
 
@@ -120,42 +121,56 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
   };
 }
 
+/** Options of `publishAnalytics`. */
+export interface PublishOptions {
+  /** Returns rows that the replica must not contain; if it returns null, nothing is published. Default: no rows. */
+  readonly find?: (query: Query) => Promise<readonly HiddenRows[] | null>;
+  /** Tables of which only changed days are written again; default: none. */
+  readonly timed?: readonly TimedTable[];
+  /** Size of the warehouse in bytes from which this is done; default: 32 MiB. */
+  readonly bytesLeast?: number;
+}
+
 /**
- * Publishes the replica: copies the warehouse to a temporary file and renames it into place, so that readers always
- * find a complete file. The replica uses DuckDB's default storage version, which older readers understand. `find` returns
- * rows that the replica must not contain; if it returns null, nothing is published. Returns whether a replica was published.
+ * Publishes the replica: writes a copy of the warehouse to a temporary file and renames it into place, so that readers always
+ * find a complete file. The replica uses DuckDB's default storage version, which older readers understand. Returns whether a replica
+ * was published.
  * @throws `warehouse_invalid` if the new replica does not open, `disk_full`; the previous one then stays in place
  */
-export function publishAnalytics(database: Database, path: string, find?: FindHidden): Promise<boolean> {
+export function publishAnalytics(database: Database, path: string, options: PublishOptions = {}): Promise<boolean> {
   const need = {
     folder: dirname(path),
     bytes: databaseBytes(database.path),
     by: 'the next replica',
     unchanged: 'the warehouse is complete',
   };
-  return withDiskNeed(need, () => writeReplica(database, path, find));
+  return withDiskNeed(need, () => writeReplica(database, path, options));
 }
 
 /** Kept responses are evidence for the calibration of the warehouse; readers do not need them. */
 const KEPT_ANSWERS: HiddenRows = { schema: 'sync', table: 'answers', where: 'true' };
 
-type FindHidden = (query: Query) => Promise<readonly HiddenRows[] | null>;
-
-async function writeReplica(database: Database, path: string, find: FindHidden | undefined): Promise<boolean> {
+async function writeReplica(
+  database: Database,
+  path: string,
+  { find, timed = [], bytesLeast }: PublishOptions,
+): Promise<boolean> {
   const aside = `${path}.new`;
   await removeDatabase(aside);
   await clearSpills(path, Date.now());
   try {
-    const isCopied = await database.exclusive(async (session) => {
-      const without = find === undefined ? [] : await find(session.query);
-      if (without !== null)
-        await copyDatabase(session, aside, { forReaders: true, without: [...without, KEPT_ANSWERS] });
-      return without !== null;
+    const written = await database.exclusive(async (session) => {
+      const hidden = find === undefined ? [] : await find(session.query);
+      if (hidden === null) return null;
+      const without = [...hidden, KEPT_ANSWERS];
+      const size = bytesLeast === undefined ? {} : { bytesLeast };
+      return { contents: await writeCopy(session, aside, { before: path, without, timed, ...size }) };
     });
-    if (!isCopied) return false;
+    if (written === null) return false;
     await checkOpens(aside);
     await syncToDisk(aside);
     await publishByRename(aside, path);
+    await keepContents(path, written.contents);
     return true;
   } finally {
     await removeDatabase(aside);

@@ -33,7 +33,9 @@ async function daysOf(path: string): Promise<Days> {
 }
 
 function publishTo(path: string, { database }: Warehouse): Promise<boolean> {
-  return publishAnalytics(database, path, async (query) => (await readUnfinishedWindows(query, catalogue)).hidden);
+  return publishAnalytics(database, path, {
+    find: async (query) => (await readUnfinishedWindows(query, catalogue)).hidden,
+  });
 }
 
 describe('the first sync of 2 brands and 60 days with visits, at 120 requests per minute', () => {

@@ -23,7 +23,8 @@ const ENTRIES_MAX = 1_000_000;
 /** Permissions of a file with secrets. */
 const PRIVATE = 0o600;
 /** Temporary files that a killed process leaves in a workspace's folder. A database has a write-ahead log beside it. */
-const ASIDE = /^(\.(compact|replay|restore)\.duckdb(\.wal)?|analytics\.duckdb\.new(\.wal)?|\.temporary)$/;
+const ASIDE =
+  /^(\.(compact|replay|restore)\.duckdb(\.wal)?|analytics\.duckdb\.new(\.wal|\.delta|\.delta\.wal)?|\.temporary)$/;
 const SPILL = /\.spill-[0-9a-f-]{36}$/;
 /** Temporary entries that a killed process leaves among the snapshots. */
 const SNAPSHOT_ASIDE = /^(\.new-.+|\.old-.+|\.\d+-\d+-link)$/;

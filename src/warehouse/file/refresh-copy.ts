@@ -1,0 +1,332 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { copyFile, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { SightlineError } from '../../base/errors.ts';
+import { VERSION } from '../../base/version.ts';
+import type { Catalogue } from '../../contract/catalogue.ts';
+import { openDatabase, type Session } from '../database.ts';
+import { literal, quoted } from '../schema.ts';
+import { copyDatabase, databaseBytes, type HiddenRows, removeDatabase } from './copy-database.ts';
+import { spillFolder } from './spill.ts';
+
+const TARGET = 'copied_to';
+const DELTA = 'delta';
+const REFRESH_MEMORY_MB = 256;
+/** Smaller copies are written completely, which takes less time than comparing their tables. */
+const BYTES_LEAST = 32 * 1024 * 1024;
+/** A copy is written completely after this many refreshes, so that a damaged block of an unchanged day does not stay for ever. */
+const REFRESHES_MAX = 30;
+/** If more than this share of the rows with a time has changed, a complete copy takes less time. */
+const CHANGED_MOST = 0.5;
+/** Bytes at the start of a DuckDB file that change with every checkpoint. */
+const HEADER_BYTES = 12 * 1024;
+
+/** A table whose rows have a time. */
+export interface TimedTable {
+  readonly name: string;
+  /** Column of the time. */
+  readonly time: string;
+  readonly key: readonly string[];
+}
+
+/** Returns the tables whose rows have a time: those of lists by day, and their nested arrays that repeat it. */
+export function timedTables({ resources }: Pick<Catalogue, 'resources'>): TimedTable[] {
+  const found = new Map<string, TimedTable>();
+  for (const { name, extent, key, children } of resources.flatMap(({ derived }) => derived)) {
+    if (extent.kind !== 'time') continue;
+    found.set(name, { name, time: extent.field, key });
+    for (const child of children) {
+      const time = child.columns.find(({ source }) => source.from === 'parent' && source.column === extent.field);
+      if (time !== undefined) found.set(child.name, { name: child.name, time: time.name, key: child.key });
+    }
+  }
+  return [...found.values()];
+}
+
+/** What a copy contains, kept beside it. A part is a day of a table with a time, or a whole table. */
+export interface CopyContents {
+  /** Hash of the tables' columns, the views and the version of sightline. */
+  readonly layout: string;
+  /** Number of refreshes since the last complete copy. */
+  readonly refreshes: number;
+  /** Rows and hash of each part by table, such as `"main"."responses"`, and day. The day is '' for rows without a time and for whole tables. */
+  readonly parts: Readonly<Record<string, Readonly<Record<string, readonly [rows: number, hash: string | null]>>>>;
+}
+
+/** Options of `writeCopy`. */
+export interface WriteCopyOptions {
+  /** The copy to replace, which stays unchanged. */
+  readonly before: string;
+  readonly without: readonly HiddenRows[];
+  readonly timed: readonly TimedTable[];
+  /** Default: `BYTES_LEAST`. */
+  readonly bytesLeast?: number;
+}
+
+/**
+ * Writes a copy for readers to a new file at `path`. If the copy before is known and most of its days are unchanged, copies its file and
+ * replaces the rows of the changed days and of tables without a time; otherwise copies the database. Returns the contents to keep with
+ * `keepContents`; null for a small copy.
+ */
+export async function writeCopy(
+  session: Session,
+  path: string,
+  { before, without, timed, bytesLeast = BYTES_LEAST }: WriteCopyOptions,
+): Promise<CopyContents | null> {
+  const [row] = await session.all('SELECT path FROM duckdb_databases() WHERE database_name = current_database()');
+  if (timed.length === 0 || databaseBytes(String(row?.['path'])) < bytesLeast) {
+    await copyDatabase(session, path, { forReaders: true, without });
+    return null;
+  }
+  const tables = await readTables(session, timed);
+  const next = { layout: await readLayout(session), parts: await readParts(session, tables, without) };
+  const known = await readContents(before);
+  if (known !== null && known.layout === next.layout && known.refreshes < REFRESHES_MAX) {
+    const changed = changedParts(tables, known.parts, next.parts);
+    if (shareOf(changed, tables, next.parts) <= CHANGED_MOST) {
+      try {
+        await copyFile(before, path, constants.COPYFILE_FICLONE);
+        await refresh(session, path, { changed, without, parts: next.parts });
+        return { ...next, refreshes: known.refreshes + 1 };
+      } catch (thrown) {
+        if (thrown instanceof SightlineError && thrown.code === 'disk_full') throw thrown;
+        // The copy before may be damaged or may have been removed.
+        await removeDatabase(path);
+      }
+    }
+  }
+  await copyDatabase(session, path, { forReaders: true, without });
+  return { ...next, refreshes: 0 };
+}
+
+/** Keeps the contents of the copy at `path`, so that the next one can be made from it; null forgets them. */
+export async function keepContents(path: string, contents: CopyContents | null): Promise<void> {
+  const file = contentsFile(path);
+  if (contents === null) return rm(file, { force: true });
+  await writeFile(`${file}.new`, JSON.stringify({ file: await identityOf(path), ...contents }));
+  await rename(`${file}.new`, file);
+}
+
+function contentsFile(path: string): string {
+  return `${path}.contents.json`;
+}
+
+async function readContents(path: string): Promise<CopyContents | null> {
+  try {
+    const { file, ...contents } = JSON.parse(await readFile(contentsFile(path), 'utf8')) as CopyContents & {
+      readonly file: string;
+    };
+    return file === (await identityOf(path)) ? contents : null;
+  } catch {
+    return null;
+  }
+}
+
+// Differs if the file was replaced or written to.
+async function identityOf(path: string): Promise<string> {
+  const { ino, size } = await stat(path);
+  const file = await open(path, 'r');
+  try {
+    const header = Buffer.alloc(HEADER_BYTES);
+    await file.read(header, 0, HEADER_BYTES, 0);
+    return `${ino} ${size} ${createHash('sha256').update(header).digest('hex')}`;
+  } finally {
+    await file.close();
+  }
+}
+
+async function readLayout(session: Session): Promise<string> {
+  const parts = [
+    'SELECT schema_name, table_name, column_name, data_type, is_nullable, c.comment FROM duckdb_columns() c JOIN duckdb_tables() t USING (database_name, schema_name, table_name)',
+    'SELECT schema_name, table_name, comment FROM duckdb_tables()',
+    'SELECT schema_name, view_name, sql, comment FROM duckdb_views() WHERE NOT internal',
+  ];
+  const hash = createHash('sha256').update(VERSION);
+  for (const sql of parts) {
+    const where = sql.includes('WHERE') ? 'AND' : 'WHERE';
+    hash.update(JSON.stringify(await session.query(`${sql} ${where} database_name = current_database() ORDER BY ALL`)));
+  }
+  return hash.digest('hex');
+}
+
+type Parts = CopyContents['parts'];
+
+interface Table {
+  readonly schema: string;
+  readonly name: string;
+  /** Schema and name, quoted. */
+  readonly id: string;
+  readonly timed: TimedTable | null;
+}
+
+async function readTables(session: Session, timed: readonly TimedTable[]): Promise<Table[]> {
+  const rows = await session.query(
+    'SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal ORDER BY ALL',
+  );
+  return rows.map(([schema, name]) => ({
+    schema: String(schema),
+    name: String(name),
+    id: `${quoted(String(schema))}.${quoted(String(name))}`,
+    timed: schema === 'main' ? (timed.find((table) => table.name === name) ?? null) : null,
+  }));
+}
+
+// DuckDB combines the hashes of columns by exclusive or, so equal changes of two rows would cancel each other out: rows are hashed
+// again before they are added.
+async function readParts(session: Session, tables: readonly Table[], hidden: readonly HiddenRows[]): Promise<Parts> {
+  const parts: Record<string, Record<string, [number, string | null]>> = {};
+  const take = (rows: readonly (readonly unknown[])[]): void => {
+    for (const [table, day, n, hash] of rows) {
+      parts[String(table)] = { ...parts[String(table)], [String(day)]: [Number(n), hash as string | null] };
+    }
+  };
+  const whole = tables.filter(({ timed }) => timed === null);
+  const selects = whole.map(
+    (table) => `SELECT ${literal(table.id)}, '', count(*), CAST(sum(hash(hash(t))) AS VARCHAR) FROM ${table.id} t
+      WHERE ${shown(table, hidden)}`,
+  );
+  if (selects.length > 0) take(await session.query(selects.join(' UNION ALL ')));
+  for (const table of tables) {
+    if (table.timed === null) continue;
+    const columns = (await hashedColumns(session, table.timed)).map(quoted).join(', ');
+    take(
+      await session.query(
+        `SELECT ${literal(table.id)}, coalesce(strftime(day, '%Y-%m-%d'), ''), n, CAST(hash AS VARCHAR) FROM (
+           SELECT CAST(${quoted(table.timed.time)} AS DATE) AS day, count(*) AS n, sum(hash(hash(${columns}))) AS hash
+           FROM ${table.id} WHERE ${shown(table, hidden)} GROUP BY 1)`,
+      ),
+    );
+  }
+  return parts;
+}
+
+// Columns that change whenever the row changes, and the key.
+async function hashedColumns(session: Session, { name, key }: TimedTable): Promise<string[]> {
+  const rows = await session.query(
+    `SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'
+       AND table_name = ${literal(name)} AND column_name LIKE '\\_%' ESCAPE '\\' AND data_type <> 'JSON' ORDER BY column_index`,
+  );
+  return [...new Set([...key, ...rows.map(([column]) => String(column))])];
+}
+
+// The condition of the rows that the copy contains.
+function shown({ schema, name }: Table, hidden: readonly HiddenRows[]): string {
+  const conditions = hidden.filter((rows) => rows.table === name && (rows.schema ?? 'main') === schema);
+  return conditions.map(({ where }) => `NOT coalesce((${where}), false)`).join(' AND ') || 'true';
+}
+
+/** Parts of a table to write again. */
+interface ChangedTable {
+  readonly table: Table;
+  /** The condition of each part. */
+  readonly where: readonly string[];
+  /** Rows of the parts now. */
+  readonly rows: number;
+}
+
+function changedParts(tables: readonly Table[], before: Parts, after: Parts): ChangedTable[] {
+  return tables.flatMap((table) => {
+    const [was = {}, is = {}] = [before[table.id], after[table.id]];
+    const days = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+    const changed = days.filter((day) => String(was[day]) !== String(is[day]));
+    const rows = sum(changed.map((day) => is[day]?.[0] ?? 0));
+    return changed.length === 0 ? [] : [{ table, where: changed.map((day) => partCondition(table, day)), rows }];
+  });
+}
+
+function partCondition({ timed }: Table, day: string): string {
+  if (timed === null) return 'true';
+  const time = quoted(timed.time);
+  if (day === '') return `${time} IS NULL`;
+  return `${time} >= DATE ${literal(day)} AND ${time} < DATE ${literal(day)} + INTERVAL 1 DAY`;
+}
+
+function rowsOf(parts: Parts[string]): number[] {
+  return Object.values(parts).map(([rows]) => rows);
+}
+
+// The share of rows with a time that are in changed parts. Other tables are small.
+function shareOf(changed: readonly ChangedTable[], tables: readonly Table[], parts: Parts): number {
+  const written = changed.filter(({ table }) => table.timed !== null).map(({ rows }) => rows);
+  const all = tables.filter(({ timed }) => timed !== null).flatMap(({ id }) => rowsOf(parts[id] ?? {}));
+  return sum(written) / Math.max(1, sum(all));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+interface Refresh {
+  readonly changed: readonly ChangedTable[];
+  readonly without: readonly HiddenRows[];
+  readonly parts: Parts;
+}
+
+// The rows pass through a file of their own, so that a damaged copy is opened in another instance of DuckDB than the warehouse: after
+// some errors DuckDB rejects all further statements, and it does not always name the damaged file.
+async function refresh(session: Session, path: string, { changed, without, parts }: Refresh): Promise<void> {
+  const delta = `${path}.delta`;
+  await removeDatabase(delta);
+  try {
+    await writeDelta(session, delta, changed, without);
+    const own = await openDatabase(':memory:', {
+      memoryLimitMb: REFRESH_MEMORY_MB,
+      temporaryFolder: spillFolder(path),
+    });
+    try {
+      await own.exclusive(async (inner) => {
+        await inner.run(`ATTACH ${literal(delta)} AS ${DELTA} (READ_ONLY)`);
+        await inner.run(`ATTACH ${literal(path)} AS ${TARGET} (STORAGE_VERSION 'v1.0.0')`);
+        await applyDelta(inner, changed);
+        await checkCounts(inner, changed, parts);
+      });
+    } finally {
+      await own.close();
+    }
+  } finally {
+    await removeDatabase(delta);
+  }
+}
+
+async function writeDelta(
+  session: Session,
+  path: string,
+  changed: readonly ChangedTable[],
+  hidden: readonly HiddenRows[],
+): Promise<void> {
+  await session.run(`ATTACH ${literal(path)} AS ${DELTA}`);
+  try {
+    for (const { table, where } of changed) {
+      const parts = where.map((part) => `(${part})`).join(' OR ');
+      await session.run(`CREATE SCHEMA IF NOT EXISTS ${DELTA}.${quoted(table.schema)}`);
+      await session.run(
+        `CREATE TABLE ${DELTA}.${table.id} AS SELECT * FROM ${table.id} WHERE (${parts}) AND ${shown(table, hidden)}`,
+      );
+    }
+    await session.run(`CHECKPOINT ${DELTA}`);
+  } finally {
+    await session.run(`DETACH ${DELTA}`);
+  }
+}
+
+async function applyDelta(session: Session, changed: readonly ChangedTable[]): Promise<void> {
+  await session.run('BEGIN TRANSACTION');
+  for (const { table, where } of changed) {
+    for (const part of where) await session.run(`DELETE FROM ${TARGET}.${table.id} WHERE ${part}`);
+    await session.run(`INSERT INTO ${TARGET}.${table.id} SELECT * FROM ${DELTA}.${table.id}`);
+  }
+  await session.run('COMMIT');
+  await session.run(`CHECKPOINT ${TARGET}`);
+}
+
+async function checkCounts(session: Session, changed: readonly ChangedTable[], parts: Parts): Promise<void> {
+  for (const { table } of changed) {
+    const [row] = await session.query(`SELECT count(*) FROM ${TARGET}.${table.id}`);
+    const expected = sum(rowsOf(parts[table.id] ?? {}));
+    if (Number(row?.[0]) === expected) continue;
+    throw new SightlineError(
+      'internal',
+      `the refreshed copy has ${String(row?.[0])} of ${expected} rows of ${table.id}`,
+    );
+  }
+}

@@ -1,0 +1,150 @@
+import { existsSync, openSync, statSync, writeSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openDatabase, type Query } from '../../src/warehouse/database.ts';
+import type { HiddenRows } from '../../src/warehouse/file/copy-database.ts';
+import { timedTables } from '../../src/warehouse/file/refresh-copy.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
+import { literal, quoted } from '../../src/warehouse/schema.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+interface Published {
+  readonly workspace: TestWorkspace;
+  /** Path of the replica. */
+  readonly path: string;
+  /** Publishes and returns how many times the replica was refreshed since it was last written completely. */
+  publish(hidden?: readonly HiddenRows[]): Promise<number>;
+  /** Returns the tables that differ from those of a complete copy. */
+  differences(hidden?: readonly HiddenRows[]): Promise<string[]>;
+}
+
+// Several tables have a time, so that days, nested arrays and tables without a time are refreshed.
+async function openPublished(): Promise<Published> {
+  const workspace = await openWorkspace({ brands: 2, prompts: 4, days: 24, choices: { connected: 'none' } });
+  await workspace.sync();
+  const folder = await temporaryFolder();
+  const path = join(folder, 'analytics.duckdb');
+  const { database, catalogue } = workspace.warehouse();
+  const options = { timed: timedTables(catalogue), bytesLeast: 0 };
+  const publish = async (hidden: readonly HiddenRows[] = []): Promise<number> => {
+    await publishAnalytics(database, path, { ...options, find: async () => hidden });
+    return JSON.parse(await readFile(`${path}.contents.json`, 'utf8')).refreshes;
+  };
+  const differences = async (hidden: readonly HiddenRows[] = []): Promise<string[]> => {
+    const complete = join(await temporaryFolder(), 'complete.duckdb');
+    await publishAnalytics(database, complete, { find: async () => hidden });
+    return compare(path, complete);
+  };
+  return { workspace, path, publish, differences };
+}
+
+async function compare(path: string, other: string): Promise<string[]> {
+  const database = await openDatabase(':memory:');
+  try {
+    return await database.exclusive(async ({ run, query }) => {
+      await run(`ATTACH ${literal(path)} AS a (READ_ONLY)`);
+      await run(`ATTACH ${literal(other)} AS b (READ_ONLY)`);
+      const [a, b] = [await layoutOf(query, 'a'), await layoutOf(query, 'b')];
+      expect(a.length).toBeGreaterThan(100);
+      expect(a).toEqual(b);
+      const different: string[] = [];
+      for (const name of new Set(a.map(([schema, table]) => `${quoted(String(schema))}.${quoted(String(table))}`))) {
+        const [row] = await query(
+          `SELECT (SELECT count(*) FROM (FROM a.${name} EXCEPT ALL FROM b.${name})) + (SELECT count(*) FROM (FROM b.${name} EXCEPT ALL FROM a.${name}))`,
+        );
+        if (Number(row?.[0]) > 0) different.push(name);
+      }
+      return different;
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+function layoutOf(query: Query, database: string): Promise<unknown[][]> {
+  return query(
+    `SELECT schema_name, table_name, column_name, data_type, c.comment FROM duckdb_columns() c JOIN duckdb_tables() USING (database_name, schema_name, table_name)
+     WHERE database_name = '${database}' ORDER BY schema_name, table_name, column_index`,
+  );
+}
+
+const NIGHT = { days: 1, lateAnswers: 1, editedResponses: 1, deletedResponses: 1, regroupedPrompts: 1 } as const;
+
+test('a refreshed replica has the rows of a complete copy after nights with new, late, changed and deleted rows', async () => {
+  const { workspace, publish, differences } = await openPublished();
+  expect(await publish()).toBe(0);
+  expect(await publish()).toBe(1);
+  expect(await differences()).toEqual([]);
+  for (let night = 2; night <= 4; night++) {
+    workspace.sandbox.advance(NIGHT);
+    await workspace.sync();
+    expect(await publish()).toBe(night);
+    expect(await differences()).toEqual([]);
+  }
+}, 240_000);
+
+test('a refreshed replica follows rows that are hidden and shown again, lose their time, or move to another day', async () => {
+  const { publish, differences, workspace } = await openPublished();
+  await publish();
+  const [day] = await workspace.query('SELECT CAST(CAST(max(created_at) AS DATE) AS VARCHAR) AS day FROM responses');
+  const where = `CAST(created_at AS DATE) = DATE '${String(day?.['day'])}'`;
+  const hidden = ['responses', 'response_competitors', 'response_citations'].map((table) => ({ table, where }));
+  expect(await publish(hidden)).toBe(1);
+  expect(await differences(hidden)).toEqual([]);
+  expect(await differences()).not.toEqual([]);
+  expect(await publish()).toBe(2);
+  expect(await differences()).toEqual([]);
+  const { database } = workspace.warehouse();
+  await database.transaction(async ({ run }) => {
+    await run(`UPDATE responses SET created_at = NULL, _row_hash = 'a' WHERE rowid = 3`);
+    await run(`UPDATE responses SET created_at = created_at - INTERVAL 2 DAY, _row_hash = 'b' WHERE rowid = 5`);
+  });
+  expect(await publish()).toBe(3);
+  expect(await differences()).toEqual([]);
+  await database.transaction(({ run }) =>
+    run(`UPDATE responses SET created_at = TIMESTAMP '2026-03-10', _row_hash = 'c' WHERE rowid = 3`),
+  );
+  expect(await publish()).toBe(4);
+  expect(await differences()).toEqual([]);
+});
+
+test('a changed layout, a lost record, another file and many changed rows lead to a complete copy, as does a small replica', async () => {
+  const { path, publish, differences, workspace } = await openPublished();
+  await publish();
+  await workspace.warehouse().database.transaction(({ run }) => run('ALTER TABLE responses ADD COLUMN note VARCHAR'));
+  expect(await publish()).toBe(0);
+  expect(await publish()).toBe(1);
+  await rm(`${path}.contents.json`);
+  expect(await publish()).toBe(0);
+  const other = await openDatabase(path);
+  await other.exclusive(({ run }) => run('DELETE FROM responses'));
+  await other.close();
+  expect(await publish()).toBe(0);
+  expect(await differences()).toEqual([]);
+  expect((await readdir(dirname(path))).toSorted()).toEqual(['analytics.duckdb', 'analytics.duckdb.contents.json']);
+  await workspace.warehouse().database.transaction(async ({ run }) => {
+    for (const table of ['responses', 'response_competitors', 'response_citations', 'metrics_daily'])
+      await run(`UPDATE ${table} SET _row_hash = 'x'`);
+  });
+  expect(await publish()).toBe(0);
+  expect(await differences()).toEqual([]);
+  const { database, catalogue } = workspace.warehouse();
+  await publishAnalytics(database, path, { timed: timedTables(catalogue) });
+  expect(existsSync(`${path}.contents.json`)).toBe(false);
+});
+
+test('a damaged replica is replaced by a complete copy, and the warehouse stays usable', async () => {
+  const { path, publish, differences, workspace } = await openPublished();
+  await publish();
+  // The start of the file, by which it is recognized, stays; every block after it is overwritten.
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.alloc(statSync(path).size - 12_288, 0xa5), 0, undefined, 12_288);
+  workspace.sandbox.advance(NIGHT);
+  await workspace.sync();
+  expect(await publish()).toBe(0);
+  expect(workspace.warehouse().database.damage()).toBeNull();
+  expect(await differences()).toEqual([]);
+  expect(await publish()).toBe(1);
+});
