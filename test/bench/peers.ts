@@ -14,6 +14,10 @@ export async function peerFigures(folder: string, responses: number): Promise<st
   await Promise.all([world, served].map((path) => mkdir(path)));
   const notTried = 'missing' in peers ? [`NOT TRIED: dlt, Datasette and ROAPI (${peers.missing}).`, ''] : [];
   return [
+    'Servers are asked in turn, three rounds each: the medians, and the least and greatest values. Every request is for another range.',
+    "sightline's first sync also reads daily and single-day reports, keeps raw pages and a history, publishes a replica and calibrates; dlt",
+    'reads the lists and reports once.',
+    '',
     ...notTried,
     ...(await ingestPeers(world, Math.ceil(responses / 5), peers)),
     '',
