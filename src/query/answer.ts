@@ -63,9 +63,10 @@ async function computedAnswer(
   const id = brandId as string;
   const { conventions } = replica;
   const writers = replica.writersOf(resource);
-  const brand = await readReportedBrand(query, catalogue, id, replica.brands.get(id)?.since ?? null, conventions);
+  const lists = replica.kept.through(query);
+  const brand = await readReportedBrand(lists, catalogue, id, replica.brands.get(id)?.since ?? null, conventions);
   const mayRepeat = replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
-  const given = { catalogue, query, conventions, brand, resource, asked, nowMs, mayRepeat, writers };
+  const given = { catalogue, query, lists, conventions, brand, resource, asked, nowMs, mayRepeat, writers };
   const computed = await computeReport(computes, given);
   const report = writeReport(resource, computed, writers);
   const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === LIST);
@@ -108,10 +109,10 @@ export async function* scanList(
 }
 
 function storedRequestOf(request: AnswerRequest): Omit<StoredRequest, 'query'> {
-  const { writersOf, allowedBrands, conventions, spreads } = request.replica;
+  const { writersOf, allowedBrands, conventions, kept } = request.replica;
   const keepsDeleted = conventions.deletedPrompts === 'stay';
   const order = listOrderOf(request.resource.name, conventions);
-  return { ...request, order, writers: writersOf(request.resource), allowedBrands, spreads, keepsDeleted };
+  return { ...request, order, writers: writersOf(request.resource), allowedBrands, kept, keepsDeleted };
 }
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {

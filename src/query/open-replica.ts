@@ -17,8 +17,8 @@ import { readValueLists } from '../warehouse/value-lists.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
 import { readSpellings } from './id-spellings.ts';
+import { createKeptRows, type KeptRows } from './kept-rows.ts';
 import type { ReportForms } from './report-forms.ts';
-import { createTimeSpreads, type TimeSpreads } from './time-spread.ts';
 
 /** An open replica, with the metadata that every response needs. */
 export interface ServedReplica {
@@ -37,8 +37,8 @@ export interface ServedReplica {
   readonly brands: ReadonlyMap<string, ServedBrand>;
   /** Ids of the brands to which the reader is limited; null for all, even deleted ones. Readers of SQL must apply it. */
   readonly allowedBrands: ReadonlySet<string> | null;
-  /** How the rows of its tables are spread over time. */
-  readonly spreads: TimeSpreads;
+  /** Results of statements that many requests need. */
+  readonly kept: KeptRows;
   readonly lastRun: LastRun | null;
   readonly dataVersion: number;
   /** Returns the served names of parameters whose name the specification leaves open. */
@@ -116,7 +116,7 @@ async function readServedReplica(
     coverage: await readCoverage(query, catalogue),
     brands: await readBrands(query, catalogue),
     allowedBrands: null,
-    spreads: createTimeSpreads(),
+    kept: createKeptRows(),
     lastRun,
     dataVersion,
     writersOf: writersIn(catalogue, shapes, await readSpellings(query, catalogue, shapes)),

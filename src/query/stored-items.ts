@@ -24,7 +24,7 @@ import { listingOrder } from '../warehouse/write/listings.ts';
 import type { Position } from './cursor-signer.ts';
 import { afterConditions, keyTypeOf, pageOrder, timeColumnOf } from './keyset.ts';
 import type { StoredRequest } from './stored-request.ts';
-import { expectedStart } from './time-spread.ts';
+import { expectedStart, readSpread } from './time-spread.ts';
 
 /** Ranges in an error message. */
 const RANGES_SHOWN = 3;
@@ -36,7 +36,7 @@ const WITHOUT_FILTERS = {
   after: null,
   order: [],
   allowedBrands: null,
-  spreads: null,
+  kept: null,
   keepsDeleted: true,
 } as const;
 
@@ -158,14 +158,14 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
 
 // The time after which the page is expected; null if the whole range is read. A sort of few rows takes less than one of the range.
 async function pageStart(
-  { query, spreads, resource, brandId, asked, after }: StoredRequest,
+  { query, kept, resource, brandId, asked, after }: StoredRequest,
   table: ResourceTable,
   { name: column, kind }: Column,
   page: { readonly count: number; readonly isFiltered: boolean },
 ): Promise<number | null> {
-  if (spreads === null || kind !== 'timestamp' || after?.at === null) return null;
+  if (kept === null || kind !== 'timestamp' || after?.at === null) return null;
   const scope = resource.scope === 'brand' ? brandId : null;
-  const spread = await spreads.of(query, { table: table.name, column, brandId: scope });
+  const spread = await readSpread(kept.through(query), { table: table.name, column, brandId: scope });
   if (spread === null) return null;
   const isRanged = table.extent.kind === 'time' && table.extent.field === column;
   const end = isRanged ? Date.parse(asked.to) + DAY_MS : Number.POSITIVE_INFINITY;

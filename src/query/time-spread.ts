@@ -10,12 +10,6 @@ export interface TimeSpread {
   readonly newestMs: number;
 }
 
-/** Finds how the rows of tables are spread over time, once for each table and brand of a replica. */
-export interface TimeSpreads {
-  /** Null if the table has no rows of the brand. */
-  of(query: Query, place: TimePlace): Promise<TimeSpread | null>;
-}
-
 /** The rows of a table, or of one brand in it. */
 export interface TimePlace {
   readonly table: string;
@@ -30,22 +24,8 @@ const SPARE = 3;
 /** The same if a filter leaves out some of the rows. */
 const FILTERED_SPARE = 24;
 
-/** Creates the spreads of one replica. */
-export function createTimeSpreads(): TimeSpreads {
-  const known = new Map<string, TimeSpread | null>();
-  return {
-    of: async (query, place) => {
-      const key = JSON.stringify(place);
-      const before = known.get(key);
-      if (before !== undefined) return before;
-      const spread = await readSpread(query, place);
-      known.set(key, spread);
-      return spread;
-    },
-  };
-}
-
-async function readSpread(query: Query, { table, column, brandId }: TimePlace): Promise<TimeSpread | null> {
+/** Reads how the rows of a table, or of one brand in it, are spread over time; null if there are none. */
+export async function readSpread(query: Query, { table, column, brandId }: TimePlace): Promise<TimeSpread | null> {
   const time = quoted(column);
   const brand = brandId === null ? '' : ' AND brand_id = CAST($1 AS UUID)';
   const [row] = await query(

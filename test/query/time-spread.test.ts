@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTimeSpreads, expectedStart } from '../../src/query/time-spread.ts';
+import { expectedStart, readSpread } from '../../src/query/time-spread.ts';
 
 const DAY_MS = 86_400_000;
 const NEWEST_MS = Date.parse('2026-03-15T00:00:00Z');
@@ -25,19 +25,12 @@ describe('the expected start of a page', () => {
   });
 });
 
-it('reads how rows are spread once for each table and brand, again after a query that failed', async () => {
-  const spreads = createTimeSpreads();
-  const statements: string[] = [];
+it('reads how rows are spread, and null without rows', async () => {
   const place = { table: 'alerts', column: 'detected_at', brandId: null };
-  const query = async (sql: string): Promise<unknown[][]> => {
-    statements.push(sql);
-    if (statements.length === 1) throw new Error('stopped');
-    return statements.length === 2 ? [[4, 1_000, 9_000]] : [[0, null, null]];
-  };
-  await expect(spreads.of(query, place)).rejects.toThrow('stopped');
-  expect(await spreads.of(query, place)).toEqual({ rows: 4, oldestMs: 1_000, newestMs: 9_000 });
-  expect(await spreads.of(query, place)).toEqual({ rows: 4, oldestMs: 1_000, newestMs: 9_000 });
-  expect(await spreads.of(query, { ...place, brandId: 'a' })).toBe(null);
-  expect(await spreads.of(query, { ...place, brandId: 'a' })).toBe(null);
-  expect(statements).toHaveLength(3);
+  expect(await readSpread(async () => [[4, 1_000, 9_000]], place)).toEqual({
+    rows: 4,
+    oldestMs: 1_000,
+    newestMs: 9_000,
+  });
+  expect(await readSpread(async () => [[0, null, null]], { ...place, brandId: 'a' })).toBe(null);
 });

@@ -198,13 +198,13 @@ async function readKeys(request: ReportRequest, by: string, prompts: readonly Li
   }
 }
 
-async function readListed({ catalogue, query, brand }: ReportRequest, list: string): Promise<Key[]> {
+async function readListed({ catalogue, query, lists = query, brand }: ReportRequest, list: string): Promise<Key[]> {
   const resource = catalogue.get('prompt_groups');
   const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === list) as ResourceTable;
   const bindings = createBindings();
   const { join, orderBy } = listingOrder(resource.name, table, brand.id, bindings);
   const where = liveConditions('t', brand.id, bindings).join(' AND ');
-  const rows = await query(
+  const rows = await lists(
     `SELECT CAST(t.id AS VARCHAR), t.name FROM ${quoted(table.name)} t ${join} WHERE ${where} ORDER BY ${orderBy}`,
     bindings.values,
   );
@@ -212,9 +212,12 @@ async function readListed({ catalogue, query, brand }: ReportRequest, list: stri
 }
 
 // Upstream may display a funnel stage under a different name.
-async function readReportedNames({ catalogue, query, brand }: ReportRequest, by: string): Promise<Map<string, string>> {
+async function readReportedNames(
+  { catalogue, query, lists = query, brand }: ReportRequest,
+  by: string,
+): Promise<Map<string, string>> {
   const { name } = catalogue.get('metrics_groups').derived[0] as ResourceTable;
-  const rows = await query(
+  const rows = await lists(
     `SELECT group_id, arg_max(name, range_to) FROM ${quoted(name)}
      WHERE brand_id = CAST($1 AS UUID) AND group_by = $2 AND group_id IS NOT NULL AND name IS NOT NULL GROUP BY 1`,
     [brand.id, by],

@@ -1,5 +1,6 @@
 import type { ResourceTable } from '../../contract/tables.ts';
 import { childOf, createBindings, keptConditions } from '../../warehouse/conditions.ts';
+import type { Query } from '../../warehouse/database.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
 import { listingOrder } from '../../warehouse/write/listings.ts';
 import type { ReportRequest } from './report-request.ts';
@@ -26,19 +27,24 @@ export interface PromptGroup {
 }
 
 /** Reads the prompts of the brand in upstream's order, paused ones included; deleted ones come last. */
-export async function readPromptList({ catalogue, query, brand }: ReportRequest): Promise<ListedPrompt[]> {
+export async function readPromptList({
+  catalogue,
+  query,
+  lists = query,
+  brand,
+}: ReportRequest): Promise<ListedPrompt[]> {
   const resource = catalogue.get('prompts');
   const table = resource.derived[0] as ResourceTable;
   const bindings = createBindings();
   const { join, orderBy } = listingOrder(resource.name, table, brand.id, bindings);
-  const rows = await query(
+  const rows = await lists(
     `SELECT CAST(t.id AS VARCHAR), t.text, t._deleted_at IS NOT NULL, t.active IS DISTINCT FROM false, CAST(${utc('t.created_at')} AS VARCHAR),
        CAST(t.topic_id AS VARCHAR), t.topic_name, t.funnel_stage, coalesce(t.branded, false)
      FROM ${quoted(table.name)} t ${join} WHERE t.brand_id = CAST(${bindings.bind(brand.id)} AS UUID)
      ORDER BY t._deleted_at IS NOT NULL, ${orderBy}, t.id`,
     bindings.values,
   );
-  const tags = await readTags({ catalogue, query, brand }, table);
+  const tags = await readTags(lists, brand.id, table);
   return rows.map(([id, text, isDeleted, isActive, createdAt, topicId, topicName, funnelStage, isBranded], listed) => ({
     id: String(id),
     text: text as string | null,
@@ -90,14 +96,11 @@ export function withoutPromptFilters<T extends Pick<ReportRequest, 'asked'>>(req
   return { ...request, asked: { ...request.asked, values } };
 }
 
-async function readTags(
-  { query, brand }: Pick<ReportRequest, 'catalogue' | 'query' | 'brand'>,
-  prompts: ResourceTable,
-): Promise<Map<string, PromptGroup[]>> {
+async function readTags(lists: Query, brandId: string, prompts: ResourceTable): Promise<Map<string, PromptGroup[]>> {
   const bindings = createBindings();
   const table = childOf(prompts, 'tags');
-  const where = keptConditions(prompts, table, brand.id, bindings).join(' AND ');
-  const rows = await query(
+  const where = keptConditions(prompts, table, brandId, bindings).join(' AND ');
+  const rows = await lists(
     `SELECT CAST(x.prompt_id AS VARCHAR), CAST(x.tag_id AS VARCHAR), x.name FROM ${quoted(table.name)} x
      WHERE ${where} AND x.tag_id IS NOT NULL ORDER BY x.prompt_id, x.ordinal`,
     bindings.values,

@@ -19,6 +19,8 @@ export interface Entity {
 export interface ReportRequest {
   readonly catalogue: Catalogue;
   readonly query: Query;
+  /** Reads lists that do not depend on the range, such as prompts; its rows may be those of an earlier request. Default: `query`. */
+  readonly lists?: Query;
   readonly conventions: Conventions;
   readonly brand: ReportedBrand;
   readonly resource: ResourceDeclaration;

@@ -1,0 +1,32 @@
+import type { Query } from '../warehouse/database.ts';
+
+/** Results that are kept; the least recently used are dropped first. */
+const RESULTS_MAX = 200;
+/** Rows of a result that is kept. */
+const ROWS_MAX = 2_000;
+
+/** Results of statements about a replica, whose data never change. */
+export interface KeptRows {
+  /** Returns a query that runs each statement once, for small lists that many requests read. */
+  through(query: Query): Query;
+}
+
+/** Creates an empty record of results. Callers must not change the rows. */
+export function createKeptRows(): KeptRows {
+  const known = new Map<string, unknown[][]>();
+  return {
+    through:
+      (query) =>
+      async (sql, parameters = []) => {
+        const key = JSON.stringify([sql, parameters]);
+        const rows = known.get(key) ?? (await query(sql, parameters));
+        if (rows.length > ROWS_MAX) return rows;
+        // Inserting the result again makes it the most recently used.
+        known.delete(key);
+        known.set(key, rows);
+        const [oldest] = known.size > RESULTS_MAX ? known.keys() : [];
+        if (oldest !== undefined) known.delete(oldest);
+        return rows;
+      },
+  };
+}
