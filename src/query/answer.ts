@@ -1,5 +1,4 @@
 import { listOrderOf } from '../analytics/calibration/conventions.ts';
-import { REPEATED_MENTIONS } from '../analytics/numbers/aggregate.ts';
 import { readReportedBrand } from '../analytics/numbers/brand.ts';
 import { computeReport } from '../analytics/numbers/reports.ts';
 import { SightlineError } from '../base/errors.ts';
@@ -65,9 +64,10 @@ async function computedAnswer(
   const writers = replica.writersOf(resource);
   const lists = replica.kept.through(query);
   const brand = await readReportedBrand(lists, catalogue, id, replica.brands.get(id)?.since ?? null, conventions);
-  const mayRepeat = replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
+  const { mayRepeat } = replica;
   const given = { catalogue, query, lists, conventions, brand, resource, asked, nowMs, mayRepeat, writers };
-  const computed = await computeReport(computes, given);
+  const counts = replica.counts.of(id);
+  const computed = await computeReport(computes, counts === undefined ? given : { ...given, counts });
   const report = writeReport(resource, computed, writers);
   const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === LIST);
   return {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Conventions } from '../analytics/calibration/conventions.ts';
 import type { Doubts } from '../analytics/calibration/findings.ts';
+import { REPEATED_MENTIONS } from '../analytics/numbers/aggregate.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type BesideMember, besideMembers } from '../contract/beside-list.ts';
 import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
@@ -14,6 +15,7 @@ import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
 import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { readValueLists } from '../warehouse/value-lists.ts';
+import { type BrandCounts, createBrandCounts } from './brand-counts.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
 import { readSpellings } from './id-spellings.ts';
@@ -37,6 +39,10 @@ export interface ServedReplica {
   readonly brands: ReadonlyMap<string, ServedBrand>;
   /** Ids of the brands to which the reader is limited; null for all, even deleted ones. Readers of SQL must apply it. */
   readonly allowedBrands: ReadonlySet<string> | null;
+  /** Counts of brands in memory. */
+  readonly counts: BrandCounts;
+  /** Whether a response may list the same competitor twice. */
+  readonly mayRepeat: boolean;
   /** Results of statements that many requests need. */
   readonly kept: KeptRows;
   readonly lastRun: LastRun | null;
@@ -105,6 +111,7 @@ async function readServedReplica(
   const withDeleted = deletedIds === 'known' && (unknownPrompt !== 'empty' || unknownCompetitor !== 'empty');
   const lists = await readValueLists(query, catalogue, withDeleted);
   const versions = await readDataVersions(query, catalogue, shapes, conventions);
+  const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
   return {
     replica,
     catalogue,
@@ -116,6 +123,13 @@ async function readServedReplica(
     coverage: await readCoverage(query, catalogue),
     brands: await readBrands(query, catalogue),
     allowedBrands: null,
+    counts: createBrandCounts({
+      catalogue,
+      counting: conventions,
+      mayRepeat,
+      read: (task) => replica.work((own) => task(own), undefined, 'continued'),
+    }),
+    mayRepeat,
     kept: createKeptRows(),
     lastRun,
     dataVersion,

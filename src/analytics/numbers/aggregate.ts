@@ -31,10 +31,20 @@ export interface Selection {
   readonly values: Values['values'];
   /** Whether a response may list the same competitor twice. Counting is much faster when none does. */
   readonly mayRepeat: boolean;
+  /** Counts of the brand in memory; selections that they cannot answer are counted with SQL. Default: none. */
+  readonly counts?: DayCounts;
   /** Default: every response and its first mentions count. */
   readonly counting?: Counting;
   /** The last day that is counted, even if `to` is later. */
   readonly lastDay?: string;
+}
+
+/** Counts of a brand in memory, by day and engine. They answer selections of any days, with or without one engine. */
+export interface DayCounts {
+  /** Number of counts; each takes about 150 bytes. */
+  readonly cells: number;
+  /** Counts like `tally` with SQL; null if the selection or the grouping depends on more than days and engines. */
+  tally(selection: Selection, grouping: Grouping, labels: readonly string[]): GroupTally[] | null;
 }
 
 /** The grouping of counts. Each part of a key is a string, or null if the response has no value for it. */
@@ -48,10 +58,13 @@ export interface GroupTally {
   readonly competitors: ReadonlyMap<string, MentionCounts>;
 }
 
+/** SQL of the parts of keys, for a table `t` that `selectionConditions` applies to. */
+export const keyParts = { day: `strftime(${utc('t.created_at')}, '%Y-%m-%d')`, engine: 't.engine' } as const;
+
 const keys: Readonly<Record<Grouping, readonly string[]>> = {
   nothing: [],
-  'day-and-engine': [`strftime(${utc('t.created_at')}, '%Y-%m-%d')`, 't.engine'],
-  day: [`strftime(${utc('t.created_at')}, '%Y-%m-%d')`],
+  'day-and-engine': [keyParts.day, keyParts.engine],
+  day: [keyParts.day],
   prompt: ['CAST(t.prompt_id AS VARCHAR)'],
 };
 
@@ -65,6 +78,8 @@ export async function tally(
   grouping: Grouping,
   labels: readonly string[],
 ): Promise<GroupTally[]> {
+  const counted = selection.counts?.tally(selection, grouping, labels) ?? null;
+  if (counted !== null) return counted;
   const by = keys[grouping];
   const own = await tallyBrand(query, selection, grouping, labels);
   const groups = new Map(
@@ -106,20 +121,26 @@ export function answerTables(catalogue: Catalogue): {
   return { answers, competitors: childOf(answers, 'competitors'), citations: childOf(answers, 'citations') };
 }
 
+/** Returns the first and the last day that count. */
+export function selectedDays({ from, to, lastDay = to }: Selection): { readonly from: string; readonly to: string } {
+  return { from, to: earlierDay(to, lastDay) };
+}
+
 /** Returns SQL conditions for a selection. Table `t` holds responses, or repeats their prompt, engine and time. */
 export function selectionConditions(selection: Selection, bindings: Bindings): string[] {
-  const { catalogue, brandId, from, to, lastDay = to, declared, values } = selection;
+  const { catalogue, brandId, declared, values } = selection;
   const keepsDeleted = countingOf(selection).deletedPrompts === 'stay';
   const target = { catalogue, table: answerTables(catalogue).answers, alias: 't', brandId, keepsDeleted };
   return [
     ...liveConditions('t', brandId, bindings),
-    rangeCondition('t.created_at', { from, to: earlierDay(to, lastDay) }, bindings),
+    rangeCondition('t.created_at', selectedDays(selection), bindings),
     ...parameterConditions(target, declared, values, bindings),
     ...promptConditions(selection, bindings),
   ];
 }
 
-function countingOf({ counting = defaultConventions }: Selection): Counting {
+/** Returns the conventions by which a selection counts. */
+export function countingOf({ counting = defaultConventions }: Pick<Selection, 'counting'>): Counting {
   return counting;
 }
 
@@ -168,15 +189,9 @@ const MENTION_ORDERS: Readonly<Record<Exclude<Conventions['repeatedMentions'], '
 // costs far more.
 function competitorStatement(selection: Selection, by: readonly string[], labels: readonly string[]): Statement {
   const bindings = createBindings();
-  const { competitors } = answerTables(selection.catalogue);
   const keyNames = by.map((_, index) => `key${index}`);
-  const { repeatedMentions } = countingOf(selection);
-  const source =
-    selection.mayRepeat && repeatedMentions !== 'each'
-      ? `(SELECT DISTINCT ON (t.response_id, t.competitor_id) t.* FROM ${quoted(competitors.name)} t
-        WHERE ${mentionConditions(selection, bindings)}
-        ORDER BY t.response_id, t.competitor_id, ${MENTION_ORDERS[repeatedMentions]}) t`
-      : `${quoted(competitors.name)} t WHERE ${mentionConditions(selection, bindings)}`;
+  const conditions = [...selectionConditions(selection, bindings), 't.competitor_id IS NOT NULL'];
+  const source = mentionSource(selection, conditions.join(' AND '));
   const counted = `SELECT ${by.map((key, index) => `${key} AS ${keyNames[index]}, `).join('')}t.competitor_id, t.sentiment,
       count(*) AS mentions, count(t.position) AS placed, sum(t.position) AS places
     FROM ${source} GROUP BY ALL`;
@@ -195,8 +210,16 @@ function competitorStatement(selection: Selection, by: readonly string[], labels
   return [`SELECT ${columns.join(', ')} FROM (${counted}) GROUP BY ${grouped}`, bindings.values];
 }
 
-function mentionConditions(selection: Selection, bindings: Bindings): string {
-  return [...selectionConditions(selection, bindings), 't.competitor_id IS NOT NULL'].join(' AND ');
+/** Returns SQL of the counted mentions `t` of competitors that match a condition. */
+export function mentionSource(
+  selection: Pick<Selection, 'catalogue' | 'mayRepeat' | 'counting'>,
+  where: string,
+): string {
+  const table = `${quoted(answerTables(selection.catalogue).competitors.name)} t`;
+  const { repeatedMentions } = countingOf(selection);
+  if (!selection.mayRepeat || repeatedMentions === 'each') return `${table} WHERE ${where}`;
+  return `(SELECT DISTINCT ON (t.response_id, t.competitor_id) t.* FROM ${table} WHERE ${where}
+    ORDER BY t.response_id, t.competitor_id, ${MENTION_ORDERS[repeatedMentions]}) t`;
 }
 
 function toTally(

@@ -5,7 +5,7 @@ import type { ResourceDeclaration } from '../../contract/resource.ts';
 import { addDays, dayOf, daysInRange } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { Conventions } from '../calibration/conventions.ts';
-import type { GroupTally, Selection } from './aggregate.ts';
+import type { DayCounts, GroupTally, Selection } from './aggregate.ts';
 import type { MentionCounts } from './definitions.ts';
 
 /** A brand or a competitor in a report. */
@@ -28,6 +28,8 @@ export interface ReportRequest {
   readonly nowMs: number;
   /** Whether a response may list the same competitor twice. */
   readonly mayRepeat: boolean;
+  /** Counts of the brand in memory; default: everything is counted with SQL. */
+  readonly counts?: DayCounts;
   /** Writes stored values in upstream's forms; default: the forms that the project uses. */
   readonly writers?: FieldWriters;
   /** Returns an earlier result if it has read the same values of the conventions; default: computes every time. */
@@ -90,12 +92,12 @@ export function changeRanges(
 
 /** Returns the selection of responses that a request counts. */
 export function selectionOf(request: ReportRequest): Selection {
-  const { catalogue, brand, resource, asked, mayRepeat, conventions } = request;
+  const { catalogue, brand, resource, asked, mayRepeat, conventions, counts } = request;
   const { from, to, values } = asked;
   const lastDay = lastCountedDay(request);
   const limited = lastDay === null ? {} : { lastDay };
   const common = { catalogue, brandId: brand.id, from, to, declared: resource.query, values, mayRepeat };
-  return { ...common, counting: conventions, ...limited };
+  return { ...common, counting: conventions, ...limited, ...(counts === undefined ? {} : { counts }) };
 }
 
 /** Returns the last day that reports count; null if they count every day. */
