@@ -5,6 +5,7 @@ import {
   answerTables,
   countingOf,
   type DayCounts,
+  type Grouping,
   type GroupTally,
   keyParts,
   mentionSource,
@@ -46,7 +47,7 @@ export async function readDayCounts(query: Query, brand: CountedBrand): Promise<
       const engine = selection.values['engine'];
       const isSelected = (cell: Cell): boolean =>
         from <= cell.day && cell.day <= to && (engine === undefined || cell.engine === engine);
-      return sum(own.filter(isSelected), mentions.filter(isSelected), KEYS[grouping], labels);
+      return sum(own.filter(isSelected), mentions.filter(isSelected), grouping, labels);
     },
   };
 }
@@ -60,7 +61,20 @@ function dependsOnEngineOnly({ catalogue, brandId, declared, values }: Selection
   return parameterConditions(target, declared, others, createBindings()).length === 0;
 }
 
-const KEYS = { nothing: [], 'day-and-engine': ['day', 'engine'], day: ['day'] } as const;
+type Kept = Exclude<Grouping, 'prompt'>;
+
+const KEYS: Readonly<Record<Kept, readonly ('day' | 'engine')[]>> = {
+  nothing: [],
+  'day-and-engine': ['day', 'engine'],
+  day: ['day'],
+};
+
+/** The key of a cell as a text. This runs for every cell of a request. */
+const TEXTS: Readonly<Record<Kept, (cell: Pick<Cell, 'day' | 'engine'>) => string>> = {
+  nothing: () => '',
+  'day-and-engine': ({ day, engine }) => `${day} ${engine ?? '\0'}`,
+  day: ({ day }) => day,
+};
 
 /** The counts of one entity in one group. */
 interface Counter {
@@ -77,14 +91,9 @@ interface Group {
   readonly competitors: Map<string, Counter>;
 }
 
-function sum(
-  own: readonly Cell[],
-  mentions: readonly Cell[],
-  key: readonly ('day' | 'engine')[],
-  labels: readonly string[],
-): GroupTally[] {
+function sum(own: readonly Cell[], mentions: readonly Cell[], grouping: Kept, labels: readonly string[]): GroupTally[] {
   const groups = new Map<string, Group>();
-  const textOf = (cell: Cell): string => key.map((name) => cell[name] ?? '\0').join(' ');
+  const [key, textOf] = [KEYS[grouping], TEXTS[grouping]];
   const groupOf = (text: string, cell: Pick<Cell, 'day' | 'engine'>): Group => {
     const found = groups.get(text);
     if (found !== undefined) return found;
@@ -98,7 +107,7 @@ function sum(
   for (const cell of mentions) {
     const group = groups.get(textOf(cell));
     if (group === undefined) continue;
-    const id = String(cell.competitorId);
+    const id = cell.competitorId ?? '';
     const counter = group.competitors.get(id) ?? newCounter();
     group.competitors.set(id, counter);
     add(counter, cell);

@@ -99,12 +99,20 @@ export async function writeCopy(
   return { ...next, refreshes: 0 };
 }
 
-/** Keeps the contents of the copy at `path`, so that the next one can be made from it; null forgets them. */
+/**
+ * Keeps the contents of the copy at `path`, so that the next one can be made from it; null forgets them. An error is ignored: without
+ * contents the next copy is a complete one.
+ */
 export async function keepContents(path: string, contents: CopyContents | null): Promise<void> {
   const file = contentsFile(path);
-  if (contents === null) return rm(file, { force: true });
-  await writeFile(`${file}.new`, JSON.stringify({ file: await identityOf(path), ...contents }));
-  await rename(`${file}.new`, file);
+  const aside = `${file}.new`;
+  try {
+    if (contents === null) return await rm(file, { force: true });
+    await writeFile(aside, JSON.stringify({ file: await identityOf(path), ...contents }));
+    await rename(aside, file);
+  } catch {
+    await rm(aside, { force: true }).catch(() => undefined);
+  }
 }
 
 function contentsFile(path: string): string {
