@@ -6,7 +6,7 @@ import type { Query } from '../warehouse/database.ts';
 /** Once this many counts are in memory, those of further brands are not read: dropping some would mean reading them again. */
 const CELLS_MAX = 100_000;
 
-/** Counts in memory of the brands whose numbers were requested. */
+/** Keeps the counts of requested brands in memory. */
 export interface BrandCounts {
   /** Returns the counts of a brand; undefined while they are being read, and if they would be too many. */
   of(brandId: string): DayCounts | undefined;
@@ -24,7 +24,7 @@ export interface BrandCountsOptions {
   read(task: (query: Query) => Promise<DayCounts | null>): Promise<DayCounts | null>;
 }
 
-/** Creates the counts of one replica. Those of a brand are read after its first request, which does not wait for them. */
+/** Creates the counts of one replica. The first request for a brand starts reading its counts in the background. */
 export function createBrandCounts({ catalogue, counting, mayRepeat, read }: BrandCountsOptions): BrandCounts {
   const known = new Map<string, DayCounts | undefined>();
   const reading = new Set<Promise<void>>();

@@ -1,11 +1,11 @@
 import type { Query } from '../warehouse/database.ts';
 
-/** Results that are kept; the least recently used are dropped first. */
+/** Maximum number of kept results. The least recently used result is dropped first. */
 const RESULTS_MAX = 200;
-/** Rows of a result that is kept. */
+/** Maximum number of rows of a kept result. */
 const ROWS_MAX = 2_000;
 
-/** Results of statements about a replica, whose data never change. */
+/** Keeps results of statements. A replica never changes, so its results stay valid. */
 export interface KeptRows {
   /** Returns a query that runs each statement once, for small lists that many requests read. */
   through(query: Query): Query;

@@ -38,7 +38,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const [wanted, number] = positionals;
-if (values.write && wanted !== 'peers') throw new Error('--write needs the benchmark peers, whose output is Markdown');
+if (values.write && wanted !== 'peers') throw new Error('--write is only supported for the benchmark peers');
 for (const [name, { measure, responses }] of Object.entries(parts)) {
   if (wanted !== undefined && wanted !== name) continue;
   const folder = await mkdtemp(join(tmpdir(), 'sightline-bench-'));

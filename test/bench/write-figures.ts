@@ -4,7 +4,7 @@ import { version as duckdb } from '@duckdb/node-api';
 
 const FILE = 'docs/figures.md';
 
-/** Replaces a section of docs/figures.md with the output of a command, with the date and the machine. Throws if there is no such section. */
+/** Replaces a section of docs/figures.md with a command's output, the date and the machine. Throws if the section does not exist. */
 export async function writeFigures(title: string, command: string, lines: readonly string[]): Promise<void> {
   const text = await readFile(FILE, 'utf8');
   const heading = `## ${title}\n`;

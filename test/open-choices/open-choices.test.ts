@@ -60,7 +60,7 @@ it.each(Array.from({ length: COMBINATIONS }, (_, index) => SEED + index))(
   },
 );
 
-it('answers at least 99.9 % of all questions like the upstreams whose choices are all random', () => {
+it('answers at least 99.9 % of all questions like upstreams with random choices', () => {
   const asked = results.reduce((sum, result) => sum + result.asked, 0);
   const differing = results.reduce((sum, result) => sum + countDiffering(result), 0);
   expect((asked - differing) / asked).toBeGreaterThanOrEqual(EQUAL_LEAST);

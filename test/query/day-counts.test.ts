@@ -94,7 +94,7 @@ test('counts in memory are those of SQL for random days, engines, groupings and 
   expect(withRows).toBeGreaterThan(30);
 });
 
-test('selections by prompts and groupings by prompt are left to SQL, and so are brands whose responses do not all count', async () => {
+test('filters by prompt, groupings by prompt and calibrations with uncounted responses use SQL', async () => {
   const { query, selection, workspace } = await openWorld();
   const brand = { ...selection('first'), from: FIRST, to: addDays(FIRST, 9) };
   const counts = await readDayCounts(query, brand);

@@ -14,14 +14,14 @@ const DELTA = 'delta';
 const REFRESH_MEMORY_MB = 256;
 /** Smaller copies are written completely, which takes less time than comparing their tables. */
 const BYTES_LEAST = 32 * 1024 * 1024;
-/** A copy is written completely after this many refreshes, so that a damaged block of an unchanged day does not stay for ever. */
+/** A copy is written completely after this many refreshes, because a refresh keeps damaged blocks of unchanged days. */
 const REFRESHES_MAX = 30;
-/** If more than this share of the rows with a time has changed, a complete copy takes less time. */
+/** A complete copy takes less time if a larger share of the rows with a time has changed. */
 const CHANGED_MOST = 0.5;
 /** Bytes at the start of a DuckDB file that change with every checkpoint. */
 const HEADER_BYTES = 12 * 1024;
 
-/** A table whose rows have a time. */
+/** A table with a time column. */
 export interface TimedTable {
   readonly name: string;
   /** Column of the time. */
@@ -29,7 +29,7 @@ export interface TimedTable {
   readonly key: readonly string[];
 }
 
-/** Returns the tables whose rows have a time: those of lists by day, and their nested arrays that repeat it. */
+/** Returns the tables with a time column: tables of lists by day, and tables of nested arrays that repeat the column. */
 export function timedTables({ resources }: Pick<Catalogue, 'resources'>): TimedTable[] {
   const found = new Map<string, TimedTable>();
   for (const { name, extent, key, children } of resources.flatMap(({ derived }) => derived)) {
@@ -43,7 +43,7 @@ export function timedTables({ resources }: Pick<Catalogue, 'resources'>): TimedT
   return [...found.values()];
 }
 
-/** What a copy contains, kept beside it. A part is a day of a table with a time, or a whole table. */
+/** Summary of a copy, stored in a file beside it. A part is one day of a table with a time column, or a table without one. */
 export interface CopyContents {
   /** Hash of the tables' columns, the views and the version of sightline. */
   readonly layout: string;
