@@ -6,9 +6,10 @@ import { SightlineError } from '../base/errors.ts';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import { bindValue, type Database, type Parameter, type Query, toSimpleRows } from './database.ts';
 import { toReadError } from './errors.ts';
+import { keepContents } from './file/copy-contents.ts';
 import { databaseBytes, type HiddenRows, removeDatabase } from './file/copy-database.ts';
 import { checkOpens, openReadOnly } from './file/read-only.ts';
-import { keepContents, type TimedTable, writeCopy } from './file/refresh-copy.ts';
+import { type TimedTable, writeCopy } from './file/refresh-copy.ts';
 import { clearSpills } from './file/spill.ts';
 import { type QueryResult, toPlain } from './reader.ts';
 
