@@ -135,7 +135,13 @@ describe('the source', () => {
       'src/session/remote-replica.ts: writeFile',
       // A download with its own name.
       'src/storage/s3-receive.ts: open',
+      // The file beside the replica, and the header of the replica before and after it is published.
+      'src/warehouse/file/copy-contents.ts: open',
+      'src/warehouse/file/copy-contents.ts: readFile',
+      'src/warehouse/file/copy-contents.ts: writeFile',
       'src/warehouse/file/open-files.ts: openSync',
+      // The replica, which no process opens for writing.
+      'src/warehouse/file/refresh-copy.ts: copyFile',
       // The new replica, before it is renamed.
       'src/warehouse/replica.ts: syncToDisk',
       // Memory of the child process, from /proc.

@@ -1,6 +1,7 @@
 import { createBindings, liveConditions, parameterConditions } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted } from '../../warehouse/schema.ts';
+import { responseSums } from '../model/response-sums.ts';
 import {
   answerTables,
   countingOf,
@@ -164,8 +165,8 @@ async function readCells(query: Query, brand: CountedBrand, of: 'responses' | 'm
           mentionSource(brand, `${where} AND t.competitor_id IS NOT NULL`),
         ];
   const rows = await query(
-    `SELECT ${keyParts.day}, ${keyParts.engine}, ${entity}, coalesce(${label}, ''), count(*), count(${position}),
-       CAST(coalesce(sum(${position}), 0) AS BIGINT)
+    `SELECT ${keyParts.day}, ${keyParts.engine}, ${entity}, coalesce(${label}, ''), count(*), ${responseSums.placed_count('true', position)},
+       ${responseSums.position_sum('true', position)}
      FROM ${source} GROUP BY ALL LIMIT ${CELLS_MAX + 1}`,
     bindings.values,
   );

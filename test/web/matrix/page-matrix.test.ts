@@ -68,7 +68,7 @@ describe.skipIf(browserPath === undefined)('every page has no fault', () => {
         ? views
         : sampleOf(
             views.filter(({ place }) => place === 0),
-            8,
+            12,
             index,
           );
       test.concurrent.each(shown)('$name', async ({ name, path, isWithoutNames = false }) => {
