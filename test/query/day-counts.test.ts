@@ -91,7 +91,7 @@ test('counts in memory are those of SQL for random days, engines, groupings and 
         if (inMemory.some(({ own, competitors }) => own.responses > 0 && competitors.size > 0)) withRows += 1;
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 200 },
   );
   expect(withRows).toBeGreaterThan(30);
 });
