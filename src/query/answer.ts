@@ -2,7 +2,7 @@ import { listOrderOf } from '../analytics/calibration/conventions.ts';
 import { readReportedBrand } from '../analytics/numbers/brand.ts';
 import { computeReport } from '../analytics/numbers/reports.ts';
 import { SightlineError } from '../base/errors.ts';
-import { isRecord, withMember } from '../base/json.ts';
+import { isRecord, parseExactJson, toExactJson, withMember } from '../base/json.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import { FORMS, servedListName, tableListOf } from '../contract/formats.ts';
@@ -11,11 +11,12 @@ import { type Query as CheckedQuery, cursorParameterOf, servedName } from '../co
 import type { ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { Position } from './cursor-signer.ts';
+import type { Place } from './kept-items.ts';
 import type { ServedReplica } from './open-replica.ts';
 import { writeReport } from './report-forms.ts';
 import { toRowSet } from './row-set.ts';
 import type { Answer, ListPage, RowSet } from './service.ts';
-import { hasParent, readStored, readUndeclared, type StoredItems } from './stored-items.ts';
+import { hasParent, keptPage, readStored, readUndeclared, type StoredItems } from './stored-items.ts';
 import type { StoredRequest } from './stored-request.ts';
 
 /** Name of the list in the bodies of paged and tabular responses. */
@@ -35,12 +36,11 @@ export interface AnswerRequest {
   readonly nowMs: number;
 }
 
-/** Computes a response. `cursorAfter` writes the cursor for the items after a position. */
-export async function computeAnswer(
-  query: Query,
-  request: AnswerRequest,
-  cursorAfter: (last: Pick<Position, 'at' | 'id'>) => string,
-): Promise<Answer> {
+/** Writes the cursor for the items after a place. */
+export type CursorAfter = (last: Place) => string;
+
+/** Computes a response. */
+export async function computeAnswer(query: Query, request: AnswerRequest, cursorAfter: CursorAfter): Promise<Answer> {
   const { resource } = request;
   if (resource.computes !== undefined) return computedAnswer(query, request, resource.computes);
   const stored = { ...storedRequestOf(request), query };
@@ -52,6 +52,33 @@ export async function computeAnswer(
   const [last] = tables.flatMap((table) => table.last ?? []);
   const nextCursor = last === undefined ? null : cursorAfter(last);
   return { body: storedBody(request, tables, nextCursor), nextCursor, list: listOf(resource, tables) };
+}
+
+/** Text in place of the items of a body, as in JSON. */
+const ITEMS = '\u0000items';
+const WRITTEN_ITEMS = JSON.stringify(ITEMS);
+
+/** Returns a response from items in memory; null if it must be computed. */
+export function keptAnswer(request: AnswerRequest, cursorAfter: CursorAfter): Answer | null {
+  const page = keptPage(storedRequestOf(request), request.replica);
+  const [table] = request.resource.derived;
+  if (page === null || table === undefined) return null;
+  const nextCursor = page.last === null ? null : cursorAfter(page.last);
+  const frame = toExactJson(storedBody(request, [{ table, items: [ITEMS], last: page.last }], nextCursor));
+  const [head, tail, ...others] = frame.split(WRITTEN_ITEMS);
+  if (head === undefined || tail === undefined || others.length > 0) return null;
+  const text = Buffer.concat([Buffer.from(head), page.text, Buffer.from(tail)]);
+  return {
+    text,
+    nextCursor,
+    get body() {
+      return parseExactJson(text.toString());
+    },
+    get list() {
+      const items = parseExactJson(`[${page.text}]`) as unknown[];
+      return listOf(request.resource, [{ table, items, last: page.last }]);
+    },
+  };
 }
 
 async function computedAnswer(

@@ -20,7 +20,7 @@ import {
 import { dayOf } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { ReplicaOptions } from '../warehouse/replica.ts';
-import { type AnswerRequest, computeAnswer, notFound, scanList } from './answer.ts';
+import { type AnswerRequest, type CursorAfter, computeAnswer, keptAnswer, notFound, scanList } from './answer.ts';
 import { type Covered, chosenOf, coveredBy, worstOf } from './coverage.ts';
 import { type CursorSigner, createCursorSigner, type Position } from './cursor-signer.ts';
 import { limitReplica, type ServedReplica } from './open-replica.ts';
@@ -51,6 +51,8 @@ export interface ServiceOptions {
   readonly readConventions: (query: Query) => Promise<Conventions>;
   /** Reads the conventions that may differ from upstream's; default: none. */
   readonly readDoubts?: (query: Query) => Promise<Doubts>;
+  /** Bytes of memory for items of lists; default: 48 MiB. */
+  readonly itemBytesMax?: number;
   /** Reads the progress of the sync that is running in any process; default: none is. */
   readonly readRunning?: () => Promise<Running | null>;
 }
@@ -149,15 +151,19 @@ function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, sign
           : null,
       ...coveredBy(replica.coverage, { ...request, since: sinceOf(replica, ids.brandId) }),
       answer: (signal, rowsMax) =>
-        inSpan('query', { 'sightline.resource': resource.name }, () =>
-          replica.replica.work(
-            (query, _read, prepared) =>
-              computeAnswer(resource.computes === undefined ? prepared : query, upTo(rowsMax), (last) =>
-                signer.write({ ...last, from, to }, binding),
-              ),
-            signal,
-          ),
-        ),
+        inSpan('query', { 'sightline.resource': resource.name }, async () => {
+          signal?.throwIfAborted();
+          const limited = upTo(rowsMax);
+          const cursorAfter: CursorAfter = (last) => signer.write({ ...last, from, to }, binding);
+          return (
+            keptAnswer(limited, cursorAfter) ??
+            replica.replica.work(
+              (query, _read, prepared) =>
+                computeAnswer(resource.computes === undefined ? prepared : query, limited, cursorAfter),
+              signal,
+            )
+          );
+        }),
     } satisfies Question;
   };
   // A check depends on the time only through its day, so its result is reusable until the day or the replica changes.

@@ -11,7 +11,7 @@ export interface PageOrder {
 }
 
 /** Returns the order of a list's pages. */
-export function pageOrder(request: StoredRequest, table: ResourceTable): PageOrder {
+export function pageOrder(request: Pick<StoredRequest, 'order' | 'resource'>, table: ResourceTable): PageOrder {
   const [first, ...others] = request.order;
   const declared = timeColumnOf(request, table);
   const time = first === undefined ? declared : (columnAt(table, toSortKey(first).field) ?? declared);
@@ -64,7 +64,7 @@ export function afterConditions(
 }
 
 /** Returns the time by which a list with a declared order is read newest first. */
-export function timeColumnOf({ resource }: StoredRequest, table: ResourceTable): Column {
+export function timeColumnOf({ resource }: Pick<StoredRequest, 'resource'>, table: ResourceTable): Column {
   const [first = '', ...others] = resource.order ?? [];
   const column = first.startsWith('-') ? columnAt(table, first.slice(1)) : null;
   if (column === null || others.length > 0)

@@ -19,6 +19,7 @@ import { type BrandCounts, createBrandCounts } from './brand-counts.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
 import { readSpellings } from './id-spellings.ts';
+import { createKeptItems, type KeptItems } from './kept-items.ts';
 import { createKeptRows, type KeptRows } from './kept-rows.ts';
 import type { ReportForms } from './report-forms.ts';
 
@@ -45,6 +46,8 @@ export interface ServedReplica {
   readonly mayRepeat: boolean;
   /** Results of statements that many requests need. */
   readonly kept: KeptRows;
+  /** Items of lists in memory. */
+  readonly items: KeptItems;
   readonly lastRun: LastRun | null;
   readonly dataVersion: number;
   /** Returns the served names of parameters whose name the specification leaves open. */
@@ -80,6 +83,8 @@ export interface ServedReplicaOptions {
   readonly readConventions: (query: Query) => Promise<Conventions>;
   /** Reads the conventions that may differ from upstream's; default: none. */
   readonly readDoubts?: (query: Query) => Promise<Doubts>;
+  /** Bytes of memory for items of lists; default: 48 MiB. */
+  readonly itemBytesMax?: number;
 }
 
 /**
@@ -127,10 +132,11 @@ async function readServedReplica(
       catalogue,
       counting: conventions,
       mayRepeat,
-      read: (task) => replica.work((own) => task(own), undefined, 'continued'),
+      read: (task) => replica.work((own) => task(own), undefined, 'background'),
     }),
     mayRepeat,
     kept: createKeptRows(),
+    items: createKeptItems(options.itemBytesMax),
     lastRun,
     dataVersion,
     writersOf: writersIn(catalogue, shapes, await readSpellings(query, catalogue, shapes)),

@@ -90,8 +90,10 @@ export interface ListPage {
 
 /** A response, as JSON and as a flat table. */
 export interface Answer {
-  /** The body in upstream's format. */
+  /** The body in upstream's format; parsed from `text` when it is used. */
   readonly body: unknown;
+  /** The body as JSON, if it is already written. */
+  readonly text?: Buffer;
   readonly nextCursor: string | null;
   /** The items of `data`; null if the endpoint has no `data`. */
   readonly list: ListPage | null;

@@ -1,5 +1,5 @@
 import { SightlineError } from '../base/errors.ts';
-import { parseExactJson } from '../base/json.ts';
+import { parseExactJson, toExactJson } from '../base/json.ts';
 import { findProvider } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import { type ListPart, partOf } from '../contract/paging.ts';
@@ -21,8 +21,9 @@ import {
 import { createItemReader } from '../warehouse/items.ts';
 import { quoted, utc } from '../warehouse/schema.ts';
 import { listingOrder } from '../warehouse/write/listings.ts';
-import type { Position } from './cursor-signer.ts';
+import { BATCH_ITEMS, type Batch, type KeptPage, type Place } from './kept-items.ts';
 import { afterConditions, keyTypeOf, pageOrder, timeColumnOf } from './keyset.ts';
+import type { ServedReplica } from './open-replica.ts';
 import type { StoredRequest } from './stored-request.ts';
 import { expectedStart, readSpread } from './time-spread.ts';
 
@@ -44,7 +45,9 @@ const WITHOUT_FILTERS = {
 export interface StoredItems {
   readonly table: ResourceTable;
   readonly items: readonly unknown[];
-  readonly last: Pick<Position, 'at' | 'id'> | null;
+  readonly last: Place | null;
+  /** Places of the items of a page. */
+  readonly places?: readonly Place[];
   /** The part of a list that is not paged, and the number of all items. */
   readonly part?: ListPart & { readonly total: number };
 }
@@ -152,8 +155,31 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
   const isTimed = from !== undefined && to !== undefined && times.length === page.length;
   const span = isTimed ? { from, to, hasAllRows: !hasFilters } : null;
   const items = await toItems(request, served, rows, span);
-  const last = found.length > limit ? page.at(-1) : undefined;
-  return { table, items, last: last === undefined ? null : { id: last[0], at: last[1] } };
+  const places = page.map(([key, moment]) => ({ id: key, at: moment }));
+  return { table, items, places, last: found.length > limit ? (places.at(-1) ?? null) : null };
+}
+
+/** Returns a page from memory; null if the list is filtered or the page is not in memory. */
+export function keptPage(request: Omit<StoredRequest, 'query'>, { items, replica }: ServedReplica): KeptPage | null {
+  const { resource, brandId, order, asked, after } = request;
+  const [table, ...others] = resource.derived;
+  if (resource.paging !== 'cursor' || table === undefined || others.length > 0 || isFiltered(request, table))
+    return null;
+  const { extent } = table;
+  if (extent.kind === 'time' && extent.field !== pageOrder(request, table).time.name) return null;
+  const whole = { ...request, ...WITHOUT_FILTERS, order };
+  const read = (from: Place | null): Promise<Batch> =>
+    replica.work(
+      async (_query, _read, query) => {
+        const batch = { ...whole.asked, values: { limit: BATCH_ITEMS } };
+        const page = await readPage({ ...whole, query, asked: batch, after: from }, table);
+        return { texts: page.items.map(toExactJson), places: page.places ?? [], hasMore: page.last !== null };
+      },
+      undefined,
+      'background',
+    );
+  const range = extent.kind === 'time' ? asked : null;
+  return items.page(`${resource.name} ${brandId}`, { range, after, limit: Number(asked.values['limit']) }, read);
 }
 
 // The time after which the page is expected; null if the whole range is read. A sort of few rows takes less than one of the range.
@@ -282,7 +308,7 @@ function conditionsOf(request: StoredRequest, { table }: ServedTable, bindings: 
 
 // Lists of the workspace, such as that of the brands, have rows of brands that the reader may not read.
 function allowedConditions(
-  { catalogue, resource, allowedBrands }: StoredRequest,
+  { catalogue, resource, allowedBrands }: Omit<StoredRequest, 'query'>,
   table: ResourceTable,
   bindings: Bindings,
 ): string[] {
@@ -315,7 +341,7 @@ interface Span {
 }
 
 // Whether a list leaves out stored items within its range.
-function isFiltered(request: StoredRequest, table: ResourceTable): boolean {
+function isFiltered(request: Omit<StoredRequest, 'query'>, table: ResourceTable): boolean {
   const { catalogue, resource, brandId, member, parent = {}, asked, keepsDeleted } = request;
   if (member !== null || resource.each !== undefined || Object.keys(parent).length > 0) return true;
   const bindings = createBindings();

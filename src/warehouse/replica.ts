@@ -31,9 +31,9 @@ export interface Replica {
    * Runs `task` with a connection of its own.
    * @throws `overloaded` if too many tasks wait, `query_timeout` if the task takes too long, and the signal's reason if
    * the signal is aborted. A task that continues earlier ones, such as the next page of a list, is not rejected because others
-   * wait; its caller limits the number of such tasks.
+   * wait; its caller limits the number of such tasks. A background task, for which nobody waits, is rejected once `close` was called.
    */
-  work<T>(task: ReplicaTask<T>, signal?: AbortSignal, kind?: 'first' | 'continued'): Promise<T>;
+  work<T>(task: ReplicaTask<T>, signal?: AbortSignal, kind?: 'first' | 'continued' | 'background'): Promise<T>;
   /** Keeps the file open until the returned function is called, also if `close` is called meanwhile. */
   hold(): () => void;
   /** Number of running and waiting tasks. */
@@ -84,9 +84,11 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
   }
   const queue = new PQueue({ concurrency: options.connections });
   const holds = new Set<Promise<void>>();
+  let isClosing = false;
   return {
     work: (task, signal, kind = 'first') => {
       signal?.throwIfAborted();
+      if (kind === 'background' && isClosing) return Promise.reject(new Error('the replica is being closed'));
       if (kind === 'first' && queue.size >= options.waitingMax) {
         const message = `${options.waitingMax} queries are already waiting`;
         return Promise.reject(new SightlineError('overloaded', message));
@@ -114,6 +116,7 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
     },
     load: () => ({ running: queue.pending, waiting: queue.size }),
     close: async () => {
+      isClosing = true;
       while (holds.size > 0) await Promise.all(holds);
       await queue.onIdle();
       for (const connection of all) connection.close();

@@ -77,9 +77,11 @@ function keyOf({ version }: Computable, format: Format, encoding: Encoding): str
 }
 
 // Endpoints without rows respond in JSON, whatever format was requested.
-async function write({ body, list, nextCursor }: Answer, format: Format): Promise<Content> {
+async function write(answer: Answer, format: Format): Promise<Content> {
+  const { nextCursor } = answer;
+  const list = format === 'json' ? null : answer.list;
   if (format === 'json' || list === null) {
-    const bytes = Buffer.from(toExactJson(body));
+    const bytes = answer.text ?? Buffer.from(toExactJson(answer.body));
     return { body: toBody(bytes), mediaType: contentTypeOf('json'), encoding: null, nextCursor };
   }
   const encoder = await createRowEncoder(format);

@@ -1,0 +1,178 @@
+import { addDays, DAY_MAX } from '../contract/time.ts';
+import type { Position } from './cursor-signer.ts';
+
+/** Items that are read at a time. */
+export const BATCH_ITEMS = 100;
+
+/** Once this many bytes of items are in memory, no more are read. */
+const BYTES_MAX = 48 * 1024 * 1024;
+
+/** Estimated memory of an item's place. */
+const PLACE_BYTES = 200;
+
+/** Times that sort as text: of the years 1 to 9999. */
+const SORTABLE = /^\d{4}-\d\d-\d\d [\d:.]+$/;
+
+const COMMA = Buffer.from(',');
+
+/** Place of an item in the order of its list. The time is SQL text in UTC, null if the item has none. */
+export type Place = Pick<Position, 'at' | 'id'>;
+
+/** Items of a list in its order. */
+export interface Batch {
+  /** The items as JSON. */
+  readonly texts: readonly string[];
+  readonly places: readonly Place[];
+  /** Whether more items follow. */
+  readonly hasMore: boolean;
+}
+
+/** The part of a list that a page may have. */
+export interface WantedItems {
+  /** First and last day; null if the list has no range. */
+  readonly range: { readonly from: string; readonly to: string } | null;
+  /** End of the previous page; null for the first page. */
+  readonly after: Place | null;
+  readonly limit: number;
+}
+
+/** Consecutive items of a list. */
+export interface KeptPage {
+  /** The items as JSON, separated by commas. */
+  readonly text: Buffer;
+  /** Place of the last item if more items follow, otherwise null. */
+  readonly last: Place | null;
+}
+
+/** Keeps items of paged lists as JSON in memory, from the newest on. */
+export interface KeptItems {
+  /**
+   * Returns a page of a list; null if some of its items are not in memory. The second request for a list starts reading it with `read`,
+   * which returns the next items after a place: `BATCH_ITEMS`, or fewer at the end.
+   */
+  page(list: string, wanted: WantedItems, read: (after: Place | null) => Promise<Batch>): KeptPage | null;
+  /** Resolves once no list is being read. */
+  settled(): Promise<void>;
+}
+
+// All chunks but the last have BATCH_ITEMS items.
+interface KeptList {
+  readonly places: Place[];
+  readonly chunks: Chunk[];
+  isComplete: boolean;
+}
+
+interface Chunk {
+  /** The items, separated by commas. */
+  readonly bytes: Buffer;
+  /** Where each item ends. */
+  readonly ends: readonly number[];
+}
+
+/** Creates the kept items of one replica, which never changes. `bytesMax` limits the memory for items of all lists. */
+export function createKeptItems(bytesMax: number = BYTES_MAX): KeptItems {
+  /** Null after the first request. */
+  const lists = new Map<string, KeptList | null>();
+  const reading = new Set<Promise<void>>();
+  let bytes = 0;
+  const fill = async (list: KeptList, read: (after: Place | null) => Promise<Batch>): Promise<void> => {
+    while (!list.isComplete && bytes < bytesMax) {
+      const batch = await read(list.places.at(-1) ?? null);
+      if (!isSorted([...list.places.slice(-1), ...batch.places])) return;
+      const chunk = toChunk(batch.texts);
+      bytes += chunk.bytes.length + batch.places.length * PLACE_BYTES;
+      list.chunks.push(chunk);
+      list.places.push(...batch.places);
+      list.isComplete = !batch.hasMore;
+    }
+  };
+  return {
+    page: (name, wanted, read) => {
+      const known = lists.get(name);
+      if (known === undefined) lists.set(name, null);
+      if (known !== null) return known === undefined ? null : pageOf(known, wanted);
+      const list: KeptList = { places: [], chunks: [], isComplete: false };
+      lists.set(name, list);
+      // After an error, such as that of a closed replica, the items read so far are kept.
+      const done: Promise<void> = fill(list, read)
+        .catch(() => undefined)
+        .finally(() => reading.delete(done));
+      reading.add(done);
+      return null;
+    },
+    settled: async () => void (await Promise.all(reading)),
+  };
+}
+
+function pageOf(list: KeptList, { range, after, limit }: WantedItems): KeptPage | null {
+  const { places, isComplete } = list;
+  const newest = range === null || range.to === DAY_MAX ? 0 : firstBefore(places, addDays(range.to, 1));
+  const next = after === null ? 0 : indexAfter(places, after);
+  if (next === null) return null;
+  const start = Math.max(newest, next);
+  const oldest = range === null ? places.length : firstBefore(places, range.from);
+  const isKnown = isComplete || oldest < places.length || start + limit < places.length;
+  if (!isKnown) return null;
+  const end = Math.max(start, Math.min(start + limit, oldest));
+  const last = end < oldest && end > start ? (places[end - 1] ?? null) : null;
+  return { text: textOf(list, start, end), last };
+}
+
+// Index of the first item before a day; items without a time are the last ones.
+function firstBefore(places: readonly Place[], day: string): number {
+  return firstIndex(places, ({ at }) => at === null || at < day);
+}
+
+// Index of the item after a place; null if the place is not in the list.
+function indexAfter(places: readonly Place[], { at, id }: Place): number | null {
+  let index = firstIndex(places, (place) => place.at === null || (at !== null && place.at <= at));
+  while (index < places.length && places[index]?.at === at) {
+    index += 1;
+    if (places[index - 1]?.id === id) return index;
+  }
+  return null;
+}
+
+// Index of the first place with a property that all later ones have too.
+function firstIndex(places: readonly Place[], has: (place: Place) => boolean): number {
+  let [low, high] = [0, places.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (has(places[middle] as Place)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+// Whether times are texts that descend, followed by missing ones.
+function isSorted(places: readonly Place[]): boolean {
+  return places.every(({ at }, index) => {
+    const before = places[index - 1]?.at;
+    if (at === null) return true;
+    return SORTABLE.test(at) && before !== null && (before === undefined || before >= at);
+  });
+}
+
+function toChunk(texts: readonly string[]): Chunk {
+  const ends: number[] = [];
+  let length = 0;
+  for (const text of texts) {
+    length += Buffer.byteLength(text);
+    ends.push(length);
+    length += COMMA.length;
+  }
+  return { bytes: Buffer.from(texts.join(',')), ends };
+}
+
+function textOf({ chunks }: KeptList, start: number, end: number): Buffer {
+  const parts: Buffer[] = [];
+  for (let from = start; from < end; ) {
+    const at = Math.floor(from / BATCH_ITEMS);
+    const { bytes, ends } = chunks[at] as Chunk;
+    const [first, beyond] = [from - at * BATCH_ITEMS, Math.min(end - at * BATCH_ITEMS, BATCH_ITEMS)];
+    if (parts.length > 0) parts.push(COMMA);
+    parts.push(bytes.subarray(first === 0 ? 0 : (ends[first - 1] as number) + COMMA.length, ends[beyond - 1]));
+    from = at * BATCH_ITEMS + beyond;
+  }
+  return Buffer.concat(parts);
+}
