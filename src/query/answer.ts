@@ -11,12 +11,12 @@ import { type Query as CheckedQuery, cursorParameterOf, servedName } from '../co
 import type { ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { Position } from './cursor-signer.ts';
-import type { Place } from './kept-items.ts';
+import type { KeptPage, Place } from './kept-items.ts';
 import type { ServedReplica } from './open-replica.ts';
 import { writeReport } from './report-forms.ts';
 import { toRowSet } from './row-set.ts';
 import type { Answer, ListPage, RowSet } from './service.ts';
-import { hasParent, keptPage, readStored, readUndeclared, type StoredItems } from './stored-items.ts';
+import { findKeptPage, hasParent, keptPage, readStored, readUndeclared, type StoredItems } from './stored-items.ts';
 import type { StoredRequest } from './stored-request.ts';
 
 /** Name of the list in the bodies of paged and tabular responses. */
@@ -44,6 +44,9 @@ export async function computeAnswer(query: Query, request: AnswerRequest, cursor
   const { resource } = request;
   if (resource.computes !== undefined) return computedAnswer(query, request, resource.computes);
   const stored = { ...storedRequestOf(request), query };
+  const page = await findKeptPage(stored, request.replica);
+  const written = page === null ? null : writtenAnswer(request, page, cursorAfter);
+  if (written !== null) return written;
   const tables = await readStored(stored);
   const [parameter, id] = Object.entries(request.parent ?? {}).at(-1) ?? [];
   const isEmpty = tables.every(({ items }) => items.length === 0);
@@ -61,13 +64,21 @@ const WRITTEN_ITEMS = JSON.stringify(ITEMS);
 /** Returns a response from items in memory; null if it must be computed. */
 export function keptAnswer(request: AnswerRequest, cursorAfter: CursorAfter): Answer | null {
   const page = keptPage(storedRequestOf(request), request.replica);
-  const [table] = request.resource.derived;
-  if (page === null || table === undefined) return null;
-  const nextCursor = page.last === null ? null : cursorAfter(page.last);
-  const frame = toExactJson(storedBody(request, [{ table, items: [ITEMS], last: page.last }], nextCursor));
+  return page === null ? null : writtenAnswer(request, page, cursorAfter);
+}
+
+// Null if the rest of the body cannot be told from the items.
+function writtenAnswer(
+  request: AnswerRequest,
+  { text: items, last }: KeptPage,
+  cursorAfter: CursorAfter,
+): Answer | null {
+  const [table] = request.resource.derived as [ResourceTable];
+  const nextCursor = last === null ? null : cursorAfter(last);
+  const frame = toExactJson(storedBody(request, [{ table, items: [ITEMS], last }], nextCursor));
   const [head, tail, ...others] = frame.split(WRITTEN_ITEMS);
   if (head === undefined || tail === undefined || others.length > 0) return null;
-  const text = Buffer.concat([Buffer.from(head), page.text, Buffer.from(tail)]);
+  const text = Buffer.concat([Buffer.from(head), items, Buffer.from(tail)]);
   return {
     text,
     nextCursor,
@@ -75,8 +86,7 @@ export function keptAnswer(request: AnswerRequest, cursorAfter: CursorAfter): An
       return parseExactJson(text.toString());
     },
     get list() {
-      const items = parseExactJson(`[${page.text}]`) as unknown[];
-      return listOf(request.resource, [{ table, items, last: page.last }]);
+      return listOf(request.resource, [{ table, items: parseExactJson(`[${items}]`) as unknown[], last }]);
     },
   };
 }

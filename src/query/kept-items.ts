@@ -4,8 +4,8 @@ import type { Position } from './cursor-signer.ts';
 /** Items that are read at a time. */
 export const BATCH_ITEMS = 100;
 
-/** Once this many bytes of items are in memory, no more are read. */
-const BYTES_MAX = 48 * 1024 * 1024;
+/** Memory for the items of all lists, unless it is set. */
+export const ITEM_BYTES_MAX = 48 * 1024 * 1024;
 
 /** Estimated memory of an item's place. */
 const PLACE_BYTES = 200;
@@ -47,16 +47,31 @@ export interface KeptPage {
 /** Keeps items of paged lists as JSON in memory, from the newest on. */
 export interface KeptItems {
   /**
-   * Returns a page of a list; null if some of its items are not in memory. The second request for a list starts reading it with `read`,
-   * which returns the next items after a place: `BATCH_ITEMS`, or fewer at the end.
+   * Returns the items of a list; null for the first request. The second request starts reading the list with `read`, which returns the next
+   * items after a place: `BATCH_ITEMS`, or fewer at the end.
    */
-  page(list: string, wanted: WantedItems, read: (after: Place | null) => Promise<Batch>): KeptPage | null;
+  list(name: string, read: ReadBatch): KeptList | null;
+  /** Returns the items of a list; null before the second request. */
+  known(name: string): KeptList | null;
   /** Resolves once no list is being read. */
   settled(): Promise<void>;
 }
 
+/** Reads the next items after a place; null for the first ones. */
+export type ReadBatch = (after: Place | null) => Promise<Batch>;
+
+/** The items of a list that are in memory. */
+export interface KeptList {
+  /** Whether all items are in memory. */
+  isComplete(): boolean;
+  /** Returns a page of the list without filters; null if some of its items are not in memory. */
+  page(wanted: WantedItems): KeptPage | null;
+  /** Returns items as JSON, separated by commas; null if some are not in memory. */
+  pick(places: readonly Place[]): Buffer | null;
+}
+
 // All chunks but the last have BATCH_ITEMS items.
-interface KeptList {
+interface Items {
   readonly places: Place[];
   readonly chunks: Chunk[];
   isComplete: boolean;
@@ -69,43 +84,57 @@ interface Chunk {
   readonly ends: readonly number[];
 }
 
-/** Creates the kept items of one replica, which never changes. `bytesMax` limits the memory for items of all lists. */
-export function createKeptItems(bytesMax: number = BYTES_MAX): KeptItems {
+/** Creates the kept items of one replica, which never changes. Once `bytesMax` bytes of items are in memory, no more are read. */
+export function createKeptItems(bytesMax: number = ITEM_BYTES_MAX): KeptItems {
   /** Null after the first request. */
   const lists = new Map<string, KeptList | null>();
   const reading = new Set<Promise<void>>();
   let bytes = 0;
-  const fill = async (list: KeptList, read: (after: Place | null) => Promise<Batch>): Promise<void> => {
-    while (!list.isComplete && bytes < bytesMax) {
-      const batch = await read(list.places.at(-1) ?? null);
-      if (!isSorted([...list.places.slice(-1), ...batch.places])) return;
+  const fill = async (items: Items, read: ReadBatch): Promise<void> => {
+    while (!items.isComplete && bytes < bytesMax) {
+      const batch = await read(items.places.at(-1) ?? null);
+      if (!isSorted([...items.places.slice(-1), ...batch.places])) return;
       const chunk = toChunk(batch.texts);
       bytes += chunk.bytes.length + batch.places.length * PLACE_BYTES;
-      list.chunks.push(chunk);
-      list.places.push(...batch.places);
-      list.isComplete = !batch.hasMore;
+      items.chunks.push(chunk);
+      items.places.push(...batch.places);
+      items.isComplete = !batch.hasMore;
     }
   };
   return {
-    page: (name, wanted, read) => {
+    list: (name, read) => {
       const known = lists.get(name);
       if (known === undefined) lists.set(name, null);
-      if (known !== null) return known === undefined ? null : pageOf(known, wanted);
-      const list: KeptList = { places: [], chunks: [], isComplete: false };
+      if (known !== null) return known ?? null;
+      const items: Items = { places: [], chunks: [], isComplete: false };
+      const list = createKeptList(items);
       lists.set(name, list);
       // After an error, such as that of a closed replica, the items read so far are kept.
-      const done: Promise<void> = fill(list, read)
+      const done: Promise<void> = fill(items, read)
         .catch(() => undefined)
         .finally(() => reading.delete(done));
       reading.add(done);
-      return null;
+      return list;
     },
+    known: (name) => lists.get(name) ?? null,
     settled: async () => void (await Promise.all(reading)),
   };
 }
 
-function pageOf(list: KeptList, { range, after, limit }: WantedItems): KeptPage | null {
-  const { places, isComplete } = list;
+function createKeptList(items: Items): KeptList {
+  return {
+    isComplete: () => items.isComplete,
+    page: (wanted) => pageOf(items, wanted),
+    pick: (places) => {
+      const indexes = places.flatMap((place) => indexAfter(items.places, place) ?? []);
+      if (indexes.length < places.length) return null;
+      return joined(indexes.map((after) => textOf(items, after - 1, after)));
+    },
+  };
+}
+
+function pageOf(items: Items, { range, after, limit }: WantedItems): KeptPage | null {
+  const { places, isComplete } = items;
   const newest = range === null || range.to === DAY_MAX ? 0 : firstBefore(places, addDays(range.to, 1));
   const next = after === null ? 0 : indexAfter(places, after);
   if (next === null) return null;
@@ -115,7 +144,7 @@ function pageOf(list: KeptList, { range, after, limit }: WantedItems): KeptPage 
   if (!isKnown) return null;
   const end = Math.max(start, Math.min(start + limit, oldest));
   const last = end < oldest && end > start ? (places[end - 1] ?? null) : null;
-  return { text: textOf(list, start, end), last };
+  return { text: textOf(items, start, end), last };
 }
 
 // Index of the first item before a day; items without a time are the last ones.
@@ -164,15 +193,18 @@ function toChunk(texts: readonly string[]): Chunk {
   return { bytes: Buffer.from(texts.join(',')), ends };
 }
 
-function textOf({ chunks }: KeptList, start: number, end: number): Buffer {
+function textOf({ chunks }: Items, start: number, end: number): Buffer {
   const parts: Buffer[] = [];
   for (let from = start; from < end; ) {
     const at = Math.floor(from / BATCH_ITEMS);
     const { bytes, ends } = chunks[at] as Chunk;
     const [first, beyond] = [from - at * BATCH_ITEMS, Math.min(end - at * BATCH_ITEMS, BATCH_ITEMS)];
-    if (parts.length > 0) parts.push(COMMA);
     parts.push(bytes.subarray(first === 0 ? 0 : (ends[first - 1] as number) + COMMA.length, ends[beyond - 1]));
     from = at * BATCH_ITEMS + beyond;
   }
-  return Buffer.concat(parts);
+  return joined(parts);
+}
+
+function joined(parts: readonly Buffer[]): Buffer {
+  return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [COMMA, part])));
 }

@@ -21,7 +21,7 @@ import {
 import { createItemReader } from '../warehouse/items.ts';
 import { quoted, utc } from '../warehouse/schema.ts';
 import { listingOrder } from '../warehouse/write/listings.ts';
-import { BATCH_ITEMS, type Batch, type KeptPage, type Place } from './kept-items.ts';
+import { BATCH_ITEMS, type KeptPage, type Place } from './kept-items.ts';
 import { afterConditions, keyTypeOf, pageOrder, timeColumnOf } from './keyset.ts';
 import type { ServedReplica } from './open-replica.ts';
 import type { StoredRequest } from './stored-request.ts';
@@ -120,17 +120,33 @@ async function rangeConditions(request: StoredRequest, table: ResourceTable, bin
   ];
 }
 
-// DuckDB sorts the keys and reads the other columns of the page only (late materialization), because the limit is a constant and the
-// replica raises the limit of rows for which it does so.
 async function readPage(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
-  const { asked, query } = request;
   const served = servedTable(request, table);
+  const { rows, places, hasMore } = await readRows(request, served, selectOf(request, served));
+  const times = places.flatMap(({ at }) => at ?? []).toSorted();
+  const [from, to] = [times[0], times.at(-1)];
+  const isTimed = from !== undefined && to !== undefined && times.length === places.length;
+  const span = isTimed ? { from, to, hasAllRows: !isFiltered(request, table) } : null;
+  const items = await toItems(request, served, rows, span);
+  return { table, items, places, last: hasMore ? (places.at(-1) ?? null) : null };
+}
+
+interface PageRows {
+  readonly rows: readonly (readonly unknown[])[];
+  readonly places: readonly Place[];
+  readonly hasMore: boolean;
+}
+
+// Reads expressions of the rows of a page. DuckDB sorts the keys and reads the other columns of the page only (late
+// materialization), because the limit is a constant and the replica raises the limit of rows for which it does so.
+async function readRows(request: StoredRequest, served: ServedTable, select: readonly string[]): Promise<PageRows> {
+  const { asked, query } = request;
+  const { table } = served;
   const { time, ties } = pageOrder(request, table);
   const [id, at] = [`t.${quoted(ownKeyOf(table))}`, `t.${quoted(time.name)}`];
   const orderBy = [`${at} DESC NULLS LAST`, ...ties.map(({ sql, direction }) => `${sql('t')} ${direction}`)].join(', ');
   const limit = Number(asked.values['limit']);
-  const hasFilters = isFiltered(request, table);
-  const startMs = await pageStart(request, table, time, { count: limit + 1, isFiltered: hasFilters });
+  const startMs = await pageStart(request, table, time, { count: limit + 1, isFiltered: isFiltered(request, table) });
   const read = async (fromMs: number | null): Promise<unknown[][]> => {
     const bindings = createBindings();
     const conditions = [
@@ -139,7 +155,7 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
       ...(fromMs === null ? [] : [`${at} >= CAST(${bindings.bind(new Date(fromMs).toISOString())} AS TIMESTAMP)`]),
     ];
     const texts = await query(
-      `SELECT ${asText([`CAST(${id} AS VARCHAR)`, `CAST(${utc(at)} AS VARCHAR)`, ...selectOf(request, served)])}
+      `SELECT ${asText([`CAST(${id} AS VARCHAR)`, `CAST(${utc(at)} AS VARCHAR)`, ...select])}
        FROM ${quoted(table.name)} t
        WHERE ${conditions.join(' AND ')} ORDER BY ${orderBy} LIMIT ${fromMs === null ? limit + 1 : bindings.bind(limit + 1)}`,
       bindings.values,
@@ -149,37 +165,54 @@ async function readPage(request: StoredRequest, table: ResourceTable): Promise<S
   const newest = startMs === null ? [] : await read(startMs);
   const found = newest.length > limit ? newest : await read(null);
   const page = found.slice(0, limit) as [string, string | null, ...unknown[]][];
-  const rows = page.map(([, , ...row]) => row);
-  const times = page.flatMap(([, moment]) => moment ?? []).toSorted();
-  const [from, to] = [times[0], times.at(-1)];
-  const isTimed = from !== undefined && to !== undefined && times.length === page.length;
-  const span = isTimed ? { from, to, hasAllRows: !hasFilters } : null;
-  const items = await toItems(request, served, rows, span);
   const places = page.map(([key, moment]) => ({ id: key, at: moment }));
-  return { table, items, places, last: found.length > limit ? (places.at(-1) ?? null) : null };
+  return { rows: page.map(([, , ...row]) => row), places, hasMore: found.length > limit };
 }
 
-/** Returns a page from memory; null if the list is filtered or the page is not in memory. */
+/** Returns a page from memory; null if the list is filtered or items of the page are not in memory. */
 export function keptPage(request: Omit<StoredRequest, 'query'>, { items, replica }: ServedReplica): KeptPage | null {
-  const { resource, brandId, order, asked, after } = request;
-  const [table, ...others] = resource.derived;
-  if (resource.paging !== 'cursor' || table === undefined || others.length > 0 || isFiltered(request, table))
-    return null;
-  const { extent } = table;
-  if (extent.kind === 'time' && extent.field !== pageOrder(request, table).time.name) return null;
+  const { asked, after, order } = request;
+  const table = keptTableOf(request);
+  if (table === null) return null;
   const whole = { ...request, ...WITHOUT_FILTERS, order };
-  const read = (from: Place | null): Promise<Batch> =>
+  const batch = { ...whole.asked, values: { limit: BATCH_ITEMS } };
+  const list = items.list(keptName(request), (from) =>
     replica.work(
       async (_query, _read, query) => {
-        const batch = { ...whole.asked, values: { limit: BATCH_ITEMS } };
         const page = await readPage({ ...whole, query, asked: batch, after: from }, table);
         return { texts: page.items.map(toExactJson), places: page.places ?? [], hasMore: page.last !== null };
       },
       undefined,
       'background',
-    );
-  const range = extent.kind === 'time' ? asked : null;
-  return items.page(`${resource.name} ${brandId}`, { range, after, limit: Number(asked.values['limit']) }, read);
+    ),
+  );
+  if (list === null || isFiltered(request, table)) return null;
+  const range = table.extent.kind === 'time' ? asked : null;
+  return list.page({ range, after, limit: Number(asked.values['limit']) });
+}
+
+/** Finds a page of a filtered list with SQL, and returns its items from memory; null if the list is not in memory. */
+export async function findKeptPage(request: StoredRequest, { items }: ServedReplica): Promise<KeptPage | null> {
+  const table = keptTableOf(request);
+  const list = table === null ? null : items.known(keptName(request));
+  if (table === null || list?.isComplete() !== true || !isFiltered(request, table)) return null;
+  const { places, hasMore } = await readRows(request, servedTable(request, table), []);
+  const text = list.pick(places);
+  return text === null ? null : { text, last: hasMore ? (places.at(-1) ?? null) : null };
+}
+
+function keptName({ resource, brandId }: Omit<StoredRequest, 'query'>): string {
+  return `${resource.name} ${brandId}`;
+}
+
+// The table of a list whose items are kept in memory; null for lists that depend on more than the brand, and for those that are not paged.
+function keptTableOf(request: Omit<StoredRequest, 'query'>): ResourceTable | null {
+  const { resource, member, parent = {} } = request;
+  const [table, ...others] = resource.derived;
+  if (resource.paging !== 'cursor' || table === undefined || others.length > 0) return null;
+  if (member !== null || resource.each !== undefined || Object.keys(parent).length > 0) return null;
+  const { extent } = table;
+  return extent.kind === 'time' && extent.field !== pageOrder(request, table).time.name ? null : table;
 }
 
 // The time after which the page is expected; null if the whole range is read. A sort of few rows takes less than one of the range.

@@ -79,7 +79,7 @@ export async function serveApi(
     const { analytics, queries, snapshots } = layoutOf(config.folder);
     // If a replica already exists, serve it while the newer one is fetched.
     if (!existsSync(analytics)) await first;
-    const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs);
+    const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs, options.openMax);
     const keyring = joinKeyrings(openKeyring(config.folder), fleetKeys, name);
     const status =
       pages === 'off' ? {} : { status: statusPartsOf(config, pages, false, () => budgetUseOf(config, clock)) };

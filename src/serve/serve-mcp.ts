@@ -86,7 +86,8 @@ async function openWorkspace(
 ): Promise<OpenWorkspace> {
   // If the remote warehouse cannot be reached, serve the replica that is already here.
   await refreshReplica({ config, clock }).catch(() => undefined);
-  const service = openService(config, clock, await cursorSecretOf(config, existsSync(config.folder)), timeoutMs);
+  const secret = await cursorSecretOf(config, existsSync(config.folder));
+  const service = openService(config, clock, secret, timeoutMs, OPEN_MAX);
   const sql = createSqlService({ path: layoutOf(config.folder).analytics, catalogue: service.catalogue, clock });
   const close = async (): Promise<void> => {
     await Promise.all([service.close(), sql.close()]);

@@ -37,8 +37,10 @@ export function createAnswers(limits: Pick<HttpLimits, 'cacheBytesMax' | 'comput
     return (
       cache.get(key) ??
       plain.join(key, client, async (signal) => {
-        const content = await write(await question.answer(signal), format);
-        cache.set(key, content);
+        const answer = await question.answer(signal);
+        const content = await write(answer, format);
+        // A body from items in memory is written again as fast.
+        if (format !== 'json' || answer.text === undefined) cache.set(key, content);
         return content;
       })
     );
