@@ -66,7 +66,7 @@ export const REPLICA_OPTIONS: ReplicaOptions = {
   connections: 3,
   waitingMax: 128,
   timeoutMs: 30_000,
-  memoryLimitMb: 320,
+  memoryLimitMb: 192,
 };
 
 /** Opens a file that nobody writes to, such as the replica, without access to other files or the network. */
