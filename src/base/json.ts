@@ -16,8 +16,11 @@ const MARK = '\u0000n';
 /** MARK as escaped in JSON text. */
 const WRITTEN_MARK = '\\u0000n';
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-/** JSON text without a match contains only numbers that doubles can represent. */
-const MAYBE_EXACT = /\d{16}|\d[eE]\+?\d{3}/;
+/**
+ * JSON text without a match contains only numbers that doubles can represent. The character before a number leaves out ids, whose
+ * digits often look like an exponent.
+ */
+const MAYBE_EXACT = /(?:^|[:,[\s])-?(?:\d{16}|\d+(?:\.\d+)?[eE]\+?\d{3})/;
 const MARKED = /(?<=^|[:,[])"\\u0000n(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"(?=[,}\]]|$)/g;
 
 /** True for a JSON object; false for arrays and exact numbers. */

@@ -74,20 +74,38 @@ export function createOrderObserver(
 ): ((items: readonly Values[]) => void) | null {
   if (resource.paging !== 'cursor' || resource.order === undefined) return null;
   const all = listOrders(resource, table);
-  const compare = new Map(all.map((order) => [order, comparerOf(order, table)]));
+  const byFirstKey = [...new Set(all.map(([first]) => first as string))].map((first) => ({
+    compareFirst: keyComparer(first, table),
+    orders: all
+      .filter((order) => order[0] === first)
+      .map((order) => ({ order, compare: comparerOf(order.slice(1), table) })),
+  }));
   return (items) => {
     const text = forms.get(resource.name, FORM);
     const before = text === null ? null : (JSON.parse(text) as ObservedOrder);
     const known = before === null || before.left.length === 0 ? all : all.filter((order) => isIn(order, before.left));
     const shown = new Set<ListOrder>(all.filter((order) => order.length === 2 || isIn(order, before?.shown ?? [])));
-    const pairs = items.slice(1).map((item, index) => {
-      const found = all.map((order) => [order, compare.get(order)?.(items[index] as Values, item) ?? null] as const);
-      for (const [order, result] of found) if (result?.agrees === true && result.key === 1) shown.add(order);
-      return new Set(found.flatMap(([order, result]) => (result?.agrees === false ? [] : [order])));
-    });
-    const fits = (order: ListOrder): boolean => pairs.every((orders) => orders.has(order));
-    const telling = pairs.filter((orders) => orders.size < all.length).length;
+    const refuted = new Set<ListOrder>();
+    let telling = 0;
+    for (const [index, item] of items.slice(1).entries()) {
+      const previous = items[index] as Values;
+      let isTelling = false;
+      for (const { compareFirst, orders } of byFirstKey) {
+        const first = compareFirst(previous, item);
+        if (first === null || first < 0) continue;
+        // Most items differ in the first key, which decides for all of its orders.
+        for (const { order, compare } of orders) {
+          const result = first > 0 ? { agrees: false, key: 0 } : compare(previous, item);
+          if (result?.agrees === true && result.key === 0) shown.add(order);
+          if (result?.agrees !== false) continue;
+          refuted.add(order);
+          isTelling = true;
+        }
+      }
+      if (isTelling) telling += 1;
+    }
     if (telling === 0) return;
+    const fits = (order: ListOrder): boolean => !refuted.has(order);
     const agreeing = known.filter(fits);
     const isNew = agreeing.length === 0 || before === null;
     const left = agreeing.length === 0 ? all.filter(fits) : agreeing;
@@ -110,17 +128,29 @@ interface Compared {
 
 // Returns the comparison of two items; null if it is not known, because a value is missing.
 function comparerOf(order: ListOrder, table: ResourceTable): (first: Values, second: Values) => Compared | null {
-  const keys = order.map(toSortKey).map((key) => ({ ...key, column: columnOf(table, key.field) }));
+  const compareKeys = order.map((key) => keyComparer(key, table));
   return (first, second) => {
-    for (const [key, { column, isDescending, ignoresCase }] of keys.entries()) {
-      const [a, b] = [textOf(first[column]), textOf(second[column])];
-      if (a === null && b === null) continue;
-      if (a === null || b === null) return null;
-      const [left, right] = ignoresCase ? [a.toLowerCase(), b.toLowerCase()] : [a, b];
-      if (left === right) continue;
-      return { agrees: Buffer.compare(Buffer.from(left), Buffer.from(right)) < 0 !== isDescending, key };
+    for (const [key, compareKey] of compareKeys.entries()) {
+      const compared = compareKey(first, second);
+      if (compared === null) return null;
+      if (compared !== 0) return { agrees: compared < 0, key };
     }
     return null;
+  };
+}
+
+// Returns whether a key has two items in this sequence (negative), in the other (positive) or at the same place (0); null if one value
+// is missing.
+function keyComparer(key: string, table: ResourceTable): (first: Values, second: Values) => number | null {
+  const { field, isDescending, ignoresCase } = toSortKey(key);
+  const column = columnOf(table, field);
+  return (first, second) => {
+    const [a, b] = [textOf(first[column]), textOf(second[column])];
+    if (a === b) return 0;
+    if (a === null || b === null) return null;
+    const [left, right] = ignoresCase ? [a.toLowerCase(), b.toLowerCase()] : [a, b];
+    const ascending = left === right ? 0 : Buffer.compare(Buffer.from(left), Buffer.from(right));
+    return isDescending ? -ascending : ascending;
   };
 }
 
