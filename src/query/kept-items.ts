@@ -1,3 +1,4 @@
+import { firstIndex } from '../base/first-index.ts';
 import { addDays, DAY_MAX } from '../contract/time.ts';
 import type { Position } from './cursor-signer.ts';
 
@@ -160,17 +161,6 @@ function indexAfter(places: readonly Place[], { at, id }: Place): number | null 
     if (places[index - 1]?.id === id) return index;
   }
   return null;
-}
-
-// Index of the first place with a property that all later ones have too.
-function firstIndex(places: readonly Place[], has: (place: Place) => boolean): number {
-  let [low, high] = [0, places.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (has(places[middle] as Place)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 // Whether times are texts that descend, followed by missing ones.

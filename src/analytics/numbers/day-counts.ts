@@ -1,3 +1,4 @@
+import { firstIndex } from '../../base/first-index.ts';
 import { createBindings, liveConditions, parameterConditions } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted } from '../../warehouse/schema.ts';
@@ -40,17 +41,60 @@ export async function readDayCounts(query: Query, brand: CountedBrand): Promise<
   const own = await readCells(query, brand, 'responses');
   const mentions = own === null ? null : await readCells(query, brand, 'mentions');
   if (own === null || mentions === null) return null;
+  const [ownSeries, mentionSeries] = [seriesOf(own), seriesOf(mentions)];
   return {
     cells: own.length + mentions.length,
     tally: (selection, grouping, labels) => {
       if (grouping === 'prompt' || !dependsOnEngineOnly(selection)) return null;
       const { from, to } = selectedDays(selection);
       const engine = selection.values['engine'];
-      const isSelected = (cell: Cell): boolean =>
-        from <= cell.day && cell.day <= to && (engine === undefined || cell.engine === engine);
+      const isOf = (cell: Pick<Cell, 'engine'>): boolean => engine === undefined || cell.engine === engine;
+      if (grouping === 'nothing') {
+        const totals = (series: readonly Series[]): Cell[] =>
+          series.flatMap((each) => (isOf(each) ? totalOf(each, from, to) : []));
+        return sum(totals(ownSeries), totals(mentionSeries), grouping, labels);
+      }
+      const isSelected = (cell: Cell): boolean => from <= cell.day && cell.day <= to && isOf(cell);
       return sum(own.filter(isSelected), mentions.filter(isSelected), grouping, labels);
     },
   };
+}
+
+/** The cells of one engine, entity and label by day, with the sums up to each day. */
+interface Series extends Pick<Cell, 'engine' | 'competitorId' | 'isMention' | 'label'> {
+  readonly days: readonly string[];
+  readonly sums: readonly Sums[];
+}
+
+type Sums = Pick<Cell, 'count' | 'placed' | 'places'>;
+
+const NO_SUMS: Sums = { count: 0, placed: 0, places: 0 };
+
+function seriesOf(cells: readonly Cell[]): Series[] {
+  const found = new Map<string, Series & { readonly days: string[]; readonly sums: Sums[] }>();
+  for (const cell of cells.toSorted((a, b) => (a.day < b.day ? -1 : 1))) {
+    const { engine, competitorId, isMention, label, day } = cell;
+    const key = JSON.stringify([engine, competitorId, isMention, label]);
+    const series = found.get(key) ?? { engine, competitorId, isMention, label, days: [], sums: [] };
+    found.set(key, series);
+    const before = series.sums.at(-1) ?? NO_SUMS;
+    series.days.push(day);
+    series.sums.push({
+      count: before.count + cell.count,
+      placed: before.placed + cell.placed,
+      places: before.places + cell.places,
+    });
+  }
+  return [...found.values()];
+}
+
+// The sum of the cells from one day to another, as one cell; none if there are no cells.
+function totalOf({ days, sums, ...series }: Series, from: string, to: string): Cell[] {
+  const [first, beyond] = [firstIndex(days, (day) => day >= from), firstIndex(days, (day) => day > to)];
+  if (beyond <= first) return [];
+  const [before, all] = [sums[first - 1] ?? NO_SUMS, sums[beyond - 1] ?? NO_SUMS];
+  const count = all.count - before.count;
+  return [{ ...series, day: '', count, placed: all.placed - before.placed, places: all.places - before.places }];
 }
 
 /** What the counts of a brand depend on. */
