@@ -54,7 +54,13 @@ export async function computeAnswer(query: Query, request: AnswerRequest, cursor
     throw notFound(parameter, id);
   const [last] = tables.flatMap((table) => table.last ?? []);
   const nextCursor = last === undefined ? null : cursorAfter(last);
-  return { body: storedBody(request, tables, nextCursor), nextCursor, list: listOf(resource, tables) };
+  return {
+    body: storedBody(request, tables, nextCursor),
+    nextCursor,
+    get list() {
+      return listOf(resource, tables);
+    },
+  };
 }
 
 /** Text in place of the items of a body, as in JSON. */
@@ -110,7 +116,9 @@ async function computedAnswer(
   return {
     body: { ...besideValues(replica, resource, asked), ...report.beside, [LIST]: report.rows },
     nextCursor: null,
-    list: { items: report.rows, rows: toRowSet(table?.declaration.fields ?? {}, report.rows) },
+    get list() {
+      return { items: report.rows, rows: toRowSet(table?.declaration.fields ?? {}, report.rows) };
+    },
   };
 }
 

@@ -95,7 +95,7 @@ export interface Answer {
   /** The body as JSON, if it is already written. */
   readonly text?: Buffer;
   readonly nextCursor: string | null;
-  /** The items of `data`; null if the endpoint has no `data`. */
+  /** The items of `data`, converted when they are used; null if the endpoint has no `data`. */
   readonly list: ListPage | null;
 }
 
