@@ -28,12 +28,13 @@ export async function backfillTotals(parts: BackfillParts, brands: readonly Memb
   let left = requestsMax;
   if (left <= 0) return;
   const statesOf = (): Promise<TotalsState[]> => readOlder({ catalogue, database, context }, brands, asked);
-  for (let chunk = nextChunk(await statesOf(), context, left); chunk !== null; ) {
+  let states = await statesOf();
+  for (let chunk = nextChunk(states, context, left); chunk !== null; ) {
     const { key, range } = chunk;
-    const state = (await statesOf()).find((candidate) => keyOf(candidate) === key);
+    const state = states.find((candidate) => keyOf(candidate) === key);
     const slices = (state === undefined ? [] : planTotals(state, range, context, true)).slice(0, left);
     if (slices.length === 0) {
-      const next = nextChunk(await statesOf(), context, left);
+      const next = nextChunk(states, context, left);
       // The rest of the chunk cannot be resolved in this run.
       if (next === null || (next.key === key && next.range.to >= range.to)) return;
       chunk = next;
@@ -42,6 +43,7 @@ export async function backfillTotals(parts: BackfillParts, brands: readonly Memb
     for (const { id } of slices) asked.add(id);
     left -= slices.length;
     if (!(await read(slices)) || left === 0) return;
+    states = await statesOf();
   }
 }
 
