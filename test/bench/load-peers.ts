@@ -15,7 +15,7 @@ const WARM_UP_MS = 500;
 const CLIENTS = [1, 16, 64];
 const DAY_MS = 86_400_000;
 
-/** A request for 30 days or fewer that was not sent before. */
+/** A request for a range of days that the server was not asked for before. */
 interface Question {
   readonly brandId: string;
   readonly from: string;
@@ -51,9 +51,13 @@ export async function loadPeers(folder: string, responses: number, peers: Peers)
       servers.push(await startDatasette(folder, peers), await startRoapi(folder, peers));
     }
     const lines = [`### Requests (${responses.toLocaleString('en-US')} responses of one brand, 366 days)`];
-    let asked = 0;
-    const next = (): Question => questionOf(brandId, asked++);
     for (const kind of KINDS) {
+      const asked = new Map<Server, number>();
+      const nextOf = (server: Server) => (): Question => {
+        const number = asked.get(server) ?? 0;
+        asked.set(server, number + 1);
+        return questionOf(brandId, number);
+      };
       const answering = servers.filter(({ requests }) => requests[kind] !== null);
       const names = answering.slice(1).map(({ name }) => `sightline : ${name}`);
       lines.push(
@@ -65,7 +69,7 @@ export async function loadPeers(folder: string, responses: number, peers: Peers)
         const rounds: Measured[][] = [];
         for (let round = 0; round < ROUNDS; round++) {
           const measured: Measured[] = [];
-          for (const server of answering) measured.push(await measure(server, kind, clients, next));
+          for (const server of answering) measured.push(await measure(server, kind, clients, nextOf(server)));
           rounds.push(measured);
         }
         const rates = answering.map((_, index) =>
@@ -229,10 +233,15 @@ async function measure(
   return { rate: waits.length / seconds, p50: at(0.5), p99: at(0.99) };
 }
 
-// 330 last days times 20 lengths are more ranges than one run requests.
+// The first 6,600 ranges have 30 to 11 days, each with 330 last days. A faster server gets longer ones, up to a year.
 function questionOf(brandId: string, number: number): Question {
-  const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - (number % 330) * DAY_MS;
-  const days = 30 - (Math.floor(number / 330) % 20);
+  let [days, daysAgo] = [30 - Math.floor(number / 330), number % 330];
+  if (number >= 6_600) {
+    [days, daysAgo] = [31, number - 6_600];
+    for (; daysAgo >= 366 - days; days += 1) daysAgo -= 366 - days;
+  }
+  if (days >= 366) throw new Error('every range has been requested');
+  const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - daysAgo * DAY_MS;
   return { brandId, from: dayOf(untilMs - days * DAY_MS), until: dayOf(untilMs) };
 }
 
