@@ -3,7 +3,7 @@ import { addDays, DAY_MAX } from '../contract/time.ts';
 import type { Position } from './cursor-signer.ts';
 
 /** Items that are read at a time. */
-export const BATCH_ITEMS = 100;
+export const BATCH_ITEMS = 500;
 
 /** Memory for the items of all lists, unless it is set. */
 export const ITEM_BYTES_MAX = 48 * 1024 * 1024;

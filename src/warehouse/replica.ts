@@ -31,7 +31,8 @@ export interface Replica {
    * Runs `task` with a connection of its own.
    * @throws `overloaded` if too many tasks wait, `query_timeout` if the task takes too long, and the signal's reason if
    * the signal is aborted. A task that continues earlier ones, such as the next page of a list, is not rejected because others
-   * wait; its caller limits the number of such tasks. A background task, for which nobody waits, is rejected once `close` was called.
+   * wait; its caller limits the number of such tasks. A background task prepares data that make later
+   * tasks unnecessary: it is next, and is rejected once `close` was called.
    */
   work<T>(task: ReplicaTask<T>, signal?: AbortSignal, kind?: 'first' | 'continued' | 'background'): Promise<T>;
   /** Keeps the file open until the returned function is called, also if `close` is called meanwhile. */
@@ -93,7 +94,7 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
         const message = `${options.waitingMax} queries are already waiting`;
         return Promise.reject(new SightlineError('overloaded', message));
       }
-      return queue.add(async () => {
+      const run = async () => {
         signal?.throwIfAborted();
         const connection = idle.pop() as ReplicaConnection;
         try {
@@ -101,7 +102,8 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
         } finally {
           idle.push(connection);
         }
-      });
+      };
+      return queue.add(run, { priority: kind === 'background' ? 1 : 0 });
     },
     hold: () => {
       let release = (): void => undefined;
