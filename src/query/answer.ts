@@ -76,7 +76,7 @@ export function keptAnswer(request: AnswerRequest, cursorAfter: CursorAfter): An
 // Null if the rest of the body cannot be told from the items.
 function writtenAnswer(
   request: AnswerRequest,
-  { text: items, last }: KeptPage,
+  { pieces: items, last }: KeptPage,
   cursorAfter: CursorAfter,
 ): Answer | null {
   const [table] = request.resource.derived as [ResourceTable];
@@ -84,15 +84,17 @@ function writtenAnswer(
   const frame = toExactJson(storedBody(request, [{ table, items: [ITEMS], last }], nextCursor));
   const [head, tail, ...others] = frame.split(WRITTEN_ITEMS);
   if (head === undefined || tail === undefined || others.length > 0) return null;
-  const text = Buffer.concat([Buffer.from(head), items, Buffer.from(tail)]);
+  const pieces = [Buffer.from(head), ...items, Buffer.from(tail)];
   return {
-    text,
+    pieces,
     nextCursor,
     get body() {
-      return parseExactJson(text.toString());
+      return parseExactJson(Buffer.concat(pieces).toString());
     },
     get list() {
-      return listOf(request.resource, [{ table, items: parseExactJson(`[${items}]`) as unknown[], last }]);
+      return listOf(request.resource, [
+        { table, items: parseExactJson(`[${Buffer.concat(items)}]`) as unknown[], last },
+      ]);
     },
   };
 }

@@ -39,8 +39,8 @@ export interface WantedItems {
 
 /** Consecutive items of a list. */
 export interface KeptPage {
-  /** The items as JSON, separated by commas. */
-  readonly text: Buffer;
+  /** The items as JSON, separated by commas, in one or more buffers. */
+  readonly pieces: readonly Buffer[];
   /** Place of the last item if more items follow, otherwise null. */
   readonly last: Place | null;
 }
@@ -129,7 +129,7 @@ function createKeptList(items: Items): KeptList {
     pick: (places) => {
       const indexes = places.flatMap((place) => indexAfter(items.places, place) ?? []);
       if (indexes.length < places.length) return null;
-      return joined(indexes.map((after) => textOf(items, after - 1, after)));
+      return Buffer.concat(withCommas(indexes.flatMap((after) => piecesOf(items, after - 1, after))));
     },
   };
 }
@@ -145,7 +145,7 @@ function pageOf(items: Items, { range, after, limit }: WantedItems): KeptPage | 
   if (!isKnown) return null;
   const end = Math.max(start, Math.min(start + limit, oldest));
   const last = end < oldest && end > start ? (places[end - 1] ?? null) : null;
-  return { text: textOf(items, start, end), last };
+  return { pieces: piecesOf(items, start, end), last };
 }
 
 // Index of the first item before a day; items without a time are the last ones.
@@ -183,7 +183,8 @@ function toChunk(texts: readonly string[]): Chunk {
   return { bytes: Buffer.from(texts.join(',')), ends };
 }
 
-function textOf({ chunks }: Items, start: number, end: number): Buffer {
+// The bytes of the chunks are not copied.
+function piecesOf({ chunks }: Items, start: number, end: number): Buffer[] {
   const parts: Buffer[] = [];
   for (let from = start; from < end; ) {
     const at = Math.floor(from / BATCH_ITEMS);
@@ -192,9 +193,9 @@ function textOf({ chunks }: Items, start: number, end: number): Buffer {
     parts.push(bytes.subarray(first === 0 ? 0 : (ends[first - 1] as number) + COMMA.length, ends[beyond - 1]));
     from = at * BATCH_ITEMS + beyond;
   }
-  return joined(parts);
+  return withCommas(parts);
 }
 
-function joined(parts: readonly Buffer[]): Buffer {
-  return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [COMMA, part])));
+function withCommas(parts: readonly Buffer[]): Buffer[] {
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [COMMA, part]));
 }

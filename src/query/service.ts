@@ -90,10 +90,10 @@ export interface ListPage {
 
 /** A response, as JSON and as a flat table. */
 export interface Answer {
-  /** The body in upstream's format; parsed from `text` when it is used. */
+  /** The body in upstream's format; parsed from `pieces` when it is used. */
   readonly body: unknown;
-  /** The body as JSON, if it is already written. */
-  readonly text?: Buffer;
+  /** The bytes of the body as JSON, if they are already written. They must not be changed. */
+  readonly pieces?: readonly Buffer[];
   readonly nextCursor: string | null;
   /** The items of `data`, converted when they are used; null if the endpoint has no `data`. */
   readonly list: ListPage | null;

@@ -198,7 +198,7 @@ export async function findKeptPage(request: StoredRequest, { items }: ServedRepl
   if (table === null || list?.isComplete() !== true || !isFiltered(request, table)) return null;
   const { places, hasMore } = await readRows(request, servedTable(request, table), []);
   const text = list.pick(places);
-  return text === null ? null : { text, last: hasMore ? (places.at(-1) ?? null) : null };
+  return text === null ? null : { pieces: [text], last: hasMore ? (places.at(-1) ?? null) : null };
 }
 
 function keptName({ resource, brandId }: Omit<StoredRequest, 'query'>): string {

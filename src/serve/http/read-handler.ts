@@ -4,7 +4,7 @@ import type { Resource } from '../../contract/catalogue.ts';
 import { cursorParameterOf } from '../../contract/query-parameters.ts';
 import type { RowFormat } from '../../query/formats/row-formats.ts';
 import type { CompleteList, Question, Running, Service } from '../../query/service.ts';
-import type { Content } from './content/content-cache.ts';
+import { type Body, type Content, lengthOf } from './content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
 import {
   contentTypeOf,
@@ -191,7 +191,7 @@ function send(
 ): FastifyReply {
   const { headers, request } = exchange;
   headers['content-type'] = mediaType;
-  headers['content-length'] = String(body.length);
+  headers['content-length'] = String(lengthOf(body));
   if (encoding !== null) headers['content-encoding'] = encoding;
   if (nextCursor !== null) {
     headers['x-next-cursor'] = nextCursor;
@@ -212,10 +212,10 @@ function withCursor(url: string, parameter: string, cursor: string): string {
 function write(
   { request, reply, headers, parts: { responseWriter } }: Exchange,
   status: number,
-  body: string | Buffer,
+  body: Body,
 ): FastifyReply {
   const { raw } = reply;
-  request.visit.bytes = request.method === 'HEAD' ? 0 : body.length;
+  request.visit.bytes = request.method === 'HEAD' ? 0 : lengthOf(body);
   raw.writeHead(status, headers);
   reply.hijack();
   responseWriter.end(raw, body);

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
+import type { Body } from './content/content-cache.ts';
 
 /** Ends the responses of one turn of the event loop together. */
 export interface ResponseWriter {
-  /** Ends a response whose head is written, with a latin1 string or bytes as body. */
-  end(response: ServerResponse, body: string | Buffer): void;
+  /** Ends a response whose head is written. */
+  end(response: ServerResponse, body: Body): void;
 }
 
 /**
@@ -11,11 +12,11 @@ export interface ResponseWriter {
  * Consecutive writes let the reader process many responses at once.
  */
 export function createResponseWriter(): ResponseWriter {
-  let waiting: [ServerResponse, string | Buffer][] = [];
+  let waiting: [ServerResponse, Body][] = [];
   const flush = (): void => {
     const now = waiting;
     waiting = [];
-    for (const [response, body] of now) response.end(body, 'latin1');
+    for (const [response, body] of now) send(response, body);
   };
   return {
     end: (response, body) => {
@@ -23,4 +24,15 @@ export function createResponseWriter(): ResponseWriter {
       waiting.push([response, body]);
     },
   };
+}
+
+function send(response: ServerResponse, body: Body): void {
+  if (typeof body === 'string' || Buffer.isBuffer(body)) {
+    response.end(body, 'latin1');
+    return;
+  }
+  response.cork();
+  for (const piece of body as readonly Buffer[]) response.write(piece);
+  response.end();
+  response.uncork();
 }
