@@ -37,7 +37,7 @@ export const HTTP_LIMITS: HttpLimits = {
   computationsMax: 256,
   listsMax: 32,
   listMs: 3_600_000,
-  cacheBytesMax: 64 * 1024 * 1024,
+  cacheBytesMax: 32 * 1024 * 1024,
   wrongKeysMax: 30,
   addressesMax: 10_000,
   headersTimeoutMs: 10_000,
