@@ -171,10 +171,10 @@ async function readRows(request: StoredRequest, served: ServedTable, select: rea
 
 /** Returns a page from memory; null if the list is filtered or items of the page are not in memory. */
 export function keptPage(request: Omit<StoredRequest, 'query'>, { items, replica }: ServedReplica): KeptPage | null {
-  const { asked, after, order } = request;
+  const { asked, after, order, kept } = request;
   const table = keptTableOf(request);
   if (table === null) return null;
-  const whole = { ...request, ...WITHOUT_FILTERS, order };
+  const whole = { ...request, ...WITHOUT_FILTERS, order, kept };
   const batch = { ...whole.asked, values: { limit: BATCH_ITEMS } };
   const list = items.list(keptName(request), (from) =>
     replica.work(
