@@ -17,8 +17,8 @@ const MARK = '\u0000n';
 const WRITTEN_MARK = '\\u0000n';
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /**
- * JSON text without a match contains only numbers that doubles can represent. The character before a number leaves out ids, whose
- * digits often look like an exponent.
+ * JSON text without a match contains only numbers that doubles can represent. The pattern requires the character before a number,
+ * because ids such as `5f3e123a` contain an exponent.
  */
 const MAYBE_EXACT = /(?:^|[:,[\s])-?(?:\d{16}|\d+(?:\.\d+)?[eE]\+?\d{3})/;
 const MARKED = /(?<=^|[:,[])"\\u0000n(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"(?=[,}\]]|$)/g;

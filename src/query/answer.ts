@@ -10,13 +10,14 @@ import { LINK_CURSOR, pageMembers } from '../contract/paging.ts';
 import { type Query as CheckedQuery, cursorParameterOf, servedName } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
+import { cachedPage, findCachedPage } from './cached-pages.ts';
 import type { Position } from './cursor-signer.ts';
-import type { KeptPage, Place } from './kept-items.ts';
+import type { CachedPage, Place } from './item-cache.ts';
 import type { ServedReplica } from './open-replica.ts';
 import { writeReport } from './report-forms.ts';
 import { toRowSet } from './row-set.ts';
 import type { Answer, ListPage, RowSet } from './service.ts';
-import { findKeptPage, hasParent, keptPage, readStored, readUndeclared, type StoredItems } from './stored-items.ts';
+import { hasParent, readStored, readUndeclared, type StoredItems } from './stored-items.ts';
 import type { StoredRequest } from './stored-request.ts';
 
 /** Name of the list in the bodies of paged and tabular responses. */
@@ -44,7 +45,7 @@ export async function computeAnswer(query: Query, request: AnswerRequest, cursor
   const { resource } = request;
   if (resource.computes !== undefined) return computedAnswer(query, request, resource.computes);
   const stored = { ...storedRequestOf(request), query };
-  const page = await findKeptPage(stored, request.replica);
+  const page = await findCachedPage(stored, request.replica);
   const written = page === null ? null : writtenAnswer(request, page, cursorAfter);
   if (written !== null) return written;
   const tables = await readStored(stored);
@@ -68,15 +69,15 @@ const ITEMS = '\u0000items';
 const WRITTEN_ITEMS = JSON.stringify(ITEMS);
 
 /** Returns a response from items in memory; null if it must be computed. */
-export function keptAnswer(request: AnswerRequest, cursorAfter: CursorAfter): Answer | null {
-  const page = keptPage(storedRequestOf(request), request.replica);
+export function cachedAnswer(request: AnswerRequest, cursorAfter: CursorAfter): Answer | null {
+  const page = cachedPage(storedRequestOf(request), request.replica);
   return page === null ? null : writtenAnswer(request, page, cursorAfter);
 }
 
-// Null if the rest of the body cannot be told from the items.
+// Returns null if the body contains the placeholder twice, so that the position of the items is unknown.
 function writtenAnswer(
   request: AnswerRequest,
-  { pieces: items, last }: KeptPage,
+  { pieces: items, last }: CachedPage,
   cursorAfter: CursorAfter,
 ): Answer | null {
   const [table] = request.resource.derived as [ResourceTable];
@@ -107,7 +108,7 @@ async function computedAnswer(
   const id = brandId as string;
   const { conventions } = replica;
   const writers = replica.writersOf(resource);
-  const lists = replica.kept.through(query);
+  const lists = replica.rowCache.through(query);
   const brand = await readReportedBrand(lists, catalogue, id, replica.brands.get(id)?.since ?? null, conventions);
   const { mayRepeat } = replica;
   const given = { catalogue, query, lists, conventions, brand, resource, asked, nowMs, mayRepeat, writers };
@@ -156,10 +157,10 @@ export async function* scanList(
 }
 
 function storedRequestOf(request: AnswerRequest): Omit<StoredRequest, 'query'> {
-  const { writersOf, allowedBrands, conventions, kept } = request.replica;
+  const { writersOf, allowedBrands, conventions, rowCache } = request.replica;
   const keepsDeleted = conventions.deletedPrompts === 'stay';
   const order = listOrderOf(request.resource.name, conventions);
-  return { ...request, order, writers: writersOf(request.resource), allowedBrands, kept, keepsDeleted };
+  return { ...request, order, writers: writersOf(request.resource), allowedBrands, rowCache, keepsDeleted };
 }
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {

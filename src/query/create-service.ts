@@ -20,7 +20,7 @@ import {
 import { dayOf } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { ReplicaOptions } from '../warehouse/replica.ts';
-import { type AnswerRequest, type CursorAfter, computeAnswer, keptAnswer, notFound, scanList } from './answer.ts';
+import { type AnswerRequest, type CursorAfter, cachedAnswer, computeAnswer, notFound, scanList } from './answer.ts';
 import { type Covered, chosenOf, coveredBy, worstOf } from './coverage.ts';
 import { type CursorSigner, createCursorSigner, type Position } from './cursor-signer.ts';
 import { limitReplica, type ServedReplica } from './open-replica.ts';
@@ -156,7 +156,7 @@ function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, sign
           const limited = upTo(rowsMax);
           const cursorAfter: CursorAfter = (last) => signer.write({ ...last, from, to }, binding);
           return (
-            keptAnswer(limited, cursorAfter) ??
+            cachedAnswer(limited, cursorAfter) ??
             replica.replica.work(
               (query, _read, prepared) =>
                 computeAnswer(resource.computes === undefined ? prepared : query, limited, cursorAfter),

@@ -19,9 +19,9 @@ import { type BrandCounts, createBrandCounts } from './brand-counts.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
 import { readSpellings } from './id-spellings.ts';
-import { createKeptItems, type KeptItems } from './kept-items.ts';
-import { createKeptRows, type KeptRows } from './kept-rows.ts';
+import { createItemCache, type ItemCache } from './item-cache.ts';
 import type { ReportForms } from './report-forms.ts';
+import { createRowCache, type RowCache } from './row-cache.ts';
 
 /** An open replica, with the metadata that every response needs. */
 export interface ServedReplica {
@@ -45,9 +45,9 @@ export interface ServedReplica {
   /** Whether a response may list the same competitor twice. */
   readonly mayRepeat: boolean;
   /** Results of statements that many requests need. */
-  readonly kept: KeptRows;
+  readonly rowCache: RowCache;
   /** Items of lists in memory. */
-  readonly items: KeptItems;
+  readonly items: ItemCache;
   readonly lastRun: LastRun | null;
   readonly dataVersion: number;
   /** Returns the served names of parameters whose name the specification leaves open. */
@@ -135,8 +135,8 @@ async function readServedReplica(
       read: (task) => replica.work((own) => task(own), undefined, 'background'),
     }),
     mayRepeat,
-    kept: createKeptRows(),
-    items: createKeptItems(options.itemBytesMax),
+    rowCache: createRowCache(),
+    items: createItemCache(options.itemBytesMax),
     lastRun,
     dataVersion,
     writersOf: writersIn(catalogue, shapes, await readSpellings(query, catalogue, shapes)),

@@ -1,5 +1,5 @@
 import { SightlineError } from '../base/errors.ts';
-import { parseExactJson, toExactJson } from '../base/json.ts';
+import { parseExactJson } from '../base/json.ts';
 import { findProvider } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import { type ListPart, partOf } from '../contract/paging.ts';
@@ -21,23 +21,22 @@ import {
 import { createItemReader } from '../warehouse/items.ts';
 import { quoted, utc } from '../warehouse/schema.ts';
 import { listingOrder } from '../warehouse/write/listings.ts';
-import { BATCH_ITEMS, type KeptPage, type Place } from './kept-items.ts';
+import type { Place } from './item-cache.ts';
 import { afterConditions, keyTypeOf, pageOrder, timeColumnOf } from './keyset.ts';
-import type { ServedReplica } from './open-replica.ts';
 import type { StoredRequest } from './stored-request.ts';
 import { expectedStart, readSpread } from './time-spread.ts';
 
 /** Ranges in an error message. */
 const RANGES_SHOWN = 3;
 
-/** A request for items that are found by their ids. */
-const WITHOUT_FILTERS = {
+/** Conditions of a request for all items of a list. */
+export const WITHOUT_FILTERS = {
   member: null,
   asked: { from: '0001-01-01', to: DAY_MAX, values: {}, given: [] },
   after: null,
   order: [],
   allowedBrands: null,
-  kept: null,
+  rowCache: null,
   keepsDeleted: true,
 } as const;
 
@@ -120,7 +119,7 @@ async function rangeConditions(request: StoredRequest, table: ResourceTable, bin
   ];
 }
 
-async function readPage(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
+export async function readPage(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
   const served = servedTable(request, table);
   const { rows, places, hasMore } = await readRows(request, served, selectOf(request, served));
   const times = places.flatMap(({ at }) => at ?? []).toSorted();
@@ -139,7 +138,11 @@ interface PageRows {
 
 // Reads expressions of the rows of a page. DuckDB sorts the keys and reads the other columns of the page only (late
 // materialization), because the limit is a constant and the replica raises the limit of rows for which it does so.
-async function readRows(request: StoredRequest, served: ServedTable, select: readonly string[]): Promise<PageRows> {
+export async function readRows(
+  request: StoredRequest,
+  served: ServedTable,
+  select: readonly string[],
+): Promise<PageRows> {
   const { asked, query } = request;
   const { table } = served;
   const { time, ties } = pageOrder(request, table);
@@ -169,62 +172,16 @@ async function readRows(request: StoredRequest, served: ServedTable, select: rea
   return { rows: page.map(([, , ...row]) => row), places, hasMore: found.length > limit };
 }
 
-/** Returns a page from memory; null if the list is filtered or items of the page are not in memory. */
-export function keptPage(request: Omit<StoredRequest, 'query'>, { items, replica }: ServedReplica): KeptPage | null {
-  const { asked, after, order, kept } = request;
-  const table = keptTableOf(request);
-  if (table === null) return null;
-  const whole = { ...request, ...WITHOUT_FILTERS, order, kept };
-  const batch = { ...whole.asked, values: { limit: BATCH_ITEMS } };
-  const list = items.list(keptName(request), (from) =>
-    replica.work(
-      async (_query, _read, query) => {
-        const page = await readPage({ ...whole, query, asked: batch, after: from }, table);
-        return { texts: page.items.map(toExactJson), places: page.places ?? [], hasMore: page.last !== null };
-      },
-      undefined,
-      'background',
-    ),
-  );
-  if (list === null || isFiltered(request, table)) return null;
-  const range = table.extent.kind === 'time' ? asked : null;
-  return list.page({ range, after, limit: Number(asked.values['limit']) });
-}
-
-/** Finds a page of a filtered list with SQL, and returns its items from memory; null if the list is not in memory. */
-export async function findKeptPage(request: StoredRequest, { items }: ServedReplica): Promise<KeptPage | null> {
-  const table = keptTableOf(request);
-  const list = table === null ? null : items.known(keptName(request));
-  if (table === null || list?.isComplete() !== true || !isFiltered(request, table)) return null;
-  const { places, hasMore } = await readRows(request, servedTable(request, table), []);
-  const text = list.pick(places);
-  return text === null ? null : { pieces: [text], last: hasMore ? (places.at(-1) ?? null) : null };
-}
-
-function keptName({ resource, brandId }: Omit<StoredRequest, 'query'>): string {
-  return `${resource.name} ${brandId}`;
-}
-
-// The table of a list whose items are kept in memory; null for lists that depend on more than the brand, and for those that are not paged.
-function keptTableOf(request: Omit<StoredRequest, 'query'>): ResourceTable | null {
-  const { resource, member, parent = {} } = request;
-  const [table, ...others] = resource.derived;
-  if (resource.paging !== 'cursor' || table === undefined || others.length > 0) return null;
-  if (member !== null || resource.each !== undefined || Object.keys(parent).length > 0) return null;
-  const { extent } = table;
-  return extent.kind === 'time' && extent.field !== pageOrder(request, table).time.name ? null : table;
-}
-
 // The time after which the page is expected; null if the whole range is read. A sort of few rows takes less than one of the range.
 async function pageStart(
-  { query, kept, resource, brandId, asked, after }: StoredRequest,
+  { query, rowCache, resource, brandId, asked, after }: StoredRequest,
   table: ResourceTable,
   { name: column, kind }: Column,
   page: { readonly count: number; readonly isFiltered: boolean },
 ): Promise<number | null> {
-  if (kept === null || kind !== 'timestamp' || after?.at === null) return null;
+  if (rowCache === null || kind !== 'timestamp' || after?.at === null) return null;
   const scope = resource.scope === 'brand' ? brandId : null;
-  const spread = await readSpread(kept.through(query), { table: table.name, column, brandId: scope });
+  const spread = await readSpread(rowCache.through(query), { table: table.name, column, brandId: scope });
   if (spread === null) return null;
   const isRanged = table.extent.kind === 'time' && table.extent.field === column;
   const end = isRanged ? Date.parse(asked.to) + DAY_MS : Number.POSITIVE_INFINITY;
@@ -308,7 +265,7 @@ interface ServedTable {
 }
 
 // A detail has the fields of its list and its own. Once the detail was read, its unknown fields replace the list's.
-function servedTable({ catalogue, resource }: StoredRequest, table: ResourceTable): ServedTable {
+export function servedTable({ catalogue, resource }: StoredRequest, table: ResourceTable): ServedTable {
   const own = { table, fields: table.declaration.fields, columns: table.columns, children: table.children };
   if (resource.change.kind !== 'detail') return { ...own, extra: 't."_extra"' };
   const list = catalogue.get(resource.change.of).derived.find(({ name }) => name === table.name) as ResourceTable;
@@ -374,7 +331,7 @@ interface Span {
 }
 
 // Whether a list leaves out stored items within its range.
-function isFiltered(request: Omit<StoredRequest, 'query'>, table: ResourceTable): boolean {
+export function isFiltered(request: Omit<StoredRequest, 'query'>, table: ResourceTable): boolean {
   const { catalogue, resource, brandId, member, parent = {}, asked, keepsDeleted } = request;
   if (member !== null || resource.each !== undefined || Object.keys(parent).length > 0) return true;
   const bindings = createBindings();

@@ -3,7 +3,7 @@ import type { FieldWriters } from '../contract/field-forms.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { Position } from './cursor-signer.ts';
-import type { KeptRows } from './kept-rows.ts';
+import type { RowCache } from './row-cache.ts';
 
 /** A request for items stored as received from upstream. */
 export interface StoredRequest {
@@ -25,7 +25,7 @@ export interface StoredRequest {
   /** Ids of the brands to which the reader is limited; null for all. */
   readonly allowedBrands: ReadonlySet<string> | null;
   /** Keeps how the rows of tables are spread over time; null to read every range at once. */
-  readonly kept: KeptRows | null;
+  readonly rowCache: RowCache | null;
   /** Whether filters by a list also match its deleted rows. */
   readonly keepsDeleted: boolean;
   /** Whether the nested rows include deleted ones; default: false. */

@@ -4,7 +4,7 @@ import { mergeConventions, toOverrides } from '../analytics/calibration/override
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { createService } from '../query/create-service.ts';
-import { ITEM_BYTES_MAX } from '../query/kept-items.ts';
+import { ITEM_BYTES_MAX } from '../query/item-cache.ts';
 import type { Service } from '../query/service.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { layoutOf } from '../snapshot/layout.ts';

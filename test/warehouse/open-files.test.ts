@@ -135,7 +135,7 @@ describe('the source', () => {
       'src/session/remote-replica.ts: writeFile',
       // A download with its own name.
       'src/storage/s3-receive.ts: open',
-      // The file beside the replica, and the header of the replica before and after it is published.
+      // `analytics.duckdb.contents.json`, and the header of the replica.
       'src/warehouse/file/copy-contents.ts: open',
       'src/warehouse/file/copy-contents.ts: readFile',
       'src/warehouse/file/copy-contents.ts: writeFile',

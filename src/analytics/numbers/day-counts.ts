@@ -88,7 +88,7 @@ function seriesOf(cells: readonly Cell[]): Series[] {
   return [...found.values()];
 }
 
-// The sum of the cells from one day to another, as one cell; none if there are no cells.
+// Returns one cell with the sum of a range of days; an empty array if the range has no cells.
 function totalOf({ days, sums, ...series }: Series, from: string, to: string): Cell[] {
   const [first, beyond] = [firstIndex(days, (day) => day >= from), firstIndex(days, (day) => day > to)];
   if (beyond <= first) return [];

@@ -3,7 +3,7 @@ import type { Body } from './content/content-cache.ts';
 
 /** Ends the responses of one turn of the event loop together. */
 export interface ResponseWriter {
-  /** Ends a response whose head is written. */
+  /** Sends the body after the head, and ends the response. */
   end(response: ServerResponse, body: Body): void;
 }
 

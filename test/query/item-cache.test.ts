@@ -7,12 +7,12 @@ import { addDays, DAY_MAX } from '../../src/contract/time.ts';
 import { createService } from '../../src/query/create-service.ts';
 import {
   BATCH_ITEMS,
-  createKeptItems,
-  type KeptItems,
-  type KeptList,
+  type CachedList,
+  createItemCache,
+  type ItemCache,
   type Place,
   type ReadBatch,
-} from '../../src/query/kept-items.ts';
+} from '../../src/query/item-cache.ts';
 import type { Answer, Service } from '../../src/query/service.ts';
 import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import { askService, type Mirror, openMirror } from './mirror.ts';
@@ -105,12 +105,12 @@ test('pages from memory are those of SQL, byte for byte, for random ranges, limi
         if (list === 'responses' && to !== null && (from === null || from <= to)) query.set('to', to);
         for (let page = 0; page < pages; page++) {
           const path = `/brands/${brandId}/${list}?${query}`;
-          const [kept, computed] = [await answerOf(remembering, path), await answerOf(forgetful, path)];
+          const [cached, computed] = [await answerOf(remembering, path), await answerOf(forgetful, path)];
           expect(computed.pieces).toBeUndefined();
-          expect(textOf(kept)).toBe(textOf(computed));
-          expect(kept.nextCursor).toBe(computed.nextCursor);
-          expect(kept.list?.rows.rows()).toEqual(computed.list?.rows.rows());
-          if (kept.pieces !== undefined) fromMemory += 1;
+          expect(textOf(cached)).toBe(textOf(computed));
+          expect(cached.nextCursor).toBe(computed.nextCursor);
+          expect(cached.list?.rows.rows()).toEqual(computed.list?.rows.rows());
+          if (cached.pieces !== undefined) fromMemory += 1;
           if (computed.nextCursor === null) break;
           query.set('cursor', computed.nextCursor);
         }
@@ -157,16 +157,16 @@ function minutes(count: number): ReadBatch {
   };
 }
 
-async function filled(kept: KeptItems, read: ReadBatch): Promise<KeptList> {
-  expect(kept.list('list', read)).toBe(null);
-  expect(kept.known('list')).toBe(null);
-  expect(kept.list('list', read)).not.toBe(null);
-  await kept.settled();
-  return kept.known('list') as KeptList;
+async function filled(cache: ItemCache, read: ReadBatch): Promise<CachedList> {
+  expect(cache.list('list', read)).toBe(null);
+  expect(cache.known('list')).toBe(null);
+  expect(cache.list('list', read)).not.toBe(null);
+  await cache.settled();
+  return cache.known('list') as CachedList;
 }
 
-test('beyond the limit of memory, only the newest items are kept', async () => {
-  const list = await filled(createKeptItems(50_000), minutes(5_000));
+test('beyond the limit of memory, only the newest items are cached', async () => {
+  const list = await filled(createItemCache(50_000), minutes(5_000));
   expect(list.isComplete()).toBe(false);
   const page = (from: string, to: string, limit: number) => list.page({ range: { from, to }, after: null, limit });
   const last = { id: '2', at: '2026-03-15 11:58:00' };
@@ -179,18 +179,18 @@ test('beyond the limit of memory, only the newest items are kept', async () => {
   expect(list.pick([last, { id: '4999', at: '2026-03-12 00:41:00' }])).toBe(null);
 });
 
-test('a list whose times do not sort as text is not kept', async () => {
+test('times beyond year 9999 and before year 1 exclude a list from the cache', async () => {
   for (const at of ['2026-03-15', '10000-01-01 00:00:00', '0044-03-15 (BC) 00:00:00']) {
     const read = async () => ({ texts: ['1'], places: [{ id: '1', at }], hasMore: false });
-    const list = await filled(createKeptItems(), read);
+    const list = await filled(createItemCache(), read);
     expect(list.page({ range: null, after: null, limit: 1 }), at).toBe(null);
   }
 });
 
-test('after an error, the items read so far are kept', async () => {
+test('after an error, the items read so far stay cached', async () => {
   const known = minutes(1_000);
   const read: ReadBatch = (after) => (after === null ? known(null) : Promise.reject(new Error('closed')));
-  const list = await filled(createKeptItems(), read);
+  const list = await filled(createItemCache(), read);
   expect(list.page({ range: null, after: null, limit: 2 })?.pieces.join('')).toBe('0,1');
   expect(list.page({ range: null, after: null, limit: BATCH_ITEMS })).toBe(null);
 });
@@ -206,7 +206,7 @@ test('items without a time follow the others, and places that are gone are not f
   ];
   const itemsOf = (some: readonly Place[]): Buffer => Buffer.from(some.map(({ id }) => `"${id}"`).join(','));
   const read = async () => ({ texts: places.map((place) => String(itemsOf([place]))), places, hasMore: false });
-  const list = await filled(createKeptItems(), read);
+  const list = await filled(createItemCache(), read);
   const page = (after: Place | null, limit: number) => list.page({ range: null, after, limit });
   for (const [index, place] of places.entries()) {
     const rest = places.slice(index + 1, index + 3);

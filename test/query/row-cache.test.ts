@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createKeptRows } from '../../src/query/kept-rows.ts';
+import { createRowCache } from '../../src/query/row-cache.ts';
 import type { Query } from '../../src/warehouse/database.ts';
 
 // Answers with the number of statements that have run, as a list of `length` rows.
@@ -15,7 +15,7 @@ function counting(length = 1): { readonly query: Query; count: number } {
 }
 
 test('a statement runs once for each text and parameters, also for later queries', async () => {
-  const [kept, first, later] = [createKeptRows(), counting(), counting()];
+  const [kept, first, later] = [createRowCache(), counting(), counting()];
   const query = kept.through(first.query);
   expect(await query('SELECT $1', ['a'])).toEqual([[1]]);
   expect(await query('SELECT $1', ['a'])).toEqual([[1]]);
@@ -26,21 +26,21 @@ test('a statement runs once for each text and parameters, also for later queries
 });
 
 test('a failure is not kept', async () => {
-  const [kept, counted] = [createKeptRows(), counting()];
+  const [kept, counted] = [createRowCache(), counting()];
   const failing = kept.through(() => Promise.reject(new Error('interrupted')));
   await expect(failing('SELECT 1')).rejects.toThrow('interrupted');
   expect(await kept.through(counted.query)('SELECT 1')).toEqual([[1]]);
 });
 
 test('large results are not kept', async () => {
-  const [kept, counted] = [createKeptRows(), counting(2_001)];
+  const [kept, counted] = [createRowCache(), counting(2_001)];
   const query = kept.through(counted.query);
   await query('SELECT 1');
   expect((await query('SELECT 1'))[0]).toEqual([2]);
 });
 
 test('beyond 200 results, the least recently used is dropped', async () => {
-  const [kept, counted] = [createKeptRows(), counting()];
+  const [kept, counted] = [createRowCache(), counting()];
   const query = kept.through(counted.query);
   for (let index = 0; index < 200; index++) await query('SELECT $1', [index]);
   await query('SELECT $1', [0]);

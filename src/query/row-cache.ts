@@ -1,18 +1,18 @@
 import type { Query } from '../warehouse/database.ts';
 
-/** Maximum number of kept results. The least recently used result is dropped first. */
+/** Maximum number of cached results. The least recently used result is dropped first. */
 const RESULTS_MAX = 200;
-/** Maximum number of rows of a kept result. */
+/** Maximum number of rows of a cached result. */
 const ROWS_MAX = 2_000;
 
 /** Keeps results of statements. A replica never changes, so its results stay valid. */
-export interface KeptRows {
+export interface RowCache {
   /** Returns a query that runs each statement once, for small lists that many requests read. */
   through(query: Query): Query;
 }
 
 /** Creates an empty record of results. Callers must not change the rows. */
-export function createKeptRows(): KeptRows {
+export function createRowCache(): RowCache {
   const known = new Map<string, unknown[][]>();
   return {
     through:

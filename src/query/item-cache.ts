@@ -11,7 +11,7 @@ export const ITEM_BYTES_MAX = 48 * 1024 * 1024;
 /** Estimated memory of an item's place. */
 const PLACE_BYTES = 200;
 
-/** Times that sort as text: of the years 1 to 9999. */
+/** Format of times from year 1 to 9999, which sort as text in order of time. */
 const SORTABLE = /^\d{4}-\d\d-\d\d [\d:.]+$/;
 
 const COMMA = Buffer.from(',');
@@ -38,22 +38,22 @@ export interface WantedItems {
 }
 
 /** Consecutive items of a list. */
-export interface KeptPage {
+export interface CachedPage {
   /** The items as JSON, separated by commas, in one or more buffers. */
   readonly pieces: readonly Buffer[];
   /** Place of the last item if more items follow, otherwise null. */
   readonly last: Place | null;
 }
 
-/** Keeps items of paged lists as JSON in memory, from the newest on. */
-export interface KeptItems {
+/** Caches items of paged lists as JSON, from the newest on. */
+export interface ItemCache {
   /**
    * Returns the items of a list; null for the first request. The second request starts reading the list with `read`, which returns the next
    * items after a place: `BATCH_ITEMS`, or fewer at the end.
    */
-  list(name: string, read: ReadBatch): KeptList | null;
+  list(name: string, read: ReadBatch): CachedList | null;
   /** Returns the items of a list; null before the second request. */
-  known(name: string): KeptList | null;
+  known(name: string): CachedList | null;
   /** Resolves once no list is being read. */
   settled(): Promise<void>;
 }
@@ -62,11 +62,11 @@ export interface KeptItems {
 export type ReadBatch = (after: Place | null) => Promise<Batch>;
 
 /** The items of a list that are in memory. */
-export interface KeptList {
+export interface CachedList {
   /** Whether all items are in memory. */
   isComplete(): boolean;
   /** Returns a page of the list without filters; null if some of its items are not in memory. */
-  page(wanted: WantedItems): KeptPage | null;
+  page(wanted: WantedItems): CachedPage | null;
   /** Returns items as JSON, separated by commas; null if some are not in memory. */
   pick(places: readonly Place[]): Buffer | null;
 }
@@ -85,10 +85,10 @@ interface Chunk {
   readonly ends: readonly number[];
 }
 
-/** Creates the kept items of one replica, which never changes. Once `bytesMax` bytes of items are in memory, no more are read. */
-export function createKeptItems(bytesMax: number = ITEM_BYTES_MAX): KeptItems {
+/** Creates an empty cache for one replica, which never changes. Once `bytesMax` bytes of items are in memory, no more are read. */
+export function createItemCache(bytesMax: number = ITEM_BYTES_MAX): ItemCache {
   /** Null after the first request. */
-  const lists = new Map<string, KeptList | null>();
+  const lists = new Map<string, CachedList | null>();
   const reading = new Set<Promise<void>>();
   let bytes = 0;
   const fill = async (items: Items, read: ReadBatch): Promise<void> => {
@@ -108,9 +108,9 @@ export function createKeptItems(bytesMax: number = ITEM_BYTES_MAX): KeptItems {
       if (known === undefined) lists.set(name, null);
       if (known !== null) return known ?? null;
       const items: Items = { places: [], chunks: [], isComplete: false };
-      const list = createKeptList(items);
+      const list = createCachedList(items);
       lists.set(name, list);
-      // After an error, such as that of a closed replica, the items read so far are kept.
+      // After an error, such as that of a closed replica, the items read so far stay cached.
       const done: Promise<void> = fill(items, read)
         .catch(() => undefined)
         .finally(() => reading.delete(done));
@@ -122,7 +122,7 @@ export function createKeptItems(bytesMax: number = ITEM_BYTES_MAX): KeptItems {
   };
 }
 
-function createKeptList(items: Items): KeptList {
+function createCachedList(items: Items): CachedList {
   return {
     isComplete: () => items.isComplete,
     page: (wanted) => pageOf(items, wanted),
@@ -134,7 +134,7 @@ function createKeptList(items: Items): KeptList {
   };
 }
 
-function pageOf(items: Items, { range, after, limit }: WantedItems): KeptPage | null {
+function pageOf(items: Items, { range, after, limit }: WantedItems): CachedPage | null {
   const { places, isComplete } = items;
   const newest = range === null || range.to === DAY_MAX ? 0 : firstBefore(places, addDays(range.to, 1));
   const next = after === null ? 0 : indexAfter(places, after);
