@@ -1,17 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fastify, LogController } from 'fastify';
+import {
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyServerFactory,
+  fastify,
+  LogController,
+} from 'fastify';
 import type { Log } from '../telemetry/server-log.ts';
 import type { HttpLimits } from './http-limits.ts';
+import { type Listener, parserOptions } from './listener.ts';
 import { createParserErrorHandler } from './parser-errors.ts';
 import { splitWorkspace, toReadableUrl } from './paths.ts';
 import { toErrorReply } from './refusal.ts';
 
 /**
  * Creates Fastify without routes: limits, log, and the error envelope for its own errors. With `isFleet`, routes are found without the
- * prefix that names a workspace.
+ * prefix that names a workspace. With a listener, its server is used.
  */
-export function createFramework(limits: HttpLimits, { logger }: Log, isFleet: boolean): FastifyInstance {
+export function createFramework(
+  limits: HttpLimits,
+  { logger }: Log,
+  isFleet: boolean,
+  listener: Listener | null = null,
+): FastifyInstance {
   const options: FastifyHttpOptions<Server> = {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -29,26 +42,27 @@ export function createFramework(limits: HttpLimits, { logger }: Log, isFleet: bo
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     routerOptions: { maxParamLength: limits.headerBytesMax, querystringParser: () => ({}) },
-    http: {
-      maxHeaderSize: limits.headerBytesMax,
-      headersTimeout: limits.headersTimeoutMs,
-      connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
-      // The gate rejects a missing Host header, with the usual envelope.
-      requireHostHeader: false,
-    },
+    http: parserOptions(limits),
     rewriteUrl: ({ url = '' }) => (isFleet ? splitWorkspace(toReadableUrl(url)).rest : toReadableUrl(url)),
     clientErrorHandler: createParserErrorHandler(limits.urlCharactersMax, ({ requestId, status, bytes }) =>
       app.log.info({ id: requestId, method: null, path: null, status, ms: 0, key: null, bytes, cache: null }),
     ),
     frameworkErrors: (error, request, reply) => sendError(error, request.id, reply as unknown as FastifyReply),
   };
-  const app = fastify(options);
+  const app = fastify(listener === null ? options : { ...options, serverFactory: adopt(listener, limits) });
   app.server.maxConnections = limits.connectionsMax;
   // A client may close its half of the connection after the request. Node then waits for the response; the option is not typed.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   // Ignore Expect headers that Node does not support, because Node would respond 417 without the envelope.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   return app;
+}
+
+function adopt(listener: Listener, limits: HttpLimits): FastifyServerFactory {
+  return (handler) => {
+    listener.adopt(handler, limits);
+    return listener.server;
+  };
 }
 
 function refuseSchema(): never {

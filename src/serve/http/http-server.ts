@@ -12,6 +12,7 @@ import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { createFramework } from './framework.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { createListStreams } from './list-streams.ts';
+import { type Listener, listen } from './listener.ts';
 import { APP_PATHS, OPERATIONS_PATH } from './page-paths.ts';
 import { BASE_PATH, MCP_PATH } from './paths.ts';
 import { createAnswers } from './responses.ts';
@@ -55,6 +56,8 @@ export interface ServerOptions extends SiteOptions {
   /** Level of the log, unless `log` is already open. */
   readonly logLevel: LogLevel;
   readonly limits?: Partial<HttpLimits>;
+  /** A server that listens already; default: one that listens once its routes exist. The caller closes it if the server cannot be started. */
+  readonly listener?: Listener;
 }
 
 /** A running server. */
@@ -97,11 +100,14 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     isFleet: false,
     isStopping: () => state.isStopping,
   };
+  const { listener = null } = options;
   const stop = (): void => {
     state.isStopping = true;
   };
   const listening = { ...surroundings, address, telemetry };
-  if (!('renewal' in parts)) return listenFor(await createSite(parts, options, surroundings), options, listening, stop);
+  if (!('renewal' in parts)) {
+    return listenFor(await createSite(parts, options, { ...surroundings, listener }), options, listening, stop);
+  }
   let first: OpenedParts | null = opened as OpenedParts;
   const usedAt = new Map<string, number>();
   const open = async (): Promise<OpenedSite> => {
@@ -114,7 +120,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     current.service = own.service;
     return { site, close };
   };
-  const renewed = await createRenewedSite(parts.renewal.version, open, surroundings);
+  const renewed = await createRenewedSite(parts.renewal.version, open, { ...surroundings, listener });
   const server = await listenFor(renewed.site, options, listening, stop).catch(async (thrown: unknown) => {
     await renewed.close();
     throw thrown;
@@ -133,7 +139,7 @@ const ONLY = '';
 async function createRenewedSite(
   versionOf: () => string,
   open: () => Promise<OpenedSite>,
-  { limits, log, isFleet, isStopping }: SiteSurroundings,
+  { limits, log, isFleet, isStopping, listener = null }: SiteSurroundings,
 ): Promise<{ readonly site: ListeningSite; close(): Promise<void> }> {
   let version = versionOf();
   const hosts = createHosts({
@@ -145,7 +151,7 @@ async function createRenewedSite(
     },
     onStale: (thrown) => log.logger.error({ err: thrown, msg: 'cannot serve the new resources of the workspace' }),
   });
-  const app = createFramework(limits, log, isFleet);
+  const app = createFramework(limits, log, isFleet, listener);
   try {
     (await hosts.enter(ONLY)).leave();
     await app.ready();
@@ -178,7 +184,7 @@ function limiterOf(limit: number, { monotonic }: Clock, hasSubjects: boolean): L
 /** Listens for a site; sets `address.baseUrl`, and calls `stop` when the server begins to close. */
 export async function listenFor(
   { app, pages }: ListeningSite,
-  options: Pick<ServerOptions, 'host' | 'port' | 'metricsPort' | 'allowedHosts' | 'corsOrigins'>,
+  options: Pick<ServerOptions, 'host' | 'port' | 'metricsPort' | 'allowedHosts' | 'corsOrigins' | 'listener'>,
   surroundings: Pick<SiteSurroundings, 'limits' | 'log'> & {
     readonly address: { baseUrl: string };
     readonly telemetry: Telemetry | null;
@@ -188,8 +194,11 @@ export async function listenFor(
   const { limits, log, address, telemetry } = surroundings;
   const metrics = telemetry === null ? null : createMetricsServer(telemetry, createHostRules(options));
   try {
-    address.baseUrl = `${await listen(app.server, options.host, options.port)}${BASE_PATH}`;
-    const metricsOrigin = metrics === null ? null : await listen(metrics, options.host, options.metricsPort ?? 0);
+    if (!app.server.listening) await listen(app.server, options.host, options.port);
+    address.baseUrl = `${originOf(app.server, options.host)}${BASE_PATH}`;
+    if (metrics !== null) await listen(metrics, options.host, options.metricsPort ?? 0);
+    const metricsOrigin = metrics === null ? null : originOf(metrics, options.host);
+    options.listener?.open();
     const close = async (): Promise<void> => {
       stop();
       pages?.close();
@@ -212,14 +221,7 @@ export async function listenFor(
   }
 }
 
-async function listen(server: Server, host: string, port: number): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+function originOf(server: Server, host: string): string {
   const { port: bound } = server.address() as AddressInfo;
   // A wildcard address cannot be used in a URL, so use loopback.
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;

@@ -127,7 +127,8 @@ export async function startRoutedServer(parts: RoutedParts, options: RoutedOptio
   const { directory } = parts;
   const tokens = oauth === undefined ? {} : { oauth: oauth.siteOf(null) };
   const shared = { ...frontOf(parts), ...tokens, service, keyring: directory, clock, checkWorkspace };
-  const front = await createSite(shared, options, { ...common, answers });
+  const { listener = null } = options;
+  const front = await createSite(shared, options, { ...common, answers, listener });
   const workspacesOf = createWorkspacesOf(parts);
   dispatch(front.app, async (request) => {
     if (state.isStopping) return null;

@@ -24,6 +24,7 @@ import { addHooks } from './hooks.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { addBodyParser, addRoutes } from './http-routes.ts';
 import type { ListStreams } from './list-streams.ts';
+import type { Listener } from './listener.ts';
 import { BASE_PATH, createFinder, endpointsOf, openEndpoints } from './paths.ts';
 import type { Answers } from './responses.ts';
 
@@ -87,6 +88,8 @@ export interface SiteSurroundings {
   /** Whether the server has several workspaces. */
   readonly isFleet: boolean;
   readonly isStopping: () => boolean;
+  /** Set for the site that requests arrive at, if its server listens already. */
+  readonly listener?: Listener | null;
 }
 
 /** A workspace's routes behind their gate, without a listener. */
@@ -140,7 +143,7 @@ export async function createSite(
     hasSetup: parts.setup !== undefined,
     hasData: async () => (status === undefined ? null : hasRows(service)),
   };
-  const app = createFramework(limits, log, isFleet);
+  const app = createFramework(limits, log, isFleet, surroundings.listener);
   await addHooks(
     app,
     accessControl,

@@ -3,6 +3,7 @@ import { type ErrorCode, EXIT, SightlineError } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { FirstRun } from '../../../operations/first-run.ts';
 import { isLoopback } from '../../../serve/auth/hosts.ts';
+import { listenEarly } from '../../../serve/http/listener.ts';
 import type { ServedWorkspace, ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
 import type { LogTarget } from '../../../serve/telemetry/server-log.ts';
 import type { Context } from '../../../session/workspace.ts';
@@ -72,14 +73,21 @@ export const serve = defineCommand({
       const others = 'key or off if --host is reachable from other machines; loopback with --host 127.0.0.1';
       throw refused('--pages', pages, others);
     }
-    const site = { host, port, metricsPort, rateLimit, corsOrigins: corsOrigin, allowedHosts: allowHost };
-    const { loadOAuthSettings } = await import('../../../base/config/config.ts');
-    const { readSurroundings } = await import('../../context.ts');
-    const oauth = loadOAuthSettings(readSurroundings());
-    const given = { ...site, queryTimeoutMs, logLevel, pages, oauth };
-    if (role === 'all') return serveOne(call, { ...given, runsJobs: jobs });
-    const { serveAll } = await import('../scale/serve-api-command.ts');
-    return serveAll(call, { ...given, refreshMs: refresh * 1_000, openMax: openWorkspaces });
+    // Listens before most modules are loaded and files are opened, so that `/livez` is answered soon after the start.
+    const listener = await listening({ host, port }, () => listenEarly(host, port));
+    try {
+      const site = { host, port, metricsPort, rateLimit, corsOrigins: corsOrigin, allowedHosts: allowHost, listener };
+      const { loadOAuthSettings } = await import('../../../base/config/config.ts');
+      const { readSurroundings } = await import('../../context.ts');
+      const oauth = loadOAuthSettings(readSurroundings());
+      const given = { ...site, queryTimeoutMs, logLevel, pages, oauth };
+      if (role === 'all') return await serveOne(call, { ...given, runsJobs: jobs });
+      const { serveAll } = await import('../scale/serve-api-command.ts');
+      return await serveAll(call, { ...given, refreshMs: refresh * 1_000, openMax: openWorkspaces });
+    } catch (thrown) {
+      await listener.close();
+      throw thrown;
+    }
   },
 });
 
