@@ -68,9 +68,9 @@ export async function computeAnswer(query: Query, request: AnswerRequest, cursor
 const ITEMS = '\u0000items';
 const WRITTEN_ITEMS = JSON.stringify(ITEMS);
 
-/** Returns a response from items in memory; null if it must be computed. */
-export function cachedAnswer(request: AnswerRequest, cursorAfter: CursorAfter): Answer | null {
-  const page = cachedPage(storedRequestOf(request), request.replica);
+/** Returns a response from cached items; null if it must be computed. */
+export async function cachedAnswer(request: AnswerRequest, cursorAfter: CursorAfter): Promise<Answer | null> {
+  const page = await cachedPage(storedRequestOf(request), request.replica);
   return page === null ? null : writtenAnswer(request, page, cursorAfter);
 }
 

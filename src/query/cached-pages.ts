@@ -6,11 +6,11 @@ import type { ServedReplica } from './open-replica.ts';
 import { isFiltered, readPage, readRows, servedTable, WITHOUT_FILTERS } from './stored-items.ts';
 import type { StoredRequest } from './stored-request.ts';
 
-/** Returns a page from the items in memory; null if the list is filtered or items of the page are not in memory. */
-export function cachedPage(
+/** Returns a page from the cached items; null if the list is filtered or items of the page are not cached. */
+export async function cachedPage(
   request: Omit<StoredRequest, 'query'>,
   { items, replica }: ServedReplica,
-): CachedPage | null {
+): Promise<CachedPage | null> {
   const { asked, after, order, rowCache } = request;
   const table = cachedTableOf(request);
   if (table === null) return null;
@@ -35,7 +35,7 @@ export function cachedPage(
 export async function findCachedPage(request: StoredRequest, { items }: ServedReplica): Promise<CachedPage | null> {
   const table = cachedTableOf(request);
   const list = table === null ? null : items.known(cacheKey(request));
-  if (table === null || list?.isComplete() !== true || !isFiltered(request, table)) return null;
+  if (table === null || list?.isInMemory() !== true || !isFiltered(request, table)) return null;
   const { places, hasMore } = await readRows(request, servedTable(request, table), []);
   const text = list.pick(places);
   return text === null ? null : { pieces: [text], last: hasMore ? (places.at(-1) ?? null) : null };

@@ -51,7 +51,7 @@ export interface ServiceOptions {
   readonly readConventions: (query: Query) => Promise<Conventions>;
   /** Reads the conventions that may differ from upstream's; default: none. */
   readonly readDoubts?: (query: Query) => Promise<Doubts>;
-  /** Bytes of memory for items of lists; default: 48 MiB. */
+  /** Bytes of memory for items of lists; default: 48 MiB. On disk they may take ten times as much. */
   readonly itemBytesMax?: number;
   /** Reads the progress of the sync that is running in any process; default: none is. */
   readonly readRunning?: () => Promise<Running | null>;
@@ -156,7 +156,7 @@ function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, sign
           const limited = upTo(rowsMax);
           const cursorAfter: CursorAfter = (last) => signer.write({ ...last, from, to }, binding);
           return (
-            cachedAnswer(limited, cursorAfter) ??
+            (await cachedAnswer(limited, cursorAfter)) ??
             replica.replica.work(
               (query, _read, prepared) =>
                 computeAnswer(resource.computes === undefined ? prepared : query, limited, cursorAfter),

@@ -1,20 +1,25 @@
-import { firstIndex } from '../base/first-index.ts';
-import { addDays, DAY_MAX } from '../contract/time.ts';
+import { CHUNK_ITEMS, type ChunkContent, type Items, packChunk, pageOf, pickItems, toChunk } from './cached-items.ts';
 import type { Position } from './cursor-signer.ts';
+import type { ItemSpill } from './item-spill.ts';
 
 /** Items that are read at a time. */
-export const BATCH_ITEMS = 500;
+export const BATCH_ITEMS = 5 * CHUNK_ITEMS;
 
 /** Memory for the items of all lists, unless it is set. */
 export const ITEM_BYTES_MAX = 48 * 1024 * 1024;
 
-/** Estimated memory of an item's place. */
+/** Bytes on disk for further items, relative to those in memory. */
+export const SPILL_FACTOR = 10;
+
+/** Pages of a list that must not be cached before further items are written to disk: most readers only want the newest. */
+export const MISSES_LEAST = 20;
+
+/** Estimated memory of an item's place, and of a chunk on disk. */
 const PLACE_BYTES = 200;
+const STORED_CHUNK_BYTES = 400;
 
 /** Format of times from year 1 to 9999, which sort as text in order of time. */
 const SORTABLE = /^\d{4}-\d\d-\d\d [\d:.]+$/;
-
-const COMMA = Buffer.from(',');
 
 /** Place of an item in the order of its list. The time is SQL text in UTC, null if the item has none. */
 export type Place = Pick<Position, 'at' | 'id'>;
@@ -56,111 +61,114 @@ export interface ItemCache {
   known(name: string): CachedList | null;
   /** Resolves once no list is being read. */
   settled(): Promise<void>;
+  /** Deletes the items on disk. Call it when no list is read any more. */
+  close(): Promise<void>;
 }
 
 /** Reads the next items after a place; null for the first ones. */
 export type ReadBatch = (after: Place | null) => Promise<Batch>;
 
-/** The items of a list that are in memory. */
+/** The items of a list that are cached. */
 export interface CachedList {
   /** Whether all items are in memory. */
-  isComplete(): boolean;
-  /** Returns a page of the list without filters; null if some of its items are not in memory. */
-  page(wanted: WantedItems): CachedPage | null;
+  isInMemory(): boolean;
+  /** Returns a page of the list without filters; null if some of its items are not cached. */
+  page(wanted: WantedItems): Promise<CachedPage | null>;
   /** Returns items as JSON, separated by commas; null if some are not in memory. */
   pick(places: readonly Place[]): Buffer | null;
 }
 
-// All chunks but the last have BATCH_ITEMS items.
-interface Items {
-  readonly places: Place[];
-  readonly chunks: Chunk[];
-  isComplete: boolean;
-}
-
-interface Chunk {
-  /** The items, separated by commas. */
-  readonly bytes: Buffer;
-  /** Where each item ends. */
-  readonly ends: readonly number[];
-}
-
-/** Creates an empty cache for one replica, which never changes. Once `bytesMax` bytes of items are in memory, no more are read. */
-export function createItemCache(bytesMax: number = ITEM_BYTES_MAX): ItemCache {
+/**
+ * Creates an empty cache for one replica, which never changes. The first `bytesMax` bytes of items are cached in memory. Further items are
+ * written to `spill` once `MISSES_LEAST` pages were not cached; without it, or once it is full, no more are read.
+ */
+export function createItemCache(bytesMax: number = ITEM_BYTES_MAX, spill: ItemSpill | null = null): ItemCache {
   /** Null after the first request. */
   const lists = new Map<string, CachedList | null>();
   const reading = new Set<Promise<void>>();
   let bytes = 0;
-  const fill = async (items: Items, read: ReadBatch): Promise<void> => {
-    while (!items.isComplete && bytes < bytesMax) {
-      const batch = await read(items.places.at(-1) ?? null);
-      if (!isSorted([...items.places.slice(-1), ...batch.places])) return;
-      const chunk = toChunk(batch.texts);
-      bytes += chunk.bytes.length + batch.places.length * PLACE_BYTES;
-      items.chunks.push(chunk);
-      items.places.push(...batch.places);
+  const addToMemory = (items: Items, content: ChunkContent, last: Place): void => {
+    bytes += content.bytes.length + content.places.length * PLACE_BYTES;
+    items.chunks.push({ last, content });
+  };
+  // Returns false if there is no room.
+  const addToDisk = async (items: Items, content: ChunkContent, last: Place): Promise<boolean> => {
+    const block = (await spill?.write(packChunk(content))) ?? null;
+    if (block === null) return false;
+    bytes += STORED_CHUNK_BYTES;
+    items.chunks.push({ last, block });
+    return true;
+  };
+  const add = async (items: Items, batch: Batch): Promise<boolean> => {
+    for (let from = 0; from < batch.places.length; from += CHUNK_ITEMS) {
+      const places = batch.places.slice(from, from + CHUNK_ITEMS);
+      const content = toChunk(batch.texts.slice(from, from + CHUNK_ITEMS), places);
+      const last = places.at(-1) as Place;
+      if (bytes < bytesMax) addToMemory(items, content, last);
+      else if (!(await addToDisk(items, content, last))) return false;
+      items.count += places.length;
+    }
+    return true;
+  };
+  const fill = async (items: Items, read: ReadBatch, toDisk: boolean): Promise<void> => {
+    while (!items.isComplete && (toDisk || bytes < bytesMax)) {
+      const last = items.chunks.at(-1)?.last ?? null;
+      const batch = await read(last);
+      if (!isSorted(last === null ? batch.places : [last, ...batch.places]) || !(await add(items, batch))) return;
       items.isComplete = !batch.hasMore;
     }
+  };
+  const begin = (items: Items, read: ReadBatch, toDisk: boolean): Promise<void> => {
+    // After an error, such as that of a closed replica, the items read so far stay cached.
+    const done: Promise<void> = fill(items, read, toDisk)
+      .catch(() => undefined)
+      .finally(() => reading.delete(done));
+    reading.add(done);
+    return done;
+  };
+  const createCachedList = (read: ReadBatch): CachedList => {
+    const items: Items = { chunks: [], count: 0, isComplete: false };
+    let misses = 0;
+    let isMemoryFilled = false;
+    let isSpilled = false;
+    const spillIfNeeded = (): void => {
+      if (!isMemoryFilled || isSpilled || spill === null || misses < MISSES_LEAST) return;
+      isSpilled = true;
+      void begin(items, read, true);
+    };
+    void begin(items, read, false).then(() => {
+      isMemoryFilled = true;
+      spillIfNeeded();
+    });
+    return {
+      isInMemory: () => items.isComplete && items.chunks.every(({ content }) => content !== undefined),
+      page: async (wanted) => {
+        // A page that cannot be read from disk is computed.
+        const page = await pageOf(items, spill, wanted).catch(() => null);
+        if (page === null) {
+          misses += 1;
+          spillIfNeeded();
+        }
+        return page;
+      },
+      pick: (places) => pickItems(items, places),
+    };
   };
   return {
     list: (name, read) => {
       const known = lists.get(name);
-      if (known === undefined) lists.set(name, null);
-      if (known !== null) return known ?? null;
-      const items: Items = { places: [], chunks: [], isComplete: false };
-      const list = createCachedList(items);
+      if (known !== undefined && known !== null) return known;
+      const list = known === undefined ? null : createCachedList(read);
       lists.set(name, list);
-      // After an error, such as that of a closed replica, the items read so far stay cached.
-      const done: Promise<void> = fill(items, read)
-        .catch(() => undefined)
-        .finally(() => reading.delete(done));
-      reading.add(done);
       return list;
     },
     known: (name) => lists.get(name) ?? null,
     settled: async () => void (await Promise.all(reading)),
-  };
-}
-
-function createCachedList(items: Items): CachedList {
-  return {
-    isComplete: () => items.isComplete,
-    page: (wanted) => pageOf(items, wanted),
-    pick: (places) => {
-      const indexes = places.flatMap((place) => indexAfter(items.places, place) ?? []);
-      if (indexes.length < places.length) return null;
-      return Buffer.concat(withCommas(indexes.flatMap((after) => piecesOf(items, after - 1, after))));
+    close: async () => {
+      await Promise.all(reading);
+      await spill?.close();
     },
   };
-}
-
-function pageOf(items: Items, { range, after, limit }: WantedItems): CachedPage | null {
-  const { places, isComplete } = items;
-  const newest = range === null || range.to === DAY_MAX ? 0 : firstBefore(places, addDays(range.to, 1));
-  const next = after === null ? 0 : indexAfter(places, after);
-  if (next === null) return null;
-  const start = Math.max(newest, next);
-  const oldest = range === null ? places.length : firstBefore(places, range.from);
-  const isKnown = isComplete || oldest < places.length || start + limit < places.length;
-  if (!isKnown) return null;
-  const end = Math.max(start, Math.min(start + limit, oldest));
-  const last = end < oldest && end > start ? (places[end - 1] ?? null) : null;
-  return { pieces: piecesOf(items, start, end), last };
-}
-
-// Index of the first item before a day; items without a time are the last ones.
-function firstBefore(places: readonly Place[], day: string): number {
-  return firstIndex(places, ({ at }) => at === null || at < day);
-}
-
-// Index of the item after a place; null if the place is not in the list.
-function indexAfter(places: readonly Place[], { at, id }: Place): number | null {
-  let index = firstIndex(places, (place) => place.at === null || (at !== null && place.at <= at));
-  while (index < places.length && places[index]?.at === at) {
-    index += 1;
-    if (places[index - 1]?.id === id) return index;
-  }
-  return null;
 }
 
 // Whether times are texts that descend, followed by missing ones.
@@ -170,32 +178,4 @@ function isSorted(places: readonly Place[]): boolean {
     if (at === null) return true;
     return SORTABLE.test(at) && before !== null && (before === undefined || before >= at);
   });
-}
-
-function toChunk(texts: readonly string[]): Chunk {
-  const ends: number[] = [];
-  let length = 0;
-  for (const text of texts) {
-    length += Buffer.byteLength(text);
-    ends.push(length);
-    length += COMMA.length;
-  }
-  return { bytes: Buffer.from(texts.join(',')), ends };
-}
-
-// The bytes of the chunks are not copied.
-function piecesOf({ chunks }: Items, start: number, end: number): Buffer[] {
-  const parts: Buffer[] = [];
-  for (let from = start; from < end; ) {
-    const at = Math.floor(from / BATCH_ITEMS);
-    const { bytes, ends } = chunks[at] as Chunk;
-    const [first, beyond] = [from - at * BATCH_ITEMS, Math.min(end - at * BATCH_ITEMS, BATCH_ITEMS)];
-    parts.push(bytes.subarray(first === 0 ? 0 : (ends[first - 1] as number) + COMMA.length, ends[beyond - 1]));
-    from = at * BATCH_ITEMS + beyond;
-  }
-  return withCommas(parts);
-}
-
-function withCommas(parts: readonly Buffer[]): Buffer[] {
-  return parts.flatMap((part, index) => (index === 0 ? [part] : [COMMA, part]));
 }

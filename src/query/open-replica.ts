@@ -11,6 +11,7 @@ import { isUuid, type KnownValues, type ServedNames } from '../contract/query-pa
 import type { ResourceTable } from '../contract/tables.ts';
 import { columnAt } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
+import { spillFolder } from '../warehouse/file/spill.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
 import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
@@ -19,7 +20,8 @@ import { type BrandCounts, createBrandCounts } from './brand-counts.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
 import { readSpellings } from './id-spellings.ts';
-import { createItemCache, type ItemCache } from './item-cache.ts';
+import { createItemCache, ITEM_BYTES_MAX, type ItemCache, SPILL_FACTOR } from './item-cache.ts';
+import { createItemSpill } from './item-spill.ts';
 import type { ReportForms } from './report-forms.ts';
 import { createRowCache, type RowCache } from './row-cache.ts';
 
@@ -46,7 +48,7 @@ export interface ServedReplica {
   readonly mayRepeat: boolean;
   /** Results of statements that many requests need. */
   readonly rowCache: RowCache;
-  /** Items of lists in memory. */
+  /** Items of lists in memory and on disk. */
   readonly items: ItemCache;
   readonly lastRun: LastRun | null;
   readonly dataVersion: number;
@@ -83,7 +85,7 @@ export interface ServedReplicaOptions {
   readonly readConventions: (query: Query) => Promise<Conventions>;
   /** Reads the conventions that may differ from upstream's; default: none. */
   readonly readDoubts?: (query: Query) => Promise<Doubts>;
-  /** Bytes of memory for items of lists; default: 48 MiB. */
+  /** Bytes of memory for items of lists; default: 48 MiB. On disk they may take ten times as much. */
   readonly itemBytesMax?: number;
 }
 
@@ -94,8 +96,14 @@ export interface ServedReplicaOptions {
  */
 export async function openServedReplica(path: string, options: ServedReplicaOptions): Promise<ServedReplica> {
   const replica = await openReplica(path, options.replica);
+  const { itemBytesMax = ITEM_BYTES_MAX } = options;
+  const items = createItemCache(itemBytesMax, createItemSpill(spillFolder(path), SPILL_FACTOR * itemBytesMax));
+  const close = async (): Promise<void> => {
+    await replica.close();
+    await items.close();
+  };
   try {
-    return await replica.work((query) => readServedReplica(replica, query, options));
+    return await replica.work((query) => readServedReplica({ ...replica, close }, items, query, options));
   } catch (thrown) {
     await replica.close();
     throw thrown;
@@ -104,6 +112,7 @@ export async function openServedReplica(path: string, options: ServedReplicaOpti
 
 async function readServedReplica(
   replica: Replica,
+  items: ItemCache,
   query: Query,
   options: ServedReplicaOptions,
 ): Promise<ServedReplica> {
@@ -136,7 +145,7 @@ async function readServedReplica(
     }),
     mayRepeat,
     rowCache: createRowCache(),
-    items: createItemCache(options.itemBytesMax),
+    items,
     lastRun,
     dataVersion,
     writersOf: writersIn(catalogue, shapes, await readSpellings(query, catalogue, shapes)),

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Pool } from 'undici';
 import { firstLine, startCli } from './children.ts';
@@ -13,6 +14,14 @@ const ROUNDS = 3;
 const MEASURE_MS = 4_000;
 const WARM_UP_MS = 500;
 const CLIENTS = [1, 16, 64];
+/** Requests before the measurement, after which a server may prepare data in the background. */
+const FIRST_REQUESTS = 30;
+/** Days of their ranges, which are not requested later, and between them. */
+const FIRST_DAYS = 5;
+const FIRST_APART = 11;
+/** A server is idle if it uses less than this part of a core. */
+const IDLE_SHARE = 0.05;
+const IDLE_CHECK_MS = 2_000;
 const DAY_MS = 86_400_000;
 
 /** A request for a range of days that the server was not asked for before. */
@@ -59,6 +68,12 @@ export async function loadPeers(folder: string, responses: number, peers: Peers)
         return questionOf(brandId, number);
       };
       const answering = servers.filter(({ requests }) => requests[kind] !== null);
+      const prepared = await prepare(answering, kind, brandId);
+      if (prepared >= 1)
+        lines.push(
+          '',
+          `Before the measurement, sightline has used ${prepared.toFixed(0)} s of CPU time in the background after the first requests.`,
+        );
       const names = answering.slice(1).map(({ name }) => `sightline : ${name}`);
       lines.push(
         '',
@@ -95,6 +110,41 @@ export async function loadPeers(folder: string, responses: number, peers: Peers)
   } finally {
     for (const { process: child } of servers) child.kill('SIGKILL');
   }
+}
+
+// Sends the first requests to each server and waits until all are idle. Returns the CPU time that sightline has used, in seconds.
+async function prepare(servers: readonly Server[], kind: Kind, brandId: string): Promise<number> {
+  const cpuOf = async (): Promise<number[]> =>
+    Promise.all(servers.map(async ({ process: child }) => (await usageOf(child)).cpu));
+  for (const server of servers) {
+    const pool = new Pool(server.origin, { connections: 1 });
+    for (let request = 0; request < FIRST_REQUESTS; request++) {
+      await send(pool, server, kind, rangeOf(brandId, FIRST_DAYS, request * FIRST_APART));
+    }
+    await pool.close();
+  }
+  const [after = 0] = await cpuOf();
+  let used: number[];
+  do {
+    const start = await cpuOf();
+    await delay(IDLE_CHECK_MS);
+    used = (await cpuOf()).map((cpu, index) => cpu - (start[index] ?? 0));
+  } while (used.some((cpu) => cpu >= (IDLE_SHARE * IDLE_CHECK_MS) / 1000));
+  const [end = 0] = await cpuOf();
+  return end - after;
+}
+
+async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kind, question: Question): Promise<void> {
+  const { path, body } = (requests[kind] as (question: Question) => { path: string; body?: string })(question);
+  const response = await pool.request({
+    path,
+    method: body === undefined ? 'GET' : 'POST',
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
+  const bytes = (await response.body.arrayBuffer()).byteLength;
+  if (response.statusCode !== 200 || bytes < 100)
+    throw new Error(`${origin}${path} returned ${response.statusCode}, ${bytes} bytes`);
 }
 
 async function startSightline(folder: string): Promise<Server> {
@@ -200,28 +250,14 @@ async function exportParquet(copy: string, folder: string): Promise<void> {
   instance.closeSync();
 }
 
-async function measure(
-  { origin, headers, requests }: Server,
-  kind: Kind,
-  clients: number,
-  next: () => Question,
-): Promise<Measured> {
-  const pool = new Pool(origin, { connections: clients });
+async function measure(server: Server, kind: Kind, clients: number, next: () => Question): Promise<Measured> {
+  const pool = new Pool(server.origin, { connections: clients });
   const waits: number[] = [];
   const startedAt = performance.now();
   const client = async (): Promise<void> => {
     for (let elapsed = 0; elapsed < MEASURE_MS + WARM_UP_MS; elapsed = performance.now() - startedAt) {
-      const { path, body } = (requests[kind] as (question: Question) => { path: string; body?: string })(next());
       const sentAt = performance.now();
-      const response = await pool.request({
-        path,
-        method: body === undefined ? 'GET' : 'POST',
-        headers,
-        ...(body === undefined ? {} : { body }),
-      });
-      const bytes = (await response.body.arrayBuffer()).byteLength;
-      if (response.statusCode !== 200 || bytes < 100)
-        throw new Error(`${origin}${path} returned ${response.statusCode}, ${bytes} bytes`);
+      await send(pool, server, kind, next());
       if (elapsed > WARM_UP_MS) waits.push(performance.now() - sentAt);
     }
   };
@@ -241,6 +277,10 @@ function questionOf(brandId: string, number: number): Question {
     for (; daysAgo >= 366 - days; days += 1) daysAgo -= 366 - days;
   }
   if (days >= 366) throw new Error('every range has been requested');
+  return rangeOf(brandId, days, daysAgo);
+}
+
+function rangeOf(brandId: string, days: number, daysAgo: number): Question {
   const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - daysAgo * DAY_MS;
   return { brandId, from: dayOf(untilMs - days * DAY_MS), until: dayOf(untilMs) };
 }

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
@@ -10,11 +12,14 @@ import {
   type CachedList,
   createItemCache,
   type ItemCache,
+  MISSES_LEAST,
   type Place,
   type ReadBatch,
 } from '../../src/query/item-cache.ts';
+import { createItemSpill } from '../../src/query/item-spill.ts';
 import type { Answer, Service } from '../../src/query/service.ts';
 import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
+import { temporaryFolder } from '../support/folders.ts';
 import { askService, type Mirror, openMirror } from './mirror.ts';
 
 /** Paged lists; only the first has a range. */
@@ -23,8 +28,8 @@ const LISTS = ['responses', 'alerts', 'forum/opportunities'];
 interface World {
   readonly mirror: Mirror;
   readonly brandId: string;
-  /** Answers from memory if it can, and never. */
-  readonly services: readonly [Service, Service];
+  /** Answers from memory if it can, never, and from memory or disk. */
+  readonly services: readonly [Service, Service, Service];
 }
 
 // Many responses have the same time; some have undeclared members or numbers that doubles cannot represent.
@@ -52,7 +57,11 @@ async function openWorld(): Promise<World> {
     return service;
   };
   const [brand] = await mirror.query('SELECT CAST(id AS VARCHAR) AS id FROM brands ORDER BY name');
-  return { mirror, brandId: String(brand?.['id']), services: [open({}), open({ itemBytesMax: 0 })] };
+  return {
+    mirror,
+    brandId: String(brand?.['id']),
+    services: [open({}), open({ itemBytesMax: 0 }), open({ itemBytesMax: 100_000 })],
+  };
 }
 
 async function answerOf(service: Service, path: string): Promise<Answer> {
@@ -63,15 +72,24 @@ function textOf({ pieces, body }: Answer): string {
   return pieces?.join('') ?? toExactJson(body);
 }
 
-test('pages from memory are those of SQL, byte for byte, for random ranges, limits and cursors', {
+test('pages from memory and disk are those of SQL, byte for byte, for random ranges, limits and cursors', {
   timeout: 300_000,
 }, async () => {
   const { mirror, brandId, services } = await openWorld();
-  const [remembering, forgetful] = services;
+  const [remembering, forgetful, spilling] = services;
   for (const list of LISTS) {
-    for (let time = 0; time < 2; time++) await answerOf(remembering, `/brands/${brandId}/${list}`);
+    for (let time = 0; time < 2; time++) {
+      await answerOf(remembering, `/brands/${brandId}/${list}`);
+      await answerOf(spilling, `/brands/${brandId}/${list}`);
+    }
   }
   await (await remembering.newest()).items.settled();
+  await (await spilling.newest()).items.settled();
+  const oldest = `/brands/${brandId}/responses?to=2026-03-07&limit=3`;
+  expect((await answerOf(spilling, oldest)).pieces).toBeUndefined();
+  for (let time = 1; time < MISSES_LEAST; time++) await answerOf(spilling, oldest);
+  await (await spilling.newest()).items.settled();
+  expect((await answerOf(spilling, oldest)).pieces).toBeDefined();
   const day = (earliest: number) =>
     fc.option(fc.integer({ min: earliest, max: 8 }).map((days) => addDays('2026-03-07', days)));
   const [some] = await mirror.query(
@@ -87,7 +105,7 @@ test('pages from memory are those of SQL, byte for byte, for random ranges, limi
     `SELECT count(*) AS n FROM responses WHERE _deleted_at IS NULL AND brand_id = '${brandId}'`,
   );
   expect(Number(count?.['n'])).toBeGreaterThan(BATCH_ITEMS);
-  let fromMemory = 0;
+  const counts = new Map<Service, number>();
   await fc.assert(
     fc.asyncProperty(
       fc.record({
@@ -105,12 +123,15 @@ test('pages from memory are those of SQL, byte for byte, for random ranges, limi
         if (list === 'responses' && to !== null && (from === null || from <= to)) query.set('to', to);
         for (let page = 0; page < pages; page++) {
           const path = `/brands/${brandId}/${list}?${query}`;
-          const [cached, computed] = [await answerOf(remembering, path), await answerOf(forgetful, path)];
+          const computed = await answerOf(forgetful, path);
           expect(computed.pieces).toBeUndefined();
-          expect(textOf(cached)).toBe(textOf(computed));
-          expect(cached.nextCursor).toBe(computed.nextCursor);
-          expect(cached.list?.rows.rows()).toEqual(computed.list?.rows.rows());
-          if (cached.pieces !== undefined) fromMemory += 1;
+          for (const service of [remembering, spilling]) {
+            const cached = await answerOf(service, path);
+            expect(textOf(cached)).toBe(textOf(computed));
+            expect(cached.nextCursor).toBe(computed.nextCursor);
+            expect(cached.list?.rows.rows()).toEqual(computed.list?.rows.rows());
+            if (cached.pieces !== undefined) counts.set(service, (counts.get(service) ?? 0) + 1);
+          }
           if (computed.nextCursor === null) break;
           query.set('cursor', computed.nextCursor);
         }
@@ -118,7 +139,9 @@ test('pages from memory are those of SQL, byte for byte, for random ranges, limi
     ),
     { numRuns: 120 },
   );
-  expect(fromMemory).toBeGreaterThan(100);
+  expect(counts.get(remembering)).toBeGreaterThan(100);
+  // Filtered pages come from memory only.
+  expect(counts.get(spilling)).toBeGreaterThan(30);
 });
 
 test('a new replica answers with its own items, and readers get those of their brands only', async () => {
@@ -143,12 +166,13 @@ test('a new replica answers with its own items, and readers get those of their b
 
 const NEWEST = Date.parse('2026-03-15T12:00:00Z');
 
+function placeAt(index: number): Place {
+  const time = new Date(NEWEST - index * 60_000).toISOString();
+  return { id: String(index), at: `${time.slice(0, 10)} ${time.slice(11, 19)}` };
+}
+
 // A list of one item a minute, newest first.
 function minutes(count: number): ReadBatch {
-  const placeAt = (index: number): Place => {
-    const time = new Date(NEWEST - index * 60_000).toISOString();
-    return { id: String(index), at: `${time.slice(0, 10)} ${time.slice(11, 19)}` };
-  };
   return async (after) => {
     const start = after === null ? 0 : Number(after.id) + 1;
     const end = Math.min(count, start + BATCH_ITEMS);
@@ -167,23 +191,73 @@ async function filled(cache: ItemCache, read: ReadBatch): Promise<CachedList> {
 
 test('beyond the limit of memory, only the newest items are cached', async () => {
   const list = await filled(createItemCache(50_000), minutes(5_000));
-  expect(list.isComplete()).toBe(false);
+  expect(list.isInMemory()).toBe(false);
   const page = (from: string, to: string, limit: number) => list.page({ range: { from, to }, after: null, limit });
   const last = { id: '2', at: '2026-03-15 11:58:00' };
-  expect(page('2026-03-15', DAY_MAX, 3)).toEqual({ pieces: [Buffer.from('0,1,2')], last });
-  expect(page('2026-03-01', '2026-03-15', 200)?.pieces.join('').split(',')).toHaveLength(200);
-  expect(page('2026-03-01', '2026-03-15', BATCH_ITEMS)).toBe(null);
-  expect(page('2026-03-13', '2026-03-13', 10)).toBe(null);
-  expect(page('2026-03-16', '2026-03-17', 10)).toEqual({ pieces: [], last: null });
+  expect(await page('2026-03-15', DAY_MAX, 3)).toEqual({ pieces: [Buffer.from('0,1,2')], last });
+  expect((await page('2026-03-01', '2026-03-15', 200))?.pieces.join('').split(',')).toHaveLength(200);
+  expect(await page('2026-03-01', '2026-03-15', BATCH_ITEMS)).toBe(null);
+  expect(await page('2026-03-13', '2026-03-13', 10)).toBe(null);
+  expect(await page('2026-03-16', '2026-03-17', 10)).toEqual({ pieces: [], last: null });
   expect(list.pick([last, { id: '0', at: '2026-03-15 12:00:00' }])?.toString()).toBe('2,0');
   expect(list.pick([last, { id: '4999', at: '2026-03-12 00:41:00' }])).toBe(null);
+});
+
+// A cache with 300 items in memory and `bytesMax` bytes on disk, of whose list 20 pages were not cached.
+async function spilled(bytesMax: number, path: string, read = minutes(5_000)) {
+  const cache = createItemCache(50_000, createItemSpill(path, bytesMax));
+  onTestFinished(() => cache.close());
+  const list = await filled(cache, read);
+  const oldest = { range: { from: '2026-03-12', to: '2026-03-12' }, after: null, limit: 10 };
+  for (let time = 1; time < MISSES_LEAST; time++) expect(await list.page(oldest)).toBe(null);
+  await cache.settled();
+  expect(await list.page(oldest)).toBe(null);
+  await cache.settled();
+  return { cache, list, page: () => list.page(oldest) };
+}
+
+test('after enough pages that are not in memory, further items are cached in a file without a name', async () => {
+  const folder = await temporaryFolder();
+  const { cache, list, page } = await spilled(1_000_000, join(folder, 'spill'));
+  expect(await readdir(folder)).toEqual([]);
+  const idsFrom = (from: number, to: number): string =>
+    Array.from({ length: to - from }, (_, index) => from + index).join(',');
+  // The last minute of the day is 3,601 minutes before the newest item.
+  expect((await page())?.pieces.join('')).toBe(idsFrom(3_601, 3_611));
+  const range = { from: '2026-03-01', to: DAY_MAX };
+  for (const start of [1, 250, 298, 299, 300, 399, 4_899, 4_985, 4_999]) {
+    const found = await list.page({ range, after: placeAt(start - 1), limit: 150 });
+    const end = Math.min(5_000, start + 150);
+    expect(found?.pieces.join('')).toBe(idsFrom(start, end));
+    expect(found?.last).toEqual(end === 5_000 ? null : placeAt(end - 1));
+  }
+  // The page ends exactly where the range does.
+  expect(
+    (await list.page({ range: { from: '2026-03-14', to: DAY_MAX }, after: placeAt(2_099), limit: 61 }))?.last,
+  ).toBe(null);
+  expect(list.isInMemory()).toBe(false);
+  expect(list.pick([{ id: '4999', at: '2026-03-12 00:41:00' }])).toBe(null);
+  await cache.close();
+  expect(await page()).toBe(null);
+});
+
+test('without room on disk, or without a folder, only the items in memory are cached', async () => {
+  const folder = await temporaryFolder();
+  for (const [bytesMax, path] of [
+    [0, join(folder, 'spill')],
+    [1_000_000, join(folder, 'none', 'spill')],
+  ] as const) {
+    const { list, page } = await spilled(bytesMax, path);
+    expect(await page()).toBe(null);
+    expect((await list.page({ range: null, after: null, limit: 2 }))?.pieces.join('')).toBe('0,1');
+  }
 });
 
 test('times beyond year 9999 and before year 1 exclude a list from the cache', async () => {
   for (const at of ['2026-03-15', '10000-01-01 00:00:00', '0044-03-15 (BC) 00:00:00']) {
     const read = async () => ({ texts: ['1'], places: [{ id: '1', at }], hasMore: false });
     const list = await filled(createItemCache(), read);
-    expect(list.page({ range: null, after: null, limit: 1 }), at).toBe(null);
+    expect(await list.page({ range: null, after: null, limit: 1 }), at).toBe(null);
   }
 });
 
@@ -191,8 +265,8 @@ test('after an error, the items read so far stay cached', async () => {
   const known = minutes(1_000);
   const read: ReadBatch = (after) => (after === null ? known(null) : Promise.reject(new Error('closed')));
   const list = await filled(createItemCache(), read);
-  expect(list.page({ range: null, after: null, limit: 2 })?.pieces.join('')).toBe('0,1');
-  expect(list.page({ range: null, after: null, limit: BATCH_ITEMS })).toBe(null);
+  expect((await list.page({ range: null, after: null, limit: 2 }))?.pieces.join('')).toBe('0,1');
+  expect(await list.page({ range: null, after: null, limit: BATCH_ITEMS })).toBe(null);
 });
 
 test('items without a time follow the others, and places that are gone are not found', async () => {
@@ -211,11 +285,11 @@ test('items without a time follow the others, and places that are gone are not f
   for (const [index, place] of places.entries()) {
     const rest = places.slice(index + 1, index + 3);
     const last = index + 3 < places.length ? (rest.at(-1) ?? null) : null;
-    expect(page(place, 2)).toEqual({ pieces: rest.length === 0 ? [] : [itemsOf(rest)], last });
+    expect(await page(place, 2)).toEqual({ pieces: rest.length === 0 ? [] : [itemsOf(rest)], last });
   }
   expect(list.pick(places.toReversed())).toEqual(itemsOf(places.toReversed()));
   for (const at of ['2026-03-15 10:00:00', null]) {
-    expect(page({ id: 'g', at }, 2)).toBe(null);
+    expect(await page({ id: 'g', at }, 2)).toBe(null);
     expect(list.pick([{ id: 'g', at }])).toBe(null);
   }
 });
