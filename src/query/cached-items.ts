@@ -1,12 +1,32 @@
 import { firstIndex } from '../base/first-index.ts';
 import { addDays, DAY_MAX } from '../contract/time.ts';
-import type { CachedPage, Place, WantedItems } from './item-cache.ts';
+import type { Position } from './cursor-signer.ts';
 import type { Block, ItemSpill } from './item-spill.ts';
 
 /** Items of a chunk. */
 export const CHUNK_ITEMS = 100;
 
 const COMMA = Buffer.from(',');
+
+/** Place of an item in the order of its list. The time is SQL text in UTC, null if the item has none. */
+export type Place = Pick<Position, 'at' | 'id'>;
+
+/** The part of a list that a page may have. */
+export interface WantedItems {
+  /** First and last day; null if the list has no range. */
+  readonly range: { readonly from: string; readonly to: string } | null;
+  /** End of the previous page; null for the first page. */
+  readonly after: Place | null;
+  readonly limit: number;
+}
+
+/** Consecutive items of a list. */
+export interface CachedPage {
+  /** The items as JSON, separated by commas, in one or more buffers. */
+  readonly pieces: readonly Buffer[];
+  /** Place of the last item if more items follow, otherwise null. */
+  readonly last: Place | null;
+}
 
 /** The first items of a list, in its order. All chunks but the last have `CHUNK_ITEMS` items. */
 export interface Items {

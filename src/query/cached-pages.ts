@@ -1,6 +1,7 @@
 import { toExactJson } from '../base/json.ts';
 import type { ResourceTable } from '../contract/tables.ts';
-import { BATCH_ITEMS, type CachedPage } from './item-cache.ts';
+import type { CachedPage } from './cached-items.ts';
+import { BATCH_ITEMS } from './item-cache.ts';
 import { pageOrder } from './keyset.ts';
 import type { ServedReplica } from './open-replica.ts';
 import { isFiltered, readPage, readRows, servedTable, WITHOUT_FILTERS } from './stored-items.ts';

@@ -1,5 +1,15 @@
-import { CHUNK_ITEMS, type ChunkContent, type Items, packChunk, pageOf, pickItems, toChunk } from './cached-items.ts';
-import type { Position } from './cursor-signer.ts';
+import {
+  type CachedPage,
+  CHUNK_ITEMS,
+  type ChunkContent,
+  type Items,
+  type Place,
+  packChunk,
+  pageOf,
+  pickItems,
+  toChunk,
+  type WantedItems,
+} from './cached-items.ts';
 import type { ItemSpill } from './item-spill.ts';
 
 /** Items that are read at a time. */
@@ -21,9 +31,6 @@ const STORED_CHUNK_BYTES = 400;
 /** Format of times from year 1 to 9999, which sort as text in order of time. */
 const SORTABLE = /^\d{4}-\d\d-\d\d [\d:.]+$/;
 
-/** Place of an item in the order of its list. The time is SQL text in UTC, null if the item has none. */
-export type Place = Pick<Position, 'at' | 'id'>;
-
 /** Items of a list in its order. */
 export interface Batch {
   /** The items as JSON. */
@@ -31,23 +38,6 @@ export interface Batch {
   readonly places: readonly Place[];
   /** Whether more items follow. */
   readonly hasMore: boolean;
-}
-
-/** The part of a list that a page may have. */
-export interface WantedItems {
-  /** First and last day; null if the list has no range. */
-  readonly range: { readonly from: string; readonly to: string } | null;
-  /** End of the previous page; null for the first page. */
-  readonly after: Place | null;
-  readonly limit: number;
-}
-
-/** Consecutive items of a list. */
-export interface CachedPage {
-  /** The items as JSON, separated by commas, in one or more buffers. */
-  readonly pieces: readonly Buffer[];
-  /** Place of the last item if more items follow, otherwise null. */
-  readonly last: Place | null;
 }
 
 /** Caches items of paged lists as JSON, from the newest on. */
@@ -86,38 +76,7 @@ export function createItemCache(bytesMax: number = ITEM_BYTES_MAX, spill: ItemSp
   /** Null after the first request. */
   const lists = new Map<string, CachedList | null>();
   const reading = new Set<Promise<void>>();
-  let bytes = 0;
-  const addToMemory = (items: Items, content: ChunkContent, last: Place): void => {
-    bytes += content.bytes.length + content.places.length * PLACE_BYTES;
-    items.chunks.push({ last, content });
-  };
-  // Returns false if there is no room.
-  const addToDisk = async (items: Items, content: ChunkContent, last: Place): Promise<boolean> => {
-    const block = (await spill?.write(packChunk(content))) ?? null;
-    if (block === null) return false;
-    bytes += STORED_CHUNK_BYTES;
-    items.chunks.push({ last, block });
-    return true;
-  };
-  const add = async (items: Items, batch: Batch): Promise<boolean> => {
-    for (let from = 0; from < batch.places.length; from += CHUNK_ITEMS) {
-      const places = batch.places.slice(from, from + CHUNK_ITEMS);
-      const content = toChunk(batch.texts.slice(from, from + CHUNK_ITEMS), places);
-      const last = places.at(-1) as Place;
-      if (bytes < bytesMax) addToMemory(items, content, last);
-      else if (!(await addToDisk(items, content, last))) return false;
-      items.count += places.length;
-    }
-    return true;
-  };
-  const fill = async (items: Items, read: ReadBatch, toDisk: boolean): Promise<void> => {
-    while (!items.isComplete && (toDisk || bytes < bytesMax)) {
-      const last = items.chunks.at(-1)?.last ?? null;
-      const batch = await read(last);
-      if (!isSorted(last === null ? batch.places : [last, ...batch.places]) || !(await add(items, batch))) return;
-      items.isComplete = !batch.hasMore;
-    }
-  };
+  const fill = createFill(bytesMax, spill);
   const begin = (items: Items, read: ReadBatch, toDisk: boolean): Promise<void> => {
     // After an error, such as that of a closed replica, the items read so far stay cached.
     const done: Promise<void> = fill(items, read, toDisk)
@@ -168,6 +127,45 @@ export function createItemCache(bytesMax: number = ITEM_BYTES_MAX, spill: ItemSp
       await Promise.all(reading);
       await spill?.close();
     },
+  };
+}
+
+/** Reads further items of a list until it is complete or nothing has room for more. */
+type Fill = (items: Items, read: ReadBatch, toDisk: boolean) => Promise<void>;
+
+function createFill(bytesMax: number, spill: ItemSpill | null): Fill {
+  let bytes = 0;
+  const addToMemory = (items: Items, content: ChunkContent, last: Place): void => {
+    bytes += content.bytes.length + content.places.length * PLACE_BYTES;
+    items.chunks.push({ last, content });
+    items.count += content.places.length;
+  };
+  // Returns false if there is no room.
+  const addToDisk = async (items: Items, content: ChunkContent, last: Place): Promise<boolean> => {
+    const block = (await spill?.write(packChunk(content))) ?? null;
+    if (block === null) return false;
+    bytes += STORED_CHUNK_BYTES;
+    items.chunks.push({ last, block });
+    items.count += content.places.length;
+    return true;
+  };
+  const add = async (items: Items, batch: Batch): Promise<boolean> => {
+    for (let from = 0; from < batch.places.length; from += CHUNK_ITEMS) {
+      const places = batch.places.slice(from, from + CHUNK_ITEMS);
+      const content = toChunk(batch.texts.slice(from, from + CHUNK_ITEMS), places);
+      const last = places.at(-1) as Place;
+      if (bytes < bytesMax) addToMemory(items, content, last);
+      else if (!(await addToDisk(items, content, last))) return false;
+    }
+    return true;
+  };
+  return async (items, read, toDisk) => {
+    while (!items.isComplete && (toDisk || bytes < bytesMax)) {
+      const last = items.chunks.at(-1)?.last ?? null;
+      const batch = await read(last);
+      if (!isSorted(last === null ? batch.places : [last, ...batch.places]) || !(await add(items, batch))) return;
+      items.isComplete = !batch.hasMore;
+    }
   };
 }
 

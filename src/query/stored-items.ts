@@ -21,7 +21,7 @@ import {
 import { createItemReader } from '../warehouse/items.ts';
 import { quoted, utc } from '../warehouse/schema.ts';
 import { listingOrder } from '../warehouse/write/listings.ts';
-import type { Place } from './item-cache.ts';
+import type { Place } from './cached-items.ts';
 import { afterConditions, keyTypeOf, pageOrder, timeColumnOf } from './keyset.ts';
 import type { StoredRequest } from './stored-request.ts';
 import { expectedStart, readSpread } from './time-spread.ts';

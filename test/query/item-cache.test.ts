@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
 import { toExactJson } from '../../src/base/json.ts';
 import { addDays, DAY_MAX } from '../../src/contract/time.ts';
+import type { Place } from '../../src/query/cached-items.ts';
 import { createService } from '../../src/query/create-service.ts';
 import {
   BATCH_ITEMS,
@@ -13,7 +14,6 @@ import {
   createItemCache,
   type ItemCache,
   MISSES_LEAST,
-  type Place,
   type ReadBatch,
 } from '../../src/query/item-cache.ts';
 import { createItemSpill } from '../../src/query/item-spill.ts';
