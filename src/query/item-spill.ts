@@ -34,8 +34,13 @@ export function createItemSpill(path: string, bytesMax: number): ItemSpill {
   let size = 0;
   const openFile = async (): Promise<FileHandle> => {
     const file = await open(path, 'wx+', 0o600);
-    await rm(path);
-    return file;
+    try {
+      await rm(path);
+      return file;
+    } catch (thrown) {
+      await file.close();
+      throw thrown;
+    }
   };
   return {
     write: async (bytes) => {
