@@ -6,7 +6,7 @@ import { freeBytes } from '../base/free-space.ts';
 const compress = promisify(deflateRaw);
 const decompress = promisify(inflateRaw);
 
-/** Fastest level; items of a list shrink to a tenth. */
+/** Fastest level; responses with competitors and citations shrink to a seventh. */
 const LEVEL = 1;
 
 /** Nothing is written if the disk would have less space than this for the warehouse and its copies. */
