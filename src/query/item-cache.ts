@@ -24,9 +24,8 @@ export const SPILL_FACTOR = 10;
 /** Pages of a list that must not be cached before further items are written to disk: most readers only want the newest. */
 export const MISSES_LEAST = 20;
 
-/** Estimated memory of an item's place, and of a chunk on disk. */
+/** Estimated memory of an item's place. */
 const PLACE_BYTES = 200;
-const STORED_CHUNK_BYTES = 400;
 
 /** Format of times from year 1 to 9999, which sort as text in order of time. */
 const SORTABLE = /^\d{4}-\d\d-\d\d [\d:.]+$/;
@@ -140,11 +139,10 @@ function createFill(bytesMax: number, spill: ItemSpill | null): Fill {
     items.chunks.push({ last, content });
     items.count += content.places.length;
   };
-  // Returns false if there is no room.
+  // Returns false if the spill file is full or missing.
   const addToDisk = async (items: Items, content: ChunkContent, last: Place): Promise<boolean> => {
     const block = (await spill?.write(packChunk(content))) ?? null;
     if (block === null) return false;
-    bytes += STORED_CHUNK_BYTES;
     items.chunks.push({ last, block });
     items.count += content.places.length;
     return true;

@@ -28,7 +28,7 @@ export interface ItemSpill {
   close(): Promise<void>;
 }
 
-/** Creates a file of at most `bytesMax` bytes with the first block. It has no name while it is open, so it never outlives the process. */
+/** Creates the store. Its file, of at most `bytesMax` bytes, is created with the first block and unlinked at once, so it never outlives the process. */
 export function createItemSpill(path: string, bytesMax: number): ItemSpill {
   let opened: Promise<FileHandle> | null = null;
   let size = 0;

@@ -203,7 +203,7 @@ test('beyond the limit of memory, only the newest items are cached', async () =>
   expect(list.pick([last, { id: '4999', at: '2026-03-12 00:41:00' }])).toBe(null);
 });
 
-// A cache with 300 items in memory and `bytesMax` bytes on disk, of whose list 20 pages were not cached.
+// Creates a cache for 300 items in memory and `bytesMax` bytes on disk, and requests the oldest page until the list is spilled.
 async function spilled(bytesMax: number, path: string, read = minutes(5_000)) {
   const cache = createItemCache(50_000, createItemSpill(path, bytesMax));
   onTestFinished(() => cache.close());

@@ -56,7 +56,7 @@ export interface ServerOptions extends SiteOptions {
   /** Level of the log, unless `log` is already open. */
   readonly logLevel: LogLevel;
   readonly limits?: Partial<HttpLimits>;
-  /** A server that listens already; default: one that listens once its routes exist. The caller closes it if the server cannot be started. */
+  /** A listening server; default: a new one. If `startServer` fails, the caller closes it. */
   readonly listener?: Listener;
 }
 

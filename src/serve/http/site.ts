@@ -88,7 +88,7 @@ export interface SiteSurroundings {
   /** Whether the server has several workspaces. */
   readonly isFleet: boolean;
   readonly isStopping: () => boolean;
-  /** Set for the site that requests arrive at, if its server listens already. */
+  /** The listening server of this site; default: a new server that does not listen. */
   readonly listener?: Listener | null;
 }
 
