@@ -127,7 +127,11 @@ function createReadyHandler(service: Service, isStopping: () => boolean): Handle
   return async (request, reply) => {
     if (isStopping()) throw new SightlineError('overloaded', 'The server is shutting down.');
     const { ready, syncedAt, status } = await service.freshness();
-    if (!ready) throw new SightlineError('no_data', 'No data published yet: the first sync has not finished.');
+    if (!ready) {
+      // Throws the reason: there is no replica yet, or it is damaged.
+      await service.newest();
+      throw new SightlineError('no_data', 'the replica was published just now; retry');
+    }
     const synced = syncedAt === null ? null : new Date(syncedAt).toISOString();
     return sendJson(request, reply, { status: 'ready', syncedAt: synced, syncStatus: status });
   };

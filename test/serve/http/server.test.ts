@@ -1,4 +1,5 @@
-import { copyFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -33,6 +34,20 @@ describe('a server without data', () => {
     const ready = await fetch(`${origin}/readyz`);
     expect(ready.status).toBe(200);
     expect(await ready.json()).toMatchObject({ status: 'ready', syncStatus: 'complete' });
+  });
+});
+
+describe('a server with a damaged replica', () => {
+  it('is not ready, and /readyz and the data name the cause', async () => {
+    const copy = join(await temporaryFolder(), 'analytics.duckdb');
+    await writeFile(copy, randomBytes(20_000));
+    const server = await openServer(copy);
+    for (const url of [`${new URL(server.baseUrl).origin}/readyz`, `${server.baseUrl}/brands`]) {
+      const answer = await fetch(url, { headers: { 'x-api-key': server.key } });
+      expect(answer.status).toBe(503);
+      const { error } = (await answer.json()) as { error: { code: string; message: string } };
+      expect([error.code, error.message]).toEqual(['no_data', expect.stringContaining('replica is damaged')]);
+    }
   });
 });
 
