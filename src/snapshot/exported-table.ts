@@ -56,19 +56,23 @@ export function sourceOf({ name, source }: ExportedTable): string {
   return source ?? quoted(name);
 }
 
+/** Reports whether a table is a view without a time. Views with a time are filters of large tables, and are read in place. */
+export function isReadTwice({ kind, time }: ExportedTable): boolean {
+  return kind === 'mart' && time === undefined;
+}
+
 /**
- * Runs work with the rows of a table. The rows of a view without a time are stored first: they are read twice, and a view may return
- * another of several equal values the second time. Views with a time are filters of large tables, and are read in place.
+ * Stores the rows of a view in a temporary table while `work` runs. The rows are read twice, and a view may return another of several
+ * equal values the second time.
  */
 export async function withStoredRows<T>(
   session: Session,
-  table: ExportedTable,
+  view: ExportedTable,
   work: (stored: ExportedTable) => Promise<T>,
 ): Promise<T> {
-  if (table.kind !== 'mart' || table.time !== undefined) return work(table);
-  await session.run(`CREATE OR REPLACE TEMP TABLE ${STORED_VIEW} AS FROM ${sourceOf(table)}`);
+  await session.run(`CREATE OR REPLACE TEMP TABLE ${STORED_VIEW} AS FROM ${sourceOf(view)}`);
   try {
-    return await work({ ...table, source: STORED_VIEW });
+    return await work({ ...view, source: STORED_VIEW });
   } finally {
     await session.run(`DROP TABLE IF EXISTS ${STORED_VIEW}`);
   }

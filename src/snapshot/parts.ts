@@ -35,9 +35,10 @@ export async function partsOf(
     return [{ folder: table.name, where: whereOf(), sums: toSums(row ?? {}) }];
   }
   const time = quoted(table.time);
+  // Without a time zone, because DuckDB truncates a TIMESTAMPTZ with ICU, which takes longer than hashing the row.
   const found = await session.all(
     `SELECT strftime(start, '%Y-%m') AS month, CAST(start AS VARCHAR) AS start, * EXCLUDE (start) FROM (
-       SELECT CAST(date_trunc('month', moment) AS TIMESTAMP) AS start, ${sumsSql} FROM (${hashed}) GROUP BY 1
+       SELECT CAST(date_trunc('month', make_timestamp(epoch_us(moment))) AS TIMESTAMP) AS start, ${sumsSql} FROM (${hashed}) GROUP BY 1
      ) parts ORDER BY parts.start`,
   );
   const folderOf = (name: string): string => `${table.name}/month=${name}`;

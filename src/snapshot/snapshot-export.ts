@@ -10,7 +10,7 @@ import { databaseBytes } from '../warehouse/file/copy-database.ts';
 import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts';
 import { readVerifiedThrough } from '../warehouse/ledger/verifications.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
-import { GIVE_MEMORY_BACK, openScratch } from '../warehouse/scratch.ts';
+import { GIVE_MEMORY_BACK, openScratch, type Scratch } from '../warehouse/scratch.ts';
 import { attachReplica, catalogueTables, type ExportedTable } from './exported-table.ts';
 import { createFolderPublisher } from './folder-publisher.ts';
 import type { Layout } from './layout.ts';
@@ -18,12 +18,14 @@ import { MANIFEST, type Manifest, readManifest, type SnapshotTable } from './man
 import type { ParquetForm } from './parquet.ts';
 import { type Keep, LEAVING } from './retention.ts';
 import { openPrevious } from './reuse.ts';
-import { createTableExport, type FileCounts } from './table-export.ts';
+import { exportTables, type FileCounts } from './table-export.ts';
 
 /** Prefix of a folder in which a snapshot is being written. Readers ignore such folders. */
 const ASIDE = '.new-';
 /** Temporary symlinks that a crash left behind before they became `latest`. */
 const LINK_ASIDE = /^\.\d+-\d+-link$/;
+/** Files written at the same time. DuckDB sorts and writes a file of one month with one thread most of the time. */
+const LANES = 2;
 /** Memory limit for reading one file back, in MB. */
 const SCRATCH_MB = 256;
 /** Maximum number of snapshots within one second. */
@@ -72,10 +74,10 @@ export async function exportSnapshot(
     by: 'a snapshot',
     unchanged: 'the last snapshot is unchanged',
   };
-  return withDiskNeed(need, () => exportTables(database, catalogue, layout, options));
+  return withDiskNeed(need, () => exportHere(database, catalogue, layout, options));
 }
 
-async function exportTables(
+async function exportHere(
   database: Database,
   catalogue: Catalogue,
   layout: Layout,
@@ -114,31 +116,28 @@ async function writeAside(
   const now = clock.now();
   const createdAt = new Date(now).toISOString();
   const previous = await openPrevious(layout.latest, now);
-  const scratch = await openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: layout.temporary });
   await database.exclusive((session) => session.run(GIVE_MEMORY_BACK));
+  const scratches = await openScratches(layout);
   const detach = await attachReplica(database, marts, layout);
-  const read = database.transaction(async (session) => {
-    const month = createdAt.slice(0, 7);
+  const read = database.readTogether(LANES, async (sessions) => {
+    const [session] = sessions as [Session];
     const { hidden } = await readUnfinishedWindows(session.query, catalogue);
-    const form = { compression, ...(parquet === undefined ? {} : { parquet }) };
-    const parts = { folder: aside, previous, form, month, hidden, scratch, signal };
-    const tables = await createTableExport(session, parts);
-    try {
-      for (const [done, table] of exported.entries()) {
-        signal.throwIfAborted();
-        onProgress?.({ table: table.name, done, of: exported.length });
-        await tables.add(table);
-      }
-      return {
-        ...(await tables.finish()),
-        coverage: await readCoverage(session),
-        verifiedThrough: await readVerified(session),
-      };
-    } finally {
-      await tables.settled();
-    }
+    const tables = await exportTables(exported, {
+      folder: aside,
+      previous,
+      form: { compression, ...(parquet === undefined ? {} : { parquet }) },
+      month: createdAt.slice(0, 7),
+      hidden,
+      lanes: sessions.map((one, index) => ({ session: one, scratch: scratches[index] as Scratch })),
+      signal,
+      onProgress: (table, done) => onProgress?.({ table, done, of: exported.length }),
+    });
+    return { ...tables, coverage: await readCoverage(session), verifiedThrough: await readVerified(session) };
   });
-  const { written, ...content } = await read.finally(detach).finally(() => scratch.close());
+  const close = (): void => {
+    for (const scratch of scratches) scratch.close();
+  };
+  const { written, ...content } = await read.finally(detach).finally(close);
   const manifest: Manifest = {
     format: 1,
     id: await freeId(layout.snapshots, createdAt),
@@ -152,6 +151,11 @@ async function writeAside(
   await syncToDisk(join(aside, MANIFEST));
   await syncToDisk(aside);
   return { manifest, written };
+}
+
+function openScratches({ temporary }: Layout): Promise<Scratch[]> {
+  const open = (): Promise<Scratch> => openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: temporary });
+  return Promise.all(Array.from({ length: LANES }, open));
 }
 
 async function readCoverage(session: Session): Promise<Readonly<Record<string, unknown>>[]> {

@@ -1,7 +1,8 @@
+import PQueue from 'p-queue';
 import type { Session } from '../warehouse/database.ts';
 import type { HiddenRows } from '../warehouse/file/copy-database.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
-import { type ExportedTable, withStoredRows } from './exported-table.ts';
+import { type ExportedTable, isReadTwice, withStoredRows } from './exported-table.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import type { SnapshotFile, SnapshotTable } from './manifest.ts';
 import { copyPart, formOf, type ParquetForm, parquetColumns, settlePart, sortOf } from './parquet.ts';
@@ -14,6 +15,12 @@ export interface FileCounts {
   bytes: number;
 }
 
+/** A session of the warehouse and a database that reads written files back. Lanes work at the same time. */
+export interface Lane {
+  readonly session: Session;
+  readonly scratch: Scratch;
+}
+
 /** Dependencies that the tables of one snapshot share. */
 export interface TableExportParts {
   /** Folder of the new snapshot. */
@@ -24,74 +31,74 @@ export interface TableExportParts {
   readonly month: string;
   /** Rows that the snapshot must not contain. */
   readonly hidden: readonly HiddenRows[];
-  /** Reads written files back. */
-  readonly scratch: Scratch;
+  /** The lanes, which read the same state. */
+  readonly lanes: readonly Lane[];
   readonly signal: AbortSignal;
+  /** Called before each file, with its table and the number of complete tables. */
+  readonly onProgress: (table: string, done: number) => void;
 }
 
-/** Adds the files of tables to a snapshot and describes them. */
-export interface TableExport {
-  add(table: ExportedTable): Promise<void>;
-  /** Returns the added tables and how much was written for them. */
-  finish(): Promise<{ tables: SnapshotTable[]; written: FileCounts }>;
-  /** Waits until nothing is in progress; ignores errors. */
-  settled(): Promise<void>;
-}
+/** Runs work on a lane. */
+type OnLane = <T>(work: (lane: Lane) => Promise<T>) => Promise<T>;
 
 /**
- * Creates the export of the tables of one snapshot, which are read in one transaction. A file is read back and hashed
- * while the next one is written, which takes about the time that a sorting COPY leaves free on two cores.
+ * Adds the files of tables to a snapshot. Returns the tables with their files, and how much was written. Each lane writes one file at a
+ * time and reads it back. After an error, no further file is begun; the error is thrown when all lanes are idle.
  */
-export async function createTableExport(session: Session, parts: TableExportParts): Promise<TableExport> {
-  const { folder, previous, form, month, hidden, scratch, signal } = parts;
+export async function exportTables(
+  tables: readonly ExportedTable[],
+  parts: TableExportParts,
+): Promise<{ tables: SnapshotTable[]; written: FileCounts }> {
+  const { lanes, folder, previous, form, month, hidden, signal, onProgress } = parts;
+  const queue = new PQueue({ concurrency: lanes.length });
+  const free = [...lanes];
+  const onLane: OnLane = (work) =>
+    queue.add(async () => {
+      signal.throwIfAborted();
+      const lane = free.pop() as Lane;
+      try {
+        return await work(lane);
+      } finally {
+        free.push(lane);
+      }
+    });
   // Another version of DuckDB may write the same rows differently.
-  const [row] = await session.all('SELECT version() AS version');
+  const [row] = await onLane(({ session }) => session.all('SELECT version() AS version'));
   const writer = String(row?.['version']);
   const written = { files: 0, bytes: 0 };
-  const all: { table: ExportedTable; files: (() => SnapshotFile)[] }[] = [];
-  let settling: Promise<void> = Promise.resolve();
+  let done = 0;
 
-  const write = async (table: ExportedTable, part: Part, fingerprint: string): Promise<() => SnapshotFile> => {
+  const fileOf = async ({ session, scratch }: Lane, table: ExportedTable, part: Part): Promise<SnapshotFile> => {
+    onProgress(table.name, done);
+    const fingerprint = fingerprintOf(formOf(table, form, writer), part.sums);
+    const reused = await previous?.reuse(part.folder, fingerprint, folder);
+    if (reused) return reused;
     const aside = await copyPart(session, table, part, folder, form);
-    await settling;
-    let file: SnapshotFile | null = null;
-    settling = settlePart(scratch, table, part, folder, aside).then((settled) => {
-      const { rows, min, max } = part.sums;
-      file = { path: settled.path, rows, bytes: settled.bytes, sha256: settled.sha256, min, max, fingerprint };
-      written.files += 1;
-      written.bytes += settled.bytes;
-    });
-    // It is awaited before the next file; until then a rejection must not count as unhandled.
-    settling.catch(() => undefined);
-    return () => file as unknown as SnapshotFile;
+    const { path, bytes, sha256 } = await settlePart(scratch, table, part, folder, aside);
+    written.files += 1;
+    written.bytes += bytes;
+    const { rows, min, max } = part.sums;
+    return { path, rows, bytes, sha256, min, max, fingerprint };
   };
-  return {
-    add: async (table) => {
-      const files: (() => SnapshotFile)[] = [];
-      await withStoredRows(session, table, async (stored) => {
-        for (const part of await partsOf(session, stored, month, hidden)) {
-          signal.throwIfAborted();
-          const fingerprint = fingerprintOf(formOf(stored, form, writer), part.sums);
-          const reused = (await previous?.reuse(part.folder, fingerprint, folder)) ?? null;
-          files.push(reused === null ? await write(stored, part, fingerprint) : () => reused);
-        }
-      });
-      all.push({ table, files });
-    },
-    finish: async () => {
-      await settling;
-      return {
-        tables: all.map(({ table, files }) =>
-          describe(
-            table,
-            files.map((file) => file()),
-          ),
-        ),
-        written,
-      };
-    },
-    settled: () => settling.catch(() => undefined),
+  const filesOf = async (table: ExportedTable, on: OnLane): Promise<SnapshotFile[]> => {
+    const found = await on(({ session }) => partsOf(session, table, month, hidden));
+    return Promise.all(found.map((part) => on((lane) => fileOf(lane, table, part))));
   };
+  const exportTable = async (table: ExportedTable): Promise<SnapshotTable> => {
+    // Stored rows are in a temporary table, which only its session sees.
+    const files = isReadTwice(table)
+      ? await onLane((lane) => withStoredRows(lane.session, table, (stored) => filesOf(stored, (work) => work(lane))))
+      : await filesOf(table, onLane);
+    done += 1;
+    return describe(table, files);
+  };
+  try {
+    return { tables: await Promise.all(tables.map(exportTable)), written };
+  } catch (thrown) {
+    queue.clear();
+    await queue.onIdle();
+    throw thrown;
+  }
 }
 
 function describe(table: ExportedTable, files: readonly SnapshotFile[]): SnapshotTable {

@@ -42,6 +42,11 @@ export interface Database {
   readonly path: string;
   /** Runs `work` exclusively in a transaction: commits if it succeeds, rolls back if it throws. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` exclusively with `count` sessions that can be used at the same time. Each has its own transaction; all read the same
+   * state, because nothing else writes meanwhile.
+   */
+  readTogether<T>(count: number, work: (sessions: readonly Session[]) => Promise<T>): Promise<T>;
   /** Runs `work` exclusively outside a transaction, for CHECKPOINT or ATTACH. */
   exclusive<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** Damage found by a statement, or null. Afterwards every call throws it and nothing is written. */
@@ -77,9 +82,9 @@ export async function openDatabase(path: string, options: DatabaseOptions = {}):
   const release = path === ':memory:' ? () => undefined : registerOpen(path, 'write');
   try {
     const instance = await createInstance(path, options);
-    const connection = await instance.connect();
+    const connection = await connect(instance);
     const log = options.keepsLog === true ? NO_LAST_CHECKPOINT : "SET wal_autocheckpoint = '32MB'";
-    await connection.run(`SET TimeZone = 'UTC'; ${log}`);
+    await connection.run(log);
     return database(path, instance, connection, release);
   } catch (thrown) {
     release();
@@ -87,11 +92,18 @@ export async function openDatabase(path: string, options: DatabaseOptions = {}):
   }
 }
 
+async function connect(instance: DuckDBInstance): Promise<DuckDBConnection> {
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'");
+  return connection;
+}
+
 function database(path: string, instance: DuckDBInstance, connection: DuckDBConnection, release: () => void): Database {
   let damage: DamagedFile | null = null;
-  const session = createSession(connection, path, (found) => {
+  const onDamage = (found: DamagedFile): void => {
     if (found.path === path) damage ??= found;
-  });
+  };
+  const session = createSession(connection, path, onDamage);
   let tail: Promise<unknown> = Promise.resolve();
   let closed = false;
   const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
@@ -103,20 +115,33 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
     tail = result.catch(() => undefined);
     return result;
   };
+  const transaction = async <T>(work: (session: Session) => Promise<T>, within: Session = session): Promise<T> => {
+    await within.run('BEGIN TRANSACTION');
+    try {
+      const value = await work(within);
+      await within.run('COMMIT');
+      return value;
+    } catch (thrown) {
+      await within.run('ROLLBACK').catch(() => undefined);
+      throw thrown;
+    }
+  };
+  const withMore = async <T>(count: number, work: (sessions: readonly Session[]) => Promise<T>): Promise<T> => {
+    if (count === 0) return work([]);
+    const other = await connect(instance);
+    const more = createSession(other, path, onDamage);
+    try {
+      return await transaction(() => withMore(count - 1, (sessions) => work([more, ...sessions])), more);
+    } finally {
+      more.dispose();
+      other.closeSync();
+    }
+  };
   return {
     path,
-    transaction: (work) =>
-      enqueue(async () => {
-        await session.run('BEGIN TRANSACTION');
-        try {
-          const value = await work(session);
-          await session.run('COMMIT');
-          return value;
-        } catch (thrown) {
-          await session.run('ROLLBACK').catch(() => undefined);
-          throw thrown;
-        }
-      }),
+    transaction: (work) => enqueue(() => transaction(work)),
+    readTogether: (count, work) =>
+      enqueue(() => transaction(() => withMore(count - 1, (sessions) => work([session, ...sessions])))),
     exclusive: (work) => enqueue(() => work(session)),
     damage: () => damage,
     close: async () => {
