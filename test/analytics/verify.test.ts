@@ -35,6 +35,31 @@ describe('verifyBrand', () => {
     expect(prompts?.differences.map(({ measure }) => measure)).toContain('responses');
   });
 
+  test('excuses a few new responses of cited domains only if they can have arrived after the responses were read', async () => {
+    const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
+    const change = (sign: string, count: number) =>
+      workspace.query(`UPDATE cited_domains SET responses = responses ${sign} ${count}, citations = citations ${sign} ${count}
+        WHERE rowid = (SELECT min(rowid) FROM cited_domains WHERE range_to = (SELECT max(range_to) FROM cited_domains) AND responses > 3)`);
+    const status = async () => {
+      const { ranges } = await verify(workspace);
+      return ranges.find(({ report }) => report.startsWith('cited_domains'))?.status;
+    };
+    const setReadBefore = (minutes: number) =>
+      workspace.query(`UPDATE sync.coverage SET closed_at = (SELECT max(closed_at) FROM sync.coverage WHERE resource = 'cited_domains')
+        - INTERVAL ${minutes} MINUTE WHERE resource = 'responses'`);
+    expect(await status()).toBe('agrees');
+    await change('+', 1);
+    await setReadBefore(0);
+    expect(await status()).toBe('differs');
+    await setReadBefore(10);
+    expect(await status()).toBe('settling');
+    // Too many for ten minutes.
+    await change('+', 4);
+    expect(await status()).toBe('differs');
+    await change('-', 6);
+    expect(await status()).toBe('differs');
+  });
+
   test('ignores numbers of default conventions, and marks days without a report as unreported', async () => {
     const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
     await workspace.query("UPDATE sync.calibration SET source = 'default'");

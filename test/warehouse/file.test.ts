@@ -189,3 +189,36 @@ test('a failed transaction is rolled back, and the next one succeeds', async () 
   await warehouse.close();
   await expect(database.exclusive((session) => session.all('SELECT 1'))).rejects.toThrow('closed');
 });
+
+test('sessions that read together see the same state, and writes wait for them', async () => {
+  const warehouse = await openWarehouse(await newPath(), catalogue, {});
+  const { database } = warehouse;
+  const insert = (name: string) =>
+    database.transaction((session) => session.run(`INSERT INTO tags (id, name) VALUES (uuid(), '${name}')`));
+  const names = 'SELECT name FROM tags ORDER BY name';
+  await insert('a');
+  const order: string[] = [];
+  const reading = database.readTogether(3, async (sessions) => {
+    const queued = insert('b').then(() => order.push('written'));
+    queued.catch(() => undefined);
+    const found = await Promise.all(
+      sessions.map(async (session, index) => {
+        // Each session has its own temporary tables.
+        await session.run(`CREATE TEMP TABLE own AS SELECT ${index} AS number, name FROM tags`);
+        return session.all('SELECT * FROM own');
+      }),
+    );
+    order.push('read');
+    return found;
+  });
+  expect(await reading).toEqual([0, 1, 2].map((number) => [{ number, name: 'a' }]));
+  expect(await database.exclusive((session) => session.all(names))).toEqual([{ name: 'a' }, { name: 'b' }]);
+  expect(order).toEqual(['read', 'written']);
+  const failed = database.readTogether(2, async ([, other]) => {
+    await other?.run("INSERT INTO tags (id, name) VALUES (uuid(), 'c')");
+    throw new Error('stop');
+  });
+  await expect(failed).rejects.toThrow('stop');
+  expect(await database.exclusive((session) => session.all(names))).toEqual([{ name: 'a' }, { name: 'b' }]);
+  await warehouse.close();
+});

@@ -59,7 +59,7 @@ export async function verifyBrand(options: VerifyOptions): Promise<BrandVerifica
   const reads = await readDayReads(query, brandId);
   const days: DayVerification[] = [];
   for (const range of await chunks(options, reads)) days.push(...(await verifyDays(scope, reads, range)));
-  const ranges = await verifyRanges(scope, await readReports(options), days);
+  const ranges = await verifyRanges(scope, await readReports(options), days, reads.answers);
   return { brandId, name: brand.name, days, ranges };
 }
 

@@ -1,12 +1,12 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
-import { addDays, dayOf } from '../../contract/time.ts';
+import { addDays, DAY_MS, dayOf } from '../../contract/time.ts';
 import { createBindings, liveConditions } from '../../warehouse/conditions.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import { changeRanges } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
 import type { Comparison, Difference, Measure, VerifyScope } from './comparison.ts';
-import { type DayVerification, readDaysOfUnknownWeight, SETTLING_DAYS } from './verify-days.ts';
+import { type DayReads, type DayVerification, readDaysOfUnknownWeight, SETTLING_DAYS } from './verify-days.ts';
 
 /** The verification of one range report. */
 export interface RangeVerification {
@@ -63,11 +63,18 @@ export const RANGE_REPORTS: readonly string[] = Object.keys(kinds);
 /** A limit longer than any list, so that computed lists are not truncated. */
 const UNCUT = 1_000_000_000;
 
-/** Verifies upstream's range reports: recomputes each from the responses of its days. */
+/** How many times faster than on the average of the fullest day responses may arrive. */
+const BURST = 4;
+
+/**
+ * Verifies upstream's range reports: recomputes each from the responses of its days. `answers` tells when the responses of a day were last
+ * read completely, in epoch milliseconds.
+ */
 export async function verifyRanges(
   scope: VerifyScope,
   reports: readonly ReportRead[],
   days: readonly DayVerification[],
+  answers: DayReads['answers'],
 ): Promise<RangeVerification[]> {
   const verified: RangeVerification[] = [];
   const moved = new Set<string>();
@@ -88,12 +95,32 @@ export async function verifyRanges(
     for (const one of await compareReport(scope, report, isBeforeVerified)) {
       if (report.resource === 'metrics' && moves && one.countsDiffer) moved.add(range);
       const sums = one.reported !== one.held && report.resource !== 'cited_domains';
-      const excused = moves && (moved.has(range) || sums);
+      const grown = hasGrown(one.differences, arrivalsMost(report, within(report), answers));
+      const excused = moves && (moved.has(range) || sums || (report.resource === 'cited_domains' && grown));
       const { reported: _reported, held: _held, ...rest } = one;
       verified.push({ ...rest, status: one.differences.length === 0 ? 'agrees' : excused ? 'settling' : 'differs' });
     }
   }
   return verified;
+}
+
+// Responses that may have arrived between reading those of the newest days and reading the report.
+function arrivalsMost(report: ReportRead, days: readonly DayVerification[], answers: DayReads['answers']): number {
+  const newest = days.map(({ day }) => day).filter((day) => day >= addDays(dayOf(report.readAt), -SETTLING_DAYS));
+  const gapMs = report.readAt - Math.min(report.readAt, ...newest.map((day) => answers.get(day) ?? report.readAt));
+  if (gapMs === 0) return 0;
+  const dayMost = Math.max(0, ...days.map(({ held }) => held));
+  return Math.min(dayMost, 1 + Math.ceil((BURST * dayMost * gapMs) / DAY_MS));
+}
+
+// Other numbers, such as shares, differ as a consequence of counts.
+function hasGrown(differences: readonly Difference[], arrivals: number): boolean {
+  const counts = differences.filter(({ measure }) => measure === 'responses' || measure === 'citations');
+  const isArrival = ({ measure, upstream, held }: Difference): boolean => {
+    const more = (upstream ?? 0) - (held ?? 0);
+    return more > 0 && (measure === 'citations' || more <= arrivals);
+  };
+  return arrivals > 0 && counts.length > 0 && counts.every(isArrival);
 }
 
 type Compared = Omit<RangeVerification, 'status'> & { readonly reported: number; readonly held: number };
