@@ -10,7 +10,7 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { exportSnapshot, type Snapshot } from '../snapshot/snapshot-export.ts';
 import { checkPublishable, type Publication, publishSnapshot } from './publish.ts';
 
-/** Enough to sort and write two files; larger sorts spill to disk. Each session of the export uses a thread of its own besides this one. */
+/** Enough to sort and write two files; larger sorts spill to disk. Each session of an export runs its statements on one thread. */
 const EXPORT_RESOURCES = { memoryLimitMb: 384, threads: 1 };
 
 /** Progress of an export: `table` is the table being written, or null while files are uploaded. */

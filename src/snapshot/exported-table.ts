@@ -56,14 +56,14 @@ export function sourceOf({ name, source }: ExportedTable): string {
   return source ?? quoted(name);
 }
 
-/** Reports whether a table is a view without a time. Views with a time are filters of large tables, and are read in place. */
-export function isReadTwice({ kind, time }: ExportedTable): boolean {
+/** Reports whether the rows of a table are stored before they are read: those of views, except large ones, which have a time. */
+export function isStored({ kind, time }: ExportedTable): boolean {
   return kind === 'mart' && time === undefined;
 }
 
 /**
- * Stores the rows of a view in a temporary table while `work` runs. The rows are read twice, and a view may return another of several
- * equal values the second time.
+ * Stores the rows of a view in a temporary table while `work` runs in the same transaction, which removes the table after an error. The
+ * rows are read twice, and a view may return another of several equal values the second time.
  */
 export async function withStoredRows<T>(
   session: Session,
@@ -71,9 +71,7 @@ export async function withStoredRows<T>(
   work: (stored: ExportedTable) => Promise<T>,
 ): Promise<T> {
   await session.run(`CREATE OR REPLACE TEMP TABLE ${STORED_VIEW} AS FROM ${sourceOf(view)}`);
-  try {
-    return await work({ ...view, source: STORED_VIEW });
-  } finally {
-    await session.run(`DROP TABLE IF EXISTS ${STORED_VIEW}`);
-  }
+  const value = await work({ ...view, source: STORED_VIEW });
+  await session.run(`DROP TABLE ${STORED_VIEW}`);
+  return value;
 }

@@ -18,7 +18,7 @@ import { MANIFEST, type Manifest, readManifest, type SnapshotTable } from './man
 import type { ParquetForm } from './parquet.ts';
 import { type Keep, LEAVING } from './retention.ts';
 import { openPrevious } from './reuse.ts';
-import { exportTables, type FileCounts } from './table-export.ts';
+import { exportTables, type FileCounts, type Lane } from './table-export.ts';
 
 /** Prefix of a folder in which a snapshot is being written. Readers ignore such folders. */
 const ASIDE = '.new-';
@@ -74,10 +74,10 @@ export async function exportSnapshot(
     by: 'a snapshot',
     unchanged: 'the last snapshot is unchanged',
   };
-  return withDiskNeed(need, () => exportHere(database, catalogue, layout, options));
+  return withDiskNeed(need, () => writeSnapshot(database, catalogue, layout, options));
 }
 
-async function exportHere(
+async function writeSnapshot(
   database: Database,
   catalogue: Catalogue,
   layout: Layout,
@@ -116,11 +116,8 @@ async function writeAside(
   const now = clock.now();
   const createdAt = new Date(now).toISOString();
   const previous = await openPrevious(layout.latest, now);
-  await database.exclusive((session) => session.run(GIVE_MEMORY_BACK));
-  const scratches = await openScratches(layout);
-  const detach = await attachReplica(database, marts, layout);
-  const read = database.readTogether(LANES, async (sessions) => {
-    const [session] = sessions as [Session];
+  const { written, ...content } = await withLanes(database, marts, layout, async (lanes) => {
+    const [{ session }] = lanes as [Lane];
     const { hidden } = await readUnfinishedWindows(session.query, catalogue);
     const tables = await exportTables(exported, {
       folder: aside,
@@ -128,16 +125,12 @@ async function writeAside(
       form: { compression, ...(parquet === undefined ? {} : { parquet }) },
       month: createdAt.slice(0, 7),
       hidden,
-      lanes: sessions.map((one, index) => ({ session: one, scratch: scratches[index] as Scratch })),
+      lanes,
       signal,
       onProgress: (table, done) => onProgress?.({ table, done, of: exported.length }),
     });
     return { ...tables, coverage: await readCoverage(session), verifiedThrough: await readVerified(session) };
   });
-  const close = (): void => {
-    for (const scratch of scratches) scratch.close();
-  };
-  const { written, ...content } = await read.finally(detach).finally(close);
   const manifest: Manifest = {
     format: 1,
     id: await freeId(layout.snapshots, createdAt),
@@ -153,9 +146,26 @@ async function writeAside(
   return { manifest, written };
 }
 
-function openScratches({ temporary }: Layout): Promise<Scratch[]> {
-  const open = (): Promise<Scratch> => openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: temporary });
-  return Promise.all(Array.from({ length: LANES }, open));
+// The lanes read the same state of the warehouse, and the replica if there are marts.
+async function withLanes<T>(
+  database: Database,
+  marts: readonly ExportedTable[],
+  layout: Layout,
+  work: (lanes: readonly Lane[]) => Promise<T>,
+): Promise<T> {
+  await database.exclusive((session) => session.run(GIVE_MEMORY_BACK));
+  const detach = await attachReplica(database, marts, layout);
+  const scratches: Scratch[] = [];
+  try {
+    while (scratches.length < LANES)
+      scratches.push(await openScratch({ memoryLimitMb: SCRATCH_MB, temporaryFolder: layout.temporary }));
+    return await database.readTogether(LANES, (sessions) =>
+      work(sessions.map((session, index) => ({ session, scratch: scratches[index] as Scratch }))),
+    );
+  } finally {
+    for (const scratch of scratches) scratch.close();
+    await detach();
+  }
 }
 
 async function readCoverage(session: Session): Promise<Readonly<Record<string, unknown>>[]> {

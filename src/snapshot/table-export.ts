@@ -2,7 +2,7 @@ import PQueue from 'p-queue';
 import type { Session } from '../warehouse/database.ts';
 import type { HiddenRows } from '../warehouse/file/copy-database.ts';
 import type { Scratch } from '../warehouse/scratch.ts';
-import { type ExportedTable, isReadTwice, withStoredRows } from './exported-table.ts';
+import { type ExportedTable, isStored, withStoredRows } from './exported-table.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import type { SnapshotFile, SnapshotTable } from './manifest.ts';
 import { copyPart, formOf, type ParquetForm, parquetColumns, settlePart, sortOf } from './parquet.ts';
@@ -34,12 +34,12 @@ export interface TableExportParts {
   /** The lanes, which read the same state. */
   readonly lanes: readonly Lane[];
   readonly signal: AbortSignal;
-  /** Called before each file, with its table and the number of complete tables. */
+  /** Called before each scan of a table and each file, with the number of complete tables. */
   readonly onProgress: (table: string, done: number) => void;
 }
 
-/** Runs work on a lane. */
-type OnLane = <T>(work: (lane: Lane) => Promise<T>) => Promise<T>;
+/** Runs work on a lane. Work with a higher priority runs first. */
+type OnLane = <T>(work: (lane: Lane) => Promise<T>, priority: number) => Promise<T>;
 
 /**
  * Adds the files of tables to a snapshot. Returns the tables with their files, and how much was written. Each lane writes one file at a
@@ -52,24 +52,36 @@ export async function exportTables(
   const { lanes, folder, previous, form, month, hidden, signal, onProgress } = parts;
   const queue = new PQueue({ concurrency: lanes.length });
   const free = [...lanes];
-  const onLane: OnLane = (work) =>
-    queue.add(async () => {
-      signal.throwIfAborted();
-      const lane = free.pop() as Lane;
-      try {
-        return await work(lane);
-      } finally {
-        free.push(lane);
-      }
-    });
+  const failed = new AbortController();
+  const onLane: OnLane = (work, priority) =>
+    queue.add(
+      async () => {
+        signal.throwIfAborted();
+        failed.signal.throwIfAborted();
+        const lane = free.pop() as Lane;
+        try {
+          return await work(lane);
+        } catch (thrown) {
+          failed.abort(thrown);
+          throw thrown;
+        } finally {
+          free.push(lane);
+        }
+      },
+      { priority },
+    );
   // Another version of DuckDB may write the same rows differently.
-  const [row] = await onLane(({ session }) => session.all('SELECT version() AS version'));
+  const [row] = await (lanes[0] as Lane).session.all('SELECT version() AS version');
   const writer = String(row?.['version']);
   const written = { files: 0, bytes: 0 };
   let done = 0;
 
-  const fileOf = async ({ session, scratch }: Lane, table: ExportedTable, part: Part): Promise<SnapshotFile> => {
+  const begin = (table: ExportedTable): void => {
     onProgress(table.name, done);
+    signal.throwIfAborted();
+  };
+  const fileOf = async ({ session, scratch }: Lane, table: ExportedTable, part: Part): Promise<SnapshotFile> => {
+    begin(table);
     const fingerprint = fingerprintOf(formOf(table, form, writer), part.sums);
     const reused = await previous?.reuse(part.folder, fingerprint, folder);
     if (reused) return reused;
@@ -80,24 +92,33 @@ export async function exportTables(
     const { rows, min, max } = part.sums;
     return { path, rows, bytes, sha256, min, max, fingerprint };
   };
-  const filesOf = async (table: ExportedTable, on: OnLane): Promise<SnapshotFile[]> => {
-    const found = await on(({ session }) => partsOf(session, table, month, hidden));
-    return Promise.all(found.map((part) => on((lane) => fileOf(lane, table, part))));
+  const filesOf = async (table: ExportedTable, priority: number, on: OnLane): Promise<SnapshotFile[]> => {
+    const found = await on(({ session }) => {
+      begin(table);
+      return partsOf(session, table, month, hidden);
+    }, priority);
+    return Promise.all(found.map((part) => on((lane) => fileOf(lane, table, part), priority)));
   };
-  const exportTable = async (table: ExportedTable): Promise<SnapshotTable> => {
+  const exportTable = async (table: ExportedTable, index: number): Promise<SnapshotTable> => {
+    // The files of a table are written before the next table is scanned.
+    const priority = tables.length - index;
     // Stored rows are in a temporary table, which only its session sees.
-    const files = isReadTwice(table)
-      ? await onLane((lane) => withStoredRows(lane.session, table, (stored) => filesOf(stored, (work) => work(lane))))
-      : await filesOf(table, onLane);
+    const files = isStored(table)
+      ? await onLane(
+          (lane) => withStoredRows(lane.session, table, (stored) => filesOf(stored, priority, (work) => work(lane))),
+          priority,
+        )
+      : await filesOf(table, priority, onLane);
     done += 1;
     return describe(table, files);
   };
+  const exporting = tables.map(exportTable);
   try {
-    return { tables: await Promise.all(tables.map(exportTable)), written };
-  } catch (thrown) {
-    queue.clear();
+    return { tables: await Promise.all(exporting), written };
+  } finally {
+    // After an error, lanes finish the file that they write.
+    await Promise.allSettled(exporting);
     await queue.onIdle();
-    throw thrown;
   }
 }
 

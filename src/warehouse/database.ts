@@ -27,7 +27,7 @@ export type ResultRow = Readonly<Record<string, unknown>>;
 /** Runs a query and returns all rows, values in column order; integers are numbers. */
 export type Query = (sql: string, parameters?: readonly Parameter[]) => Promise<unknown[][]>;
 
-/** Runs statements; within `Database.transaction`, in that transaction. */
+/** Runs statements; within `Database.transaction` and `Database.readTogether`, in a transaction. */
 export interface Session {
   /** Runs a statement, prepared once per text. Returns the number of changed rows. */
   run(sql: string, parameters?: readonly Parameter[]): Promise<number>;
