@@ -56,14 +56,14 @@ export function sourceOf({ name, source }: ExportedTable): string {
   return source ?? quoted(name);
 }
 
-/** Reports whether the rows of a table are stored before they are read: those of views, except large ones, which have a time. */
+/** Reports whether the export stores the rows of a table first. It does so for views without a time; those with a time are large. */
 export function isStored({ kind, time }: ExportedTable): boolean {
   return kind === 'mart' && time === undefined;
 }
 
 /**
- * Stores the rows of a view in a temporary table while `work` runs in the same transaction, which removes the table after an error. The
- * rows are read twice, and a view may return another of several equal values the second time.
+ * Stores the rows of a view in a temporary table, runs `work` and drops the table. If `work` throws, the caller's rollback drops the table.
+ * An export reads rows twice, and a view may return another of several equal values the second time.
  */
 export async function withStoredRows<T>(
   session: Session,

@@ -43,8 +43,8 @@ export interface Database {
   /** Runs `work` exclusively in a transaction: commits if it succeeds, rolls back if it throws. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` exclusively with `count` sessions that can be used at the same time. Each has its own transaction; all read the same
-   * state, because nothing else writes meanwhile.
+   * Runs `work` exclusively with `count` sessions that can run statements at the same time. Each session has its own transaction. Other
+   * work waits until `work` ends, so all sessions see the same rows. `work` must not write.
    */
   readTogether<T>(count: number, work: (sessions: readonly Session[]) => Promise<T>): Promise<T>;
   /** Runs `work` exclusively outside a transaction, for CHECKPOINT or ATTACH. */

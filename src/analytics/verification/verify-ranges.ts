@@ -63,12 +63,12 @@ export const RANGE_REPORTS: readonly string[] = Object.keys(kinds);
 /** A limit longer than any list, so that computed lists are not truncated. */
 const UNCUT = 1_000_000_000;
 
-/** How many times faster than on the average of the fullest day responses may arrive. */
+/** Highest assumed rate of new responses, as a multiple of the average rate on the day with the most responses. */
 const BURST = 4;
 
 /**
- * Verifies upstream's range reports: recomputes each from the responses of its days. `answers` tells when the responses of a day were last
- * read completely, in epoch milliseconds.
+ * Verifies upstream's range reports: recomputes each from the responses of its days. `answers` has the time of the last complete read of
+ * each day's responses, in epoch milliseconds.
  */
 export async function verifyRanges(
   scope: VerifyScope,
@@ -94,9 +94,11 @@ export async function verifyRanges(
     );
     for (const one of await compareReport(scope, report, isBeforeVerified)) {
       if (report.resource === 'metrics' && moves && one.countsDiffer) moved.add(range);
-      const sums = one.reported !== one.held && report.resource !== 'cited_domains';
-      const grown = hasGrown(one.differences, arrivalsMost(report, within(report), answers));
-      const excused = moves && (moved.has(range) || sums || (report.resource === 'cited_domains' && grown));
+      const hasMoved =
+        report.resource === 'cited_domains'
+          ? hasGrown(one.differences, arrivalsMost(report, within(report), answers))
+          : one.reported !== one.held;
+      const excused = moves && (moved.has(range) || hasMoved);
       const { reported: _reported, held: _held, ...rest } = one;
       verified.push({ ...rest, status: one.differences.length === 0 ? 'agrees' : excused ? 'settling' : 'differs' });
     }
@@ -104,7 +106,7 @@ export async function verifyRanges(
   return verified;
 }
 
-// Responses that may have arrived between reading those of the newest days and reading the report.
+// The maximum number of responses that can have arrived after the newest days were read and before the report was read.
 function arrivalsMost(report: ReportRead, days: readonly DayVerification[], answers: DayReads['answers']): number {
   const newest = days.map(({ day }) => day).filter((day) => day >= addDays(dayOf(report.readAt), -SETTLING_DAYS));
   const gapMs = report.readAt - Math.min(report.readAt, ...newest.map((day) => answers.get(day) ?? report.readAt));
@@ -113,7 +115,7 @@ function arrivalsMost(report: ReportRead, days: readonly DayVerification[], answ
   return Math.min(dayMost, 1 + Math.ceil((BURST * dayMost * gapMs) / DAY_MS));
 }
 
-// Other numbers, such as shares, differ as a consequence of counts.
+// Whether new responses explain all counts that differ. Shares are ignored, because they change with the counts.
 function hasGrown(differences: readonly Difference[], arrivals: number): boolean {
   const counts = differences.filter(({ measure }) => measure === 'responses' || measure === 'citations');
   const isArrival = ({ measure, upstream, held }: Difference): boolean => {
