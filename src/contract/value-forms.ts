@@ -49,11 +49,11 @@ export function proposeForms(kind: ColumnKind, sent: unknown): ValueForm[] {
 export function createValueWriter(kind: ColumnKind, form: ValueForm | null): ValueWriter {
   switch (kind) {
     case 'uuid':
-      return form === 'upper' ? (value) => String(value).toUpperCase() : (value) => value;
+      return form === 'upper' ? ofText((value) => value.toUpperCase()) : (value) => value;
     case 'timestamp':
       return timeWriter(form ?? TIME_FORM_DEFAULT);
     case 'day':
-      return form === null || form === '' ? (value) => value : (value) => `${String(value).slice(0, 10)}${form}`;
+      return form === null || form === '' ? (value) => value : ofText((value) => `${value.slice(0, 10)}${form}`);
     case 'number':
     case 'integer':
       return numberWriter(form);
@@ -63,6 +63,11 @@ export function createValueWriter(kind: ColumnKind, form: ValueForm | null): Val
     default:
       return (value) => value;
   }
+}
+
+// Values that were not checked yet can be objects without a text.
+function ofText(write: (value: string) => unknown): ValueWriter {
+  return (value) => (typeof value === 'string' ? write(value) : value);
 }
 
 /**
@@ -113,12 +118,12 @@ function timeForms(sent: string): ValueForm[] {
 function timeWriter(form: ValueForm): ValueWriter {
   const [, separator = 'T', optional = '', width = '', trimmed = '', zone = ''] = TIME_FORM.exec(form) ?? [];
   const digits = trimmed === '' ? width.length : 0;
-  return (value) => {
-    const [whole = '', stored = ''] = String(value).split('.');
+  return ofText((value) => {
+    const [whole = '', stored = ''] = value.split('.');
     const fraction = stored.replace(/0+$/, '');
     const written = optional !== '' && fraction === '' ? '' : trimmed === '' ? fraction.padEnd(digits, '0') : fraction;
     return `${whole.replace(' ', separator)}${written === '' ? '' : `.${written}`}${zone}`;
-  };
+  });
 }
 
 function numberForms(sent: unknown): ValueForm[] {

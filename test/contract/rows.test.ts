@@ -118,16 +118,26 @@ describe('an item is rejected', () => {
     expect(unidentified).toBe(0);
   });
 
-  test.for([{}, { id: null }, { id: 7 }, { id: '' }, { id: 'x' }, { label: 'a' }, null, 'a', 7, [], true])(
-    'not even its key can be read: %j',
-    (item) => {
-      const { rows, rejected, seen, unidentified } = read({ data: [item, full], total: 1 });
-      expect(rows.length).toBe(1);
-      expect(rejected).toEqual([{ table: 'things', reason: expect.any(String), item }]);
-      expect(seen.length).toBe(1);
-      expect(unidentified).toBe(1);
-    },
-  );
+  test.for([
+    {},
+    { id: null },
+    { id: 7 },
+    { id: { toString: 1 } },
+    { id: '' },
+    { id: 'x' },
+    { label: 'a' },
+    null,
+    'a',
+    7,
+    [],
+    true,
+  ])('not even its key can be read: %j', (item) => {
+    const { rows, rejected, seen, unidentified } = read({ data: [item, full], total: 1 });
+    expect(rows.length).toBe(1);
+    expect(rejected).toEqual([{ table: 'things', reason: expect.any(String), item }]);
+    expect(seen.length).toBe(1);
+    expect(unidentified).toBe(1);
+  });
 });
 
 describe('unknown fields', () => {
