@@ -49,13 +49,11 @@ export function readDocument(parts: DocumentParts, log: RequestLog, noteForms: F
         classified: classifyEndpoints(readEndpoints(body, basePath).endpoints, declared),
       });
       const { names, classified } = await fetchDocument({ client, source, signal, onAttempt }, read);
-      for (const [resource, found] of names) {
-        const forms = Object.entries(found).map(([declared, name]): [string, string] => [
-          parameterForm(declared),
-          name,
-        ]);
-        await noteForms(resource, new Map(forms));
-      }
+      const noted = [...names].map(([resource, found]) => {
+        const forms = Object.entries(found).map(([declared, name]) => [parameterForm(declared), name] as const);
+        return noteForms(resource, new Map(forms));
+      });
+      await Promise.all(noted);
       if (parts.isRecorded) await record(parts, names, classified);
       return names;
     } catch (thrown) {

@@ -15,6 +15,8 @@ import { registerOpen } from './file/open-files.ts';
 const LOCK_WAIT_MS = 1_500;
 const LOCK_POLL_MS = 100;
 const MEMORY_MB_DEFAULT = 512;
+/** Maximum number of works in one transaction of `groupCommit`. */
+const GROUP_MAX = 16;
 /** Keeps DuckDB from writing the log into the file on close. */
 const NO_LAST_CHECKPOINT = 'PRAGMA disable_checkpoint_on_shutdown';
 
@@ -42,6 +44,12 @@ export interface Database {
   readonly path: string;
   /** Runs `work` exclusively in a transaction: commits if it succeeds, rolls back if it throws. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` as `transaction` does, but in one transaction with other works of this function that wait at the same time, because a
+   * commit costs as much as several statements. Resolves after the commit. If one of them throws, each runs again in its own
+   * transaction: `work` can run twice.
+   */
+  groupCommit<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /**
    * Runs `work` exclusively with `count` sessions that can run statements at the same time. Each session has its own transaction. Other
    * work waits until `work` ends, so all sessions see the same rows. `work` must not write.
@@ -92,6 +100,13 @@ export async function openDatabase(path: string, options: DatabaseOptions = {}):
   }
 }
 
+/** Work that `Database.groupCommit` runs in a transaction with others. */
+interface GroupMember {
+  readonly run: (session: Session) => Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (thrown: unknown) => void;
+}
+
 async function connect(instance: DuckDBInstance): Promise<DuckDBConnection> {
   const connection = await instance.connect();
   await connection.run("SET TimeZone = 'UTC'");
@@ -106,7 +121,9 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
   const session = createSession(connection, path, onDamage);
   let tail: Promise<unknown> = Promise.resolve();
   let closed = false;
+  let waiting: GroupMember[] | null = null;
   const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
+    waiting = null;
     const result = tail.then(() => {
       if (closed) throw new SightlineError('internal', 'the warehouse is closed');
       if (damage !== null) throw damage;
@@ -126,6 +143,42 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
       throw thrown;
     }
   };
+  const runGroup = async (group: readonly GroupMember[]): Promise<void> => {
+    if (group.length > 1) {
+      const areCommitted = await transaction(async (within) => {
+        for (const member of group) await member.run(within);
+      }).then(
+        () => true,
+        () => false,
+      );
+      if (areCommitted) {
+        for (const { resolve } of group) resolve();
+        return;
+      }
+    }
+    for (const { run, resolve, reject } of group) await transaction(run).then(resolve, reject);
+  };
+  const groupCommit = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      let value: T;
+      const run = async (within: Session): Promise<void> => {
+        value = await work(within);
+      };
+      const member = { run, resolve: () => resolve(value), reject };
+      if (waiting !== null && waiting.length < GROUP_MAX) {
+        waiting.push(member);
+        return;
+      }
+      const group = [member];
+      const begin = (): Promise<void> => {
+        if (waiting === group) waiting = null;
+        return runGroup(group);
+      };
+      enqueue(begin).catch((thrown: unknown) => {
+        for (const other of group) other.reject(thrown);
+      });
+      waiting = group;
+    });
   const withMore = async <T>(count: number, work: (sessions: readonly Session[]) => Promise<T>): Promise<T> => {
     if (count === 0) return work([]);
     const other = await connect(instance);
@@ -140,6 +193,7 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
   return {
     path,
     transaction: (work) => enqueue(() => transaction(work)),
+    groupCommit,
     readTogether: (count, work) =>
       enqueue(() => transaction(() => withMore(count - 1, (sessions) => work([session, ...sessions])))),
     exclusive: (work) => enqueue(() => work(session)),

@@ -14,7 +14,7 @@ import {
   writeRequests,
 } from './ledger/ledger.ts';
 import { beginRun, endRun, type RunOrigin, type RunRef, type RunTotals, recordRun } from './ledger/runs.ts';
-import { readShapes, writeShapes } from './ledger/shapes.ts';
+import { createShapeWriter, readShapes, type ShapeWriter } from './ledger/shapes.ts';
 import { migrate } from './migrate.ts';
 import { removeImplausible } from './write/implausible-rows.ts';
 import type { PageCommit, PageResult } from './write/page-commit.ts';
@@ -72,13 +72,16 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
   let writers = createTableWriters(catalogue);
   let forms = createObservedForms();
   let endpoints: GenericEndpoints;
+  let shapes: ShapeWriter;
   try {
     await migrate(database, declared);
     endpoints = await openGenericEndpoints(database, catalogue, () => {
       writers = createTableWriters(catalogue);
     });
     version.current = await readDataVersion(database);
-    forms = createObservedForms((await database.exclusive((session) => readShapes(session.query))).rows);
+    const stored = await database.exclusive((session) => readShapes(session.query));
+    forms = createObservedForms(stored.rows);
+    shapes = createShapeWriter(stored);
   } catch (thrown) {
     await database.close();
     throw thrown;
@@ -94,17 +97,22 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
     endRun: (run, totals, now) =>
       database.transaction((session) => endRun(session, run, { ...totals, dataVersion: version.current }, now)),
     writePage: async (page) => {
-      const observed = forms.unstored(page.chain.resource);
-      const result = await database.transaction(async (session) => {
-        await writeShapes(session, page.chain.resource, observed.forms);
-        return writePage({ catalogue, writers, version }, session, page);
-      });
+      const { resource } = page.chain;
+      const observed = forms.unstored(resource);
+      const result = await shapes.write(resource, observed.forms, (writeForms) =>
+        database.groupCommit(async (session) => {
+          await writeForms(session);
+          return writePage({ catalogue, writers, version }, session, page);
+        }),
+      );
       observed.stored();
       return result;
     },
     noteRequests: (run, chain, requests) =>
-      database.transaction((session) => writeRequests(session, run.runId, chain, requests, null)),
-    noteForms: (resource, forms) => database.transaction((session) => writeShapes(session, resource, forms)),
+      database.groupCommit((session) => writeRequests(session, run.runId, chain, requests, null)),
+    noteForms: async (resource, forms) => {
+      if (shapes.isChanged(resource, forms)) await shapes.write(resource, forms, database.groupCommit);
+    },
     contentRepeats: (sliceId) => database.exclusive((session) => readRepeats(session, sliceId)),
     restartSlice: (sliceId) => database.transaction((session) => clearCheckpoints(session, sliceId)),
     markDeleted: (resource, keys, date) =>

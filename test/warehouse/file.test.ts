@@ -1,9 +1,10 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { createShapeWriter, readShapes } from '../../src/warehouse/ledger/shapes.ts';
 import { SCHEMA_VERSION, sqlTypes } from '../../src/warehouse/schema.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { startChild } from '../support/child.ts';
@@ -221,4 +222,63 @@ test('sessions that read together see the same state, and writes wait for them',
   await expect(failed).rejects.toThrow('stop');
   expect(await database.exclusive((session) => session.all(names))).toEqual([{ name: 'a' }, { name: 'b' }]);
   await warehouse.close();
+});
+
+test('waiting writes share a commit; if one of them fails, the others are committed alone and in order', async () => {
+  const warehouse = await openWarehouse(await newPath(), catalogue, {});
+  onTestFinished(() => warehouse.close());
+  const { database } = warehouse;
+  const transaction = 'SELECT CAST(txid_current() AS VARCHAR) AS id';
+  const insert = (name: string, error?: Error): Promise<unknown> =>
+    database.groupCommit(async (session) => {
+      await session.run(`INSERT INTO tags (id, name) VALUES (uuid(), '${name}')`);
+      if (error !== undefined) throw error;
+      return (await session.all(transaction))[0]?.['id'];
+    });
+  const names = (): Promise<unknown[]> =>
+    database.exclusive(async (session) =>
+      (await session.all('SELECT name FROM tags ORDER BY rowid')).map(({ name }) => name),
+    );
+
+  const together = await Promise.all(['a', 'b', 'c'].map((name) => insert(name)));
+  expect(new Set(together).size).toBe(1);
+  expect(await names()).toEqual(['a', 'b', 'c']);
+
+  // Other work between two writes keeps its place.
+  const split = [insert('d'), names(), insert('e')];
+  const [first, between, last] = await Promise.all(split);
+  expect(between).toEqual(['a', 'b', 'c', 'd']);
+  expect(first).not.toBe(last);
+
+  const failing = await Promise.allSettled([insert('f'), insert('g', new Error('stop')), insert('h')]);
+  expect(failing.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(failing[1]).toMatchObject({ reason: new Error('stop') });
+  expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'h']);
+});
+
+test('forms of a page whose write fails are written by the next page', async () => {
+  const { database, close } = await openWarehouse(await newPath(), catalogue, {});
+  onTestFinished(close);
+  const stored = async (): Promise<unknown> => (await database.exclusive((session) => readShapes(session.query))).rows;
+  const writer = createShapeWriter({ rows: [] });
+  const forms = new Map([['envelope', 'data']]);
+  const write = (resource: string, error?: Error): Promise<void> =>
+    writer.write(resource, forms, (writeForms) =>
+      database.groupCommit(async (session) => {
+        await writeForms(session);
+        if (error !== undefined) throw error;
+      }),
+    );
+  const results = await Promise.allSettled([write('a', new Error('stop')), write('a'), write('b')]);
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+  expect(await stored()).toEqual([
+    ['a', 'envelope', 'data'],
+    ['b', 'envelope', 'data'],
+  ]);
+  expect(writer.isChanged('b', forms)).toBe(false);
+
+  await expect(write('c', new Error('stop'))).rejects.toThrow('stop');
+  expect(writer.isChanged('c', forms)).toBe(true);
+  await write('c');
+  expect(await stored()).toContainEqual(['c', 'envelope', 'data']);
 });

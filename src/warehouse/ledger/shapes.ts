@@ -24,19 +24,54 @@ export async function readShapes(query: Query): Promise<Shapes> {
   };
 }
 
-/** Stores forms of a resource; replaces earlier values. */
-export async function writeShapes(
+/** Writes forms in the only process that writes them, so that unchanged ones need no query. */
+export interface ShapeWriter {
+  /** Returns whether a stored value differs from these forms. */
+  isChanged(resource: string, forms: ReadonlyMap<string, string>): boolean;
+  /**
+   * Stores forms of a resource with `commit`, in a transaction that other writes may share (`Database.groupCommit`); replaces earlier
+   * values.
+   */
+  write<T>(
+    resource: string,
+    forms: ReadonlyMap<string, string>,
+    commit: (write: (session: Session) => Promise<void>) => Promise<T>,
+  ): Promise<T>;
+}
+
+/** Creates the writer with the forms that are stored. */
+export function createShapeWriter({ rows }: Pick<Shapes, 'rows'>): ShapeWriter {
+  const values = new Map(rows.map(([resource, name, value]) => [`${resource} ${name}`, value]));
+  const changedOf = (resource: string, forms: ReadonlyMap<string, string>): [string, string][] =>
+    [...forms].filter(([name, value]) => values.get(`${resource} ${name}`) !== value);
+  return {
+    isChanged: (resource, forms) => changedOf(resource, forms).length > 0,
+    write: async (resource, forms, commit) => {
+      let isRepeated = false;
+      const write = async (session: Session): Promise<void> => {
+        // Other writes of the same transaction do not repeat these forms. If the transaction failed, each writes its own.
+        const changed = isRepeated ? [...forms] : changedOf(resource, forms);
+        isRepeated = true;
+        for (const [name, value] of changed) values.set(`${resource} ${name}`, value);
+        if (changed.length > 0) await replace(session, resource, changed);
+      };
+      try {
+        return await commit(write);
+      } catch (thrown) {
+        for (const name of forms.keys()) values.delete(`${resource} ${name}`);
+        throw thrown;
+      }
+    },
+  };
+}
+
+async function replace(
   session: Session,
   resource: string,
-  forms: ReadonlyMap<string, string>,
+  forms: readonly (readonly [name: string, value: string])[],
 ): Promise<void> {
-  if (forms.size === 0) return;
-  const rows = await session.all('SELECT name, value FROM sync.shapes WHERE resource = $1', [resource]);
-  const stored = new Map(rows.map(({ name, value }) => [name, value]));
-  const changed = [...forms].filter(([name, value]) => stored.get(name) !== value);
-  if (changed.length === 0) return;
-  const names = changed.map(([name]) => name);
-  const values = changed.map(([, value]) => value);
+  const names = forms.map(([name]) => name);
+  const values = forms.map(([, value]) => value);
   await session.run('DELETE FROM sync.shapes WHERE resource = $1 AND list_contains($2, name)', [resource, names]);
   await session.run('INSERT INTO sync.shapes SELECT $1, unnest($2), unnest($3)', [resource, names, values]);
 }
