@@ -98,5 +98,5 @@ function nested(inherited: readonly Column[], own: readonly Column[]): string {
   const items = own.map(({ name }) => `item.${quoted(name)}`);
   return `(SELECT ${[...common, ...items].join(', ')} FROM (
     SELECT parent.common AS common, unnest(parent.items) AS item FROM (
-      SELECT from_json(text, '${shape}') AS parent FROM (SELECT unnest($1) AS text))))`;
+      SELECT from_json(text, '${shape}') AS parent FROM (SELECT unnest(CAST($1 AS VARCHAR[])) AS text))))`;
 }

@@ -11,11 +11,14 @@ export function stage(rows: readonly Readonly<Record<string, unknown>>[]): strin
   return rows.map((row) => wellFormed(toExactJson(row)));
 }
 
-/** Returns SQL of a subquery with the rows of list parameter `list` (such as `$1`) and these columns. */
+/**
+ * Returns SQL of a subquery with the rows of list parameter `list` (such as `$1`) and these columns. Without the cast, DuckDB does not
+ * know the parameter's type and plans the statement again each time it runs.
+ */
 export function staged(columns: readonly Pick<Column, 'name' | 'kind'>[], list: string): string {
   const types = Object.fromEntries(columns.map(({ name, kind }) => [name, sqlTypes[kind]]));
   return `(SELECT unnest(item) FROM (SELECT from_json(text, ${literal(JSON.stringify(types))}) AS item
-    FROM (SELECT unnest(${list}) AS text)))`;
+    FROM (SELECT unnest(CAST(${list} AS VARCHAR[])) AS text)))`;
 }
 
 /** Returns the SQL condition that two rows have the same key; null equals null. */
