@@ -30,7 +30,7 @@ export interface StoredAnswer {
 export async function keepAnswer(session: Session, runId: string | null, answer: StoredAnswer): Promise<void> {
   const { resource, brandId, query, purpose, status, body, askedAt } = answer;
   const same = purpose === 'report' ? withoutRange(query) : query;
-  const kept = await readKept(session.query, resource, brandId, purpose);
+  const kept = await readKept(session, resource, brandId, purpose);
   const replaced = kept.filter((other) => {
     const theirs = purpose === 'report' ? withoutRange(other.query) : other.query;
     return textOf(theirs) === textOf(same);
@@ -49,8 +49,17 @@ export async function keepAnswer(session: Session, runId: string | null, answer:
   if (body !== null && body.length > BODY_CHARACTERS_MAX) return;
   await session.run(
     `INSERT INTO sync.answers SELECT $1, CAST($2 AS UUID), CAST($3 AS JSON), $4, $5, $6, CAST($7 AS TIMESTAMP),
-       coalesce(CAST($8 AS UUID), (SELECT run_id FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1)), NULL`,
-    [resource, brandId, textOf(query), purpose, status, body, toTimestampText(askedAt), runId],
+       ${runId === null ? NEWEST_RUN : 'CAST($8 AS UUID)'}, NULL`,
+    [
+      resource,
+      brandId,
+      textOf(query),
+      purpose,
+      status,
+      body,
+      toTimestampText(askedAt),
+      ...(runId === null ? [] : [runId]),
+    ],
   );
   if (purpose === 'report') return;
   await session.run(
@@ -58,6 +67,8 @@ export async function keepAnswer(session: Session, runId: string | null, answer:
        SELECT rowid FROM sync.answers WHERE purpose <> 'report' ORDER BY asked_at DESC, rowid DESC LIMIT ${QUESTIONS_MAX})`,
   );
 }
+
+const NEWEST_RUN = '(SELECT run_id FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1)';
 
 /** A kept response, as the calibration reads it. */
 export interface KeptAnswer extends StoredAnswer {
@@ -110,16 +121,16 @@ export async function writeAgreements(
   ]);
 }
 
-async function readKept(query: Query, resource: string, brandId: string | null, purpose: AnswerPurpose) {
-  const rows = await query(
-    `SELECT CAST(query AS VARCHAR), CAST(run_id AS VARCHAR) FROM sync.answers
+async function readKept(session: Session, resource: string, brandId: string | null, purpose: AnswerPurpose) {
+  const rows = await session.all(
+    `SELECT CAST(query AS VARCHAR) AS query, CAST(run_id AS VARCHAR) AS run FROM sync.answers
      WHERE resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID) AND purpose = $3`,
     [resource, brandId, purpose],
   );
-  return rows.map(([text, runId]) => ({
-    text: String(text),
-    query: JSON.parse(String(text)) as Record<string, string>,
-    runId: runId as string | null,
+  return rows.map(({ query, run }) => ({
+    text: String(query),
+    query: JSON.parse(String(query)) as Record<string, string>,
+    runId: run as string | null,
   }));
 }
 

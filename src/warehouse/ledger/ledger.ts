@@ -172,24 +172,18 @@ export async function writeCoverage(
   rows: number,
   at: number,
 ): Promise<void> {
-  await forgetCoverage(session, chain.id);
-  await session.run(
-    `INSERT INTO sync.coverage SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID),
-       CAST($7 AS UUID), CAST($8 AS TIMESTAMP), $9, $10`,
-    [
-      chain.id,
-      chain.resource,
-      brandOf(chain),
-      chain.from,
-      chain.to,
-      run.passId,
-      run.runId,
-      toTimestampText(at),
-      rows,
-      chain.state ?? null,
-    ],
-  );
+  const read = [run.passId, run.runId, toTimestampText(at), rows, chain.state ?? null];
+  const updated = await session.run(updateCoverage, [chain.id, ...read]);
+  if (updated > 0) return;
+  const place = [chain.id, chain.resource, brandOf(chain), chain.from, chain.to];
+  await session.run(insertCoverage, [...place, ...read]);
 }
+
+// The resource, brand and range of a slice follow from its id.
+const updateCoverage = `UPDATE sync.coverage SET pass_id = CAST($2 AS UUID), run_id = CAST($3 AS UUID),
+  closed_at = CAST($4 AS TIMESTAMP), rows = $5, state = $6 WHERE chain = $1`;
+const insertCoverage = `INSERT INTO sync.coverage SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID),
+  CAST($7 AS UUID), CAST($8 AS TIMESTAMP), $9, $10`;
 
 /** Deletes the record that a slice was read completely. */
 export async function forgetCoverage(session: Session, sliceId: string): Promise<void> {

@@ -67,7 +67,7 @@ async function deleteUnseen(
   resource: Resource,
   writers: TableWriters,
   session: Session,
-  { run, chain, page, guard, doubtful = false }: PageCommit,
+  { run, chain, page, guard, doubtful = false, tables }: PageCommit,
   { table, keys }: SeenRows,
   syncedAt: string,
 ): Promise<{ deleted: number; held: HeldRows | null }> {
@@ -75,6 +75,8 @@ async function deleteUnseen(
   const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
   // A list of a single page is identified by its keys, so wrong times of its items do not matter.
   if (doubtful && (page > 1 || tombstones.extent.kind === 'time')) return { deleted: 0, held: null };
+  const written = tables.find((rows) => rows.table.name === table)?.rows.map(({ key }) => key) ?? [];
+  if (page === 1 && (await tombstones.areAll(session, written, extent))) return { deleted: 0, held: null };
   const unseen = await tombstones.findUnseen(session, chain.id, keys, extent);
   if (unseen.length === 0) return { deleted: 0, held: null };
   const losses = guard === null ? new Map() : await tombstones.countLosses(session, unseen, extent);

@@ -1,10 +1,12 @@
-/** Size of the filter in bits (4 MB); the false positive rate is below 0.1 % at one million keys. */
+/** Up to this number of keys, the keys themselves are stored. */
+const EXACT_MAX = 10_000;
+/** Size of the Bloom filter in bits (4 MB); the false positive rate is below 0.1 % at one million keys. */
 const BITS = 2 ** 25;
 const PROBES = 3;
 
 /**
- * A Bloom filter (Bloom, 1970) of the keys written since a table was empty. If all keys of a page are new, the table
- * need not be queried. False positives cost a query; false negatives do not occur.
+ * The keys written since a table was empty: the keys themselves, or if there are many, a Bloom filter (Bloom, 1970). If all keys of a
+ * page are new, the table need not be queried. False positives cost a query; false negatives do not occur.
  */
 export interface KeyFilter {
   /** Adds the key; returns true if it may have been added before. */
@@ -13,6 +15,24 @@ export interface KeyFilter {
 
 /** Creates an empty filter. */
 export function createKeyFilter(): KeyFilter {
+  const exact = new Set<string>();
+  let filter: KeyFilter | null = null;
+  return {
+    add: (key) => {
+      if (filter !== null) return filter.add(key);
+      const isKnown = exact.has(key);
+      exact.add(key);
+      if (exact.size > EXACT_MAX) {
+        filter = createBloomFilter();
+        for (const each of exact) filter.add(each);
+        exact.clear();
+      }
+      return isKnown;
+    },
+  };
+}
+
+function createBloomFilter(): KeyFilter {
   const bits = new Uint32Array(BITS / 32);
   return {
     add: (key) => {

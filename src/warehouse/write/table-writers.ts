@@ -21,13 +21,18 @@ export function createTableWriters(catalogue: Catalogue): TableWriters {
   };
   const writers = new Map<string, TableWriter>();
   const tombstoneWriters = new Map<string, TombstoneWriter>();
+  const listed = catalogue.resources
+    .filter((resource) => writeModeOf(resource) === 'rows')
+    .flatMap(({ derived }) => derived.map(({ name }) => name));
   for (const resource of catalogue.resources) {
     const details = detailsOf(catalogue, resource.name).flatMap((detail) => detail.derived);
     for (const table of resource.derived) {
       const name = `${resource.name}/${table.name}`;
       const own = details.filter((detail) => detail.name === table.name);
       const history = historyOf(table.name);
-      writers.set(name, createTableWriter(table, writeModeOf(resource), own.length > 0, history));
+      const isOnly = listed.filter((other) => other === table.name).length <= 1;
+      const options = { hasDetails: own.length > 0, isOnly };
+      writers.set(name, createTableWriter(table, writeModeOf(resource), options, history));
       tombstoneWriters.set(name, createTombstoneWriter(table, [table, ...own], history));
     }
   }

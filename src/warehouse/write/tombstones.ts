@@ -42,6 +42,11 @@ export interface TombstoneWriter {
    * page) list. Call it only if every page of the slice was read without error.
    */
   findUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent): Promise<UnseenRow[]>;
+  /**
+   * Returns whether the rows with these keys, which are live rows of the extent, are all of its live rows. That is cheaper to find than
+   * the others. False if the extent is a time, because its rows may have other times.
+   */
+  areAll(session: Session, keys: readonly Values[], extent: ReadExtent): Promise<boolean>;
   /** Counts the live rows of the extent and the `unseen` ones among them, by day. */
   countLosses(session: Session, unseen: readonly UnseenRow[], extent: ReadExtent): Promise<Map<string, Loss>>;
   /** Returns the keys of live rows that match a condition on the table's columns. */
@@ -74,11 +79,11 @@ export function createTombstoneWriter(
       SELECT 1 FROM ${staged(keys, SEEN)} s
       WHERE ${sameKey('t', 's', table.key)})`;
   // This statement has no slice parameters, so renumber the extent's parameters from $4 to $1.
-  const liveSql = `SELECT ${extentSql.day} AS day, CAST(count(*) AS BIGINT) AS live FROM ${quoted(table.name)} t
-    WHERE "_deleted_at" IS NULL ${extentSql.where} GROUP BY 1`.replaceAll(
-    /\$(\d+)/g,
-    (_match, number: string) => `$${Number(number) - 3}`,
-  );
+  const ownExtent = extentSql.where.replaceAll(/\$(\d+)/g, (_match, number: string) => `$${Number(number) - 3}`);
+  const count = 'CAST(count(*) AS BIGINT) AS live';
+  const extentRows = `FROM ${quoted(table.name)} t WHERE "_deleted_at" IS NULL ${ownExtent}`;
+  const liveSql = `SELECT ${extentSql.day} AS day, ${count} ${extentRows} GROUP BY 1`;
+  const countSql = `SELECT ${count} ${extentRows}`;
   const own = markOf(table.name, keys);
   const children = childTables.flatMap((owner) =>
     owner.children.map((child) => {
@@ -105,6 +110,11 @@ export function createTombstoneWriter(
     findUnseen: async (session, chain, seen, extent) => {
       const rows = await session.all(unseenSql, [chain, table.name, stage(seen), ...extentSql.parameters(extent)]);
       return rows.map((row) => ({ key: JSON.parse(String(row['key'])) as Values, day: String(row['day']) }));
+    },
+    areAll: async (session, given, extent) => {
+      if (table.extent.kind === 'time') return false;
+      const [row] = await session.all(countSql, extentSql.parameters(extent));
+      return Number(row?.['live']) === new Set(given.map((key) => JSON.stringify(key))).size;
     },
     countLosses: async (session, unseen, extent) => {
       const live = await session.all(liveSql, extentSql.parameters(extent));

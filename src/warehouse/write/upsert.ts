@@ -46,16 +46,24 @@ export interface TableWriter {
   ): Promise<Changes>;
 }
 
+/** What a writer has to know about the other writers of its table. */
+export interface WriterOptions {
+  /** Whether details add columns to the rows. */
+  readonly hasDetails: boolean;
+  /** Whether no other writer adds rows to the table. */
+  readonly isOnly: boolean;
+}
+
 /** Creates the writer of a table. Writing the same rows again changes nothing. */
 export function createTableWriter(
   table: ResourceTable,
   mode: WriteMode,
-  hasDetails: boolean,
+  options: WriterOptions,
   history: HistoryWriter,
 ): TableWriter {
   switch (mode) {
     case 'rows':
-      return rowsWriter(table, hasDetails, history);
+      return rowsWriter(table, options, history);
     case 'series':
       return seriesWriter(table);
     case 'detail':
@@ -65,7 +73,7 @@ export function createTableWriter(
 
 const PROVENANCE = ['_synced_at', '_run_id'];
 
-function rowsWriter(table: ResourceTable, hasDetails: boolean, history: HistoryWriter): TableWriter {
+function rowsWriter(table: ResourceTable, { hasDetails, isOnly }: WriterOptions, history: HistoryWriter): TableWriter {
   const columns = [...table.columns, ...engineColumns];
   const shared = [...table.fixed, ...PROVENANCE];
   const statements = statementsOf(columns, table.key, shared);
@@ -82,7 +90,7 @@ function rowsWriter(table: ResourceTable, hasDetails: boolean, history: HistoryW
     ],
   );
   const children = createChildWriter(table, shared);
-  const filter = createNewRowFilter(table);
+  const filter = createNewRowFilter(table, isOnly);
   const staging = (rows: readonly Row[]): string[] =>
     stage(rows.map((row) => pickColumns({ ...row.values, _row_hash: row.hash, _extra: row.extra }, statements.staged)));
   return {
@@ -212,13 +220,13 @@ function lookupOf(table: ResourceTable, hash: string, rowTime: string | undefine
 
 // During the first fill of an empty table the filter shows that rows are new without a query. A page whose transaction
 // fails leaves its keys in the filter, which only costs a query later.
-function createNewRowFilter(table: ResourceTable) {
-  let filter: KeyFilter | null | undefined;
+function createNewRowFilter({ name }: ResourceTable, isOnly: boolean) {
+  let filter: KeyFilter | null | undefined = isOnly ? undefined : null;
   return {
     allNew: async (session: Session, rows: readonly Row[]): Promise<boolean> => {
       if (filter === undefined) {
-        const [any] = await session.all(`SELECT 1 FROM ${quoted(table.name)} LIMIT 1`);
-        filter = any === undefined && table.extent.kind === 'time' ? createKeyFilter() : null;
+        const [any] = await session.all(`SELECT 1 FROM ${quoted(name)} LIMIT 1`);
+        filter = any === undefined ? createKeyFilter() : null;
       }
       if (filter === null) return false;
       let allNew = true;
