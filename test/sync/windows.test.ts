@@ -253,7 +253,7 @@ describe('the plan of a history', () => {
             expect(round).toBeLessThan(25);
             const [chain] = chains as [Slice];
             days.unshift(...daysOf(rangeOf(chain)));
-            chains = planOlder(resource, chain, brand, null, context());
+            chains = planOlder(resource, chain, brand, false, context());
           }
           expect(new Set(days).size).toBe(days.length);
           expect((days[0] as string) <= dayBefore(since)).toBe(true);
@@ -269,10 +269,10 @@ describe('the plan of a history', () => {
     for (const resource of histories) {
       for (const brand of [brandOf(null), brandOf(5)]) {
         const [newest] = planBrand(catalogue, brand, context({ wanted: new Set([resource.name]) })) as [Slice];
-        const [older] = planOlder(resource, newest, brand, null, context()) as [Slice];
+        const [older] = planOlder(resource, newest, brand, false, context()) as [Slice];
         expect(older.to).toBe(addDays(newest.from as string, -1));
-        expect(planOlder(resource, older, brand, older.to, context()).length).toBe(1);
-        expect(planOlder(resource, older, brand, null, context())).toEqual([]);
+        expect(planOlder(resource, older, brand, true, context()).length).toBe(1);
+        expect(planOlder(resource, older, brand, false, context())).toEqual([]);
       }
     }
   });

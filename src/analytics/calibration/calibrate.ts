@@ -43,6 +43,7 @@ import { type Findings, hasFindings, type ReportedFindings, readConventions, wri
 import type { PointEvidence, PointFindings } from './fit-points.ts';
 import { fitStoredPoints } from './point-evidence.ts';
 import { openHalves } from './points/half-points.ts';
+import type { BrandVocabulary } from './points/point.ts';
 
 /** Upstream's reports, paired with counts of the stored responses. */
 interface Evidence {
@@ -155,9 +156,11 @@ export function createProbeFinder(
   { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
 ): FindProbes {
   const known: Known = { results: createKnownResults(), reported: new Map() };
+  let vocabulary: readonly BrandVocabulary[] | undefined;
   return async (max, isLast) =>
     database.transaction(async (session) => {
-      const brands = await readProbeVocabulary(session.query, catalogue, dayOf(now));
+      vocabulary ??= await readProbeVocabulary(session.query, catalogue, dayOf(now));
+      const brands = vocabulary;
       if (brands.length === 0) return { questions: [], contradicted: null };
       const { reported, points, evidence } = await findConventions(session, { catalogue, now }, known);
       // The next calibration starts with these values, so that it compares nothing again.

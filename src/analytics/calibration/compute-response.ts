@@ -84,7 +84,7 @@ export function createCompute(
   };
   let lists: Promise<KnownValues> | undefined;
   const readLists = (): Promise<KnownValues> => {
-    lists ??= readValueLists(query, catalogue, true);
+    lists ??= readValueLists(once, catalogue, true);
     return lists;
   };
   const respond = async (

@@ -28,12 +28,19 @@ export async function readConventions(query: Query): Promise<Conventions> {
 
 // The table of the findings; null in a replica of schema version 1. Replicas up to version 4 have it as `conventions`.
 async function tableIn(query: Query): Promise<string | null> {
+  const known = knownTables.get(query);
+  if (known !== undefined) return known;
   const [found] = await query(
     `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'sync'
        AND table_name IN ('calibration', 'conventions')`,
   );
-  return found === undefined ? null : String(found[0]);
+  const table = found === undefined ? null : String(found[0]);
+  knownTables.set(query, table);
+  return table;
 }
+
+// The list of tables is slow to read, and an open database keeps its table.
+const knownTables = new WeakMap<Query, string | null>();
 
 /** A finding of the last calibration. */
 export interface StoredFinding

@@ -39,9 +39,12 @@ interface Figures {
 /**
  * Compares upstream's day counts with the stored responses for every day in the range that has either. A day agrees
  * if all its figures agree: responses by engine, mentions by entity, and the means whose conventions are calibrated.
- * A day without day counts has 0 responses.
+ * A day without day counts has 0 responses. Also returns the engines whose responses are not compared.
  */
-export async function compareDayCounts(query: Query, scope: DayCountsScope): Promise<Comparison[]> {
+export async function compareDayCounts(
+  query: Query,
+  scope: DayCountsScope,
+): Promise<{ days: Comparison[]; uncounted: readonly string[] }> {
   const rules = await readRules(query, scope);
   const marks = await readMarks(query, scope, rules);
   const audits = new Map<string, Comparison>();
@@ -63,11 +66,11 @@ export async function compareDayCounts(query: Query, scope: DayCountsScope): Pro
       audits.set(day, { ...compareDay(day, sides, scope.learned), mark: marks.get(day) ?? null });
     }
   }
-  return [...marks.keys()].flatMap((day) => audits.get(day) ?? []);
+  return { days: [...marks.keys()].flatMap((day) => audits.get(day) ?? []), uncounted: rules.uncounted };
 }
 
-/** Engines with stored responses that upstream counts on no day, and never has, while it counts other engines. */
-export async function readUncountedEngines(
+// Engines with stored responses that upstream counts on no day, and never has, while it counts other engines.
+async function readUncountedEngines(
   query: Query,
   { catalogue, brandId }: Pick<DayCountsScope, 'catalogue' | 'brandId'>,
 ): Promise<string[]> {

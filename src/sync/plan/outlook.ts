@@ -61,7 +61,7 @@ export async function lookAhead(
   brands: readonly Member[],
   context: PlanContext,
 ): Promise<Outlook> {
-  const follower = createNextPlanner({ catalogue, database }, context);
+  const follower = createNextPlanner({ catalogue, database, isForecast: true }, context);
   follower.brands(brands);
   const chains = [
     ...planWorkspace(catalogue, context),

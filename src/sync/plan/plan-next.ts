@@ -1,15 +1,15 @@
 import { readCalibrated, readConventions } from '../../analytics/calibration/findings.ts';
-import { compareDayCounts, readUncountedEngines } from '../../analytics/verification/verify-counts.ts';
+import { compareDayCounts } from '../../analytics/verification/verify-counts.ts';
 import { type Catalogue, childrenOf, type Resource } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
 import { firstPlannedDay } from '../../plausibility/item-times.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { type Audit, type Comparison, readAudits } from '../../warehouse/ledger/audits.ts';
 import { readTotals, totalsOf } from '../../warehouse/ledger/reported-totals.ts';
-import { type Member, readFirstDay, readMembers, readParents } from '../../warehouse/ledger/slice-state.ts';
+import { hasRows, type Member, readMembers, readParents } from '../../warehouse/ledger/slice-state.ts';
 import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
-import { followingDetails, planChildren, planDetails, planOlder } from './plan-slices.ts';
+import { followingDetails, mayHaveOlder, planChildren, planDetails, planOlder } from './plan-slices.ts';
 import { planTotals, recentTotals } from './plan-totals.ts';
 import { type PlannedWindows, planWindows } from './plan-windows.ts';
 
@@ -39,14 +39,17 @@ export interface NextWindow {
   readonly isCounted: boolean;
 }
 
-/** Creates the planner, which passes rows of the warehouse to the pure plan functions. */
+/**
+ * Creates the planner, which passes rows of the warehouse to the pure plan functions. `isForecast` means that the slices are not read in
+ * between, so that reported totals are read once.
+ */
 export function createNextPlanner(
-  { catalogue, database }: { catalogue: Catalogue; database: Database },
+  { catalogue, database, isForecast = false }: { catalogue: Catalogue; database: Database; isForecast?: boolean },
   context: PlanContext,
 ): NextPlanner {
   const brands = new Map<string, Member>();
   const windowed = new Map<string, NextWindow>();
-  const totals = createTotalsPlanner(database, context);
+  const totals = createTotalsPlanner(database, context, isForecast);
   const counting = new Map<string, { readonly chains: Slice[]; isRead: boolean }>();
 
   const details = async (resource: Resource, chain: Slice): Promise<Slice[]> => {
@@ -95,9 +98,10 @@ export function createNextPlanner(
     const table = resource.derived.find((candidate) => candidate.extent.kind === 'time') as ResourceTable | undefined;
     if (table === undefined || table.extent.kind !== 'time') return [];
     const range = { from: chain.from, to: chain.to };
-    const firstDay = await readFirstDay(database, table.name, table.extent.field, brand.id, range);
     // If upstream rejects a range, it rejects earlier ranges too.
-    const older = wasRead ? planOlder(resource, chain, brand, firstDay, context) : [];
+    const dependsOnRows = wasRead && mayHaveOlder(chain, brand, context) === 'ifRows';
+    const isFilled = dependsOnRows && (await hasRows(database, table.name, table.extent.field, brand.id, range));
+    const older = wasRead ? planOlder(resource, chain, brand, isFilled, context) : [];
     return [...older, ...(await windows(resource, chain, brand, { older, wasRead }))];
   };
 
@@ -136,7 +140,8 @@ async function planBelow(
 
 // Plans requests for totals of days after each response that contains totals. After a failed request, it plans no more for the
 // brand; the next run does.
-function createTotalsPlanner(database: Database, context: PlanContext) {
+function createTotalsPlanner(database: Database, context: PlanContext, isForecast: boolean) {
+  const forecast = new Map<string, Awaited<ReturnType<typeof readTotals>>>();
   const runs = new Map<string, { readonly asked: Set<string>; readonly open: Set<string>; hasFailed: boolean }>();
   return async (resource: Resource, chain: Slice, brand: Member, wasRead: boolean): Promise<Slice[]> => {
     if (totalsOf(resource) === null || context.probe === true) return [];
@@ -146,7 +151,8 @@ function createTotalsPlanner(database: Database, context: PlanContext) {
     run.open.delete(chain.id);
     run.hasFailed ||= !wasRead;
     if (run.hasFailed) return [];
-    const read = await database.exclusive(({ query }) => readTotals(query, resource, brand.id));
+    const read = forecast.get(key) ?? (await database.exclusive(({ query }) => readTotals(query, resource, brand.id)));
+    if (isForecast) forecast.set(key, read);
     const known = read.get(brand.id);
     if (known === undefined) return [];
     const state = { resource, brand, totals: known, asked: run.asked, isWaiting: run.open.size > 0 };
@@ -168,10 +174,10 @@ export async function countDays(
   counted: Resource,
   brand: Member,
   today: string,
-): Promise<{ days: Comparison[]; audits: ReadonlyMap<string, Audit>; uncounted: string[] }> {
+): Promise<{ days: Comparison[]; audits: ReadonlyMap<string, Audit>; uncounted: readonly string[] }> {
   const audits = await readAudits(database, counted.name, brand.id);
   return database.exclusive(async ({ query }) => {
-    const days = await compareDayCounts(query, {
+    const { days, uncounted } = await compareDayCounts(query, {
       catalogue,
       brandId: brand.id,
       from: firstPlannedDay(today),
@@ -180,6 +186,6 @@ export async function countDays(
       learned: await readCalibrated(query),
       audits,
     });
-    return { days, audits, uncounted: await readUncountedEngines(query, { catalogue, brandId: brand.id }) };
+    return { days, audits, uncounted };
   });
 }

@@ -135,24 +135,30 @@ export function planChildren(
 /**
  * Returns the range before `chain`, if `chain` is the oldest of a history. Older ranges are read until a complete range
  * before the newest one is empty and starts before the brand was created; the creation date alone does not prove that
- * there is no older data. `firstDay` is the day of the first row in the range, or null.
+ * there is no older data. `hasRows` is whether the range has rows.
  */
 export function planOlder(
   resource: Resource,
   chain: Slice,
   brand: Member,
-  firstDay: string | null,
+  hasRows: boolean,
   context: PlanContext,
 ): Slice[] {
   const { from } = chain;
-  if (!chain.oldest || from === null || context.range?.from === from) return [];
-  const limit = firstPlannedDay(context.today);
-  const isNewest = chain.to === (context.range?.to ?? context.today);
-  const wasThere = brand.since !== null && brand.since < from;
-  const mayHaveMore = isNewest || wasThere || firstDay !== null;
-  if (!mayHaveMore || from <= limit || wereReadLately(chain, context)) return [];
+  const may = mayHaveOlder(chain, brand, context);
+  if (from === null || may === 'no' || (may === 'ifRows' && !hasRows)) return [];
   const scope = { ...history(context, brand.id, addDays(from, -1)), priority: PRIORITY.older };
   return make(context, resource, scope).filter((older) => sameVariant(older, chain));
+}
+
+/** Returns whether ranges before a slice are to be read: `ifRows` means that they are if the slice has rows. */
+export function mayHaveOlder(chain: Slice, brand: Member, context: PlanContext): 'no' | 'yes' | 'ifRows' {
+  const { from } = chain;
+  if (!chain.oldest || from === null || context.range?.from === from) return 'no';
+  if (from <= firstPlannedDay(context.today) || wereReadLately(chain, context)) return 'no';
+  const isNewest = chain.to === (context.range?.to ?? context.today);
+  const wasThere = brand.since !== null && brand.since < from;
+  return isNewest || wasThere ? 'yes' : 'ifRows';
 }
 
 /** Returns where a slice resumes, after its last committed page; null unless the checkpoint is recent enough. */

@@ -108,14 +108,32 @@ export async function readFirstDay(
 ): Promise<string | null> {
   const [row] = await database.exclusive((session) =>
     session.all(
-      `SELECT strftime(min(${quoted(column)}), '%Y-%m-%d') AS day FROM ${quoted(table)}
-       WHERE brand_id = CAST($1 AS UUID) AND "_deleted_at" IS NULL
-         AND ${quoted(column)} >= CAST($2 AS DATE) AND ${quoted(column)} < CAST($3 AS DATE) + INTERVAL 1 DAY`,
+      `SELECT strftime(min(${quoted(column)}), '%Y-%m-%d') AS day FROM ${quoted(table)} WHERE ${rowsOfBrand(column)}`,
       [brandId, range.from, range.to],
     ),
   );
   const day = row?.['day'] ?? null;
   return day === null ? null : String(day);
+}
+
+/** Returns whether the brand has live rows within the range. */
+export async function hasRows(
+  database: Database,
+  table: string,
+  column: string,
+  brandId: string,
+  range: { from: string; to: string },
+): Promise<boolean> {
+  const rows = await database.exclusive((session) =>
+    session.all(`SELECT 1 FROM ${quoted(table)} WHERE ${rowsOfBrand(column)} LIMIT 1`, [brandId, range.from, range.to]),
+  );
+  return rows.length > 0;
+}
+
+// Condition on the live rows of brand $1 from day $2 to day $3.
+function rowsOfBrand(column: string): string {
+  return `brand_id = CAST($1 AS UUID) AND "_deleted_at" IS NULL
+    AND ${quoted(column)} >= CAST($2 AS DATE) AND ${quoted(column)} < CAST($3 AS DATE) + INTERVAL 1 DAY`;
 }
 
 const chainColumns = `chain AS id, resource, CAST(brand_id AS VARCHAR) AS brand_id,
