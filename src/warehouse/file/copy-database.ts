@@ -78,7 +78,14 @@ async function convertTimes(session: Session, forReaders: boolean): Promise<void
     return `ALTER TABLE ${table} ALTER ${quoted(String(row['column_name']))} TYPE ${after}`;
   });
   if (changes.length === 0) return;
-  await session.run(changes.join(';\n'));
+  // In one transaction, because each commit waits for the disk.
+  await session.run('BEGIN TRANSACTION');
+  try {
+    await session.run([...changes, 'COMMIT'].join(';\n'));
+  } catch (thrown) {
+    await session.run('ROLLBACK').catch(() => undefined);
+    throw thrown;
+  }
   // A view keeps the column types of its last use. Types that name no time are the same before and after.
   const views = await session.all(
     `SELECT schema_name, view_name FROM duckdb_views() v

@@ -4,6 +4,7 @@ import { copyFile } from 'node:fs/promises';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { addDays } from '../../contract/time.ts';
 import { openDatabase, type Session } from '../database.ts';
 import { literal, quoted } from '../schema.ts';
 import { type CopyContents, readContents } from './copy-contents.ts';
@@ -129,7 +130,9 @@ async function readParts(session: Session, tables: readonly Table[], hidden: rea
   const parts: Record<string, Record<string, [number, string | null]>> = {};
   const take = (rows: readonly (readonly unknown[])[]): void => {
     for (const [table, day, n, hash] of rows) {
-      parts[String(table)] = { ...parts[String(table)], [String(day)]: [Number(n), hash as string | null] };
+      const days = parts[String(table)] ?? {};
+      parts[String(table)] = days;
+      days[String(day)] = [Number(n), hash as string | null];
     }
   };
   const whole = tables.filter(({ timed }) => timed === null);
@@ -170,7 +173,7 @@ function shown({ schema, name }: Table, hidden: readonly HiddenRows[]): string {
 /** Parts of a table to write again. */
 interface ChangedTable {
   readonly table: Table;
-  /** The condition of each part. */
+  /** The conditions of their rows. */
   readonly where: readonly string[];
   /** Rows of the parts now. */
   readonly rows: number;
@@ -182,15 +185,24 @@ function changedParts(tables: readonly Table[], before: Parts, after: Parts): Ch
     const days = [...new Set([...Object.keys(was), ...Object.keys(is)])];
     const changed = days.filter((day) => String(was[day]) !== String(is[day]));
     const rows = sum(changed.map((day) => is[day]?.[0] ?? 0));
-    return changed.length === 0 ? [] : [{ table, where: changed.map((day) => partCondition(table, day)), rows }];
+    return changed.length === 0 ? [] : [{ table, where: conditionsOf(table, changed), rows }];
   });
 }
 
-function partCondition({ timed }: Table, day: string): string {
-  if (timed === null) return 'true';
+// Conditions of the rows of these days; successive days have one.
+function conditionsOf({ timed }: Table, days: readonly string[]): string[] {
+  if (timed === null) return ['true'];
   const time = quoted(timed.time);
-  if (day === '') return `${time} IS NULL`;
-  return `${time} >= DATE ${literal(day)} AND ${time} < DATE ${literal(day)} + INTERVAL 1 DAY`;
+  const ranges: { from: string; to: string }[] = [];
+  for (const day of days.filter((each) => each !== '').sort()) {
+    const last = ranges.at(-1);
+    if (last !== undefined && addDays(last.to, 1) === day) last.to = day;
+    else ranges.push({ from: day, to: day });
+  }
+  const conditions = ranges.map(
+    ({ from, to }) => `${time} >= DATE ${literal(from)} AND ${time} < DATE ${literal(to)} + INTERVAL 1 DAY`,
+  );
+  return days.includes('') ? [...conditions, `${time} IS NULL`] : conditions;
 }
 
 function rowsOf(parts: Parts[string]): number[] {
