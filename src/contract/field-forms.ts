@@ -27,15 +27,19 @@ export interface ObservedForms extends Observations {
 
 /** Creates the observations with the stored ones. */
 export function createObservedForms(known: Iterable<readonly [string, string, string]> = []): ObservedForms {
-  const values = new Map<string, string>();
+  // Two levels, because the observations of each value of a page are read, and joining the names would take longest.
+  const values = new Map<string, Map<string, string>>();
   const fresh = new Map<string, Map<string, string>>();
-  for (const [resource, name, value] of known) values.set(`${resource} ${name}`, value);
+  const keep = (resource: string, name: string, value: string): void => {
+    const own = values.get(resource) ?? new Map<string, string>();
+    values.set(resource, own.set(name, value));
+  };
+  for (const [resource, name, value] of known) keep(resource, name, value);
   return {
-    get: (resource, name) => values.get(`${resource} ${name}`) ?? null,
+    get: (resource, name) => values.get(resource)?.get(name) ?? null,
     set: (resource, name, value) => {
-      const key = `${resource} ${name}`;
-      if (values.get(key) === value) return;
-      values.set(key, value);
+      if (values.get(resource)?.get(name) === value) return;
+      keep(resource, name, value);
       const added = fresh.get(resource) ?? new Map<string, string>();
       fresh.set(resource, added.set(name, value));
     },

@@ -48,8 +48,17 @@ export function toDay(text: string): string | null {
 
 /** Returns the UTC day (`YYYY-MM-DD`) of a time in epoch milliseconds. */
 export function dayOf(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
+  const number = Math.floor(epochMs / DAY_MS);
+  const known = knownDays.get(number);
+  if (known !== undefined) return known;
+  const day = new Date(epochMs).toISOString().slice(0, 10);
+  if (knownDays.size < KNOWN_DAYS_MAX) knownDays.set(number, day);
+  return day;
 }
+
+// Plans and reports list the same days again and again. 10,000 days are 27 years.
+const knownDays = new Map<number, string>();
+const KNOWN_DAYS_MAX = 10_000;
 
 /**
  * Formats a time (ISO 8601 or epoch milliseconds) for people: `2026-11-22 14:02 UTC`. JSON has ISO 8601 instead. Returns other
@@ -93,9 +102,11 @@ export function* eachDay(from: string, to: string, step = 1): Generator<string> 
 
 function isCalendarDay(year: number, month: number, day: number): boolean {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false;
-  // The calendar repeats every 400 years. Adding 2000 avoids that Date.UTC maps the years 0 to 99 to 1900 to 1999.
-  return day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return day <= (month === 2 && isLeapYear ? 29 : (MONTH_DAYS[month - 1] as number));
 }
+
+const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 function toOffsetMs(offset: string): number | null {
   if (offset.toUpperCase() === 'Z') return 0;

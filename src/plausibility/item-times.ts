@@ -60,11 +60,24 @@ export function itemDays({ earliest = EARLIEST_DAY }: Resource, today: string): 
 }
 
 /** Returns the time and day columns of a table with the path of the field of each. */
-export function timesOf(table: ResourceTable): { readonly name: string; readonly path: string }[] {
-  return table.columns.flatMap(({ name, kind, source }) =>
+export function timesOf(table: ResourceTable): readonly TimeColumn[] {
+  const known = knownTimes.get(table);
+  if (known !== undefined) return known;
+  const times = table.columns.flatMap(({ name, kind, source }) =>
     source.from === 'item' && (kind === 'timestamp' || kind === 'day') ? [{ name, path: source.path.join('.') }] : [],
   );
+  knownTimes.set(table, times);
+  return times;
 }
+
+/** A time or day column, and the path of its field. */
+interface TimeColumn {
+  readonly name: string;
+  readonly path: string;
+}
+
+// Each row of a page is checked.
+const knownTimes = new WeakMap<ResourceTable, readonly TimeColumn[]>();
 
 /** Returns the first day with data of a brand, or null if it is missing or implausible. */
 export function plausibleSince(since: string | null, today: string): string | null {
