@@ -40,7 +40,7 @@ const points = calibrationPoints.flatMap((point) => [...membersOf(point).keys()]
 const undetermined = new RegExp(`^empty|^sentiment$|^(${[...points, ...Object.values(LIST_ORDERS)].join('|')})$`);
 
 describe('calibration finds the conventions that the sandbox uses', () => {
-  test.for(sampleOf(chosen, 3))('%s', async ([, seed, choices]) => {
+  test.for(sampleOf(chosen, 5))('%s', async ([, seed, choices]) => {
     const { conventions, unexplained, stored } = await learnFrom({ ...enough, seed, choices });
     const usual = conventionsOf(choices);
     // The share of a site without sessions is like other empty shares only if these are known.

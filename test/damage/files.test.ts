@@ -12,7 +12,7 @@ import { type DamagedCopy, type Ended, follow, instructionsOf, makeTemplate, typ
 /**
  * Total number of damaged files, spread over the kinds; `DAMAGE=1000` for the long version, which follows every remedy.
  */
-const DAMAGE = Number(process.env['DAMAGE'] ?? 90);
+const DAMAGE = Number(process.env['DAMAGE'] ?? 60);
 const isLong = process.env['DAMAGE'] !== undefined;
 /** Follow the remedy of every n-th damaged file to the end. */
 const HEAL_EVERY = isLong ? 1 : 5;

@@ -14,10 +14,8 @@ afterAll(() => template.close());
 
 describe('a data folder', () => {
   test.for([
-    ['a*b', 'aXb'],
-    ['a[x]b', 'axb'],
-    [`a "b"'c'\nd`, null],
-    ['Größe-日本-😀#b%20c;d$e\\f{g,h}', null],
+    ['a*[x]b', 'aYxb'],
+    [`a "b"'c'\nd Größe-日本-😀#b%20c;d$e\\f{g,h}`, null],
     [Array.from({ length: 8 }, () => 'x'.repeat(120)).join('/'), null],
   ] as const)('named %j works', async ([name, sibling]) => {
     const patient = await template.copy();

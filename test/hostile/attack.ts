@@ -74,7 +74,7 @@ export function describeLies(areas: Readonly<Record<string, readonly Lie[]>>, wo
 
   describe.each(Object.entries(areas))('an upstream that lies about %s', (_area, lies) => {
     // Each takes two syncs.
-    test.for(sampleOf(lies, 16).map((lie) => [lie.title, lie] as const))(
+    test.for(sampleOf(lies, 24).map((lie) => [lie.title, lie] as const))(
       'upstream %s',
       { timeout: 240_000 },
       async ([, lie]) => {

@@ -10,7 +10,7 @@ import { reportVariants } from './report-variants.ts';
 /** Questions per workspace, before and after it changes; set `QUESTIONS=1000` for a longer run. */
 const QUESTIONS = Number(process.env['QUESTIONS'] ?? 50);
 
-describe.each(sampleOf(reportVariants, 6))('reports with $name', ({ name: _, seed, choices }) => {
+describe.each(sampleOf(reportVariants, 9))('reports with $name', ({ name: _, seed, choices }) => {
   it('are equal if the conventions are known', { timeout: 300_000 }, async () => {
     const mirror = await openMirror({
       brands: 1,

@@ -53,7 +53,7 @@ const worlds: readonly [string, WorkspaceOptions][] = [
   ['1 brand, many responses', { brands: 1, prompts: 10, days: 8, responsesPerDay: 260, seed: 6 }],
 ];
 
-test.each(sampleOf(worlds, 3))('the cost of the first sync is estimated: %s', async (_, options) => {
+test.each(sampleOf(worlds, 5))('the cost of the first sync is estimated: %s', async (_, options) => {
   // A first sync without a plan: its own estimate after 20 requests.
   const direct = await openWorkspace(options);
   let settled = 0;

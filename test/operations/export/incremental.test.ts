@@ -174,7 +174,7 @@ describe('the changes of exports since the last one', () => {
           expect(texts(target)).toEqual(texts(await liveRows(context, complete)));
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   });
 

@@ -69,10 +69,15 @@ export interface PageAddress {
   readonly file: string;
   /** A text that the page has to show literally. */
   readonly text: string | null;
+  /** Whether the page is checked in one width and colour scheme only; default: in all. */
+  readonly hasOneLook?: boolean;
 }
 
 /** Opens a page and returns everything wrong with it, for each width and each colour scheme. */
-export async function troubleOf(context: BrowserContext, { url, file, text }: PageAddress): Promise<string[]> {
+export async function troubleOf(
+  context: BrowserContext,
+  { url, file, text, hasOneLook = false }: PageAddress,
+): Promise<string[]> {
   const page = await context.newPage();
   const trouble = watch(page, new URL(url).origin);
   try {
@@ -80,7 +85,7 @@ export async function troubleOf(context: BrowserContext, { url, file, text }: Pa
     const [first] = CELLS;
     await lookAs(page, first);
     await page.goto(url);
-    for (const cell of CELLS) {
+    for (const cell of hasOneLook ? [first] : CELLS) {
       if (cell !== first) await lookAs(page, cell);
       const name = `${cell.width} ${cell.colorScheme}`;
       const isSettled = await page.evaluate(SETTLED);

@@ -46,7 +46,7 @@ describe.skipIf(browserPath === undefined)('every page has no fault', () => {
 
   describe.each(PAGE_WORLDS.map((one, index) => ({ ...one, index })))(
     '$title',
-    ({ title, index, hasAllViews = false, open }) => {
+    ({ title, index, hasAllViews = false, hasOneLook = false, open }) => {
       let world: OpenedWorld;
       let context: BrowserContext;
       let origin: string;
@@ -74,7 +74,7 @@ describe.skipIf(browserPath === undefined)('every page has no fault', () => {
       test.concurrent.each(shown)('$name', async ({ name, path, isWithoutNames = false }) => {
         const file = `${title}${name.replace(/[^a-z]+/gi, ' ')}`.trim();
         const text = isWithoutNames ? null : world.brand;
-        expect(await troubleOf(context, { url: `${origin}${path(world.ids)}`, file, text })).toEqual([]);
+        expect(await troubleOf(context, { url: `${origin}${path(world.ids)}`, file, text, hasOneLook })).toEqual([]);
       });
     },
   );

@@ -41,6 +41,8 @@ export interface PageWorld {
   readonly title: string;
   /** Whether all addresses of each page are opened, and not only the first. */
   readonly hasAllViews?: true;
+  /** Whether pages are checked in one width and colour scheme, because others show the same texts. */
+  readonly hasOneLook?: true;
   /** Creates the workspace in a new folder; `small` is the folder of a small synced workspace, to copy. */
   readonly open: (folder: string, small: WorkspaceConfig) => Promise<OpenedWorld>;
 }
@@ -85,6 +87,7 @@ export const PAGE_WORLDS: readonly PageWorld[] = [
   {
     title: 'script in every text',
     hasAllViews: true,
+    hasOneLook: true,
     open: (folder, small) =>
       openChanged(folder, small, async (session) => {
         await rewrite(session, [...TEXTS, ...ARTICLE_TEXTS], (text) => `'${SCRIPT}' || ${text}`);
