@@ -15,7 +15,7 @@ import { registerOpen } from './file/open-files.ts';
 const LOCK_WAIT_MS = 1_500;
 const LOCK_POLL_MS = 100;
 const MEMORY_MB_DEFAULT = 512;
-/** Maximum number of works in one transaction of `groupCommit`. */
+/** Maximum number of calls of `groupCommit` in one transaction. */
 const GROUP_MAX = 16;
 /** Keeps DuckDB from writing the log into the file on close. */
 const NO_LAST_CHECKPOINT = 'PRAGMA disable_checkpoint_on_shutdown';
@@ -45,8 +45,8 @@ export interface Database {
   /** Runs `work` exclusively in a transaction: commits if it succeeds, rolls back if it throws. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` as `transaction` does, but in one transaction with other works of this function that wait at the same time, because a
-   * commit costs as much as several statements. Resolves after the commit. If one of them throws, each runs again in its own
+   * Runs `work` as `transaction` does, but in one transaction with other calls that wait at the same time, because a commit costs as
+   * much as several statements. Resolves after the commit. If the work of one call throws, the work of each runs again in its own
    * transaction: `work` can run twice.
    */
   groupCommit<T>(work: (session: Session) => Promise<T>): Promise<T>;
@@ -175,6 +175,8 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
         return runGroup(group);
       };
       enqueue(begin).catch((thrown: unknown) => {
+        // The group has not begun: the warehouse is closed or damaged.
+        if (waiting === group) waiting = null;
         for (const other of group) other.reject(thrown);
       });
       waiting = group;

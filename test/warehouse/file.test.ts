@@ -254,6 +254,9 @@ test('waiting writes share a commit; if one of them fails, the others are commit
   expect(failing.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   expect(failing[1]).toMatchObject({ reason: new Error('stop') });
   expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'h']);
+
+  await warehouse.close();
+  for (const name of ['i', 'j']) await expect(insert(name)).rejects.toThrow('closed');
 });
 
 test('forms of a page whose write fails are written by the next page', async () => {
