@@ -48,17 +48,8 @@ export function toDay(text: string): string | null {
 
 /** Returns the UTC day (`YYYY-MM-DD`) of a time in epoch milliseconds. */
 export function dayOf(epochMs: number): string {
-  const number = Math.floor(epochMs / DAY_MS);
-  const known = knownDays.get(number);
-  if (known !== undefined) return known;
-  const day = new Date(epochMs).toISOString().slice(0, 10);
-  if (knownDays.size < KNOWN_DAYS_MAX) knownDays.set(number, day);
-  return day;
+  return new Date(epochMs).toISOString().slice(0, 10);
 }
-
-// Plans and reports list the same days again and again. 10,000 days are 27 years.
-const knownDays = new Map<number, string>();
-const KNOWN_DAYS_MAX = 10_000;
 
 /**
  * Formats a time (ISO 8601 or epoch milliseconds) for people: `2026-11-22 14:02 UTC`. JSON has ISO 8601 instead. Returns other

@@ -34,10 +34,14 @@ export function createTimeCheck(
   { range, today }: TimeScope,
 ): (table: ResourceTable, values: Values) => Refusal | null {
   const { earliest, latest } = itemDays(resource, today);
+  // Each row of a page is checked.
+  const times = new Map<ResourceTable, readonly TimeColumn[]>();
   return (table, values) => {
     // Nothing is known of the times of an inferred resource, and no plan depends on them.
     if (resource.provides !== undefined || resource.generic === true) return null;
-    for (const { name, path } of timesOf(table)) {
+    const columns = times.get(table) ?? timesOf(table);
+    times.set(table, columns);
+    for (const { name, path } of columns) {
       const isExtent = range !== null && table.extent.kind === 'time' && table.extent.field === name;
       const value = values[name];
       if (value === null || value === undefined) {
@@ -61,13 +65,9 @@ export function itemDays({ earliest = EARLIEST_DAY }: Resource, today: string): 
 
 /** Returns the time and day columns of a table with the path of the field of each. */
 export function timesOf(table: ResourceTable): readonly TimeColumn[] {
-  const known = knownTimes.get(table);
-  if (known !== undefined) return known;
-  const times = table.columns.flatMap(({ name, kind, source }) =>
+  return table.columns.flatMap(({ name, kind, source }) =>
     source.from === 'item' && (kind === 'timestamp' || kind === 'day') ? [{ name, path: source.path.join('.') }] : [],
   );
-  knownTimes.set(table, times);
-  return times;
 }
 
 /** A time or day column, and the path of its field. */
@@ -75,9 +75,6 @@ interface TimeColumn {
   readonly name: string;
   readonly path: string;
 }
-
-// Each row of a page is checked.
-const knownTimes = new WeakMap<ResourceTable, readonly TimeColumn[]>();
 
 /** Returns the first day with data of a brand, or null if it is missing or implausible. */
 export function plausibleSince(since: string | null, today: string): string | null {

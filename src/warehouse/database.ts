@@ -8,6 +8,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { SightlineError } from '../base/errors.ts';
+import { createCommitGroups } from './commit-groups.ts';
 import { DamagedFile, toDatabaseError, toOpenError } from './errors.ts';
 import { registerOpen } from './file/open-files.ts';
 
@@ -15,8 +16,6 @@ import { registerOpen } from './file/open-files.ts';
 const LOCK_WAIT_MS = 1_500;
 const LOCK_POLL_MS = 100;
 const MEMORY_MB_DEFAULT = 512;
-/** Maximum number of calls of `groupCommit` in one transaction. */
-const GROUP_MAX = 16;
 /** Keeps DuckDB from writing the log into the file on close. */
 const NO_LAST_CHECKPOINT = 'PRAGMA disable_checkpoint_on_shutdown';
 
@@ -100,13 +99,6 @@ export async function openDatabase(path: string, options: DatabaseOptions = {}):
   }
 }
 
-/** Work that `Database.groupCommit` runs in a transaction with others. */
-interface GroupMember {
-  readonly run: (session: Session) => Promise<void>;
-  readonly resolve: () => void;
-  readonly reject: (thrown: unknown) => void;
-}
-
 async function connect(instance: DuckDBInstance): Promise<DuckDBConnection> {
   const connection = await instance.connect();
   await connection.run("SET TimeZone = 'UTC'");
@@ -121,9 +113,7 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
   const session = createSession(connection, path, onDamage);
   let tail: Promise<unknown> = Promise.resolve();
   let closed = false;
-  let waiting: GroupMember[] | null = null;
-  const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
-    waiting = null;
+  const queue = <T>(work: () => Promise<T>): Promise<T> => {
     const result = tail.then(() => {
       if (closed) throw new SightlineError('internal', 'the warehouse is closed');
       if (damage !== null) throw damage;
@@ -143,44 +133,12 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
       throw thrown;
     }
   };
-  const runGroup = async (group: readonly GroupMember[]): Promise<void> => {
-    if (group.length > 1) {
-      const areCommitted = await transaction(async (within) => {
-        for (const member of group) await member.run(within);
-      }).then(
-        () => true,
-        () => false,
-      );
-      if (areCommitted) {
-        for (const { resolve } of group) resolve();
-        return;
-      }
-    }
-    for (const { run, resolve, reject } of group) await transaction(run).then(resolve, reject);
+  const groups = createCommitGroups(queue, transaction);
+  // Later writes must not join a group that is before this work.
+  const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
+    groups.end();
+    return queue(work);
   };
-  const groupCommit = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
-    new Promise((resolve, reject) => {
-      let value: T;
-      const run = async (within: Session): Promise<void> => {
-        value = await work(within);
-      };
-      const member = { run, resolve: () => resolve(value), reject };
-      if (waiting !== null && waiting.length < GROUP_MAX) {
-        waiting.push(member);
-        return;
-      }
-      const group = [member];
-      const begin = (): Promise<void> => {
-        if (waiting === group) waiting = null;
-        return runGroup(group);
-      };
-      enqueue(begin).catch((thrown: unknown) => {
-        // The group has not begun: the warehouse is closed or damaged.
-        if (waiting === group) waiting = null;
-        for (const other of group) other.reject(thrown);
-      });
-      waiting = group;
-    });
   const withMore = async <T>(count: number, work: (sessions: readonly Session[]) => Promise<T>): Promise<T> => {
     if (count === 0) return work([]);
     const other = await connect(instance);
@@ -195,7 +153,7 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
   return {
     path,
     transaction: (work) => enqueue(() => transaction(work)),
-    groupCommit,
+    groupCommit: groups.add,
     readTogether: (count, work) =>
       enqueue(() => transaction(() => withMore(count - 1, (sessions) => work([session, ...sessions])))),
     exclusive: (work) => enqueue(() => work(session)),

@@ -15,7 +15,18 @@ export type ReportedFindings = Omit<Findings, PointName>;
  * default.
  */
 export async function readConventions(query: Query): Promise<Conventions> {
+  return conventionsIn(query, await tableIn(query));
+}
+
+/** Reads the conventions, and the names of the calibrated ones. Cheaper than two calls, because the list of tables is slow to read. */
+export async function readCalibratedConventions(
+  query: Query,
+): Promise<{ conventions: Conventions; learned: ReadonlySet<string> }> {
   const table = await tableIn(query);
+  return { conventions: await conventionsIn(query, table), learned: await calibratedIn(query, table) };
+}
+
+async function conventionsIn(query: Query, table: string | null): Promise<Conventions> {
   if (table === null) return defaultConventions;
   const stored: Record<string, unknown> = {};
   for (const [name, value] of await query(`SELECT name, CAST(value AS VARCHAR) FROM sync.${table}`)) {
@@ -28,19 +39,12 @@ export async function readConventions(query: Query): Promise<Conventions> {
 
 // The table of the findings; null in a replica of schema version 1. Replicas up to version 4 have it as `conventions`.
 async function tableIn(query: Query): Promise<string | null> {
-  const known = knownTables.get(query);
-  if (known !== undefined) return known;
   const [found] = await query(
     `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'sync'
        AND table_name IN ('calibration', 'conventions')`,
   );
-  const table = found === undefined ? null : String(found[0]);
-  knownTables.set(query, table);
-  return table;
+  return found === undefined ? null : String(found[0]);
 }
-
-// The list of tables is slow to read, and an open database keeps its table.
-const knownTables = new WeakMap<Query, string | null>();
 
 /** A finding of the last calibration. */
 export interface StoredFinding
@@ -101,7 +105,10 @@ export async function readDoubts(query: Query): Promise<Doubts> {
 
 /** Returns the names of the calibrated conventions. */
 export async function readCalibrated(query: Query): Promise<ReadonlySet<string>> {
-  const table = await tableIn(query);
+  return calibratedIn(query, await tableIn(query));
+}
+
+async function calibratedIn(query: Query, table: string | null): Promise<ReadonlySet<string>> {
   if (table === null) return new Set();
   const rows = await query(`SELECT name FROM sync.${table} WHERE source = 'learned'`);
   return new Set(rows.map(([name]) => String(name)));

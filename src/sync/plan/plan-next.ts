@@ -1,4 +1,4 @@
-import { readCalibrated, readConventions } from '../../analytics/calibration/findings.ts';
+import { readCalibratedConventions } from '../../analytics/calibration/findings.ts';
 import { compareDayCounts } from '../../analytics/verification/verify-counts.ts';
 import { type Catalogue, childrenOf, type Resource } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
@@ -182,8 +182,7 @@ export async function countDays(
       brandId: brand.id,
       from: firstPlannedDay(today),
       to: today,
-      conventions: await readConventions(query),
-      learned: await readCalibrated(query),
+      ...(await readCalibratedConventions(query)),
       audits,
     });
     return { days, audits, uncounted };
