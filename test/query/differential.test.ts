@@ -90,7 +90,7 @@ const variants: readonly Variant[] = [
   { name: 'no brands', seed: 6, brands: 0 },
 ];
 
-describe.each(sampleOf(variants, 4))('sandbox and read server with $name', ({ name: _, ...options }) => {
+describe.each(sampleOf(variants, 6))('sandbox and read server with $name', ({ name: _, ...options }) => {
   it('return equal responses', { timeout: 300_000 }, async () => {
     const mirror = await openMirror({ brands: 2, prompts: 9, days: 24, ...options });
     await mirror.publish();
