@@ -27,7 +27,7 @@ export interface ObservedForms extends Observations {
 
 /** Creates the observations with the stored ones. */
 export function createObservedForms(known: Iterable<readonly [string, string, string]> = []): ObservedForms {
-  // Two levels, because the observations of each value of a page are read, and joining the names would take longest.
+  // By resource, then by name: `get` runs for each value of a page, and concatenating both names is slow.
   const values = new Map<string, Map<string, string>>();
   const fresh = new Map<string, Map<string, string>>();
   const keep = (resource: string, name: string, value: string): void => {

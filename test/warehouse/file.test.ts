@@ -259,7 +259,7 @@ test('waiting writes share a commit; if one of them fails, the others are commit
   for (const name of ['i', 'j']) await expect(insert(name)).rejects.toThrow('closed');
 });
 
-test('forms of a page whose write fails are written by the next page', async () => {
+test('if the write of a page fails, the next page stores its forms', async () => {
   const { database, close } = await openWarehouse(await newPath(), catalogue, {});
   onTestFinished(close);
   const stored = async (): Promise<unknown> => (await database.exclusive((session) => readShapes(session.query))).rows;

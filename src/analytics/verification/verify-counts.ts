@@ -39,7 +39,7 @@ interface Figures {
 /**
  * Compares upstream's day counts with the stored responses for every day in the range that has either. A day agrees
  * if all its figures agree: responses by engine, mentions by entity, and the means whose conventions are calibrated.
- * A day without day counts has 0 responses. Also returns the engines whose responses are not compared.
+ * Days without day counts have 0 responses. `uncounted` are the engines that the comparison leaves out.
  */
 export async function compareDayCounts(
   query: Query,

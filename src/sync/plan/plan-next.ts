@@ -40,8 +40,8 @@ export interface NextWindow {
 }
 
 /**
- * Creates the planner, which passes rows of the warehouse to the pure plan functions. `isForecast` means that the slices are not read in
- * between, so that reported totals are read once.
+ * Creates the planner, which passes rows of the warehouse to the pure plan functions. A forecast plans slices without reading them, so
+ * it reads reported totals once (`isForecast`).
  */
 export function createNextPlanner(
   { catalogue, database, isForecast = false }: { catalogue: Catalogue; database: Database; isForecast?: boolean },

@@ -135,7 +135,7 @@ export function planChildren(
 /**
  * Returns the range before `chain`, if `chain` is the oldest of a history. Older ranges are read until a complete range
  * before the newest one is empty and starts before the brand was created; the creation date alone does not prove that
- * there is no older data. `hasRows` is whether the range has rows.
+ * there is no older data. `hasRows`: the slice's range has live rows.
  */
 export function planOlder(
   resource: Resource,
@@ -151,7 +151,7 @@ export function planOlder(
   return make(context, resource, scope).filter((older) => sameVariant(older, chain));
 }
 
-/** Returns whether ranges before a slice are to be read: `ifRows` means that they are if the slice has rows. */
+/** Decides if older ranges are read after a slice: `yes`, `no`, or only if the slice's range has rows (`ifRows`). */
 export function mayHaveOlder(chain: Slice, brand: Member, context: PlanContext): 'no' | 'yes' | 'ifRows' {
   const { from } = chain;
   if (!chain.oldest || from === null || context.range?.from === from) return 'no';

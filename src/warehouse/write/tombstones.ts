@@ -43,8 +43,8 @@ export interface TombstoneWriter {
    */
   findUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent): Promise<UnseenRow[]>;
   /**
-   * Returns whether the rows with these keys, which are live rows of the extent, are all of its live rows. That is cheaper to find than
-   * the others. False if the extent is a time, because its rows may have other times.
+   * Returns whether the extent has no live rows besides those with `keys`, which must be live rows of the extent. Cheaper than
+   * `findUnseen`. Always false for a time extent, because the rows of a page may have times outside the requested range.
    */
   areAll(session: Session, keys: readonly Values[], extent: ReadExtent): Promise<boolean>;
   /** Counts the live rows of the extent and the `unseen` ones among them, by day. */
