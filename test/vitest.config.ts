@@ -40,26 +40,29 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-export default defineConfig(({ mode }) => ({
-  test: {
-    include: mode === 'fast' ? fastTests() : ['test/**/*.test.{ts,tsx}'],
-    exclude: mode === 'commit' ? [...leftOut(partOfRun())] : [],
-    ...(mode === 'fast' ? {} : { globalSetup: ['test/global-setup.ts'] }),
-    setupFiles: ['test/setup.ts'],
-    // The report comes first, so that the closing lines of the runner remain last.
-    reporters: [new ShareReport(mode === 'commit' ? partOfRun() : null), 'default'],
-    // Timeouts only catch hangs: they have to hold on a machine that is busy with other work.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
-    sequence: { sequencer: LongFirst },
-    pool: 'forks',
-    // A worker runs many files: tests must restore what they change in the process, such as its environment. With a process per
-    // file, loading and compiling the modules again takes a quarter of the CPU time.
-    isolate: false,
-    env: oneThread(),
-    execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
-    // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle. Two more than cores take
-    // 6 % longer than one more.
-    maxWorkers: availableParallelism() + 1,
-  },
-}));
+export default defineConfig(({ mode }) => {
+  const part = mode === 'commit' ? partOfRun() : null;
+  return {
+    test: {
+      include: mode === 'fast' ? fastTests() : ['test/**/*.test.{ts,tsx}'],
+      exclude: part === null ? [] : leftOut(part),
+      ...(mode === 'fast' ? {} : { globalSetup: ['test/global-setup.ts'] }),
+      setupFiles: ['test/setup.ts'],
+      // The report comes first, so that the closing lines of the runner remain last.
+      reporters: [new ShareReport(part), 'default'],
+      // Timeouts only catch hangs: they have to hold on a machine that is busy with other work.
+      testTimeout: 240_000,
+      hookTimeout: 240_000,
+      sequence: { sequencer: LongFirst },
+      pool: 'forks',
+      // A worker runs many files: tests must restore what they change in the process, such as its environment. With a process per
+      // file, loading and compiling the modules again takes a quarter of the CPU time.
+      isolate: false,
+      env: oneThread(),
+      execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
+      // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle. Two more than cores take
+      // 6 % longer than one more.
+      maxWorkers: availableParallelism() + 1,
+    },
+  };
+});

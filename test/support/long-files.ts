@@ -70,7 +70,7 @@ export const LONG_FILES: readonly string[] = [
   'test/hostile/omissions.test.ts',
 ];
 
-/** Returns the part of a run for the current commit, from 0: `TEST_PART`, which counts from 1, or one that differs from commit to commit. */
+/** Returns the part of a run, from 0: that of `TEST_PART`, which counts from 1, or one that the number of commits chooses. */
 export function partOfRun(): number {
   const chosen = process.env['TEST_PART'];
   if (chosen === undefined) return commits() % PARTS;

@@ -39,8 +39,8 @@ export const omissionLies: readonly Lie[] = [
     title: 'cuts every list of responses to half, with correct day counts',
     tell: edit(isList, half),
     exits: [3],
-    // Whether the counts differ, or only the figures of the late responses, depends on which half has them.
-    says: /days? differs? from upstream's day counts/,
+    // The counts of a day are equal if the half that is listed has its late responses; then the figures of edited ones differ.
+    says: /\d+ counted(, \d+ stored| and stored, other figures differ)/,
   },
   {
     title: 'cuts every list of responses to half in the first sync',
