@@ -1,14 +1,10 @@
 import { toOverrides } from '../analytics/calibration/overrides.ts';
 import { systemClock } from '../base/clock.ts';
-import {
-  type ConfigSources,
-  dataFolderOf,
-  listWorkspaces,
-  loadConfig,
-  type WorkspaceConfig,
-} from '../base/config/config.ts';
+import { dataFolderOf, loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
+import type { ConfigSources } from '../base/config/config-file.ts';
 import { readConfigFile } from '../base/config/config-file.ts';
 import { readEnvironment } from '../base/config/environment.ts';
+import { listWorkspaces } from '../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Configured } from '../operations/cluster/workspace-list.ts';
 import { jobsOf } from '../operations/jobs/job-list.ts';

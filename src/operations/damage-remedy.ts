@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { DEFAULT_WORKSPACE } from '../base/config/config.ts';
+import { DEFAULT_WORKSPACE } from '../base/config/workspace-names.ts';
 import { SightlineError } from '../base/errors.ts';
 import { quotedArgument } from '../base/visible.ts';
 import { builtInCatalogue } from '../session/catalogues.ts';

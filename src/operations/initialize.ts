@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { checkWorkspaceName, DEFAULT_WORKSPACE, loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
+import { loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
 import { readSecret } from '../base/config/key-file.ts';
+import { checkWorkspaceName, DEFAULT_WORKSPACE } from '../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Context } from '../session/workspace.ts';
 import { type ConnectionTest, meantBy, testConnection } from './connection-test.ts';

@@ -2,8 +2,8 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { chown, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { parseEnv } from 'node:util';
-import { DEFAULT_WORKSPACE, declaredWorkspaces } from '../base/config/config.ts';
 import { CONFIG_FILE, readText } from '../base/config/config-file.ts';
+import { DEFAULT_WORKSPACE, declaredWorkspaces } from '../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { publishByRename } from '../base/files.ts';
 

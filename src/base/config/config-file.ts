@@ -162,6 +162,17 @@ export type FileConfig = z.infer<typeof fileSchema> & {
 /** Earlier names of settings, which are still accepted. */
 const RENAMED = { home: 'remote' } as const;
 
+/** Sources of settings. Precedence: flags, then environment, then file, then defaults. */
+export interface ConfigSources {
+  readonly flags: { readonly workspace?: string; readonly dataDir?: string; readonly baseUrl?: string };
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly folder: string;
+  /** Configuration file of `folder` if it was already read; saves parsing a large file once per workspace. */
+  readonly file?: FileConfig;
+  /** Accepts a workspace that is neither configured nor has a folder, because the caller creates it. Default: false. */
+  readonly isNew?: boolean;
+}
+
 /**
  * Reads and validates the configuration file of `folder`; returns an empty object if the file does not exist.
  * @throws `config_invalid` with the setting and its allowed values

@@ -1,7 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
-import { chooseName, nearestName } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
 import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
@@ -9,6 +7,7 @@ import {
   type CLOCKS,
   type COMPRESSIONS,
   CONFIG_FILE,
+  type ConfigSources,
   common,
   type FileConfig,
   invalid,
@@ -24,20 +23,15 @@ import {
   readConfigFile,
   readText,
   snapshots,
-  workspaceName,
 } from './config-file.ts';
+import { nonEmpty } from './environment.ts';
 import { checkKey, readSecret, withoutFile, withSecrets } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
 import { type OAuthSettings, readOAuth } from './oauth-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
 import { type RemoteSettings, readRemote } from './remote-settings.ts';
 import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
-
-/** Name of the workspace that the environment variables configure. */
-export const DEFAULT_WORKSPACE = 'default';
-
-/** Name of the workspace that `sightline demo` creates. */
-export const DEMO_WORKSPACE = 'demo';
+import { checkWorkspaceName, findWorkspace, standardWorkspace } from './workspace-names.ts';
 
 /** Entry of `WorkspaceConfig.schemas` for an API that only its OpenAPI document describes. */
 export const FROM_DOCUMENT = 'openapi';
@@ -137,17 +131,6 @@ export interface UpstreamConfig {
   readonly keyHeader: (typeof KEY_HEADERS)[number];
 }
 
-/** Sources of settings. Precedence: flags, then environment, then file, then defaults. */
-export interface ConfigSources {
-  readonly flags: { readonly workspace?: string; readonly dataDir?: string; readonly baseUrl?: string };
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly folder: string;
-  /** Configuration file of `folder` if it was already read; saves parsing a large file once per workspace. */
-  readonly file?: FileConfig;
-  /** Accepts a workspace that is neither configured nor has a folder, because the caller creates it. Default: false. */
-  readonly isNew?: boolean;
-}
-
 /**
  * Reads and validates the settings of one workspace. The workspace is selected by its name or the beginning of its name.
  * @throws `config_invalid` with the setting's name and its allowed values, and `usage` for a workspace that is neither configured
@@ -229,27 +212,6 @@ export function dataFolderOf({ flags, environment, folder, file }: ConfigSources
 }
 
 /**
- * Names of all configured workspaces: those of the file, and `default` if the environment configures it.
- * @throws `config_invalid` if the configuration file cannot be read
- */
-export function listWorkspaces({ environment, folder, file }: Omit<ConfigSources, 'flags'>): string[] {
-  const names = Object.keys((file ?? readConfigFile(folder)).workspaces ?? {});
-  const isDescribed = nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined;
-  const others = names.filter((name) => name !== DEFAULT_WORKSPACE);
-  return names.length === 0 || isDescribed || others.length < names.length ? [DEFAULT_WORKSPACE, ...others] : names;
-}
-
-/**
- * Workspaces of the configuration file by name.
- * @throws `config_invalid` if the file cannot be read
- */
-export function declaredWorkspaces(
-  folder: string,
-): Readonly<Record<string, { readonly baseUrl: string; readonly apiKeyVariable: string }>> {
-  return readConfigFile(folder).workspaces ?? {};
-}
-
-/**
  * Umask for everything that is written to data folders.
  * @throws `config_invalid`
  */
@@ -272,14 +234,6 @@ export function loadRunnerSettings({ environment, folder }: Omit<ConfigSources, 
 export function loadOAuthSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): OAuthSettings | null {
   const variables = { issuer: 'SIGHTLINE_OAUTH_ISSUER', resource: 'SIGHTLINE_OAUTH_RESOURCE' };
   return readOAuth(readConfigFile(folder).oauth, environment, variables);
-}
-
-/**
- * Checks the form of a workspace name.
- * @throws `config_invalid`
- */
-export function checkWorkspaceName(name: string): void {
-  if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowed.workspace);
 }
 
 /**
@@ -312,47 +266,6 @@ export function ownSettings({ environment, folder }: Omit<ConfigSources, 'flags'
     ...withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...named], folder),
     ...(text === undefined ? {} : { [CONFIG_FILE]: text }),
   };
-}
-
-// The workspace if none is named.
-function standardWorkspace(environment: ConfigSources['environment'], { workspaces = {} }: FileConfig): string {
-  const known = Object.keys(workspaces);
-  if (known.length === 0 || nonEmpty(environment['SIGHTLINE_BASE_URL']) !== undefined) return DEFAULT_WORKSPACE;
-  if (known.length === 1) return known[0] as string;
-  throw invalid('--workspace', undefined, `one of ${known.join(', ')}`);
-}
-
-// A new name is rejected, because a mistyped one would start a complete sync into a new folder.
-// The beginning of a name selects a workspace only on the command line: a variable is set once and used unattended.
-function findWorkspace(
-  wanted: string,
-  { workspaces = {} }: FileConfig,
-  workspacesFolder: string,
-  isTyped: boolean,
-): string {
-  if (Object.hasOwn(workspaces, wanted) || wanted === DEFAULT_WORKSPACE) return wanted;
-  checkWorkspaceName(wanted);
-  if (existsSync(join(workspacesFolder, wanted))) return wanted;
-  const names = [DEFAULT_WORKSPACE, ...Object.keys(workspaces), ...foldersIn(workspacesFolder)];
-  const creating = wanted === DEMO_WORKSPACE ? '`sightline demo`' : `\`sightline init --workspace ${wanted}\``;
-  const known = [...new Set(names)];
-  if (isTyped) return chooseName('workspace', wanted, known, `${creating} creates it.`);
-  const near = nearestName(wanted, known);
-  const meant = near === null ? '' : `; did you mean ${JSON.stringify(near)}?`;
-  const message = `unknown workspace ${JSON.stringify(wanted)}; allowed: ${known.join(', ')}${meant}`;
-  throw new SightlineError('usage', message, { hint: `${creating} creates it.` });
-}
-
-function foldersIn(workspacesFolder: string): string[] {
-  try {
-    const entries = readdirSync(workspacesFolder, { withFileTypes: true });
-    return entries.flatMap((entry) =>
-      entry.isDirectory() && workspaceName.safeParse(entry.name).success ? [entry.name] : [],
-    );
-  } catch {
-    // The folder is created by the first sync.
-    return [];
-  }
 }
 
 function readPermissions(environment: ConfigSources['environment'], file: FileConfig): WorkspaceConfig['permissions'] {
@@ -461,8 +374,4 @@ function toWholeNumber(text: string): number {
 
 function lowerCase(text: string): string {
   return text.toLowerCase();
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === undefined || text === '' ? undefined : text;
 }

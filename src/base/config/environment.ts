@@ -11,6 +11,11 @@ export function readEnvironment(folder: string): Record<string, string | undefin
   return { ...parseEnv(readText(join(folder, '.env')) ?? ''), ...process.env };
 }
 
+/** Returns the text of a variable; undefined if it is empty. */
+export function nonEmpty(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : text;
+}
+
 /**
  * Copies the OTEL_ variables of `.env` into `process.env`, because the OpenTelemetry packages read them there, and returns
  * `process.env`. Variables that are already set are not overwritten.

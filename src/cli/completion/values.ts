@@ -4,7 +4,7 @@ import type { Candidate } from './completion-candidates.ts';
 const sources: Readonly<Record<string, () => Promise<readonly Candidate[]>>> = {
   workspace: async () => {
     const [{ listWorkspaces }, { readSurroundings }] = await Promise.all([
-      import('../../base/config/config.ts'),
+      import('../../base/config/workspace-names.ts'),
       import('../context.ts'),
     ]);
     return listWorkspaces(readSurroundings()).map((word) => ({ word, about: '' }));

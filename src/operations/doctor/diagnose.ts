@@ -1,5 +1,6 @@
-import { DEFAULT_WORKSPACE, type WorkspaceConfig } from '../../base/config/config.ts';
+import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { RunnerSettings } from '../../base/config/runner-settings.ts';
+import { DEFAULT_WORKSPACE } from '../../base/config/workspace-names.ts';
 import { toSightlineError } from '../../base/errors.ts';
 import type { Context } from '../../session/workspace.ts';
 import { type Configured, validConfigs } from '../cluster/workspace-list.ts';

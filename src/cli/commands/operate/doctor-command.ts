@@ -28,7 +28,7 @@ export const doctor = defineCommand({
     const { readAllConfigs, readConfig, readSurroundings } = await import('../../context.ts');
     const options = await toOptions(call, { fix, isOffline });
     if (all) return conclude(await diagnoseAll(readAllConfigs(flags), options, (found) => printProblems(found, json)));
-    const { listWorkspaces } = await import('../../../base/config/config.ts');
+    const { listWorkspaces } = await import('../../../base/config/workspace-names.ts');
     const diagnosis = await diagnoseOne(
       {
         workspace: flags.workspace ?? null,

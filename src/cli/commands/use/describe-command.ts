@@ -1,4 +1,4 @@
-import { listWorkspaces } from '../../../base/config/config.ts';
+import { listWorkspaces } from '../../../base/config/workspace-names.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { Catalogue } from '../../../contract/catalogue.ts';
 import type { DescribedTable, TableKinds } from '../../../operations/dictionary.ts';
