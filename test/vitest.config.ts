@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { LONG_FILES, leftOut, partOfRun } from './support/long-files.ts';
+import { commits, LONG_FILES, leftOut, partOfRun } from './support/long-files.ts';
 import { ShareReport } from './support/share-report.ts';
 import { HURRIED_NODE, oneThread } from './support/short-lived.ts';
 
@@ -58,7 +58,7 @@ export default defineConfig(({ mode }) => {
       // A worker runs many files: tests must restore what they change in the process, such as its environment. With a process per
       // file, loading and compiling the modules again takes a quarter of the CPU time.
       isolate: false,
-      env: oneThread(),
+      env: { ...oneThread(), PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? String(commits()) },
       execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
       // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle. Two more than cores take
       // 6 % longer than one more.

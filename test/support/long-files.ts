@@ -80,8 +80,8 @@ export function partOfRun(): number {
   return part - 1;
 }
 
-// 0 outside of a repository.
-function commits(): number {
+/** Returns the number of commits; 0 outside of a repository. */
+export function commits(): number {
   try {
     return Number(execFileSync('git', ['rev-list', '--count', 'HEAD'], { encoding: 'utf8', stdio: 'pipe' }));
   } catch {

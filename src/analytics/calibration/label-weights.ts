@@ -21,6 +21,8 @@ const GRIDS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
 const SEARCHED_MAX = 400;
 const CLIMBS_MAX = 8;
 const PASSES_MAX = 60;
+/** Relaxation factor of the projections: above 1, they end inside the allowed region and not on its border. */
+const RELAXATION = 1.9;
 /** Number of times the outliers are removed, and the share of rows that each time keeps. */
 const TRIMS = 4;
 const KEPT = 0.9;
@@ -166,7 +168,8 @@ function leastSquares(
   return weights;
 }
 
-// Adjusts worths until every mean lies within its rounding interval. Each row is a lower and an upper bound.
+// Adjusts worths until every mean lies within its rounding interval. Each row is a lower and an upper bound. This is the
+// relaxation method for linear inequalities (Agmon 1954; Motzkin and Schoenberg 1954).
 function withinBounds(start: LabelWeights, rows: readonly LabelRow[], { decimals, mode }: Rounding): LabelWeights {
   if (decimals === null) return start;
   const half = 0.5 / 10 ** decimals;
@@ -186,7 +189,7 @@ function withinBounds(start: LabelWeights, rows: readonly LabelRow[], { decimals
       const excess = sum / total - (reported + (mode === 'down' ? Math.sign(reported) * half : 0));
       if (total === 0 || Math.abs(excess) <= half) continue;
       isWithin = false;
-      const step = ((excess - Math.sign(excess) * half) * total) / squares;
+      const step = (RELAXATION * (excess - Math.sign(excess) * half) * total) / squares;
       for (const [index, number] of times.entries()) {
         const weight = weights[index] ?? null;
         if (weight !== null) weights[index] = weight - step * number;
