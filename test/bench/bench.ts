@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ingest } from './ingest.ts';
+import { ingest, ingestInServe } from './ingest.ts';
 import { martFigures } from './marts.ts';
 import { peerFigures } from './peers.ts';
 import { planFigures } from './plan.ts';
@@ -13,6 +13,7 @@ import { writeFigures } from './write-figures.ts';
 /** The benchmarks, each with its default number of responses. */
 const parts = {
   ingest: { measure: ingest, responses: 200_000 },
+  'ingest-in-serve': { measure: ingestInServe, responses: 200_000 },
   plan: { measure: planFigures, responses: 1_000_000 },
   marts: { measure: martFigures, responses: 1_000_000 },
   serve: { measure: serveFigures, responses: 1_000_000 },

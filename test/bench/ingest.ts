@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -37,12 +38,45 @@ export async function ingest(folder: string, responses: number): Promise<string[
   }
 }
 
-async function sync(folder: string, { baseUrl, key }: { baseUrl: string; key: string }) {
-  const child = startCli(folder, ['sync', '--json'], { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: key });
+/** Syncs the same sandbox within `serve`, as `sightline sync` does while a server is running, and measures the server's memory. */
+export async function ingestInServe(folder: string, responses: number): Promise<string[]> {
+  const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / DAYS)}`]);
+  try {
+    const upstream = JSON.parse(await firstLine(sandbox)) as { baseUrl: string; key: string };
+    const server = startCli(folder, ['serve', '--port', '0', '--no-jobs', '--json'], environmentOf(upstream));
+    try {
+      await firstLine(server);
+      const idleKb = await peakOf(server);
+      const synced = await sync(folder, upstream, server);
+      return [
+        `ingest of ${synced.rows.toLocaleString('en-US')} answers within serve`,
+        `  ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   peak ${synced.peakMb} MB resident, before the sync ${Math.round(idleKb / 1000)} MB`,
+      ];
+    } finally {
+      server.kill('SIGTERM');
+      await once(server, 'exit');
+    }
+  } finally {
+    sandbox.kill('SIGKILL');
+  }
+}
+
+interface Upstream {
+  readonly baseUrl: string;
+  readonly key: string;
+}
+
+function environmentOf({ baseUrl, key }: Upstream): Readonly<Record<string, string>> {
+  return { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: key };
+}
+
+// Measures the memory of `server`, if a server carries out the sync.
+async function sync(folder: string, upstream: Upstream, server?: ChildProcess) {
+  const child = startCli(folder, ['sync', '--json'], environmentOf(upstream));
   const startedAt = performance.now();
   let peakKb = 0;
   const sampler = setInterval(() => {
-    void peakOf(child).then((kb) => {
+    void peakOf(server ?? child).then((kb) => {
       peakKb = Math.max(peakKb, kb);
     });
   }, SAMPLE_MS);
@@ -76,7 +110,7 @@ async function pacesOf(folder: string): Promise<number[]> {
 }
 
 /** Reads all pages of responses into files, and does nothing else. */
-export async function savePages(folder: string, { baseUrl, key }: { baseUrl: string; key: string }) {
+export async function savePages(folder: string, { baseUrl, key }: Upstream) {
   await mkdir(join(folder, 'pages'));
   const startedAt = performance.now();
   let requests = 0;
