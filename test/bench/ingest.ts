@@ -10,6 +10,8 @@ import { firstLine, peakOf, startCli, startScript } from './children.ts';
 const SAMPLE_MS = 50;
 /** Days of the sandbox, ending today. */
 export const DAYS = 60;
+/** Responses of each brand in `ingestInServe`. */
+const BRAND_RESPONSES = 200_000;
 
 /**
  * Syncs a sandbox with `responses` responses over HTTP without a rate limit, in its own process, and loads the same
@@ -38,9 +40,13 @@ export async function ingest(folder: string, responses: number): Promise<string[
   }
 }
 
-/** Syncs the same sandbox within `serve`, as `sightline sync` does while a server is running, and measures the server's memory. */
+/**
+ * Syncs a sandbox within `serve`, as `sightline sync` does while a server is running, and measures the server's memory. The sandbox has several
+ * brands, because it computes reports over more responses too slowly.
+ */
 export async function ingestInServe(folder: string, responses: number): Promise<string[]> {
-  const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / DAYS)}`]);
+  const brands = Math.ceil(responses / BRAND_RESPONSES);
+  const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / brands / DAYS)}`, `${brands}`]);
   try {
     const upstream = JSON.parse(await firstLine(sandbox)) as { baseUrl: string; key: string };
     const server = startCli(folder, ['serve', '--port', '0', '--no-jobs', '--json'], environmentOf(upstream));
@@ -49,7 +55,7 @@ export async function ingestInServe(folder: string, responses: number): Promise<
       const idleKb = await peakOf(server);
       const synced = await sync(folder, upstream, server);
       return [
-        `ingest of ${synced.rows.toLocaleString('en-US')} answers within serve`,
+        `ingest of ${synced.rows.toLocaleString('en-US')} answers of ${brands} brands within serve`,
         `  ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   peak ${synced.peakMb} MB resident, before the sync ${Math.round(idleKb / 1000)} MB`,
       ];
     } finally {
