@@ -133,7 +133,11 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
       throw thrown;
     }
   };
-  const groups = createCommitGroups(queue, transaction);
+  // After damage was found by one write of a group, the others must not be written either.
+  const groups = createCommitGroups(queue, async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
+    if (damage !== null) throw damage;
+    return transaction(work);
+  });
   // Later writes must not join a group that is before this work.
   const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
     groups.end();

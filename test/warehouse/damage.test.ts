@@ -2,7 +2,7 @@ import { existsSync, openSync, writeSync } from 'node:fs';
 import { copyFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../src/warehouse/database.ts';
+import { openDatabase, type Session } from '../../src/warehouse/database.ts';
 import { DamagedFile, toDatabaseError, toOpenError, toReadError } from '../../src/warehouse/errors.ts';
 import { openReadOnly } from '../../src/warehouse/file/read-only.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
@@ -122,11 +122,14 @@ test('a database with damage found by a statement rejects all work, is not writt
   const descriptor = openSync(path, 'r+');
   const { size } = await stat(path);
   for (let at = 12_288 + 4_096; at < size; at += 16_384) writeSync(descriptor, Buffer.from([0x5a]), 0, 1, at);
-  await expect(database.exclusive((session) => session.all('SELECT sum(h) FROM t'))).rejects.toBeInstanceOf(
-    DamagedFile,
-  );
+  // Also the writes that wait together with the one that finds the damage.
+  const insert = (session: Session): Promise<unknown> => session.run('INSERT INTO later VALUES (3)');
+  const read = (session: Session): Promise<unknown> => session.all('SELECT sum(h) FROM t');
+  const results = await Promise.allSettled([insert, read, insert].map((write) => database.groupCommit(write)));
   const damage = database.damage();
+  expect(damage).toBeInstanceOf(DamagedFile);
   expect(damage).toMatchObject({ code: 'warehouse_invalid', path });
+  expect(results).toEqual(results.map(() => ({ status: 'rejected', reason: damage })));
   await copyFile(path, join(folder, 'before'));
 
   await expect(database.transaction((session) => session.run('INSERT INTO later VALUES (2)'))).rejects.toBe(damage);
