@@ -91,7 +91,7 @@ export async function writeCopy(
 
 async function readLayout(session: Session): Promise<string> {
   const parts = [
-    'SELECT schema_name, table_name, column_name, data_type, is_nullable, c.comment FROM duckdb_columns() c JOIN duckdb_tables() t USING (database_name, schema_name, table_name)',
+    'SELECT schema_name, table_name, column_index, column_name, data_type, is_nullable, c.comment FROM duckdb_columns() c JOIN duckdb_tables() t USING (database_name, schema_name, table_name)',
     'SELECT schema_name, table_name, comment FROM duckdb_tables()',
     'SELECT schema_name, view_name, sql, comment FROM duckdb_views() WHERE NOT internal',
   ];
@@ -278,7 +278,7 @@ async function applyDelta(session: Session, changed: readonly ChangedTable[]): P
   await session.run('BEGIN TRANSACTION');
   for (const { table, where } of changed) {
     for (const part of where) await session.run(`DELETE FROM ${TARGET}.${table.id} WHERE ${part}`);
-    await session.run(`INSERT INTO ${TARGET}.${table.id} SELECT * FROM ${DELTA}.${table.id}`);
+    await session.run(`INSERT INTO ${TARGET}.${table.id} BY NAME SELECT * FROM ${DELTA}.${table.id}`);
   }
   await session.run('COMMIT');
   await session.run(`CHECKPOINT ${TARGET}`);
