@@ -16,7 +16,7 @@ import {
   type Rounding,
   type ShareForm,
 } from '../../src/analytics/calibration/conventions.ts';
-import type { LabelRow } from '../../src/analytics/calibration/label-weights.ts';
+import { type LabelRow, ROUNDING_MODES } from '../../src/analytics/calibration/label-weights.ts';
 import { type MentionCounts, round, share, visibilityChange } from '../../src/analytics/numbers/definitions.ts';
 
 const SMALLEST_SAMPLE = 150;
@@ -258,9 +258,11 @@ describe('fitLabels', () => {
     ]) {
       for (let seed = 1; seed <= 10; seed++) {
         const sampled = fc.sample(fc.noBias(times), { numRuns: 400, seed });
-        const rows = rowsOf(sampled, weights, { decimals: 1, mode: 'half-away' });
-        const { compared, agreed } = fitLabels(names, rows, defaultConventions).labels;
-        expect({ weights, seed, agreed }).toEqual({ weights, seed, agreed: compared });
+        for (const mode of ROUNDING_MODES) {
+          const rows = rowsOf(sampled, weights, { decimals: 1, mode });
+          const { compared, agreed } = fitLabels(names, rows, defaultConventions).labels;
+          expect({ weights, seed, mode, agreed }).toEqual({ weights, seed, mode, agreed: compared });
+        }
       }
     }
   });

@@ -187,9 +187,11 @@ function withinBounds(start: LabelWeights, rows: readonly LabelRow[], { decimals
         squares += number * number;
       }
       const excess = sum / total - (reported + (mode === 'down' ? Math.sign(reported) * half : 0));
-      if (total === 0 || Math.abs(excess) <= half) continue;
+      // Truncation yields 0 from both sides.
+      const bound = mode === 'down' && reported === 0 ? 2 * half : half;
+      if (total === 0 || Math.abs(excess) <= bound) continue;
       isWithin = false;
-      const step = (RELAXATION * (excess - Math.sign(excess) * half) * total) / squares;
+      const step = (RELAXATION * (excess - Math.sign(excess) * bound) * total) / squares;
       for (const [index, number] of times.entries()) {
         const weight = weights[index] ?? null;
         if (weight !== null) weights[index] = weight - step * number;
