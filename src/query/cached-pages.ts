@@ -4,7 +4,8 @@ import type { CachedPage } from './cached-items.ts';
 import { BATCH_ITEMS } from './item-cache.ts';
 import { pageOrder } from './keyset.ts';
 import type { ServedReplica } from './open-replica.ts';
-import { isFiltered, readPage, readRows, servedTable, WITHOUT_FILTERS } from './stored-items.ts';
+import { isFiltered } from './selected-rows.ts';
+import { readPage, readRows, servedTable, WITHOUT_FILTERS } from './stored-items.ts';
 import type { StoredRequest } from './stored-request.ts';
 
 /** Returns a page from the cached items; null if the list is filtered or items of the page are not cached. */

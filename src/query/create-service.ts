@@ -25,8 +25,8 @@ import { type Covered, chosenOf, coveredBy, worstOf } from './coverage.ts';
 import { type CursorSigner, createCursorSigner, type Position } from './cursor-signer.ts';
 import { limitReplica, type ServedReplica } from './open-replica.ts';
 import { createReplicaHolder } from './replica-holder.ts';
+import { brandColumnOf } from './selected-rows.ts';
 import type { Freshness, Question, Running, Service } from './service.ts';
-import { brandColumnOf } from './stored-items.ts';
 
 /** How long the progress of a running sync is reused; it is written every second. */
 const RUNNING_MS = 1_000;

@@ -1,12 +1,9 @@
-import { SightlineError } from '../base/errors.ts';
 import { parseExactJson } from '../base/json.ts';
-import { findProvider } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import { type ListPart, partOf } from '../contract/paging.ts';
 import { cursorParameterOf } from '../contract/query-parameters.ts';
-import type { Values } from '../contract/rows.ts';
 import { placeOf, SENT } from '../contract/sent-values.ts';
-import { type ChildTable, type Column, OBSERVED_AT, type ResourceTable, toColumnName } from '../contract/tables.ts';
+import type { ChildTable, Column, ResourceTable } from '../contract/tables.ts';
 import { DAY_MAX, DAY_MS } from '../contract/time.ts';
 import {
   type Bindings,
@@ -14,20 +11,15 @@ import {
   createBindings,
   liveConditions,
   ownKeyOf,
-  parameterConditions,
   parentKeyOf,
-  rangeCondition,
 } from '../warehouse/conditions.ts';
 import { createItemReader } from '../warehouse/items.ts';
 import { quoted, utc } from '../warehouse/schema.ts';
-import { listingOrder } from '../warehouse/write/listings.ts';
 import type { Place } from './cached-items.ts';
-import { afterConditions, keyTypeOf, pageOrder, timeColumnOf } from './keyset.ts';
+import { afterConditions, keyTypeOf, pageOrder } from './keyset.ts';
+import { conditionsOf, isFiltered, orderOf, parentConditions, rangeConditions } from './selected-rows.ts';
 import type { StoredRequest } from './stored-request.ts';
 import { expectedStart, readSpread } from './time-spread.ts';
-
-/** Ranges in an error message. */
-const RANGES_SHOWN = 3;
 
 /** Conditions of a request for all items of a list. */
 export const WITHOUT_FILTERS = {
@@ -68,7 +60,7 @@ async function readPart(request: StoredRequest, table: ResourceTable): Promise<S
   const bindings = createBindings();
   const served = servedTable(request, table);
   const { join, orderBy } = orderOf(request, table, bindings);
-  const where = [...conditionsOf(request, served, bindings), ...(await rangeConditions(request, table, bindings))];
+  const where = [...conditionsOf(request, table, bindings), ...(await rangeConditions(request, table, bindings))];
   const part = partOf(resource, asked.values, after === null ? null : Number(after.id));
   const isComplete = part.skip === 0 && part.take === null;
   const limit = resource.change.kind === 'value' ? ' LIMIT 1' : limitOf(part);
@@ -87,36 +79,6 @@ async function readPart(request: StoredRequest, table: ResourceTable): Promise<S
 
 function limitOf({ skip, take }: ListPart): string {
   return `${take === null ? '' : ` LIMIT ${take}`}${skip === 0 ? '' : ` OFFSET ${skip}`}`;
-}
-
-// Numbers of one range cannot be computed from those of another. Without `from` and `to`, the newest range is selected.
-async function rangeConditions(request: StoredRequest, table: ResourceTable, bindings: Bindings): Promise<string[]> {
-  const { asked, resource, query } = request;
-  if (table.extent.kind !== 'range') return [];
-  const own = createBindings();
-  const where = conditionsOf(request, servedTable(request, table), own).join(' AND ');
-  const rows = await query(
-    `SELECT DISTINCT strftime(t.range_from, '%Y-%m-%d'), strftime(t.range_to, '%Y-%m-%d') FROM ${quoted(table.name)} t
-     WHERE ${where} ORDER BY 2 DESC, 1 DESC`,
-    own.values,
-  );
-  const ranges = rows.map(([from, to]) => ({ from: String(from), to: String(to) }));
-  const isGiven = asked.given.some((name) => resource.query[name]?.kind === 'day');
-  const chosen = isGiven ? ranges.find(({ from, to }) => from === asked.from && to === asked.to) : ranges[0];
-  if (chosen === undefined && ranges.length > 0) {
-    const { from: parameter = 'from' } = resource.rangeParameters ?? {};
-    const allowed = ranges.slice(0, RANGES_SHOWN).map(({ from, to }) => `${from} to ${to}`);
-    throw new SightlineError(
-      'invalid_parameter',
-      `the range ${asked.from} to ${asked.to} of ${resource.name} is not stored; allowed: ${allowed.join(', ')}`,
-      { parameter, allowed: allowed.join(', ') },
-    );
-  }
-  if (chosen === undefined) return [];
-  return [
-    `t.range_from = CAST(${bindings.bind(chosen.from)} AS DATE)`,
-    `t.range_to = CAST(${bindings.bind(chosen.to)} AS DATE)`,
-  ];
 }
 
 export async function readPage(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
@@ -153,7 +115,7 @@ export async function readRows(
   const read = async (fromMs: number | null): Promise<unknown[][]> => {
     const bindings = createBindings();
     const conditions = [
-      ...conditionsOf(request, served, bindings),
+      ...conditionsOf(request, table, bindings),
       ...afterConditions(request, table, { time, ties }, bindings),
       ...(fromMs === null ? [] : [`${at} >= CAST(${bindings.bind(new Date(fromMs).toISOString())} AS TIMESTAMP)`]),
     ];
@@ -233,21 +195,10 @@ export async function hasParent({ catalogue, query, resource, brandId, parent = 
   return (await query(sql, bindings.values)).length > 0;
 }
 
-// The columns that the request sets besides the brand.
-function requested({ resource: { each }, parent = {}, asked }: StoredRequest): Values {
-  const above = Object.entries(parent).map(([name, value]) => [toColumnName(name), value]);
-  const chosen = each === undefined ? [] : [[each.column, asked.values[each.parameter]]];
-  return Object.fromEntries([...above, ...chosen]) as Values;
-}
-
-function parentConditions({ parent = {} }: StoredRequest, bindings: Bindings): string[] {
-  return Object.entries(parent).map(([name, value]) => `t.${quoted(toColumnName(name))} = ${bindings.bind(value)}`);
-}
-
 /** Reads the names of the undeclared fields in all items of a list, in alphabetical order. */
 export async function readUndeclared(request: StoredRequest, table: ResourceTable): Promise<string[]> {
   const bindings = createBindings();
-  const conditions = [...conditionsOf(request, servedTable(request, table), bindings), 't."_extra" IS NOT NULL'];
+  const conditions = [...conditionsOf(request, table, bindings), 't."_extra" IS NOT NULL'];
   const rows = await request.query(
     `SELECT DISTINCT unnest(json_keys(t."_extra")) AS name FROM ${quoted(table.name)} t
      WHERE ${conditions.join(' AND ')} ORDER BY name`,
@@ -278,45 +229,6 @@ export function servedTable({ catalogue, resource }: StoredRequest, table: Resou
   };
 }
 
-function conditionsOf(request: StoredRequest, { table }: ServedTable, bindings: Bindings): string[] {
-  const { catalogue, resource, brandId, member, asked, keepsDeleted } = request;
-  const conditions = liveConditions('t', resource.scope === 'brand' ? brandId : null, bindings);
-  conditions.push(...allowedConditions(request, table, bindings), ...parentConditions(request, bindings));
-  if (member !== null)
-    conditions.push(`t.${quoted(ownKeyOf(table))} = CAST(${bindings.bind(member)} AS ${keyTypeOf(table)})`);
-  if (table.extent.kind === 'time') {
-    conditions.push(rangeCondition(`t.${quoted(table.extent.field)}`, asked, bindings));
-  }
-  const { each } = resource;
-  const chosen = each === undefined ? undefined : asked.values[each.parameter];
-  if (each !== undefined && chosen !== undefined)
-    conditions.push(`t.${quoted(each.column)} = ${bindings.bind(String(chosen))}`);
-  const range = table.extent.kind === 'time' ? { range: asked } : {};
-  const target = { catalogue, table, alias: 't', brandId, keepsDeleted, ...range };
-  return [...conditions, ...parameterConditions(target, resource.query, asked.values, bindings)];
-}
-
-// Lists of the workspace, such as that of the brands, have rows of brands that the reader may not read.
-function allowedConditions(
-  { catalogue, resource, allowedBrands }: Omit<StoredRequest, 'query'>,
-  table: ResourceTable,
-  bindings: Bindings,
-): string[] {
-  if (allowedBrands === null || resource.scope === 'brand') return [];
-  const isProvider = findProvider(catalogue, 'brand')?.derived.some(({ name }) => name === table.name) === true;
-  const column = isProvider ? ownKeyOf(table) : brandColumnOf(table);
-  if (column === null) return [];
-  if (allowedBrands.size === 0) return ['false'];
-  return [
-    `lower(CAST(t.${quoted(column)} AS VARCHAR)) IN (SELECT lower(unnest(${bindings.bind([...allowedBrands])})))`,
-  ];
-}
-
-/** Returns the column of a list of the workspace with the id of a row's brand; null if it has none. */
-export function brandColumnOf(table: ResourceTable): string | null {
-  return (columnAt(table, 'brandId') ?? columnAt(table, 'brand_id'))?.name ?? null;
-}
-
 // Values of many rows and columns are read far faster as one text than one by one.
 function asText(expressions: readonly string[]): string {
   return `json_array(${expressions.join(', ')})`;
@@ -330,33 +242,9 @@ interface Span {
   readonly hasAllRows: boolean;
 }
 
-// Whether a list leaves out stored items within its range.
-export function isFiltered(request: Omit<StoredRequest, 'query'>, table: ResourceTable): boolean {
-  const { catalogue, resource, brandId, member, parent = {}, asked, keepsDeleted } = request;
-  if (member !== null || resource.each !== undefined || Object.keys(parent).length > 0) return true;
-  const bindings = createBindings();
-  const target = { catalogue, table, alias: 't', brandId, keepsDeleted };
-  const conditions = parameterConditions(target, resource.query, asked.values, bindings);
-  return conditions.length > 0 || allowedConditions(request, table, bindings).length > 0;
-}
-
 function betweenCondition(column: string, { from, to }: Span, bindings: Bindings): string {
   const [first, last] = [bindings.bind(from), bindings.bind(to)];
   return `${column} BETWEEN CAST(${first} AS TIMESTAMP) AND CAST(${last} AS TIMESTAMP)`;
-}
-
-function orderOf(request: StoredRequest, table: ResourceTable, bindings: Bindings) {
-  const { resource, brandId } = request;
-  if (resource.change.kind === 'value') return { join: '', orderBy: `t.${quoted(OBSERVED_AT)} DESC` };
-  if (resource.change.kind === 'detail') return { join: '', orderBy: 't.rowid' };
-  if (resource.change.kind === 'report' && table.extent.kind === 'time')
-    return { join: '', orderBy: `t.${quoted(table.extent.field)}, t.rowid` };
-  const scope = resource.scope === 'brand' ? brandId : null;
-  if (resource.order === undefined)
-    return listingOrder(resource.name, table, scope, bindings, { fixed: requested(request) });
-  const at = quoted(timeColumnOf(request, table).name);
-  const declared = `t.${at} DESC NULLS LAST, t.${quoted(ownKeyOf(table))} DESC`;
-  return listingOrder(resource.name, table, scope, bindings, { others: declared });
 }
 
 function readerOf({ writers }: StoredRequest, { table, fields, columns, extra }: Omit<ServedTable, 'children'>) {
