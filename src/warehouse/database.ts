@@ -123,6 +123,8 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
     return result;
   };
   const transaction = async <T>(work: (session: Session) => Promise<T>, within: Session = session): Promise<T> => {
+    // An earlier write of the same commit group may have found damage.
+    if (damage !== null) throw damage;
     await within.run('BEGIN TRANSACTION');
     try {
       const value = await work(within);
@@ -133,11 +135,7 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
       throw thrown;
     }
   };
-  // After damage was found by one write of a group, the others must not be written either.
-  const groups = createCommitGroups(queue, async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
-    if (damage !== null) throw damage;
-    return transaction(work);
-  });
+  const groups = createCommitGroups(queue, transaction);
   // Later writes must not join a group that is before this work.
   const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
     groups.end();
