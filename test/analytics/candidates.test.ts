@@ -234,7 +234,7 @@ describe('fitLabels', () => {
   });
 
   test('finds odd worths within 0.05', () => {
-    // No bias towards small numbers: worths that differ by less than the last digit of the means are not determined.
+    // No bias towards small numbers: means do not determine label weights that differ by less than the last digit of the means.
     const odd = fc.noBias(fc.uniqueArray(fc.integer({ min: -9999, max: 9999 }), width));
     fc.assert(
       fc.property(odd, fc.noBias(fc.array(times, { minLength: 400, maxLength: 500 })), (given, sampled) => {
@@ -250,7 +250,7 @@ describe('fitLabels', () => {
     );
   });
 
-  test('explains every row with worths nearly as small as the last digit of the means', () => {
+  test('explains every row if label weights are nearly as small as the last digit of the means', () => {
     for (const weights of [
       [-0.04, -0.07, 0.07, 0.1, -0.01],
       [-0.3, 0.12, 0.41, -0.07, 0.26],

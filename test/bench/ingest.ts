@@ -20,7 +20,7 @@ const BRAND_RESPONSES = 200_000;
 export async function ingest(folder: string, responses: number): Promise<string[]> {
   const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / DAYS)}`]);
   try {
-    const upstream = JSON.parse(await firstLine(sandbox)) as { baseUrl: string; key: string };
+    const upstream = JSON.parse(await firstLine(sandbox)) as Upstream;
     const synced = await sync(folder, upstream);
     const saved = await savePages(folder, upstream);
     const bare = await loadBare(folder);
@@ -48,7 +48,7 @@ export async function ingestInServe(folder: string, responses: number): Promise<
   const brands = Math.ceil(responses / BRAND_RESPONSES);
   const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / brands / DAYS)}`, `${brands}`]);
   try {
-    const upstream = JSON.parse(await firstLine(sandbox)) as { baseUrl: string; key: string };
+    const upstream = JSON.parse(await firstLine(sandbox)) as Upstream;
     const server = startCli(folder, ['serve', '--port', '0', '--no-jobs', '--json'], environmentOf(upstream));
     try {
       await firstLine(server);

@@ -12,7 +12,7 @@ export const DEFAULT_WORKSPACE = 'default';
 export const DEMO_WORKSPACE = 'demo';
 
 /**
- * Names of all configured workspaces: those of the file, and `default` if the environment configures it.
+ * Returns the names of all configured workspaces. The configuration file names workspaces, and the environment variables configure `default`.
  * @throws `config_invalid` if the configuration file cannot be read
  */
 export function listWorkspaces({ environment, folder, file }: Omit<ConfigSources, 'flags'>): string[] {
@@ -23,7 +23,7 @@ export function listWorkspaces({ environment, folder, file }: Omit<ConfigSources
 }
 
 /**
- * Workspaces of the configuration file by name.
+ * Returns the workspaces of the configuration file by name.
  * @throws `config_invalid` if the file cannot be read
  */
 export function declaredWorkspaces(
@@ -41,7 +41,7 @@ export function checkWorkspaceName(name: string): void {
 }
 
 /**
- * Returns the workspace if none is named.
+ * Returns the name of the workspace that is used if no name is given.
  * @throws `config_invalid` if the file has several and the environment configures none
  */
 export function standardWorkspace(environment: ConfigSources['environment'], { workspaces = {} }: FileConfig): string {
