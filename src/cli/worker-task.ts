@@ -1,8 +1,8 @@
-import { systemClock } from '../base/clock.ts';
 import { runTask, type TaskParts } from '../operations/jobs/run-task.ts';
 import type { Lease, Task, TaskEnd } from '../scheduler/runner.ts';
 import type { WorkspaceFlags } from './context.ts';
 import { loggedSteps } from './job-steps.ts';
+import { terminal } from './output/terminal.ts';
 
 /** Runs a queued job. Writes the messages of its steps to the log. */
 export function performTask(
@@ -15,5 +15,5 @@ export function performTask(
 ): Promise<TaskEnd> {
   const log: TaskParts['log'] = (level, { msg, ...entry }) =>
     parts.log(level, { msg: `${task.workspace}: ${msg}`, workspace: task.workspace, ...entry });
-  return runTask(task, lease, { ...parts, clock: systemClock, isOwner: false, perform: loggedSteps(flags, log) });
+  return runTask(task, lease, { ...parts, clock: terminal().clock, isOwner: false, perform: loggedSteps(flags, log) });
 }

@@ -62,11 +62,11 @@ export function createMidwayPublisher({ clock, publish }: MidwayParts): MidwayPu
     attempt();
   };
   const tick = async (): Promise<void> => {
-    await clock.sleep(SETTLE_MS, stop.signal);
+    await clock.sleep(SETTLE_MS, stop.signal, 'background');
     isSettled = true;
     attempt();
     for (let waitMs = FIRST_MS - SETTLE_MS; ; waitMs = EVERY_MS) {
-      await clock.sleep(waitMs, stop.signal);
+      await clock.sleep(waitMs, stop.signal, 'background');
       due();
     }
   };

@@ -53,7 +53,7 @@ export async function startOwner(context: Context, parts: OwnerParts): Promise<R
   const { owner } = owned;
   const takeOver = async (): Promise<void> => {
     while (owned.owner !== null && !signal.aborted) {
-      await clock.sleep(LOOK_EVERY_MS, signal);
+      await clock.sleep(LOOK_EVERY_MS, signal, 'background');
       owned = await own();
       if (owned.owner === null) log('info', { msg: 'this process now owns the workspace and runs its jobs' });
     }
@@ -118,7 +118,7 @@ async function watch(context: Context, log: JobLogger): Promise<void> {
   const onTrouble = (sentence: string): void => log('warn', { msg: sentence });
   while (!signal.aborted) {
     await notifyOfFreshness({ ...context, onTrouble });
-    await clock.sleep(WATCH_EVERY_MS, signal).catch(() => undefined);
+    await clock.sleep(WATCH_EVERY_MS, signal, 'background').catch(() => undefined);
   }
 }
 
@@ -135,7 +135,7 @@ async function follow({ config, clock, signal }: Context, log: JobLogger): Promi
       if (!isReported) log('warn', { msg: toSightlineError(thrown).message });
       isReported = true;
     }
-    await clock.sleep(FOLLOW_EVERY_MS, signal).catch(() => undefined);
+    await clock.sleep(FOLLOW_EVERY_MS, signal, 'background').catch(() => undefined);
   }
 }
 
@@ -153,7 +153,7 @@ async function repeatUntilStopped(
     } catch (thrown) {
       if (signal.aborted) return;
       log('error', { msg: toSightlineError(thrown).message });
-      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+      await clock.sleep(LOOK_EVERY_MS, signal, 'background').catch(() => undefined);
     }
   }
 }

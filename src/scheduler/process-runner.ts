@@ -117,7 +117,7 @@ async function keepAll(parts: Parts, signal: AbortSignal): Promise<void> {
       );
     };
     await Promise.all([...new Set(plan.map(({ workspace }) => workspace))].map(keep));
-    if (!until.aborted) await clock.sleep(LOOK_EVERY_MS, until).catch(() => undefined);
+    if (!until.aborted) await clock.sleep(LOOK_EVERY_MS, until, 'background').catch(() => undefined);
   }
 }
 

@@ -98,7 +98,7 @@ export function createTaskList(clock: Clock): TaskList {
     },
     changed: async (ms, signal) => {
       if (ms === null) await aborted(signal, wake.signal);
-      else await clock.sleep(ms, AbortSignal.any([signal, wake.signal])).catch(() => undefined);
+      else await clock.sleep(ms, AbortSignal.any([signal, wake.signal]), 'background').catch(() => undefined);
     },
   };
 }

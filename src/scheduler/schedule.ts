@@ -54,7 +54,7 @@ export async function keepSchedule({ jobs, clock, signal, book, run }: ScheduleP
         }
         wake = Math.min(wake, nextRun(job.cron, job.timeZone, now) ?? wake);
       }
-      await clock.sleep(wake - now, signal).catch(() => undefined);
+      await clock.sleep(wake - now, signal, 'background').catch(() => undefined);
     }
   } finally {
     // Also after an error, because a caller that starts over must not start these runs a second time.

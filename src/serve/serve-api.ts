@@ -154,7 +154,7 @@ function createRefresh(options: ApiOptions, clock: Clock, signal: AbortSignal, q
 
 async function repeatEvery(clock: Clock, ms: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
-    await clock.sleep(ms, signal).catch(() => undefined);
+    await clock.sleep(ms, signal, 'background').catch(() => undefined);
     if (!signal.aborted) await work();
   }
 }

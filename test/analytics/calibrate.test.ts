@@ -3,7 +3,7 @@ import type { Choices } from '../../schemas/fixtures/choices.ts';
 import { type Conventions, defaultConventions, LIST_ORDERS } from '../../src/analytics/calibration/conventions.ts';
 import { membersOf } from '../../src/analytics/calibration/points/point.ts';
 import { calibrationPoints } from '../../src/analytics/calibration/points/points.ts';
-import { sampleOf } from '../support/cases.ts';
+import { sampleOf } from '../support/counts.ts';
 import { conventionsOf, learnAgain, learnChanged, learnFrom } from './workspace.ts';
 
 const enough = { brands: 1, prompts: 10, days: 36 } as const;
@@ -40,7 +40,7 @@ const points = calibrationPoints.flatMap((point) => [...membersOf(point).keys()]
 const undetermined = new RegExp(`^empty|^sentiment$|^(${[...points, ...Object.values(LIST_ORDERS)].join('|')})$`);
 
 describe('calibration finds the conventions that the sandbox uses', () => {
-  test.for(sampleOf(chosen, 5))('%s', async ([, seed, choices]) => {
+  test.for(sampleOf(chosen, Math.ceil(chosen.length / 5)))('%s', async ([, seed, choices]) => {
     const { conventions, unexplained, stored } = await learnFrom({ ...enough, seed, choices });
     const usual = conventionsOf(choices);
     // The share of a site without sessions is like other empty shares only if these are known.

@@ -5,12 +5,12 @@ import { findOpportunities } from '../../src/analytics/explain/opportunities.ts'
 import { whatChanged } from '../../src/analytics/explain/what-changed.ts';
 import { randomOf } from '../../src/sandbox/random.ts';
 import type { Query } from '../../src/warehouse/database.ts';
-import { drawn, exactly, openWorlds, single, worldId } from '../support/worlds.ts';
+import { drawn, exactly, openWorlds, single, worldId } from '../support/period-worlds.ts';
 
 const PROMPTS = 24;
 const ENGINES = ['one', 'two', 'three'];
 const RIVAL = '22222222-2222-4222-8222-222222222222';
-/** The periods of test/support/worlds.ts. */
+/** The periods of test/support/period-worlds.ts. */
 const before = { from: '2026-01-05', to: '2026-02-01' };
 const recent = { from: '2026-02-02', to: '2026-03-01' };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { below, type Random, randomOf } from '../../src/sandbox/random.ts';
 import type { ResultRow } from '../../src/warehouse/database.ts';
-import { type Asked, drawn, exactly, openWorlds, single, worldId } from '../support/worlds.ts';
+import { type Asked, drawn, exactly, openWorlds, single, worldId } from '../support/period-worlds.ts';
 
 const PROMPTS = 180;
 const WORLDS = 30;

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { createBudget } from '../../src/budget/budget.ts';
 import { type BudgetHome, type OpenedBudget, openBudgetAt } from '../../src/budget/open-budget.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { type OwnPostgres, startPostgres } from '../support/postgres.ts';
 import { HASTE, hastyClock } from './budget-clock.ts';
 
 export const BASE_URL = 'https://api.example.com/v1';
@@ -11,7 +11,7 @@ let keys = 0;
 /** A key that no other test uses. */
 export const newKey = (): string => `gsk_of_a_test_that_nobody_else_runs_${process.pid}_${keys++}`;
 
-let postgres: TestPostgres | string = 'it was not started';
+let postgres: OwnPostgres | string = 'it was not started';
 
 /** Starts PostgreSQL once for the tests of a file. If it cannot start, prints a warning and the tests are skipped. */
 export async function startDatabase(): Promise<void> {
@@ -35,12 +35,12 @@ export async function stopDatabase(): Promise<void> {
 }
 
 /** Returns the database, or skips the test. */
-export function databaseOf({ skip }: TestContext): TestPostgres {
+export function databaseOf({ skip }: TestContext): OwnPostgres {
   if (typeof postgres === 'string') return skip(`PostgreSQL is not available: ${postgres}`);
   return postgres;
 }
 /** Address of the database with the hasty clock. */
-export const addressOf = (database: TestPostgres) => ({
+export const addressOf = (database: OwnPostgres) => ({
   url: database.url('hasty,pg_catalog,public'),
   urlVariable: 'BUDGET_DATABASE_URL',
 });

@@ -2,7 +2,8 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/base/errors.ts';
-import { expectRefusal, type Finished, makeFolder, runCli, serve } from './helpers.ts';
+import type { Finished } from '../support/run-command.ts';
+import { expectRefusal, makeFolder, runCli, serve } from './helpers.ts';
 
 /** An API key. A distinctive value, so that it is found in any output. */
 export const KEY = 'gsk_never_to_be_seen_0123456789';

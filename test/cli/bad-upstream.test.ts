@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
-import { BRAND_HINT, expectRefusal, type Finished, makeFolder, openCli, runCli, serve, until } from './helpers.ts';
+import type { Finished } from '../support/run-command.ts';
+import { BRAND_HINT, expectRefusal, makeFolder, openCli, runCli, serve, until } from './helpers.ts';
 
 // A distinctive value, so that it is found in any output.
 const KEY = 'gsk_never_to_be_seen_0123456789';

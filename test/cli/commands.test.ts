@@ -6,7 +6,8 @@ import { publishedMarts } from '../../src/analytics/marts/published.ts';
 import { commands } from '../../src/cli/program/command-list.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { catalogueTables } from '../../src/snapshot/exported-table.ts';
-import { type CliWorkspace, type Finished, makeFolder, openCliFor, runCli } from './helpers.ts';
+import type { Finished } from '../support/run-command.ts';
+import { type CliWorkspace, makeFolder, openCliFor, runCli } from './helpers.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters on purpose
 const ESCAPE_CODES = /\u001b/;

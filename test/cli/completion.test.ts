@@ -14,7 +14,7 @@ import { FORMATS } from '../../src/cli/output/row-format.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
 import { LOG_LEVELS } from '../../src/serve/telemetry/server-log.ts';
 import { FILE_FORMATS } from '../../src/snapshot/file-formats.ts';
-import { MAIN } from './helpers.ts';
+import { MAIN } from '../support/run-command.ts';
 
 const program = await createProgram();
 const run = promisify(execFile);

@@ -6,26 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
+import { type Finished, MAIN, runCommand, type Surroundings } from '../support/run-command.ts';
 import { shiftedLikeTests } from '../support/shifted.ts';
-import { HURRIED_NODE, oneThread } from '../support/short-lived.ts';
+import { HURRIED_NODE } from '../support/short-lived.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
-import { type Ended, warmPool } from './warm-process.ts';
-
-/** Path of the built command line. */
-export const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
-
-/** Result and output of a command. */
-export interface Finished {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { timed } from '../support/work-times.ts';
+import { copyWorld, startWorldSandbox, type World, worldClock } from '../support/worlds.ts';
 
 /** A running command. */
 export interface Running {
@@ -33,17 +24,17 @@ export interface Running {
   readonly finished: Promise<Finished>;
 }
 
-/** Folder and settings of a command. It does not inherit the test's environment. */
-export interface Surroundings {
-  readonly cwd: string;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Standard input; empty by default. */
-  readonly stdin?: 'ignore' | 'pipe';
-}
-
 /** Starts the built command line in a separate process. */
-export function startCli(args: readonly string[], { cwd, env = {}, stdin = 'ignore' }: Surroundings): Running {
-  const shifted = shiftedLikeTests();
+export function startCli(
+  args: readonly string[],
+  {
+    cwd,
+    env = {},
+    stdin = 'ignore',
+    nowMs,
+  }: Pick<Surroundings, 'cwd' | 'env'> & { readonly stdin?: 'ignore' | 'pipe'; readonly nowMs?: number | undefined },
+): Running {
+  const shifted = shiftedLikeTests(nowMs);
   const child = spawn(process.execPath, [...HURRIED_NODE, ...shifted.args, MAIN, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, ...shifted.env, ...env },
@@ -53,12 +44,16 @@ export function startCli(args: readonly string[], { cwd, env = {}, stdin = 'igno
   const err: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-  const finished = new Promise<Finished>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code, signal) => {
-      resolve({ code, signal, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() });
-    });
-  });
+  const finished = timed(
+    'process of a command',
+    () =>
+      new Promise<Finished>((resolve, reject) => {
+        child.once('error', reject);
+        child.once('close', (code, signal) => {
+          resolve({ code, signal, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() });
+        });
+      }),
+  );
   return { process: child, finished };
 }
 
@@ -72,22 +67,10 @@ export async function startedLine<T>({ process: child, finished }: Running): Pro
   return JSON.parse(line) as T;
 }
 
-const pool = warmPool(MAIN);
-
-/** Runs the built command line until it ends, in a process that ran other commands before if none of its variables forbids it. */
+/** Runs a command until it ends, in this process unless its environment has variables of Node or the system. */
 export function runCli(args: readonly string[], surroundings: Surroundings): Promise<Finished> {
-  const { env = {}, stdin = 'ignore' } = surroundings;
-  // Node, libraries and the system read their variables only when a process starts.
-  const isOwn = stdin === 'ignore' && Object.keys(env).every((name) => name.startsWith('SIGHTLINE_'));
-  return (isOwn ? startWarm : startCli)(args, surroundings).finished;
-}
-
-/** Starts the built command line in a process that may have run other commands before. */
-export function startWarm(
-  args: readonly string[],
-  { cwd, env = {} }: Surroundings,
-): { readonly process: ChildProcess; readonly finished: Promise<Ended> } {
-  return pool.start({ args, cwd, env: { PATH: process.env['PATH'], HOME: cwd, ...oneThread(), ...env } });
+  const isOwn = Object.keys(surroundings.env ?? {}).every((name) => name.startsWith('SIGHTLINE_'));
+  return isOwn ? runCommand(args, surroundings) : startCli(args, surroundings).finished;
 }
 
 /** Polls of `until`, which only catch hangs: a busy machine takes minutes for what an idle one does in seconds. */
@@ -120,28 +103,37 @@ export interface CliWorkspace {
   rows(sql: string): Promise<Record<string, unknown>[]>;
 }
 
+/** Options of a workspace; `world` opens a copy of a world, which is synced. Its commands run at the time of the world. */
+export type CliOptions = WorkspaceOptions & { readonly world?: World };
+
 /** Opens a small workspace with a high rate limit. */
-export async function openCli(options: WorkspaceOptions = {}): Promise<CliWorkspace> {
+export async function openCli(options: CliOptions = {}): Promise<CliWorkspace> {
   const workspace = await openCliFor(options);
   onTestFinished(workspace.close);
   return workspace;
 }
 
 /** Like `openCli`, but for several tests. The caller closes it. */
-export async function openCliFor(
-  options: WorkspaceOptions = {},
-): Promise<CliWorkspace & { close: () => Promise<void> }> {
-  const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 4, ...options });
+export async function openCliFor({
+  world,
+  ...options
+}: CliOptions = {}): Promise<CliWorkspace & { close: () => Promise<void> }> {
   const folder = await makeFolder();
+  const sandbox =
+    world === undefined
+      ? await startStillSandbox({ brands: 1, prompts: 3, days: 4, ...options })
+      : await startWorldSandbox(world, options);
+  if (world !== undefined) await copyWorld(world, folder);
   const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const data = join(folder, 'data', 'default');
   const started: Running[] = [];
   const start = (...args: string[]): Running => {
-    const running = startCli(args, { cwd: folder, env });
+    const running = startCli(args, { cwd: folder, env, nowMs: world === undefined ? undefined : NOW_MS });
     started.push(running);
     return running;
   };
-  const run = (...args: string[]): Promise<Finished> => runCli(args, { cwd: folder, env });
+  const clock = world === undefined ? {} : { clock: worldClock() };
+  const run = (...args: string[]): Promise<Finished> => runCli(args, { cwd: folder, env, ...clock });
   const rows = async (sql: string): Promise<Record<string, unknown>[]> => {
     const { code, stdout, stderr } = await run('sql', sql, '--json');
     if (code !== 0) throw new Error(`sql ended with ${code}: ${stderr}`);

@@ -2,8 +2,9 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../support/folders.ts';
+import type { Finished } from '../support/run-command.ts';
 import { S3_KEY, startS3Server } from '../support/s3-server.ts';
-import { type Finished, openCli, runCli } from './helpers.ts';
+import { openCli, runCli } from './helpers.ts';
 
 const COUNT = 'SELECT count(*) AS n FROM responses';
 

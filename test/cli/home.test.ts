@@ -7,9 +7,10 @@ import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import type { Finished } from '../support/run-command.ts';
 import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
-import { type CliWorkspace, type Finished, openCli, type Running, startCli, until } from './helpers.ts';
+import { type CliWorkspace, openCli, type Running, startCli, until } from './helpers.ts';
 
 /** Number of kills; `HOME_KILLS=50` for the long proof. */
 const KILLS = Number(process.env['HOME_KILLS'] ?? 3);

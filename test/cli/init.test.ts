@@ -7,7 +7,8 @@ import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixt
 import { meantBy } from '../../src/operations/connection-test.ts';
 import { withVariables } from '../../src/operations/setup.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { type Finished, MAIN, runCli, serve, startCli } from './helpers.ts';
+import { type Finished, MAIN } from '../support/run-command.ts';
+import { runCli, serve, startCli } from './helpers.ts';
 
 const SCRIPT = '/usr/bin/script';
 

@@ -7,7 +7,8 @@ import { type JsonName, jsonOutputs, jsonSchemaOf, schemaFile } from '../../src/
 import { createProgram } from '../../src/cli/program/program.ts';
 import { disabledJobs } from '../support/jobs.ts';
 import { expectJson } from '../support/json-outputs.ts';
-import { type CliWorkspace, type Finished, openCliFor, runCli, serve, startCli, until } from './helpers.ts';
+import type { Finished } from '../support/run-command.ts';
+import { type CliWorkspace, openCliFor, runCli, serve, startCli, until } from './helpers.ts';
 
 const root = join(import.meta.dirname, '../..');
 const names = Object.keys(jsonOutputs) as JsonName[];

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { MAIN, makeFolder } from './helpers.ts';
+import { MAIN } from '../support/run-command.ts';
+import { makeFolder } from './helpers.ts';
 
 // Fewer open files than the modules that a command loads at once.
 test.each([['sync'], ['export'], ['serve', '--port', '0']])(

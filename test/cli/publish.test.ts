@@ -5,8 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openScratch } from '../../src/warehouse/scratch.ts';
 import { hasEngine, sayWithoutEngine } from '../lake/lake.ts';
 import { hashes } from '../snapshot/readers.ts';
+import type { Finished } from '../support/run-command.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
-import { type Finished, openCliFor, startCli } from './helpers.ts';
+import { openCliFor, startCli } from './helpers.ts';
 
 let workspace: Awaited<ReturnType<typeof openCliFor>>;
 let server: S3Server;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CliWorkspace, expectRefusal, type Finished, MAIN, openCliFor, startCli } from './helpers.ts';
+import { type Finished, MAIN } from '../support/run-command.ts';
+import { type CliWorkspace, expectRefusal, openCliFor, startCli } from './helpers.ts';
 
 let workspace: CliWorkspace & { close: () => Promise<void> };
 

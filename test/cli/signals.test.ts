@@ -4,7 +4,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openReader } from '../../src/warehouse/reader.ts';
-import { type CliWorkspace, type Finished, MAIN, openCli, type Running, until } from './helpers.ts';
+import { type Finished, MAIN } from '../support/run-command.ts';
+import { type CliWorkspace, openCli, type Running, until } from './helpers.ts';
 
 const SCRIPT = '/usr/bin/script';
 if (!existsSync(SCRIPT)) process.stderr.write(`NOT TRIED: a terminal that is closed. There is no ${SCRIPT}.\n`);

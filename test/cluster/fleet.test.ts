@@ -11,7 +11,7 @@ import { openReader } from '../../src/warehouse/reader.ts';
 import { mostInAnyMinute } from '../budget/simulation.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { disabledJobs } from '../support/jobs.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { type OwnPostgres, startPostgres } from '../support/postgres.ts';
 import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { type Fleet, type Started, startFleet } from './fleet.ts';
 
@@ -36,7 +36,7 @@ const size = { brands: 1, prompts: 2, days: 3 } as const;
 const quiet = { ...disabledJobs, nightly: { cron: '0 0 1 1 *' } };
 const readOnly = { jobs: { ...quiet, take: { cron: '0 0 1 1 *', steps: [{ do: 'sync' }] } } };
 
-async function postgresOf(skip: (why: string) => never): Promise<TestPostgres> {
+async function postgresOf(skip: (why: string) => never): Promise<OwnPostgres> {
   const postgres = await startPostgres();
   if (typeof postgres === 'string') return skip(postgres);
   onTestFinished(() => postgres.close());
@@ -175,7 +175,7 @@ test.skipIf(!isWanted)(
 );
 
 interface Surroundings {
-  readonly postgres: TestPostgres;
+  readonly postgres: OwnPostgres;
   readonly store: S3Server;
   readonly workers: Map<string, Started>;
   begin(name: string): Promise<void>;

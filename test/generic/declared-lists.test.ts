@@ -7,7 +7,7 @@ import type { SyncSummary } from '../../src/operations/sightline.ts';
 import { openService } from '../../src/serve/open-service.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
-import { NOW_MS } from '../support/workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { canonical, type Json, type JsonObject } from './exact-json.ts';
 import { type GenericMirror, openGenericMirror } from './generic-mirror.ts';
 import { drawFrom } from './shape-random.ts';

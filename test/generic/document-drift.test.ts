@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { NOW_MS } from '../support/workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { type JsonObject, toJsonText } from './exact-json.ts';
 import { openGenericMirror, type Row } from './generic-mirror.ts';
 import { shapes } from './shapes.ts';

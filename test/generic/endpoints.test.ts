@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { listEndpoints } from '../../src/operations/endpoints.ts';
 import { runCli } from '../cli/helpers.ts';
-import { NOW_MS } from '../support/workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import type { JsonObject } from './exact-json.ts';
 import { type GenericMirror, openGenericMirror } from './generic-mirror.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startCli, until } from '../cli/helpers.ts';
-import { NOW_MS } from '../support/workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { canonical, parseExactly } from './exact-json.ts';
 import { openGenericMirror } from './generic-mirror.ts';
 import { shapes } from './shapes.ts';

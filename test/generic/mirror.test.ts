@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SyncSummary } from '../../src/operations/sightline.ts';
-import { NOW_MS } from '../support/workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { canonical, type Json, type JsonObject, parseExactly } from './exact-json.ts';
 import { type GenericMirror, openGenericMirror, type Row } from './generic-mirror.ts';
 import type { RowChanges, Shape } from './shape.ts';

@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NOW_MS } from '../support/workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { canonical, type Json, type JsonObject, parseExactly, toJsonText } from './exact-json.ts';
 import type { Answer } from './paging.ts';
 import { readAllPages, type Shape } from './shape.ts';

@@ -6,9 +6,8 @@ import { compareWorkspace } from '../../src/operations/compare/compare.ts';
 import { notifyOfComparison } from '../../src/operations/notify/notify-of.ts';
 import { openContext, sync } from '../../src/operations/sightline.ts';
 import { serve } from '../cli/helpers.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
-
-import { NOW_MS } from '../support/workspace.ts';
 import { type Body, type Row, startDeviatingUpstream } from './deviating-upstream.ts';
 
 const HOUR_MS = 3_600_000;

@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { compareWorkspace } from '../../src/operations/compare/compare.ts';
 import { openContext, sync } from '../../src/operations/sightline.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { NOW_MS } from '../support/workspace.ts';
 import { startDeviatingUpstream } from './deviating-upstream.ts';
 import { plantedConventions } from './planted-conventions.ts';
 

@@ -3,9 +3,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { type CompareRequest, compareWorkspace } from '../../src/operations/compare/compare.ts';
 import { type Context, openContext, sync } from '../../src/operations/sightline.ts';
 import { readWorkspaceStatus } from '../../src/operations/status.ts';
-import { sampleOf } from '../support/cases.ts';
+import { NOW_MS } from '../support/clocks.ts';
+import { sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { NOW_MS } from '../support/workspace.ts';
 import { type DeviatingUpstream, startDeviatingUpstream } from './deviating-upstream.ts';
 import { deviations } from './planted-deviations.ts';
 
@@ -53,7 +53,7 @@ test('each of the planted deviations is found, in its resource and field only', 
   const context = await contextFor(upstream);
   await sync(context);
   const found: Record<string, unknown> = {};
-  const planted = sampleOf(deviations, 2);
+  const planted = sampleOf(deviations, Math.ceil(deviations.length / 2));
   for (const deviation of planted) {
     await upstream.deviate(deviation);
     const { questions, error } = await compare(context, { requests: 14, resources: [deviation.resource], seed: 3 });

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
-import { NOW_MS } from '../support/workspace.ts';
 
 export type Row = Record<string, unknown>;
 export type Body = Row & { readonly data?: Row[] };

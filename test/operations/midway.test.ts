@@ -15,9 +15,9 @@ import { readTotals, totalsResources } from '../../src/warehouse/ledger/reported
 import { readUnfinishedWindows } from '../../src/warehouse/ledger/unfinished-windows.ts';
 import { openReplica, publishAnalytics } from '../../src/warehouse/replica.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
-import { idleClock, virtualClock } from '../support/clocks.ts';
+import { idleClock, NOW_MS, virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { NOW_MS, openWorkspace } from '../support/workspace.ts';
+import { openWorkspace } from '../support/workspace.ts';
 
 /** Responses by brand and day of a published replica. */
 type Days = ReadonlyMap<string, number>;

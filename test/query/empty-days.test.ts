@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { readCalendars } from '../../src/query/calendar.ts';
 import { readEmptyDays } from '../../src/warehouse/ledger/empty-days.ts';
 import { readStatus } from '../../src/warehouse/ledger/warehouse-status.ts';
-import { NOW_MS, openWorkspace } from '../support/workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
+import { openWorkspace } from '../support/workspace.ts';
 
 const DAYS = 45;
 

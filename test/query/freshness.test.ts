@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../src/contract/time.ts';
 import { runMetrics } from '../../src/query/metrics/run-metrics.ts';
 import { readEmptyDays } from '../../src/warehouse/ledger/empty-days.ts';
-import { NOW_MS } from '../support/workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { askService, type Mirror, openMirror } from './mirror.ts';
 
 const noParameters = new URLSearchParams();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { addDays } from '../../src/contract/time.ts';
 import { BACKFILL_REQUESTS_MAX } from '../../src/warehouse/ledger/reported-totals.ts';
 import { readStatus } from '../../src/warehouse/ledger/warehouse-status.ts';
-import { NOW_MS } from '../support/workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { askService, type Mirror, openMirror } from './mirror.ts';
 
 const TODAY = new Date(NOW_MS).toISOString().slice(0, 10);

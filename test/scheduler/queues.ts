@@ -7,13 +7,13 @@ import pg from 'pg';
 import { onTestFinished, type TestContext } from 'vitest';
 import type { QueueAddress } from '../../src/base/config/runner-settings.ts';
 import { freePort } from '../support/ports.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { type OwnPostgres, startPostgres } from '../support/postgres.ts';
 
 const VARIABLE = 'QUEUE_DATABASE_URL';
 /** Password of Redis; like that of PostgreSQL, it has special characters. */
 const PASSWORD = 'p@ss:of/tests';
 
-let postgres: TestPostgres | string = 'it was not started';
+let postgres: OwnPostgres | string = 'it was not started';
 let redis: { readonly port: number; close(): Promise<void> } | string = 'it was not started';
 let databases = 0;
 
@@ -32,7 +32,7 @@ export async function stopQueues(): Promise<void> {
 }
 
 /** Returns PostgreSQL, or skips the test. */
-export function postgresOf({ skip }: TestContext): TestPostgres {
+export function postgresOf({ skip }: TestContext): OwnPostgres {
   return typeof postgres === 'string' ? skip(`there is no PostgreSQL: ${postgres}`) : postgres;
 }
 

@@ -10,8 +10,7 @@ import { runSync } from '../../src/sync/run-sync.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import type { Database, ResultRow } from '../../src/warehouse/database.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
-import { hurriedClock } from '../support/clocks.ts';
-import { NOW_MS } from '../support/workspace.ts';
+import { hurriedClock, NOW_MS } from '../support/clocks.ts';
 
 /** A synced warehouse that several tests share; the caller closes it. */
 export interface OddWorkspace {

@@ -1,20 +1,36 @@
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
+import { onTestFinished } from 'vitest';
+import { timed } from './work-times.ts';
 
 /** Paths of Chromium on Debian and other distributions. */
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Path of the browser for page tests, or undefined if none is installed. Skipped tests call `sayWithoutBrowser`. */
+/** Path of the browser for page tests, or undefined if none is installed. */
 export const browserPath = PLACES.find((path) => existsSync(path));
 
-/** Prints on stderr that a test was skipped because Chromium is missing. */
-export function sayWithoutBrowser(what: string): void {
-  process.stderr.write(`NOT TRIED: ${what}. Chromium not found at ${PLACES.join(', ')}.\n`);
+/** Why tests in a browser are not tried on this machine; null if they are. */
+export const noBrowser = browserPath === undefined ? `Chromium is not at ${PLACES.join(', ')}` : null;
+
+/** The browser of this worker, which all of its test files share. */
+const worker: { browser: Promise<Browser> | null } = { browser: null };
+
+/** Returns the browser of this worker. It ends with the worker. */
+export function sharedBrowser(): Promise<Browser> {
+  worker.browser ??= launchBrowser();
+  return worker.browser;
+}
+
+/** Opens a context, which has its own cookies and storage, until the test ends. */
+export async function openContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  const context = await (await sharedBrowser()).newContext(options);
+  onTestFinished(() => context.close());
+  return context;
 }
 
 /** Starts a headless browser. */
 export function launchBrowser(): Promise<Browser> {
-  if (browserPath === undefined) throw new Error(`Chromium not found at ${PLACES.join(', ')}`);
+  if (browserPath === undefined) throw new Error(noBrowser ?? '');
   // Chromium's sandbox does not start as root, which is the user in most containers.
-  return chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
+  return timed('browser started', () => chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] }));
 }

@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+
+/** The time of most sandboxes in tests: an afternoon, so that today already has some responses. */
+export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
 
 /** Speed of the hurried clock: a minute of budget or backoff takes 60 ms. */
 const HURRY = 1000;
@@ -17,6 +20,27 @@ export function hurriedClock(now: () => number): Clock {
         signal?.throwIfAborted();
         throw thrown;
       }
+    },
+    random: () => Math.random(),
+  };
+}
+
+/**
+ * A clock whose sleeps end at once and advance it by their length, beside the real time that work takes. For work that sleeps to wait for
+ * time, not for another process. Background sleeps take real time. `now` is the time of day without the sleeps.
+ */
+export function skippingClock(now: () => number = Date.now): Clock {
+  let skipped = 0;
+  return {
+    now: () => now() + skipped,
+    monotonic: () => systemClock.monotonic() + skipped,
+    sleep: async (ms, signal, kind) => {
+      if (kind === 'background') return systemClock.sleep(ms, signal);
+      signal?.throwIfAborted();
+      const until = systemClock.monotonic() + skipped + ms;
+      await new Promise((resolve) => setImmediate(resolve));
+      signal?.throwIfAborted();
+      skipped = Math.max(skipped, until - systemClock.monotonic());
     },
     random: () => Math.random(),
   };

@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Arguments and environment for a process of Node whose `Date` is shifted like that of the tests, if TEST_CLOCK is set. */
-export function shiftedLikeTests(): {
+/**
+ * Arguments and environment for a process of Node whose `Date` begins at `nowMs`, or is shifted like that of the tests if TEST_CLOCK is set.
+ */
+export function shiftedLikeTests(nowMs?: number): {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 } {
-  const { TEST_SHIFT_MS: shift } = process.env;
+  const shift = nowMs === undefined ? process.env['TEST_SHIFT_MS'] : String(nowMs - Date.now());
   return shift === undefined ? { args: [], env: {} } : { args: ['--import', SHIFT], env: { TEST_SHIFT_MS: shift } };
 }
 

@@ -1,7 +1,8 @@
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
-import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { createBudget } from '../../src/budget/budget.ts';
 import { type Catalogue, createCatalogue } from '../../src/contract/catalogue.ts';
@@ -11,11 +12,10 @@ import { withAllowance } from '../../src/upstream/allowance.ts';
 import { CLIENT_LIMITS, type ClientLimits, createClient } from '../../src/upstream/client.ts';
 import type { ResultRow } from '../../src/warehouse/database.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
-import { hurriedClock } from './clocks.ts';
+import { skippingClock } from './clocks.ts';
 import { temporaryFolder } from './folders.ts';
-
-/** The sandbox's time in these tests: an afternoon, so that today already has some responses. */
-export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
+import { timed } from './work-times.ts';
+import { originalOf, startWorldSandbox, type World } from './worlds.ts';
 
 /** Options of a run. */
 export type RunChanges = Partial<SyncOptions> &
@@ -37,18 +37,23 @@ export interface TestWorkspace {
   reopen(): Promise<void>;
 }
 
-/** Options of a workspace; `between` starts a server between the sandbox and sightline, and returns its base URL. */
-export type TestWorkspaceOptions = WorkspaceOptions & { readonly between?: (sandboxUrl: string) => Promise<string> };
+/** Options of a workspace. */
+export type TestWorkspaceOptions = WorkspaceOptions & {
+  /** Starts a server between the sandbox and sightline, and returns its base URL. */
+  readonly between?: (sandboxUrl: string) => Promise<string>;
+  /** Opens a copy of this world, which is synced, instead of an empty warehouse. */
+  readonly world?: World;
+};
 
-/** Starts a small sandbox without a rate limit and opens an empty warehouse. Both are closed when the test ends. */
-export async function openWorkspace({ between, ...options }: TestWorkspaceOptions = {}): Promise<TestWorkspace> {
-  const small = { brands: 2, prompts: 6, days: 8, rateLimit: 10_000, clock: () => NOW_MS } as const;
-  const sandbox = await startSandboxWorkspace({ ...small, ...options });
+/** Starts a small sandbox without a rate limit and opens an empty warehouse or one of a world. Both are closed when the test ends. */
+export async function openWorkspace({ between, world, ...options }: TestWorkspaceOptions = {}): Promise<TestWorkspace> {
+  const sandbox = await startWorldSandbox(world ?? 'small', options);
   onTestFinished(() => sandbox.close());
   const baseUrl = (await between?.(sandbox.baseUrl)) ?? sandbox.baseUrl;
   const catalogue = createCatalogue([...declarations, ...(options.declarations ?? [])]);
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
-  let warehouse = await openWarehouse(path, catalogue, {});
+  if (world !== undefined) await copyFile(join(await originalOf(world), 'data/default/warehouse.duckdb'), path);
+  let warehouse = await timed('warehouse opened', () => openWarehouse(path, catalogue, {}));
   onTestFinished(async () => {
     // The file is removed with its folder, so writing the log into it would be of no use. Fails if a test has closed it.
     await warehouse.database
@@ -56,7 +61,7 @@ export async function openWorkspace({ between, ...options }: TestWorkspaceOption
       .catch(() => undefined);
     await warehouse.close();
   });
-  const clock = hurriedClock(() => sandbox.world.now());
+  const clock = skippingClock(() => sandbox.world.now());
   const sync = async (changes: RunChanges = {}): Promise<SyncSummary> => {
     const {
       limits,
@@ -83,19 +88,21 @@ export async function openWorkspace({ between, ...options }: TestWorkspaceOption
     });
     const { signal } = new AbortController();
     try {
-      return await runSync(
-        { catalogue, warehouse, client, clock, connections: 8, signal, ...parts },
-        {
-          only,
-          range,
-          brands,
-          full,
-          acceptDeletions,
-          acceptPlan,
-          probe,
-          rereads,
-          ...(allowance === undefined ? {} : { allowance }),
-        },
+      return await timed('sync', () =>
+        runSync(
+          { catalogue, warehouse, client, clock, connections: 8, signal, ...parts },
+          {
+            only,
+            range,
+            brands,
+            full,
+            acceptDeletions,
+            acceptPlan,
+            probe,
+            rereads,
+            ...(allowance === undefined ? {} : { allowance }),
+          },
+        ),
       );
     } finally {
       await client.close();

@@ -1,95 +1,90 @@
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
-import { declarations } from '../../schemas/catalogue.ts';
-import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
-import { createCatalogue } from '../../src/contract/catalogue.ts';
-import type { Random } from '../../src/sandbox/random.ts';
-import type { Query, ResultRow } from '../../src/warehouse/database.ts';
-import { publishAnalytics } from '../../src/warehouse/replica.ts';
-import { ensureViews } from '../../src/warehouse/views.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
-import { temporaryFolder } from './folders.ts';
+import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { isAlive } from '../../src/base/process-alive.ts';
+import { NOW_MS, skippingClock } from './clocks.ts';
+import { NO_PROBES } from './no-probes.ts';
+import { runCommand } from './run-command.ts';
+import { timed } from './work-times.ts';
 
-/** Days of each of the two periods that mart.periods compares. */
-export const PERIOD_DAYS = 28;
+/**
+ * Generated workspaces that tests share. Each is synced and exported once per version of the code, and tests get copies. Add one only if
+ * no other has the rows that a test needs.
+ */
+export const WORLDS = {
+  /** The smallest with rows in every table: one brand, three prompts, four days. */
+  tiny: { brands: 1, prompts: 3, days: 4 },
+  /** Two brands, whose rows must not mix. */
+  small: { brands: 2, prompts: 6, days: 8 },
+} as const satisfies Readonly<Record<string, WorkspaceOptions>>;
 
-/** The responses of one engine to one prompt, in order of time: whether each mentions the brand. */
-export interface Asked {
-  readonly prompt: number;
-  readonly engine: string;
-  readonly before: readonly boolean[];
-  readonly recent: readonly boolean[];
+/** Name of a world. */
+export type World = keyof typeof WORLDS;
+
+/** Creates a clock that shows the time of worlds and whose sleeps end at once. */
+export function worldClock(): Clock {
+  return skippingClock(() => NOW_MS);
 }
 
-/** Returns `count` responses that mention the brand independently of each other, with probability `rate`. */
-export function drawn(random: Random, count: number, rate: number): boolean[] {
-  return Array.from({ length: count }, () => random() < rate);
-}
-
-/** Returns `count` responses of which the first `mentions` mention the brand. */
-export function exactly(mentions: number, count: number): boolean[] {
-  return Array.from({ length: count }, (_, place) => place < mentions);
-}
-
-/** Returns a prompt that one engine was asked. */
-export function single(before: readonly boolean[], recent: readonly boolean[], prompt = 0): Asked {
-  return { prompt, engine: 'one', before, recent };
-}
-
-/** Returns the id of a world's brand. */
-export function worldId(world: number): string {
-  return `00000000-0000-4000-8000-${String(world).padStart(12, '0')}`;
-}
-
-/** Reads a warehouse with worlds: rows as objects, or as lists. */
-interface Worlds {
-  all(sql: string): Promise<ResultRow[]>;
-  readonly query: Query;
-  /** Publishes the replica to a file. */
-  publish(path: string): Promise<unknown>;
+/** Starts the upstream of a world, in the state in which the world was synced. */
+export function startWorldSandbox(world: World, options: WorkspaceOptions = {}): Promise<WorkspaceSandbox> {
+  return startSandboxWorkspace({ rateLimit: 10_000, clock: () => NOW_MS, ...WORLDS[world], ...options });
 }
 
 /**
- * Writes worlds to a new warehouse with marts, each as a brand of its own. The responses of a period are spread evenly
- * over it.
+ * Copies a world into `folder`, which then has `data/default` with warehouse, replica, raw pages and one snapshot, as after
+ * `sightline sync` and `sightline export` at `NOW_MS`.
  */
-export async function openWorlds(worlds: readonly (readonly Asked[])[]): Promise<Worlds> {
-  const { database, close } = await openWarehouse(
-    join(await temporaryFolder(), 'warehouse.duckdb'),
-    createCatalogue(declarations),
-    {},
-  );
-  onTestFinished(() => close());
-  await ensureViews(database, MART_SCHEMA, marts());
-  const rows = worlds.flatMap((world, index) =>
-    world.flatMap(({ prompt, engine, before, recent }) =>
-      [before, recent].map((answers, period) => {
-        const bits = answers.map((isMentioned) => (isMentioned ? '1' : '0')).join('');
-        return `('${worldId(index)}', ${prompt}, '${engine}', ${period}, '${bits}')`;
-      }),
-    ),
-  );
-  const brands = worlds.map((_, index) => `('${worldId(index)}', 'World ${index}')`);
-  await database.exclusive((session) =>
-    session.run(`INSERT INTO brands (id, name) VALUES ${brands.join(', ')};
-      CREATE TEMP TABLE asked AS FROM (VALUES ${rows.join(', ')}) t(brand, prompt, engine, period, bits);
-      INSERT INTO prompts (brand_id, id, text, active)
-        SELECT DISTINCT CAST(brand AS UUID), CAST(replace(brand, '-8000-', '-9' || lpad(CAST(prompt AS VARCHAR), 3, '0') || '-') AS UUID),
-          'Prompt ' || prompt, true FROM asked;
-      INSERT INTO responses (id, brand_id, prompt_id, engine, created_at, brand_mentioned)
-        SELECT uuid(), CAST(brand AS UUID),
-          CAST(replace(brand, '-8000-', '-9' || lpad(CAST(prompt AS VARCHAR), 3, '0') || '-') AS UUID), engine,
-          TIMESTAMP '2026-01-05' + to_seconds(CAST((period + (place + 0.5) / length(bits)) * ${PERIOD_DAYS} * 86400 AS BIGINT)),
-          substr(bits, place + 1, 1) = '1'
-        FROM (SELECT *, unnest(range(length(bits))) AS place FROM asked);
-      -- The last day with responses may be incomplete, so the periods end on the day before.
-      INSERT INTO responses (id, brand_id, engine, created_at)
-        SELECT uuid(), id, 'one', TIMESTAMP '2026-01-05 12:00:00' + INTERVAL ${2 * PERIOD_DAYS} DAY FROM brands;
-      DROP TABLE asked`),
-  );
-  return {
-    all: (sql) => database.exclusive((session) => session.all(sql)),
-    query: (sql, values) => database.exclusive((session) => session.query(sql, values)),
-    publish: (path) => publishAnalytics(database, path),
-  };
+export async function copyWorld(world: World, folder: string): Promise<void> {
+  await cp(await originalOf(world), folder, { recursive: true, verbatimSymlinks: true });
+}
+
+/** Returns the folder of a world, which no test may change. */
+export async function originalOf(world: World): Promise<string> {
+  const cache = process.env['TEST_WORLDS'];
+  if (cache === undefined) throw new Error('TEST_WORLDS is not set; test/global-setup.ts sets it');
+  const made = join(cache, world);
+  // Several workers may need a world at the same time; one of them makes it.
+  while (!existsSync(made)) {
+    const lock = join(cache, `${world}.maker`);
+    if (await isFirst(lock)) {
+      try {
+        if (!existsSync(made)) await timed('world made', () => make(world, made));
+      } finally {
+        await rm(lock, { force: true });
+      }
+    } else await systemClock.sleep(20);
+  }
+  return made;
+}
+
+async function isFirst(lock: string): Promise<boolean> {
+  try {
+    await writeFile(lock, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch {
+    const maker = await readFile(lock, 'utf8').catch(() => '');
+    if (maker !== '' && !isAlive(Number(maker))) await rm(lock, { force: true });
+    return false;
+  }
+}
+
+async function make(world: World, made: string): Promise<void> {
+  const sandbox = await startWorldSandbox(world);
+  const folder = await mkdtemp(`${made}-`);
+  try {
+    const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+    const clock = worldClock();
+    for (const command of ['sync', 'export']) {
+      const { code, stderr } = await runCommand([command], { cwd: folder, env, clock });
+      if (code !== 0) throw new Error(`${command} of world ${world} ended with ${code}: ${stderr}`);
+    }
+    await mkdir(join(made, '..'), { recursive: true });
+    await rename(folder, made);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+    await sandbox.close();
+  }
 }

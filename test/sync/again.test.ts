@@ -4,8 +4,9 @@ import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.
 import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { type Fixture, pagedFrom, Refusal, type Row } from '../../src/sandbox/fixture.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
-import { NOW_MS, openWorkspace, type RunChanges, type TestWorkspace } from '../support/workspace.ts';
+import { openWorkspace, type RunChanges, type TestWorkspace } from '../support/workspace.ts';
 import { bent } from './bent.ts';
 
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;

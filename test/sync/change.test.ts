@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { Advance } from '../../schemas/fixtures/world/model.ts';
 
 import type { Catalogue } from '../../src/contract/catalogue.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream, storedRanges } from '../support/compare.ts';
 import { type Expected, readUpstream } from '../support/upstream-truth.ts';
-import { changesOf, NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { changesOf, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const changes: readonly Advance[] = [
   { lateAnswers: 3 },

@@ -4,7 +4,7 @@ import { planSync } from '../../src/sync/plan/estimate.ts';
 import { leadsOn } from '../../src/sync/plan/plan-slices.ts';
 import { progressOf } from '../../src/sync/progress.ts';
 import type { SyncStats } from '../../src/sync/sync-stats.ts';
-import { sampleOf } from '../support/cases.ts';
+import { sampleOf } from '../support/counts.ts';
 import { openWorkspace } from '../support/workspace.ts';
 
 const EVERYTHING = { only: null, range: null, brands: null };
@@ -53,7 +53,7 @@ const worlds: readonly [string, WorkspaceOptions][] = [
   ['1 brand, many responses', { brands: 1, prompts: 10, days: 8, responsesPerDay: 260, seed: 6 }],
 ];
 
-test.each(sampleOf(worlds, 5))('the cost of the first sync is estimated: %s', async (_, options) => {
+test.each(sampleOf(worlds, 2))('the cost of the first sync is estimated: %s', async (_, options) => {
   // A first sync without a plan: its own estimate after 20 requests.
   const direct = await openWorkspace(options);
   let settled = 0;

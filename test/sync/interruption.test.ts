@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { RunStatus } from '../../src/warehouse/ledger/runs.ts';
 import { startChild } from '../support/child.ts';
-import { hurriedClock } from '../support/clocks.ts';
+import { hurriedClock, NOW_MS } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
-import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const script = new URL('../support/sync-child.ts', import.meta.url);
 

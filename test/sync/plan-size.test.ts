@@ -5,8 +5,9 @@ import { addDays, dayOf } from '../../src/contract/time.ts';
 import { checkPlanSize, PLAN_REQUESTS_MIN } from '../../src/plausibility/plan-size.ts';
 import type { Fixture } from '../../src/sandbox/fixture.ts';
 import { planSync } from '../../src/sync/plan/estimate.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
-import { NOW_MS, openWorkspace } from '../support/workspace.ts';
+import { openWorkspace } from '../support/workspace.ts';
 
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 const small = { brands: 1, prompts: 3, days: 12 } as const;

@@ -5,9 +5,10 @@ import { dayOf } from '../../src/contract/time.ts';
 import { planSync } from '../../src/sync/plan/estimate.ts';
 import { listRawFiles, openRawLog, retainRawFiles } from '../../src/sync/raw/raw-log.ts';
 import { readAudits } from '../../src/warehouse/ledger/audits.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { daysKept, KEEP_ALL, keepPages } from './kept.ts';
 
 const options = { only: null, range: null, brands: null };

@@ -5,8 +5,9 @@ import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
 import type { Fixture, Row } from '../../src/sandbox/fixture.ts';
 import { readHeldDeletions } from '../../src/warehouse/ledger/held-deletions.ts';
 import { readStatus } from '../../src/warehouse/ledger/warehouse-status.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
-import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { keepPages, replayAll } from './kept.ts';
 
 const HOUR_MS = 3_600_000;

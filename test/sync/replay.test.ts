@@ -4,9 +4,10 @@ import type { Catalogue } from '../../src/contract/catalogue.ts';
 import type { Session } from '../../src/warehouse/database.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { startChild } from '../support/child.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { keepPages, replayAll } from './kept.ts';
 
 const script = new URL('./kept-child.ts', import.meta.url);

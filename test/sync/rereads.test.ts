@@ -4,8 +4,9 @@ import { addDays, DAY_MS, dayOf } from '../../src/contract/time.ts';
 import type { Row } from '../../src/sandbox/fixture.ts';
 import { planSync } from '../../src/sync/plan/estimate.ts';
 import { costOf, planRereads, REREAD_AFTER_MS, type ReadDays } from '../../src/sync/plan/plan-rereads.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
-import { NOW_MS, openWorkspace } from '../support/workspace.ts';
+import { openWorkspace } from '../support/workspace.ts';
 import { bent } from './bent.ts';
 import { catalogue, contextAt, NOW, TODAY } from './day-ranges.ts';
 

@@ -3,8 +3,9 @@ import { fixtures } from '../../schemas/fixtures/all.ts';
 import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import { type Fixture, notFound } from '../../src/sandbox/fixture.ts';
 import type { SyncStats } from '../../src/sync/sync-stats.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream, fingerprint } from '../support/compare.ts';
-import { changesOf, NOW_MS, openWorkspace } from '../support/workspace.ts';
+import { changesOf, openWorkspace } from '../support/workspace.ts';
 
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 

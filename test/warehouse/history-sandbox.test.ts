@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Advance } from '../../schemas/fixtures/world/model.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectConsistent, fingerprint } from '../support/compare.ts';
-import { NOW_MS, openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 /** Reports of daily numbers, which most changes affect too. */
 const reported = /^(metrics|traffic|cited)/;

@@ -1,17 +1,17 @@
 import { mkdir } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkspaceConfig } from '../../src/base/config/config.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import type { FleetRow } from '../../src/web/page-data/fleet-row.ts';
 import { openFleetServer, workspaceIn } from '../serve/fleet-server.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { describeWith } from '../support/needs.ts';
 import { expectUsable, LOOKS, openApp } from './app-browser.ts';
 import { workspaceBefore } from './support.ts';
 
-if (browserPath === undefined) sayWithoutBrowser('the list of workspaces');
-describe.skipIf(browserPath === undefined)('the list of workspaces in a browser', () => {
+describeWith(noBrowser)('the list of workspaces in a browser', () => {
   const workspace = workspaceBefore(60);
   let browser: Browser;
   beforeAll(async () => {

@@ -1,14 +1,14 @@
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TableResult } from '../../src/query/metrics/table-result.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { describeWith } from '../support/needs.ts';
 import { expectUsable, TWO_LOOKS } from './app-browser.ts';
 import { type ExampleIds, PAGE_EXAMPLES } from './matrix/page-examples.ts';
 import { openPage, recordsOf, settled } from './open-page.ts';
 import { serveStatus, workspaceBefore } from './support.ts';
 
-if (browserPath === undefined) sayWithoutBrowser('traffic, content and alerts');
-describe.skipIf(browserPath === undefined)('the pages of workspaces with visits, articles and alerts', () => {
+describeWith(noBrowser)('the pages of workspaces with visits, articles and alerts', () => {
   const workspace = workspaceBefore(40, { prompts: 6 });
   // Other conventions, and nothing in common with the numbers of the first.
   const other = workspaceBefore(40, {

@@ -7,7 +7,7 @@ import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { exactly, openWorlds, single } from '../support/worlds.ts';
+import { exactly, openWorlds, single } from '../support/period-worlds.ts';
 import { type ReportDocument, writeReports } from './report-document.ts';
 
 /** Time-ordered ids, as some databases generate them: ids created at the same time share their first digits. */

@@ -1,16 +1,16 @@
 import { stat } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliWorkspace, openCliFor, type Running, startedLine, until } from '../cli/helpers.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { describeWith } from '../support/needs.ts';
 import { type AppPage, expectUsable, LOOKS, openApp } from './app-browser.ts';
 
 interface Serving extends Running {
   readonly statusUrl: string;
 }
 
-if (browserPath === undefined) sayWithoutBrowser('the operations page');
-describe.skipIf(browserPath === undefined)('the operations page', () => {
+describeWith(noBrowser)('the operations page', () => {
   let browser: Browser;
   let workspace: CliWorkspace & { close: () => Promise<void> };
   let serving: Serving;

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import type { TableResult } from '../../src/query/metrics/table-result.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { browserPath, launchBrowser } from '../support/browser.ts';
 import { expectUsable, LOOKS } from './app-browser.ts';
 import { openPage, recordsOf, settled as settledPage } from './open-page.ts';
 import { type StatusServer, serveStatus, workspaceBefore } from './support.ts';
@@ -31,7 +31,6 @@ const TILES = [
   ['Own citations', 'owned_citations', null],
 ] as const;
 
-if (browserPath === undefined) sayWithoutBrowser('the overview');
 describe.skipIf(browserPath === undefined).each(conventions)(
   'the overview of a workspace with shares as $scale',
   (of) => {

@@ -4,7 +4,8 @@ import { parseArguments } from '../../src/cli/program/program.ts';
 import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
 import { createLink } from '../../src/serve/auth/sessions.ts';
 import { readRaw, requestText, sendRaw } from '../serve/http/support.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { describeWith } from '../support/needs.ts';
 import { expectUsable, openApp } from './app-browser.ts';
 import { eventsOf, type StatusServer, serveStatus, workspaceBefore } from './support.ts';
 
@@ -174,8 +175,7 @@ describe('the status page with --pages off', () => {
   });
 });
 
-if (browserPath === undefined) sayWithoutBrowser('sign-in links');
-describe.skipIf(browserPath === undefined)('the page of a sign-in link', () => {
+describeWith(noBrowser)('the page of a sign-in link', () => {
   it('says that a link has expired or was used, keeps its token out of the address, and accepts a key instead', async () => {
     const { config, key } = workspace();
     const server = await serveStatus(workspace());

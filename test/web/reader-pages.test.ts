@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TableResult } from '../../src/query/metrics/table-result.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { describeWith } from '../support/needs.ts';
 import { expectUsable, TWO_LOOKS } from './app-browser.ts';
 import { openPage, recordsOf, settled } from './open-page.ts';
 import { type StatusServer, serveStatus, workspaceBefore } from './support.ts';
@@ -12,8 +13,7 @@ interface Item {
   readonly citations: readonly { readonly url: string }[];
 }
 
-if (browserPath === undefined) sayWithoutBrowser('the pages of prompts and responses');
-describe.skipIf(browserPath === undefined)('the pages of prompts and responses', () => {
+describeWith(noBrowser)('the pages of prompts and responses', () => {
   const workspace = workspaceBefore(60, { prompts: 6 });
   let browser: Browser;
   beforeAll(async () => {

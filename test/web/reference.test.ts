@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { errorTable } from '../../src/base/errors.ts';
 import { openServer, publishBefore, type TestServer } from '../serve/http/support.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { describeWith } from '../support/needs.ts';
 
 const published = publishBefore();
 
@@ -42,8 +43,7 @@ test('every docUrl is the address of its code in the list of errors', async () =
   expect([...page.matchAll(/<tr id=/g)]).toHaveLength(codes.length);
 });
 
-if (browserPath === undefined) sayWithoutBrowser('the reference of the API');
-describe.skipIf(browserPath === undefined)('the reference in a browser', () => {
+describeWith(noBrowser)('the reference in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();

@@ -5,7 +5,8 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import { BRAND_HINT, type CliWorkspace, expectRefusal, openCliFor } from '../cli/helpers.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { describeWith } from '../support/needs.ts';
 import { expectUsable } from './app-browser.ts';
 import { type ReportDocument, writeReports } from './report-document.ts';
 import { serveStatus, workspaceBefore } from './support.ts';
@@ -182,8 +183,7 @@ describe.each(conventions)('the report of a workspace with shares as $scale', (o
   });
 });
 
-if (browserPath === undefined) sayWithoutBrowser('the report in a browser');
-describe.skipIf(browserPath === undefined)('the report in a browser', () => {
+describeWith(noBrowser)('the report in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();

@@ -2,8 +2,8 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import type { TableResult } from '../../src/query/metrics/table-result.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
-import { sampleOf } from '../support/cases.ts';
+import { browserPath, launchBrowser } from '../support/browser.ts';
+import { sampleOf } from '../support/counts.ts';
 import { expectUsable, TWO_LOOKS } from './app-browser.ts';
 import { openPage, recordsOf, settled } from './open-page.ts';
 import { type StatusServer, serveStatus, workspaceBefore } from './support.ts';
@@ -32,8 +32,7 @@ const PATHS = [
   '/compare?of=period',
 ];
 
-if (browserPath === undefined) sayWithoutBrowser('the pages of competitors, sources, topics and comparisons');
-describe.skipIf(browserPath === undefined).each(sampleOf(conventions, 2, 1))(
+describe.skipIf(browserPath === undefined).each(sampleOf(conventions, 1))(
   'competitors, sources, topics and comparisons with shares as $scale',
   (of) => {
     const workspace = workspaceBefore(60, { prompts: 8, choices: of });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { makeFolder, startCli, startedLine } from '../cli/helpers.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { describeWith } from '../support/needs.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { expectUsable, openApp } from './app-browser.ts';
 
@@ -69,8 +70,7 @@ describe('the setup over HTTP', () => {
   });
 });
 
-if (browserPath === undefined) sayWithoutBrowser('the setup');
-describe.skipIf(browserPath === undefined)('the setup in a browser', () => {
+describeWith(noBrowser)('the setup in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();

@@ -1,19 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { describeWith } from '../support/needs.ts';
 import { expectUsable, LOOKS } from './app-browser.ts';
 import { serveStatus, workspaceBefore } from './support.ts';
 
 /** Chromium reports each response with an error status, which no page can prevent. */
 const FAILED = /Failed to load resource: the server responded with a status of (400|409|412)/;
 
-if (browserPath === undefined) sayWithoutBrowser('the SQL page');
-describe.skipIf(browserPath === undefined)('the SQL page', () => {
+describeWith(noBrowser)('the SQL page', () => {
   const workspace = workspaceBefore(15);
   let browser: Browser;
   beforeAll(async () => {

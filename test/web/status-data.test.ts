@@ -17,9 +17,9 @@ import { openJobLog } from '../../src/scheduler/job-log.ts';
 import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
-import { virtualClock } from '../support/clocks.ts';
+import { NOW_MS, virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { NOW_MS, openWorkspace } from '../support/workspace.ts';
+import { openWorkspace } from '../support/workspace.ts';
 import { eventsOf, openIn, serveStatus, workspaceBefore } from './support.ts';
 
 const workspace = workspaceBefore();

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../support/browser.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { describeWith } from '../support/needs.ts';
 import { expectUsable } from './app-browser.ts';
 import { openPage } from './open-page.ts';
 import { serveStatus, workspaceBefore } from './support.ts';
@@ -17,8 +18,7 @@ const TITLE = 'Pages have their latest title here, and upstream shows the first 
 const SHARE = 'Upstream’s share is the responses that cite the domain, as a share of all responses.';
 const COUNT = 'In upstream’s number a page counts once in a response.';
 
-if (browserPath === undefined) sayWithoutBrowser('the notes about definitions of upstream');
-describe.skipIf(browserPath === undefined)('notes about measures that upstream defines in another way', () => {
+describeWith(noBrowser)('notes about measures that upstream defines in another way', () => {
   const workspace = workspaceBefore(15, { prompts: 4 });
   let browser: Browser;
   beforeAll(async () => {

@@ -3,12 +3,15 @@ import { parseEnv } from 'node:util';
 import { readText } from './config-file.ts';
 
 /**
- * Returns the variables of `.env` in `folder`, overridden by the environment of the process.
+ * Returns the variables of `.env` in `folder`, overridden by `variables`, the environment of the process by default.
  * No other function reads the environment for settings.
  * @throws `config_invalid` if `.env` cannot be read
  */
-export function readEnvironment(folder: string): Record<string, string | undefined> {
-  return { ...parseEnv(readText(join(folder, '.env')) ?? ''), ...process.env };
+export function readEnvironment(
+  folder: string,
+  variables: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string | undefined> {
+  return { ...parseEnv(readText(join(folder, '.env')) ?? ''), ...variables };
 }
 
 /** Returns the text of a variable; undefined if it is empty. */

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { SightlineError } from '../../base/errors.ts';
 import { visible } from '../../base/visible.ts';
+import { terminal } from './terminal.ts';
 
 /**
  * Returns whether the user confirms an irreversible change: with `--yes`, or by answering a question on the terminal.
@@ -9,10 +10,11 @@ import { visible } from '../../base/visible.ts';
  */
 export async function confirm(what: string, yes: boolean, signal: AbortSignal): Promise<boolean> {
   if (yes) return true;
-  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+  const { stdin, stderr } = terminal();
+  if (stdin.isTTY !== true || stderr.isTTY !== true) {
     throw new SightlineError('usage', `${what}; without a terminal, --yes is required`);
   }
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  const asking = createInterface({ input: stdin, output: stderr });
   try {
     const answer = await asking.question(visible(`${what}. Continue? [y/N] `), { signal });
     return /^y(es)?$/i.test(answer.trim());

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { SightlineError } from '../../base/errors.ts';
 import { visible } from '../../base/visible.ts';
+import { terminal } from './terminal.ts';
 
 /** Longest accepted input, in characters. */
 const ANSWER_CHARACTERS_MAX = 4_096;
@@ -19,7 +20,8 @@ export interface Prompt {
 
 /** Whether standard input and standard error are a terminal. */
 export function canAsk(): boolean {
-  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+  const { stdin, stderr } = terminal();
+  return stdin.isTTY === true && stderr.isTTY === true;
 }
 
 /**
@@ -27,10 +29,11 @@ export function canAsk(): boolean {
  * when the input ends.
  */
 export function openPrompt(signal: AbortSignal): Prompt {
+  const { stdin, stderr } = terminal();
   let isHidden = false;
   const shown = new Writable({
     write(chunk: Buffer, _encoding, done) {
-      if (!isHidden) process.stderr.write(chunk);
+      if (!isHidden) stderr.write(chunk);
       done();
     },
   });
@@ -38,7 +41,7 @@ export function openPrompt(signal: AbortSignal): Prompt {
   let asked = '';
   let waiting: { resolve: (line: string) => void; reject: (reason: unknown) => void } | null = null;
   let isOver = false;
-  const terminal = createInterface({ input: process.stdin, output: shown, terminal: true, historySize: 0 });
+  const keyboard = createInterface({ input: stdin, output: shown, terminal: true, historySize: 0 });
   const fail = (reason: unknown): void => {
     isHidden = false;
     waiting?.reject(reason);
@@ -46,20 +49,20 @@ export function openPrompt(signal: AbortSignal): Prompt {
   };
   const ended = (): SightlineError =>
     new SightlineError('interrupted', 'the input ended before all questions were answered');
-  terminal.on('line', (line) => {
+  keyboard.on('line', (line) => {
     if (waiting === null) lines.push(line);
     else waiting.resolve(line);
     waiting = null;
   });
   // readline receives Ctrl-C as a key. Send the signal that the user expects.
-  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  keyboard.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   // After Ctrl-Z the terminal stays paused and the process would end, so that the shell would receive the typed text, which
   // may be a key.
-  terminal.on('SIGCONT', () => {
-    terminal.resume();
-    if (waiting !== null) process.stderr.write(asked);
+  keyboard.on('SIGCONT', () => {
+    keyboard.resume();
+    if (waiting !== null) stderr.write(asked);
   });
-  terminal.on('close', () => {
+  keyboard.on('close', () => {
     isOver = true;
     fail(ended());
   });
@@ -70,14 +73,14 @@ export function openPrompt(signal: AbortSignal): Prompt {
     signal.throwIfAborted();
     if (isOver) throw ended();
     asked = visible(question);
-    process.stderr.write(asked);
+    stderr.write(asked);
     isHidden = hide;
     try {
       const early = lines.shift();
       const line = early ?? (await new Promise<string>((resolve, reject) => (waiting = { resolve, reject })));
       return line.trim().slice(0, ANSWER_CHARACTERS_MAX);
     } finally {
-      if (hide) process.stderr.write('\n');
+      if (hide) stderr.write('\n');
       isHidden = false;
     }
   };
@@ -93,8 +96,8 @@ export function openPrompt(signal: AbortSignal): Prompt {
     },
     close: () => {
       signal.removeEventListener('abort', stop);
-      terminal.close();
-      process.stdin.pause();
+      keyboard.close();
+      stdin.pause();
     },
   };
 }

@@ -1,11 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
+import { type Clock, systemClock } from '../../base/clock.ts';
 
 /** An output stream of a command. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
+/** An input stream of a command. */
+export type Input = Readable & { readonly isTTY?: boolean };
+
 /** Surroundings of a command: those of this process, or of the client for which the command runs. */
 export interface Terminal {
+  readonly clock: Clock;
+  readonly stdin: Input;
   /** Output for programs. */
   readonly stdout: Output;
   /** Messages for people. */
@@ -18,7 +24,9 @@ export interface Terminal {
   readonly isVerbose: boolean;
   /** The user's current directory. */
   readonly folder: string;
-  /** Environment variables of the command; null for those of this process. */
+  /** Environment variables that override those of `.env`. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** All settings from the environment; null for those of `variables` and `.env`. */
   readonly environment: Readonly<Record<string, string | undefined>> | null;
   /** Time zone of the times of day on the command line. */
   readonly timeZone: string;
@@ -38,9 +46,13 @@ export function withTerminal<T>(changes: Partial<Terminal>, work: () => Promise<
 }
 
 const own: Terminal = {
+  clock: systemClock,
   isHosted: false,
   isVerbose: false,
   umask: null,
+  get stdin() {
+    return process.stdin;
+  },
   get stdout() {
     return process.stdout;
   },
@@ -49,6 +61,9 @@ const own: Terminal = {
   },
   get folder() {
     return process.cwd();
+  },
+  get variables() {
+    return process.env;
   },
   environment: null,
   get timeZone() {

@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import type { Choose, Invocation } from '../invocation.ts';
+import { terminal } from '../output/terminal.ts';
 import { commandGroups, commands } from './command-list.ts';
 import { ProgramCommand } from './program-command.ts';
 
@@ -52,7 +53,7 @@ export async function createProgram(
     .helpCommand(false)
     .showHelpAfterError(false)
     .exitOverride()
-    .configureOutput({ writeErr: () => undefined })
+    .configureOutput({ writeOut: (text) => void terminal().stdout.write(text), writeErr: () => undefined })
     .addHelpText(
       'after',
       `

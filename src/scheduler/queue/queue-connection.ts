@@ -147,7 +147,7 @@ function unhurried<B extends IQueueBackend, C>(create: BackendFactory<B, C>, clo
     const { waitForJob, disconnectBlocking } = backend;
     backend.waitForJob = async (seconds) => {
       const woken = await waitForJob.call(backend, seconds);
-      await clock.sleep(WAKE_MS * (0.5 + clock.random()), closing.signal).catch(() => undefined);
+      await clock.sleep(WAKE_MS * (0.5 + clock.random()), closing.signal, 'background').catch(() => undefined);
       return woken;
     };
     backend.disconnectBlocking = async (waits) => {

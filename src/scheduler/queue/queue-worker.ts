@@ -264,7 +264,7 @@ async function keepPresent(
     const seen = new Date(clock.now()).toISOString();
     const written: WrittenWorker = { name, host: hostname(), pid: process.pid, since, seen, concurrency, renewed };
     await backend.setQueueMeta({ [field]: JSON.stringify(written) }).then(onSeen, () => undefined);
-    await clock.sleep(SEEN_EVERY_MS, signal).catch(() => undefined);
+    await clock.sleep(SEEN_EVERY_MS, signal, 'background').catch(() => undefined);
   }
   await Promise.race([backend.removeQueueMetaFields([field]).catch(() => undefined), clock.sleep(RETRY_MS)]);
 }

@@ -51,7 +51,7 @@ export function createFeed(reporter: Reporter, clock: Clock, listenersMax: numbe
     let sentAt = clock.monotonic();
     let marksAt = sentAt;
     while (listeners.size > 0 && !stop.signal.aborted) {
-      await clock.sleep(POLL_INTERVAL_MS, stop.signal);
+      await clock.sleep(POLL_INTERVAL_MS, stop.signal, 'background');
       for (const listener of listeners) {
         if (listener.isAllowed()) continue;
         listener.take({ event: 'refused', data: null });

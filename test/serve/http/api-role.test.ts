@@ -5,16 +5,9 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
 import { addDays } from '../../../src/contract/time.ts';
-import {
-  expectRefusal,
-  makeFolder,
-  type Running,
-  runCli,
-  type Surroundings,
-  startCli,
-  until,
-} from '../../cli/helpers.ts';
+import { expectRefusal, makeFolder, type Running, runCli, startCli, until } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import type { Surroundings } from '../../support/run-command.ts';
 import { S3_KEY, startS3Server } from '../../support/s3-server.ts';
 
 const NAMES = ['north', 'south', 'west'] as const;

@@ -9,7 +9,7 @@ import type { BrandOpportunities, ChangeExplanation } from '../../../src/query/m
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import type { Tables } from '../../../src/serve/data/page-tables.ts';
 import { until } from '../../cli/helpers.ts';
-import { NOW_MS } from '../../support/workspace.ts';
+import { NOW_MS } from '../../support/clocks.ts';
 import { openServer, publishBefore, type TestServerOptions } from './support.ts';
 
 const clock: Clock = { ...systemClock, now: () => NOW_MS };

@@ -15,8 +15,8 @@ import { serveStdio } from '../../../src/serve/mcp/stdio.ts';
 import { cursorSecretOf, openService } from '../../../src/serve/open-service.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { breakOuts } from '../../cli/breakouts.ts';
-import { MAIN } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { MAIN } from '../../support/run-command.ts';
 import { serveBefore } from './serve-before.ts';
 import { call, connect, createClient, startBareMcp } from './support.ts';
 

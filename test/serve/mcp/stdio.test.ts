@@ -9,9 +9,10 @@ import { VERSION } from '../../../src/base/version.ts';
 import type { Service } from '../../../src/query/service.ts';
 import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
 import { createPool } from '../../../src/serve/serve-mcp.ts';
-import { MAIN, runCli } from '../../cli/helpers.ts';
+import { runCli } from '../../cli/helpers.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { MAIN } from '../../support/run-command.ts';
 import {
   type Body,
   call,

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { browserPath, launchBrowser, sayWithoutBrowser } from '../../support/browser.ts';
-import { sampleOf } from '../../support/cases.ts';
+import { launchBrowser, noBrowser } from '../../support/browser.ts';
+import { sampleOf } from '../../support/counts.ts';
+import { describeWith } from '../../support/needs.ts';
 import { ROOT } from '../../support/root.ts';
 import { serveQuietly, workspaceBefore } from '../support.ts';
 import { SCREENSHOTS, troubleOf } from './page-cells.ts';
@@ -29,8 +30,7 @@ test('each page of the registry has an example address', () => {
   expect(titles.filter((title) => PAGE_EXAMPLES[title] === undefined)).toEqual([]);
 });
 
-if (browserPath === undefined) sayWithoutBrowser(`${views.length} pages in ${PAGE_WORLDS.length} workspaces`);
-describe.skipIf(browserPath === undefined)('every page has no fault', () => {
+describeWith(noBrowser)('every page has no fault', () => {
   const small = workspaceBefore(70, { brands: 2, prompts: 8 });
   let browser: Browser;
   let folder: string;
@@ -64,13 +64,8 @@ describe.skipIf(browserPath === undefined)('every page has no fault', () => {
       });
       afterAll(() => close());
 
-      const shown = hasAllViews
-        ? views
-        : sampleOf(
-            views.filter(({ place }) => place === 0),
-            12,
-            index,
-          );
+      const firstViews = views.filter(({ place }) => place === 0);
+      const shown = hasAllViews ? views : sampleOf(firstViews, Math.ceil(firstViews.length / 12), index);
       test.concurrent.each(shown)('$name', async ({ name, path, isWithoutNames = false }) => {
         const file = `${title}${name.replace(/[^a-z]+/gi, ' ')}`.trim();
         const text = isWithoutNames ? null : world.brand;

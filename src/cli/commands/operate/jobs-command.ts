@@ -1,4 +1,3 @@
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { PerformStep } from '../../../operations/jobs/run-workspace-job.ts';
@@ -22,7 +21,7 @@ const list = defineCommand({
   run: async (unread, begin) => {
     const { config, json } = begin(unread);
     const { listJobs } = await import('../../../operations/jobs/job-list.ts');
-    const listed = (await listJobs(await config(), systemClock.now())).map(({ job, next, last }) => {
+    const listed = (await listJobs(await config(), terminal().clock.now())).map(({ job, next, last }) => {
       const { name, about, cron, timeZone, enabled, catchUp, steps } = job;
       return { name, about, cron: cron.text, timeZone, enabled, catchUp, steps, next, last };
     });
@@ -59,7 +58,7 @@ const next = defineCommand({
     const { jobsOf } = await import('../../../operations/jobs/job-list.ts');
     const { upcoming } = await import('../../../scheduler/schedule.ts');
     const all = jobsOf(await config());
-    const now = systemClock.now();
+    const now = terminal().clock.now();
     const found = limit === null ? all.flatMap((job) => upcoming([job], now, 1)) : upcoming(all, now, limit);
     const due = found
       .sort((a, b) => a.atMs - b.atMs)

@@ -1,8 +1,8 @@
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { ListedTargets } from '../../../operations/notify/notify.ts';
 import { plural, printJson, say } from '../../output/output.ts';
+import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag } from '../../program/option-kinds.ts';
@@ -18,7 +18,7 @@ export const notify = defineCommand({
     const { listTargets, NOTIFY_EXAMPLE, notifyTest } = await import('../../../operations/notify/notify.ts');
     const context = await call.context();
     if (!test) {
-      const listed = await listTargets(context.config, systemClock.now());
+      const listed = await listTargets(context.config, terminal().clock.now());
       describe(listed, json);
       if (listed.targets.length === 0) say(`No webhooks. Add one in sightline.config.json: ${NOTIFY_EXAMPLE}.`);
       else if (!json) say('Send a test message with `sightline notify --test`.');

@@ -1,9 +1,9 @@
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { ResourceCost, RunCost } from '../../../warehouse/ledger/run-costs.ts';
 import { duration, plural, printData, printJson, say, size } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
+import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument, integer } from '../../program/option-kinds.ts';
@@ -30,13 +30,13 @@ export const runs = defineCommand({
     }
     const { listRuns, readRun } = await import('../../../operations/list-runs.ts');
     if (id === null) {
-      const { value, stale } = await listRuns(await config(), systemClock, limit ?? LIMIT_DEFAULT);
+      const { value, stale } = await listRuns(await config(), terminal().clock, limit ?? LIMIT_DEFAULT);
       if (json) printJson('runs', value);
       else printData(toTable(value));
       noteStale(stale);
       return EXIT.done;
     }
-    const { value, stale } = await readRun(await config(), systemClock, id);
+    const { value, stale } = await readRun(await config(), terminal().clock, id);
     if (json) printJson('runs id', { ...value.run, resources: value.resources });
     else printRun(value.run, value.resources);
     noteStale(stale);

@@ -1,10 +1,10 @@
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { StateOfResource } from '../../../operations/state.ts';
 import { confirm } from '../../output/confirm.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
+import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
 import { argument, flag, list } from '../../program/option-kinds.ts';
@@ -43,7 +43,7 @@ const exportState = defineCommand({
   run: async ({ file, force, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { writeState } = await import('../../../operations/state.ts');
-    const { stale, ...result } = await writeState(await config(), systemClock, file, force);
+    const { stale, ...result } = await writeState(await config(), terminal().clock, file, force);
     const { coverage, checkpoints } = result;
     if (json) printJson('state export', result);
     else say(`${plural(coverage, 'complete slice')} and ${plural(checkpoints, 'checkpoint')} written to ${file}`);

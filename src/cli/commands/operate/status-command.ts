@@ -1,4 +1,3 @@
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { visibleLine } from '../../../base/visible.ts';
 import { shownTime } from '../../../contract/time.ts';
@@ -8,6 +7,7 @@ import type { WarehouseStatus } from '../../../warehouse/ledger/warehouse-status
 import type { WorkspaceFlags } from '../../context.ts';
 import { count, duration, plural, printData, printJson, reportError, size } from '../../output/output.ts';
 import { runningText } from '../../output/running-text.ts';
+import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag } from '../../program/option-kinds.ts';
@@ -36,7 +36,7 @@ export const status = defineCommand({
     const { config, flags, json } = begin(unread);
     if (all) return statusOfAll(flags, json, check);
     const operation = await import('../../../operations/status.ts');
-    const read = operation.readWorkspaceStatus(await config(), systemClock);
+    const read = operation.readWorkspaceStatus(await config(), terminal().clock);
     const one = await read.catch((thrown: unknown) => {
       if (check && thrown instanceof SightlineError && thrown.code === 'no_data') return thrown;
       throw thrown;
@@ -58,7 +58,7 @@ async function statusOfAll(flags: WorkspaceFlags, json: boolean, check: boolean)
   let worst: number = EXIT.done;
   for (const one of readAllConfigs(flags)) {
     const result =
-      'error' in one ? one.error : await operation.readWorkspaceStatus(one.config, systemClock).catch(toReported);
+      'error' in one ? one.error : await operation.readWorkspaceStatus(one.config, terminal().clock).catch(toReported);
     const isError = result instanceof SightlineError;
     if (isError && result.code !== 'no_data') worst = EXIT.failed;
     const checked = !check ? EXIT.done : isError ? EXIT.partial : EXIT_OF[result.verdict.level];

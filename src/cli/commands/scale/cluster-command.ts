@@ -1,4 +1,3 @@
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { ClusterBudget, Lag } from '../../../operations/cluster/cluster.ts';
@@ -6,6 +5,7 @@ import type { ClusterRemote } from '../../../operations/cluster/cluster-remotes.
 import type { RunnerState } from '../../../scheduler/runner.ts';
 import { count, duration, plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
+import { terminal } from '../../output/terminal.ts';
 import { dataOptions } from '../../program/common-options.ts';
 import { type Call, defineCommand, defineGroup } from '../../program/define-command.ts';
 import { argument, integer, list, withDefault, withNames } from '../../program/option-kinds.ts';
@@ -24,12 +24,12 @@ const status = defineCommand({
   run: async ({ limit, ...unread }, begin) => {
     const call = begin(unread);
     const { readCluster } = await import('../../../operations/cluster/cluster.ts');
-    const { runner, state, budgets, remotes, lags } = await readCluster(await toCluster(call), systemClock);
+    const { runner, state, budgets, remotes, lags } = await readCluster(await toCluster(call), terminal().clock);
     const overdue = lags.filter(({ overdueSince }) => overdueSince !== null).length;
     const worst = lags.slice(0, limit);
     if (call.json) {
       const lag = { workspaces: lags.length, overdue, worst };
-      const at = new Date(systemClock.now()).toISOString();
+      const at = new Date(terminal().clock.now()).toISOString();
       printJson('cluster status', {
         at,
         runner,
@@ -150,5 +150,5 @@ function table(names: readonly string[], rows: readonly (readonly string[])[]): 
 }
 
 function ago(time: string): string {
-  return duration(systemClock.now() - Date.parse(time));
+  return duration(terminal().clock.now() - Date.parse(time));
 }

@@ -1,4 +1,3 @@
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import { watchConfigs } from '../../../operations/cluster/workspace-list.ts';
 import { type ApiOptions, serveApi } from '../../../serve/serve-api.ts';
@@ -6,6 +5,7 @@ import { refreshReplica } from '../../../session/remote-replica.ts';
 import { readAllConfigs, readDataFolder, readSurroundings } from '../../context.ts';
 import { describeOAuth, describeSignIn, listening, warnOfReach } from '../../listening.ts';
 import { plural, printJson, say } from '../../output/output.ts';
+import { terminal } from '../../output/terminal.ts';
 import { openTerminalLog } from '../../output/terminal-log.ts';
 import type { Call } from '../../program/define-command.ts';
 import { refused } from '../../program/option-kinds.ts';
@@ -22,15 +22,15 @@ export async function serveAll(
 ): Promise<number> {
   if (pages === 'loopback') throw refused('--pages', pages, 'key or off with --role api');
   const fleetFolder = readDataFolder(flags);
-  const log = await openTerminalLog(given.logLevel, systemClock);
+  const log = await openTerminalLog(given.logLevel, terminal().clock);
   const workspaces = watchConfigs(
     readSurroundings().folder,
     () => readAllConfigs(flags),
-    systemClock,
+    terminal().clock,
     (level, entry) => log.logger[level](entry),
   );
   const options = { ...given, pages, fleetFolder, log, workspaces, refresh: refreshReplica };
-  const server = await listening(given, () => serveApi({ clock: systemClock, signal }, options));
+  const server = await listening(given, () => serveApi({ clock: terminal().clock, signal }, options));
   const { baseUrl, mcpUrl, metricsUrl, pageUrl, keys } = server;
   const count = workspaces().size;
   if (json)

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { isatty } from 'node:tty';
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT } from '../../../base/errors.ts';
 import type { JobLogger } from '../../../operations/jobs/run-workspace-job.ts';
 import { printJson } from '../../output/output.ts';
+import { terminal } from '../../output/terminal.ts';
 import { dataOptions, logOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag, integer, option, refused, withDefault } from '../../program/option-kinds.ts';
@@ -36,7 +36,7 @@ export const worker = defineCommand({
     const { performTask } = await import('../../worker-task.ts');
     const name = given ?? `${hostname()}-${process.pid}`.replaceAll(/[^\w.@-]/g, '-').slice(-48);
     const settings = loadRunnerSettings(readSurroundings());
-    const { logger, stream } = await openTerminalLog(logLevel, systemClock);
+    const { logger, stream } = await openTerminalLog(logLevel, terminal().clock);
     const log: JobLogger = (level, entry) => logger[level](entry);
     const workspaces = listForWorker(
       () => readAllConfigs(flags),

@@ -1,5 +1,4 @@
 import { relative } from 'node:path';
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { Demo, DemoStage } from '../../../operations/demo.ts';
 import type { Context } from '../../../session/workspace.ts';
@@ -8,6 +7,7 @@ import { invokedAs } from '../../output/invoked-as.ts';
 import { count, duration, plural, printData, printJson, say, size } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
 import { formatRows } from '../../output/row-format.ts';
+import { terminal } from '../../output/terminal.ts';
 import { dataOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag, integer, withDefault } from '../../program/option-kinds.ts';
@@ -55,15 +55,14 @@ export const demo = defineCommand({
     if (serve) await checkPort(port);
     const startedAt = performance.now();
     const { startSandboxWorkspace } = await import('../../../../schemas/fixtures/start.ts');
-    const { readEnvironment } = await import('../../../base/config/environment.ts');
+    const { readSurroundings } = await import('../../context.ts');
     const { runDemo } = await import('../../../operations/demo.ts');
-    const folder = process.cwd();
     const { dataDir = null } = flags;
     const progress = createSyncProgress();
     const ran = await runDemo({
       dataDir,
-      sources: { environment: readEnvironment(folder), folder },
-      clock: systemClock,
+      sources: readSurroundings(),
+      clock: terminal().clock,
       signal,
       startSandbox: () => startSandboxWorkspace(SANDBOX),
       ...(serve ? { use: (ran, context) => serveDemo(ran, context, port, dataDir) } : {}),
@@ -137,7 +136,7 @@ function sayStage(stage: DemoStage): void {
 function whatIsWhere({ workspace, folder }: Demo, dataDir: string | null): string {
   const layout = layoutOf(folder);
   const there = `--workspace ${workspace}${dataDir === null ? '' : ` --data-dir '${dataDir}'`}`;
-  const shown = (path: string): string => relative(process.cwd(), path) || path;
+  const shown = (path: string): string => relative(terminal().folder, path) || path;
   return `
 Files:
   ${shown(layout.warehouse)}   the warehouse

@@ -1,4 +1,3 @@
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { ConnectionTest } from '../../../operations/connection-test.ts';
 import type { Initialized, SetupQuestions, WrittenSettings } from '../../../operations/initialize.ts';
@@ -6,6 +5,7 @@ import { invokedAs } from '../../output/invoked-as.ts';
 import { count, duration, plural, printJson, reportError, say } from '../../output/output.ts';
 import { boundsText } from '../../output/plan-bounds.ts';
 import { canAsk, openPrompt, type Prompt } from '../../output/prompt.ts';
+import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag, negated, option, refused, text } from '../../program/option-kinds.ts';
@@ -37,14 +37,14 @@ export const init = defineCommand({
     const { initializeWorkspace } = await import('../../../operations/initialize.ts');
     const { adviceOn } = await import('../../../operations/init-advice.ts');
     const { commandContext, readSurroundings } = await import('../../context.ts');
-    const key = keyStdin && process.stdin.isTTY !== true ? await readKey(signal) : null;
+    const key = keyStdin && terminal().stdin.isTTY !== true ? await readKey(signal) : null;
     const prompt = !yes && canAsk() ? openPrompt(signal) : null;
     const chosen = dataDir === null ? {} : { dataDir };
     try {
       const initialized = await initializeWorkspace(
         { workspace, baseUrl, key, dataDir, budgetShare, force, plan, ...readSurroundings() },
         {
-          clock: systemClock,
+          clock: terminal().clock,
           signal,
           questions: prompt === null ? null : questionsOn(prompt),
           onRetry: (error) => say(`${error.message}\n${adviceOn(error)}\n`),
@@ -127,7 +127,7 @@ Next:
 
 async function readKey(signal: AbortSignal): Promise<string> {
   let given = '';
-  for await (const chunk of process.stdin) {
+  for await (const chunk of terminal().stdin) {
     signal.throwIfAborted();
     given += String(chunk);
     if (given.length > KEY_BYTES_MAX) break;

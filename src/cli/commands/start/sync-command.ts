@@ -2,6 +2,7 @@ import { exitCodeOf } from '../../../base/ending.ts';
 import { printJson } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
 import { renderSync, saveMemory } from '../../output/sync-summary.ts';
+import { terminal } from '../../output/terminal.ts';
 import {
   allowanceOf,
   allowanceOptions,
@@ -39,7 +40,7 @@ export const sync = defineCommand({
     const { context, flags, json, signal } = begin(unread);
     saveMemory();
     const accepted = { full, acceptPlan, acceptExpiry, acceptDeletions };
-    const allowance = allowanceOf({ maxRequests, maxMinutes, until }, Date.now());
+    const allowance = allowanceOf({ maxRequests, maxMinutes, until }, terminal().clock.now());
     const options = { only, range: rangeOf(from, to), brands: brand, ...accepted, ...allowance };
     if (all) return (await import('../scale/sync-all-command.ts')).syncAll(flags, options, signal);
     const { endingOfSync, syncAndNotify } = await import('../../../operations/sync.ts');

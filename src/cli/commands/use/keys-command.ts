@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { systemClock } from '../../../base/clock.ts';
 import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { addDays, DAY_MS, dayOf, shownTime } from '../../../contract/time.ts';
@@ -8,6 +7,7 @@ import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../../session/stored-keys
 import type { WorkspaceFlags } from '../../context.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
+import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
 import { argument, flag, type Kind, list, option, refused, texts, toExistingDay } from '../../program/option-kinds.ts';
@@ -51,7 +51,7 @@ const create = defineCommand({
     const { createKey } = await import('../../../serve/auth/keys.ts');
     const isFleet = allWorkspaces || workspaces !== null;
     const { folder, opens } = isFleet ? await fleetOf(flags, workspaces, allWorkspaces) : await ownOf(await config());
-    const { key, text } = await createKey(folder, name, expires, systemClock.now(), {
+    const { key, text } = await createKey(folder, name, expires, terminal().clock.now(), {
       scopes: scope ?? DEFAULT_SCOPES,
       brands: brand.length === 0 ? null : brand,
       workspaces: opens,
@@ -84,7 +84,7 @@ const listing = defineCommand({
     const { folder, name } = await config();
     const fleet = listKeys(dirname(folder)).filter((key) => key.workspaces !== null && opensWorkspace(key, name));
     const keys = [...listKeys(folder), ...fleet];
-    const now = systemClock.now();
+    const now = terminal().clock.now();
     if (json) {
       printJson(
         'keys list',
@@ -174,7 +174,7 @@ function shownRights({ scopes: allowed, brands }: Key): string {
 
 // A day is the last day (UTC) on which the key is valid. Returns epoch milliseconds.
 function toExpiry(given: string, name: string): number {
-  const nowMs = systemClock.now();
+  const nowMs = terminal().clock.now();
   const days = Number(/^(\d{1,5})d$/.exec(given)?.[1]);
   if (days >= 1 && days <= DAYS_MAX) return nowMs + days * DAY_MS;
   if (!/^\d{4}-\d{2}-\d{2}$/.test(given)) throw refused(name, given, `1d to ${DAYS_MAX}d, or a day as YYYY-MM-DD`);

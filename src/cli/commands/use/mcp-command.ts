@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { systemClock } from '../../../base/clock.ts';
 import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { EXIT, errorTable, hideKeys, SightlineError } from '../../../base/errors.ts';
 import { say } from '../../output/output.ts';
-import { withTerminal } from '../../output/terminal.ts';
+import { terminal, withTerminal } from '../../output/terminal.ts';
 import { queryTimeout, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag, oneOf, text } from '../../program/option-kinds.ts';
@@ -31,7 +30,8 @@ export const mcp = defineCommand({
     const call = begin(unread);
     const at = folderOf(folder);
     const onError = (error: Error): void => say(`sightline: ${hideKeys(error.message)}`);
-    const options = { streams: { input: process.stdin, output: process.stdout }, queryTimeoutMs, onError };
+    const { stdin, stdout } = terminal();
+    const options = { streams: { input: stdin, output: stdout }, queryTimeoutMs, onError };
     return withTerminal({ folder: at }, async () => {
       const { printSettings, servedConfigs } = await import('./mcp-workspaces.ts');
       const configs = servedConfigs(call.flags, all);
@@ -43,11 +43,11 @@ export const mcp = defineCommand({
       const [only, ...others] = configs;
       if (only !== undefined && others.length === 0) {
         const onStart = ({ ready }: { ready: boolean }): void => (ready ? undefined : sayEmpty(only));
-        const context = { config: only, clock: systemClock, signal: call.signal, command: 'mcp' };
+        const context = { config: only, clock: terminal().clock, signal: call.signal, command: 'mcp' };
         await mcpWorkspace(context, { ...options, onStart });
       } else {
         const named = new Map(configs.map((config) => [config.name, config]));
-        await mcpWorkspaces(named, { clock: systemClock, signal: call.signal }, options);
+        await mcpWorkspaces(named, { clock: terminal().clock, signal: call.signal }, options);
       }
       return EXIT.done;
     });

@@ -1,6 +1,6 @@
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { printData, printJson, say } from '../../output/output.ts';
+import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { type Call, defineCommand } from '../../program/define-command.ts';
 import { flag, option, refused } from '../../program/option-kinds.ts';
@@ -19,7 +19,7 @@ export const open = defineCommand({
     const call = begin(unread);
     const { folder, origin, path } = await findServer(call);
     const { createLink, writeLinkPage } = await import('../../../serve/auth/sessions.ts');
-    const token = await createLink(folder, systemClock.now());
+    const token = await createLink(folder, terminal().clock.now());
     const link = `${url ?? origin}${path}/sign-in#${token}`;
     const isOpen = !print && !call.json && (await openLink(await writeLinkPage(folder, link)));
     if (call.json) printJson('open', { url: link });

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { WrittenReport } from '../../../operations/write-report.ts';
 import { applyUserUmask, plural, printData, printJson, say } from '../../output/output.ts';
+import { terminal } from '../../output/terminal.ts';
 import { rangeOf, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { day, flag, integer, list, oneOf, refused, text, withDefault } from '../../program/option-kinds.ts';
@@ -37,7 +37,7 @@ export const report = defineCommand({
       throw refused('--link', link, 'an address with http or https');
     const range = rangeOf(from, to);
     const { reportWorkspace } = await import('../../../operations/write-report.ts');
-    const reports = await reportWorkspace(await config(), systemClock, {
+    const reports = await reportWorkspace(await config(), terminal().clock, {
       brands: brand,
       range,
       compareTo: compare,

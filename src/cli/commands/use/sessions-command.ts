@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
-import { systemClock } from '../../../base/clock.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
+import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { type Call, defineCommand, defineGroup } from '../../program/define-command.ts';
 import { argument } from '../../program/option-kinds.ts';
@@ -79,7 +79,7 @@ async function findSessions({ config }: Call) {
   const folders = [folder, dirname(folder)];
   const names = new Map(folders.flatMap((each) => listKeys(each)).map(({ id, name }) => [id, name]));
   return folders.flatMap((each) => {
-    const store = openSessions(each, systemClock);
+    const store = openSessions(each, terminal().clock);
     return store.list().map((session) => ({
       ...session,
       userAgent: shortAgent(session.userAgent),

@@ -9,6 +9,7 @@ import { MEMORY_MB_MIN } from '../../../warehouse/sql/guarded-protocol.ts';
 import { applyUserUmask, plural, printData, say } from '../../output/output.ts';
 import { FORMATS, formatRows } from '../../output/row-format.ts';
 import { runningText } from '../../output/running-text.ts';
+import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument, flag, integer, oneOf, optionalInteger, text } from '../../program/option-kinds.ts';
@@ -90,14 +91,14 @@ export const sql = defineCommand({
       return EXIT.done;
     }
     const known = await knownStatement(config, saved, gallery);
-    if (query === null && file === null && known === null && process.stdin.isTTY === true) {
+    if (query === null && file === null && known === null && terminal().stdin.isTTY === true) {
       if (named !== null || format === 'parquet') {
         throw new SightlineError('usage', '--output and --format parquet require a query or --file');
       }
       const { runShell } = await import('../../shell/shell.ts');
       const open = () => operation.openSession(config, limits);
       const historyFile = join(config.folder, '.sql_history');
-      await runShell({ open, format, historyFile, input: process.stdin, output: process.stdout, signal });
+      await runShell({ open, format, historyFile, input: terminal().stdin, output: terminal().stdout, signal });
       return EXIT.done;
     }
     const statement = query ?? known ?? (await readStatement(file ?? '-'));
@@ -106,10 +107,10 @@ export const sql = defineCommand({
     const output = named === '-' ? null : named;
     if (output !== null) await operation.checkOutputFile(config, output, '--output');
     if (format === 'parquet' && output === null) {
-      if (process.stdout.isTTY === true) {
+      if (terminal().stdout.isTTY === true) {
         throw new SightlineError('usage', 'parquet cannot be printed on a terminal; name a file with --output');
       }
-      await operation.streamQuery(config, statement, process.stdout, { signal, limits });
+      await operation.streamQuery(config, statement, terminal().stdout, { signal, limits });
       sayRunning(midway);
       return EXIT.done;
     }
@@ -181,7 +182,7 @@ async function sayWritten(output: string, rows: number): Promise<void> {
 }
 
 async function readStatement(file: string): Promise<string> {
-  if (file === '-') return readAll(process.stdin);
+  if (file === '-') return readAll(terminal().stdin);
   try {
     return await readFile(file, 'utf8');
   } catch (thrown) {
