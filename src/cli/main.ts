@@ -15,7 +15,7 @@ async function main(argv: readonly string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   // New files of the data folder are private from the moment they are created, including those that DuckDB creates.
   const umask = process.umask(0o077);
-  return runCommandLine(argv, stop.signal, { umask });
+  return runCommandLine(argv, stop.signal, { umask, ownsProcess: true });
 }
 
 // EPIPE is not an error: a reader such as head closes the pipe early. A closed terminal gives EIO.

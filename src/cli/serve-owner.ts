@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { ownSettings, type WorkspaceConfig } from '../base/config/config.ts';
+import { readEnvironment } from '../base/config/environment.ts';
 import { EXIT, SightlineError } from '../base/errors.ts';
 import { type RunningOwner, startOwner } from '../operations/run-owner.ts';
 import { type Log, type LogLevel, type LogTarget, openLog } from '../serve/telemetry/server-log.ts';
@@ -8,7 +9,7 @@ import { folderIdOf } from '../session/owner-record.ts';
 import type { RunForwarded } from '../session/owner-server.ts';
 import type { ForwardedCommand } from '../session/socket-frames.ts';
 import type { Context } from '../session/workspace.ts';
-import { readConfig, readSurroundings, type WorkspaceFlags } from './context.ts';
+import { readConfig, type WorkspaceFlags } from './context.ts';
 import type { Parse } from './invocation.ts';
 import { loggedSteps } from './job-steps.ts';
 import { terminal, withTerminal } from './output/terminal.ts';
@@ -44,10 +45,11 @@ export async function ownWorkspace(
 
 // Runs a client's command with the settings of this process. Settings that the client sets must have the same values.
 function createRunForwarded(parse: Parse, config: WorkspaceConfig, logger: Log['logger']): RunForwarded {
-  const { folder } = terminal();
+  // Requests of clients arrive outside the surroundings of the command that serves.
+  const { folder, environment, variables } = terminal();
   const choice = { SIGHTLINE_WORKSPACE: config.name, SIGHTLINE_DATA_DIR: dirname(config.folder) };
   return async ({ arguments: argv, settings, timeZone }, output, signal, digest) => {
-    const own = { ...readSurroundings().environment, ...choice };
+    const own = { ...(environment ?? readEnvironment(folder, variables)), ...choice };
     const differs = differingSettings(settings, ownSettings({ environment: own, folder }), digest);
     if (differs.length > 0) return { differs };
     return withTerminal({ ...output, isHosted: true, folder, environment: own, timeZone }, async () => {

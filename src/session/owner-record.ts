@@ -99,7 +99,8 @@ async function readPrivateFile(path: string): Promise<string | null> {
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    // A path that is too long has no file; the command reports it when it writes to the folder.
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return null;
     if (code === 'ELOOP') throw untrusted(`${path} is a symbolic link; allowed: a file`);
     const there = await lstat(path).catch(() => null);
     if (code === 'EACCES' && there !== null) checkPrivate(path, there);

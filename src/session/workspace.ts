@@ -1,4 +1,4 @@
-import { rm, utimes } from 'node:fs/promises';
+import { rm, stat, utimes } from 'node:fs/promises';
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder } from '../base/files.ts';
@@ -150,8 +150,10 @@ async function checkpoint(warehouse: Warehouse): Promise<void> {
   await warehouse.database.exclusive((session) => session.run('CHECKPOINT')).catch(() => undefined);
 }
 
-// Closing the warehouse touches its file, so update the replica's time to mark it as equally new.
-async function markCurrent({ analytics }: Layout): Promise<void> {
-  const now = new Date();
-  await utimes(analytics, now, now);
+// Closing the warehouse touches its file, so give the replica the same time to mark it as equally new. The clock of this machine may differ
+// from that of the file system.
+async function markCurrent({ analytics, warehouse }: Layout): Promise<void> {
+  // A Date has no fractions of a millisecond.
+  const at = new Date(Math.ceil((await stat(warehouse)).mtimeMs));
+  await utimes(analytics, at, at);
 }

@@ -10,8 +10,8 @@ const LISTED_MAX = 10;
 
 /** A sync allocates thousands of short-lived pages. Makes V8 collect them early, but only in a process that does nothing else. */
 export function saveMemory(): void {
-  const { isHosted, umask } = terminal();
-  if (!isHosted && umask !== null) setFlagsFromString('--optimize-for-size');
+  const { isHosted, ownsProcess } = terminal();
+  if (!isHosted && ownsProcess) setFlagsFromString('--optimize-for-size');
 }
 
 /** Prints the result of a run and returns its JSON form. */

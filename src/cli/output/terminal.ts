@@ -16,6 +16,8 @@ export interface Terminal {
   readonly stdout: Output;
   /** Messages for people. */
   readonly stderr: Output;
+  /** Whether this process does nothing but run the command, or the server that hosts it. */
+  readonly ownsProcess: boolean;
   /** Whether the command runs inside another process, such as `serve` or a job. */
   readonly isHosted: boolean;
   /** The umask of the user, for files outside the data folder; null if the process still has it. */
@@ -47,6 +49,7 @@ export function withTerminal<T>(changes: Partial<Terminal>, work: () => Promise<
 
 const own: Terminal = {
   clock: systemClock,
+  ownsProcess: false,
   isHosted: false,
   isVerbose: false,
   umask: null,

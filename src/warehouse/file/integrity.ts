@@ -28,15 +28,17 @@ export async function findFlaws(query: Query, { resources, tables, histories }: 
   for (const { name, key } of tables.filter((table) => table.key.length > 0)) {
     await note(name, 'repeated key', repeatedSql(name, key));
   }
-  const parents = new Map(resources.flatMap(({ derived }) => derived).map((table) => [table.name, table]));
-  for (const parent of parents.values()) {
-    for (const child of parent.children) {
-      const same = parent.key.map(
-        (column, index) => `p.${quoted(column)} IS NOT DISTINCT FROM c.${quoted(child.parentKey[index] as string)}`,
-      );
-      const orphans = `SELECT 1 FROM ${quoted(child.name)} c ANTI JOIN ${quoted(parent.name)} p ON ${same.join(' AND ')}`;
-      await note(child.name, 'no parent', orphans);
-    }
+  // A list and its detail have the same table, each with its own children.
+  const parents = resources.flatMap(({ derived }) => derived);
+  const children = new Map(
+    parents.flatMap((parent) => parent.children.map((child) => [child.name, { child, parent }])),
+  );
+  for (const { child, parent } of children.values()) {
+    const same = parent.key.map(
+      (column, index) => `p.${quoted(column)} IS NOT DISTINCT FROM c.${quoted(child.parentKey[index] as string)}`,
+    );
+    const orphans = `SELECT 1 FROM ${quoted(child.name)} c ANTI JOIN ${quoted(parent.name)} p ON ${same.join(' AND ')}`;
+    await note(child.name, 'no parent', orphans);
   }
   for (const history of histories) {
     const { name, rowKey } = history;

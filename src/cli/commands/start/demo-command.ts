@@ -19,7 +19,6 @@ import { flag, integer, withDefault } from '../../program/option-kinds.ts';
 const SANDBOX = {
   brands: 2,
   prompts: 20,
-  days: 60,
   rateLimit: 10_000,
   latencyMs: 15,
   choices: { websites: 'cited' },
@@ -41,6 +40,7 @@ const SERVED = {
 export const demo = defineCommand({
   options: {
     dataDir: dataOptions.dataDir,
+    days: withDefault(integer('<number>', 'days of generated data', 1, 365), '60'),
     serve: flag('serve the data pages with the generated data until Ctrl-C'),
     port: withDefault(integer('<port>', 'port of the data pages, or 0 for any', 0, 65_535), '4000'),
     json: flag('print the paths and query results as JSON'),
@@ -49,7 +49,7 @@ export const demo = defineCommand({
     ['sightline demo', 'run the demonstration in ./data/demo'],
     ['sightline demo --serve', 'show the generated data in a browser'],
   ],
-  run: async ({ serve, port, ...unread }, begin) => {
+  run: async ({ days, serve, port, ...unread }, begin) => {
     const { flags, json, signal } = begin(unread);
     if (serve && json) throw new SightlineError('usage', '--serve cannot be combined with --json');
     if (serve) await checkPort(port);
@@ -64,7 +64,7 @@ export const demo = defineCommand({
       sources: readSurroundings(),
       clock: terminal().clock,
       signal,
-      startSandbox: () => startSandboxWorkspace(SANDBOX),
+      startSandbox: () => startSandboxWorkspace({ ...SANDBOX, days }),
       ...(serve ? { use: (ran, context) => serveDemo(ran, context, port, dataDir) } : {}),
       onProgress: progress.update,
       onStage: (stage) => {
