@@ -21,11 +21,6 @@ const pages = [
 ].filter((path) => path.endsWith('.md'));
 
 describe('the README', () => {
-  it('lists exactly the existing commands', () => {
-    const listed = rowsOf(readme, 'Commands').map(([command]) => command?.replaceAll('`', ''));
-    expect(sorted(listed)).toEqual(sorted(Object.keys(commands)));
-  });
-
   it('maps exactly the entries of src', () => {
     const listed = [...section(readme, 'Map of the code').matchAll(/^ {4}src\/([\w.]+)\/? /gm)].map(
       (match) => match[1],
@@ -74,71 +69,46 @@ describe('the documentation pages', () => {
   it('list exactly the error codes, with exit code and HTTP status', () => {
     const rows = rowsOf(read('docs/operator/errors.md'), 'Error codes');
     const listed = rows.map(([code, exit, status]) => [code?.replaceAll('`', ''), Number(exit), status]);
-    const known = Object.entries(errorTable).map(([code, kind]) => [
-      code,
-      kind.exit,
-      'status' in kind ? String(kind.status) : '',
-    ]);
+    const known = Object.entries(errorTable).map(([code, kind]) => {
+      return [code, kind.exit, 'status' in kind ? String(kind.status) : ''];
+    });
     expect(sorted(listed)).toEqual(sorted(known));
   });
 
-  it('list exactly the variables of the configuration', () => {
-    const listed = rowsOf(read('docs/operator/settings.md'), 'All settings').map(([variable]) =>
-      variable?.replaceAll('`', ''),
-    );
-    const source = read('src/base/config/config.ts');
+  it.each([
     // Settings without a variable exist in the file only.
-    expect(sorted(listed.filter((variable) => variable !== ''))).toEqual(
-      sorted([...new Set(source.match(/\bSIGHTLINE_[A-Z_]+\b/g))]),
-    );
-  });
-
-  it('list exactly the members of `publish`', () => {
-    const listed = rowsOf(read('docs/operator/publishing.md'), 'Object storage').map(([member]) =>
-      member?.replaceAll('`', ''),
-    );
-    expect(sorted(listed)).toEqual(sorted(Object.keys(publishAllowed)));
-  });
-
-  it('list exactly the members of `oauth`', () => {
-    const listed = rowsOf(read('docs/operator/oauth.md'), 'Settings').map(([member]) => member?.replaceAll('`', ''));
+    ['variables of the configuration', 'docs/operator/settings.md', 'All settings', ['', ...configVariables()]],
+    ['members of `publish`', 'docs/operator/publishing.md', 'Object storage', Object.keys(publishAllowed)],
     // Claims are a member of grants.
-    expect(sorted([...listed, 'claims'])).toEqual(sorted(Object.keys(oauthAllowed)));
+    ['members of `oauth`', 'docs/operator/oauth.md', 'Settings', without(Object.keys(oauthAllowed), 'claims')],
+    ['layers', 'docs/ARCHITECTURE.md', 'Layers', foldersOf('src')],
+    ['commands', 'README.md', 'Commands', Object.keys(commands)],
+  ])('list exactly the %s', (_, page, title, known) => {
+    const listed = rowsOf(read(page), title).map(([first]) => first?.replaceAll('`', ''));
+    expect(sorted([...new Set(listed)])).toEqual(sorted(known));
+    expect(listed.filter((each) => each !== '')).toHaveLength(without(known, '').length);
   });
 
   it('list exactly the tables', () => {
     const paragraph = /Tables, named after the API[\s\S]*?\n\n([\s\S]*?)\n\n/.exec(read('docs/analyst.md'))?.[1] ?? '';
     const listed = [...paragraph.matchAll(/`(\w+)`/g)].map((match) => match[1]);
-    const known = createCatalogue(declarations).tables.map((table) => table.name);
-    expect(sorted(listed)).toEqual(sorted(known));
-  });
-
-  it('list exactly the layers', () => {
-    const layers = rowsOf(read('docs/ARCHITECTURE.md'), 'Layers').map(([layer]) => layer?.replaceAll('`', ''));
-    const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(sorted(layers)).toEqual(sorted(folders.map(({ name }) => name)));
+    expect(sorted(listed)).toEqual(sorted(createCatalogue(declarations).tables.map((table) => table.name)));
   });
 });
 
-describe('the data dictionary', () => {
-  it('is what `npm run docs` writes', async () => {
-    const written = read('docs/data-dictionary.md');
-    expect(written, 'stale: run `npm run docs`').toBe(toMarkdown(await describeTables(builtInCatalogue)));
+describe('the generated pages are what `npm run docs` writes', () => {
+  it('the data dictionary', async () => {
+    expect(read('docs/data-dictionary.md')).toBe(toMarkdown(await describeTables(builtInCatalogue)));
   });
-});
 
-describe('the command line reference', () => {
-  it('is what `npm run docs` writes', async () => {
+  it('the command line reference, with the particular exit codes', async () => {
     const written = read('docs/cli.md');
-    expect(written, 'stale: run `npm run docs`').toBe(toReference(await createProgram()));
+    expect(written).toBe(toReference(await createProgram()));
     for (const path of Object.keys(particularExits)) expect(written).toContain(`### ${path}\n`);
   });
-});
 
-describe('the generated lists', () => {
-  it('are what `npm run docs` writes', async () => {
-    for (const [path, text] of await docsPages())
-      expect(read(path), `${path} is stale: run \`npm run docs\``).toBe(text);
+  it('the lists', async () => {
+    for (const [path, text] of await docsPages()) expect(read(path), path).toBe(text);
   });
 });
 
@@ -152,6 +122,19 @@ describe('the page about BI tools', () => {
 
 function read(path: string): string {
   return readFileSync(join(root, path), 'utf8');
+}
+
+function foldersOf(path: string): string[] {
+  const entries = readdirSync(join(root, path), { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+function configVariables(): string[] {
+  return [...new Set(read('src/base/config/config.ts').match(/\bSIGHTLINE_[A-Z_]+\b/g))];
+}
+
+function without(values: readonly string[], value: string): string[] {
+  return values.filter((each) => each !== value);
 }
 
 function inDocs(name: string): string {

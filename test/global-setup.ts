@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   accessSync,
+  chmodSync,
   constants,
   lstatSync,
   mkdirSync,
@@ -35,12 +36,16 @@ export default function prepareRun(): () => Promise<void> {
   if (process.env['TEST_BUILD'] !== 'keep') buildIfStale();
   const base = temporaryBase();
   const run = mkdtempSync(join(base, 'sightline-tests-'));
+  // Tests of root start processes of other users, which have folders in it.
+  if (process.getuid?.() === 0) chmodSync(run, 0o711);
   process.env['TMPDIR'] = run;
   process.env['TEST_WORLDS'] = worldsFolder(base) ?? join(run, 'worlds');
+  process.env['TEST_OUTPUT'] = outputFolder() ?? join(run, 'output');
   mkdirSync(process.env['TEST_WORLDS'], { recursive: true });
   return async () => {
     await stopSharedPostgres(run);
-    rmSync(run, { recursive: true, force: true });
+    // Browsers may still write while they end.
+    rmSync(run, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
   };
 }
 
@@ -67,10 +72,22 @@ function temporaryBase(): string {
   return tmpdir();
 }
 
+// Returns null if this user cannot write to the checkout.
+function outputFolder(): string | null {
+  const folder = join(root, 'test/output');
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    return folder;
+  } catch {
+    return null;
+  }
+}
+
 // Returns null if the folder belongs to another user.
 function worldsFolder(base: string): string | null {
   const folder = join(base, `sightline-worlds-${process.getuid?.() ?? ''}`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stats = lstatSync(folder);
   if (!stats.isDirectory() || stats.uid !== (process.getuid?.() ?? stats.uid)) return null;
   for (const version of readdirSync(folder)) {

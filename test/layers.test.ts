@@ -42,6 +42,8 @@ const small: Readonly<Record<string, string>> = {
   'src/operations/': 'one file per operation, called by a command or a job step that renders its result',
   'src/cli/commands/': 'one file per command, loaded when the command runs',
   'src/cli/program/': 'one file per group of commands',
+  'src/cli/main.ts': 'the main module of the process',
+  'src/cli/run-command-line.ts': 'the command line without the process, which tests call too',
   'src/cli/tracing.ts': 'loaded after the arguments are valid',
   'src/cli/worker-task.ts': 'part of the command line',
   'src/cli/output/': 'part of the command line',
@@ -163,15 +165,17 @@ describe('the layers of src', () => {
   });
 
   it('share only schemas and contract between the sandbox and the rest', () => {
-    const outward = sources
-      .filter(({ path }) => path.startsWith('src/sandbox/') || path.startsWith('schemas/fixtures/'))
-      .flatMap(({ path, imports }) =>
-        imports
-          .filter((target) => /^(src|schemas)\//.test(target))
-          .filter((target) => !/^src\/(sandbox|contract)\/|^schemas\//.test(target))
-          .map((target) => `${path} → ${target}`),
-      );
-    expect(outward).toEqual([]);
+    const outward = (folder: string, allowed: RegExp): string[] =>
+      sources
+        .filter(({ path }) => path.startsWith(folder))
+        .flatMap(({ path, imports }) =>
+          imports
+            .filter((target) => /^(src|schemas)\//.test(target) && !allowed.test(target))
+            .map((target) => `${path} → ${target}`),
+        );
+    expect(outward('schemas/fixtures/', /^src\/(sandbox|contract)\/|^schemas\//)).toEqual([]);
+    const declared = /^src\/(sandbox\/|contract\/(resource|query-parameters|parameters|fields|json-schema)\.ts$)/;
+    expect(outward('src/sandbox/', declared)).toEqual([]);
     const engine = inSrc.filter(({ path }) => !/^src\/(sandbox|cli)\//.test(path));
     const inward = engine.filter(({ imports }) =>
       imports.some((target) => /^(src\/sandbox|schemas\/fixtures)\//.test(target)),
@@ -179,10 +183,12 @@ describe('the layers of src', () => {
     expect(inward.map(({ path }) => path)).toEqual([]);
   });
 
-  it('read the environment in one file and exit the process in one', () => {
+  it('read the environment in two files and exit the process in one', () => {
     const withText = (pattern: RegExp): string[] =>
       inSrc.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
-    expect(withText(/process\.env\b/)).toEqual(['src/base/config/environment.ts']);
+    // The surroundings of a command are those of the process, unless a caller gives others.
+    const surroundings = 'src/cli/output/terminal.ts';
+    expect(withText(/process\.env\b/)).toEqual(['src/base/config/environment.ts', surroundings]);
     expect(withText(/process\.exit\b/)).toEqual(['src/cli/main.ts']);
   });
 
@@ -203,6 +209,14 @@ describe('the layers of src', () => {
           .map((literal) => `${path}: ${literal}`),
       );
     expect(named).toEqual([]);
+  });
+
+  it('name no endpoint, tool or thing of the API in the sandbox', () => {
+    const names = new Set(declarations.flatMap(({ tool, path }) => [tool, ...path.split('/').slice(1)]));
+    const sandbox = inSrc.filter(({ path }) => path.startsWith('src/sandbox/'));
+    expect(sandbox.flatMap(({ text }) => literalsOf(text).filter((literal) => names.has(literal)))).toEqual([]);
+    const things = /\b(brand|competitor|prompt|article|engine|citation)(s|Id)?\b/i;
+    expect(sandbox.filter(({ text }) => things.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
   it('name no snake_case resource or table outside src/analytics and the data pages, not even in comments', () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -39,13 +39,28 @@ function commits(): string {
   }
 }
 
+/** Whether this user may write to the checkout. Vitest caches modules and times in node_modules. */
+function isWritable(): boolean {
+  try {
+    accessSync(join(root, 'node_modules'), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const canCache = isWritable();
+
+/** Time limit of the run, for `npm run test:endurance` in CI. */
+const LIMIT_S = process.env['TEST_LIMIT_S'] === undefined ? null : Number(process.env['TEST_LIMIT_S']);
+
 export default defineConfig(({ mode }) => ({
   test: {
     include: mode === 'fast' ? fastTests() : ['test/**/*.test.{ts,tsx}'],
     globalSetup: ['test/global-setup.ts'],
     setupFiles: ['test/setup.ts'],
     // The totals come last.
-    reporters: ['default', new TimeReport()],
+    reporters: ['default', new TimeReport(LIMIT_S)],
     // Timeouts only catch hangs: they have to hold on a machine that is busy with other work.
     testTimeout: 240_000,
     hookTimeout: 240_000,
@@ -53,7 +68,7 @@ export default defineConfig(({ mode }) => ({
     // A worker runs many files: tests must restore what they change in the process, such as its environment. With a process per
     // file, loading and compiling the modules again takes a quarter of the CPU time.
     isolate: false,
-    experimental: { fsModuleCache: true },
+    experimental: { fsModuleCache: canCache },
     env: { ...oneThread(), PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? commits() },
     execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
     // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle. Two more than cores take

@@ -18,6 +18,7 @@ import {
 } from '../../src/analytics/calibration/conventions.ts';
 import { type LabelRow, ROUNDING_MODES } from '../../src/analytics/calibration/label-weights.ts';
 import { type MentionCounts, round, share, visibilityChange } from '../../src/analytics/numbers/definitions.ts';
+import { countOf } from '../support/counts.ts';
 
 const SMALLEST_SAMPLE = 150;
 const rounding = fc.constantFrom(...roundings);
@@ -57,7 +58,7 @@ describe('fitShare', () => {
         const by = (chosen: ShareForm) => (row: ShareRow) => share(defaultConventions, chosen, row.part, row.whole);
         expect(isAsGood(rows, by(wanted), by(value))).toBe(true);
       }),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: countOf(20, 180), endOnFailure: true },
     );
   });
 
@@ -72,7 +73,7 @@ describe('fitShare', () => {
         expect({ source, contradicted }).toEqual({ source: many ? 'default' : 'learned', contradicted: many });
         expect(value.whole).toBe(many ? 100 : whole);
       }),
-      { numRuns: 30, endOnFailure: true },
+      { numRuns: countOf(10, 90), endOnFailure: true },
     );
   });
 
@@ -141,7 +142,7 @@ test('fitDomainShare finds the form and whether it is a share of citations, of r
         });
       },
     ),
-    { numRuns: 30, endOnFailure: true },
+    { numRuns: countOf(10, 90), endOnFailure: true },
   );
 });
 
@@ -180,7 +181,7 @@ test('fitChange finds how a change is computed', () => {
         whole: chosen.whole,
       });
     }),
-    { numRuns: 20, endOnFailure: true },
+    { numRuns: countOf(8, 60), endOnFailure: true },
   );
 });
 
@@ -199,7 +200,7 @@ test('fitMean finds the rounding of a mean', () => {
         decimals: wanted.decimals,
       });
     }),
-    { numRuns: 60, endOnFailure: true },
+    { numRuns: countOf(20, 180), endOnFailure: true },
   );
 });
 
@@ -229,7 +230,7 @@ describe('fitLabels', () => {
           expect(sentiment.value.decimals).toBe(written.decimals);
         },
       ),
-      { numRuns: 40, endOnFailure: true },
+      { numRuns: countOf(13, 120), endOnFailure: true },
     );
   });
 
@@ -246,7 +247,7 @@ describe('fitLabels', () => {
           expect(Math.abs((labels.value[name] ?? 0) - (weights[index] as number))).toBeLessThan(0.05);
         }
       }),
-      { numRuns: 15, endOnFailure: true },
+      { numRuns: countOf(8, 45), endOnFailure: true },
     );
   });
 
@@ -256,7 +257,7 @@ describe('fitLabels', () => {
       [-0.3, 0.12, 0.41, -0.07, 0.26],
       [-1.32, 0.95, 1.71, 0.08, -0.46],
     ]) {
-      for (let seed = 1; seed <= 10; seed++) {
+      for (let seed = 1; seed <= countOf(3, 10); seed++) {
         const sampled = fc.sample(fc.noBias(times), { numRuns: 400, seed });
         for (const mode of ROUNDING_MODES) {
           const rows = rowsOf(sampled, weights, { decimals: 1, mode });

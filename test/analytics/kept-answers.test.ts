@@ -5,6 +5,7 @@ import { readStoredFindings } from '../../src/analytics/calibration/findings.ts'
 import { probeUpstream } from '../../src/operations/probe-upstream.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
+import { countOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
@@ -60,14 +61,14 @@ const change = {
 test('points stay determined while prompts, groups, competitors and responses change', {
   timeout: 600_000,
 }, async () => {
-  const workspace = await openWorkspace({ brands: 1, prompts: 8, days: 20, seed: 3 });
+  const workspace = await openWorkspace({ brands: 1, prompts: 6, days: 12, seed: 3 });
   const first = await night(workspace);
   expect(first).toMatchObject({ status: 'complete', contradicted: [] });
   expect(first.asked.length).toBeGreaterThan(5);
   expect(first.asked.length).toBeLessThanOrEqual(PROBES_MAX);
   expect(new Set(first.asked).size).toBe(first.asked.length);
   let before = first.determined;
-  for (let count = 0; count < 2; count++) {
+  for (let count = 0; count < countOf(1, 6); count++) {
     workspace.sandbox.world.advance(change);
     const { status, asked, contradicted, determined } = await night(workspace);
     expect({ status, contradicted }).toEqual({ status: 'complete', contradicted: [] });
@@ -80,18 +81,15 @@ test('points stay determined while prompts, groups, competitors and responses ch
   }
 });
 
-test('no question is asked while the budget is used up, and the sync waits at most 15 seconds', async () => {
-  const workspace = await openWorkspace({ brands: 1, prompts: 4, days: 5 });
+test('no question is asked while the budget is used up, and replicas have no kept responses', async () => {
+  const workspace = await openWorkspace({ world: 'tiny' });
   const { status, asked, sleptMs } = await night(workspace, 0);
   expect({ status, asked, sleptMs }).toEqual({ status: 'complete', asked: [], sleptMs: 15_000 });
   const next = await night(workspace);
   expect(next.sleptMs).toBe(0);
   expect(next.asked.length).toBeGreaterThan(5);
-});
 
-test('the replica has the findings, but no kept responses', async () => {
-  const workspace = await openWorkspace({ brands: 1, prompts: 4, days: 5 });
-  await night(workspace);
+  // The replica has the findings, but no kept responses.
   const [kept] = await workspace.query('SELECT count(*) AS kept FROM sync.answers');
   expect(Number(kept?.['kept'])).toBeGreaterThan(5);
   const path = join(await temporaryFolder(), 'analytics.duckdb');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { learnChanged, learnFrom } from './workspace.ts';
 
 test('responses that list a competitor twice do not affect calibration', async () => {
-  const { workspace, stored } = await learnFrom({ seed: 4 });
+  const { workspace, stored } = await learnFrom({ world: 'small' });
   const twice = await learnChanged(
     workspace,
     `INSERT INTO response_competitors

@@ -2,32 +2,29 @@ import { describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import { readCalibrated, readConventions } from '../../src/analytics/calibration/findings.ts';
 import { type BrandVerification, verifyBrand } from '../../src/analytics/verification/verify-brand.ts';
-import type { TestWorkspace } from '../support/workspace.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { learnFrom } from './workspace.ts';
 
-/** Conventions that an upstream may use. */
+/** Days of the world `small`. */
+const DAYS = 8;
+/** Conventions that an upstream may use; worlds have the default ones. */
 const upstreams: readonly Partial<Choices>[] = [
-  {},
   { scale: 'fraction', decimals: 3, emptyShare: null, emptyDays: 'zero', domainShareOf: 'responses' },
   { decimals: 'none', ungrouped: 'null', groupPrompts: 'all', combinedEngine: 'all' },
 ];
 
 describe('verifyBrand', () => {
   test.each(upstreams)('finds no differences if there are none, with upstream conventions %j', async (choices) => {
-    const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20, choices });
-    const { days, ranges } = await verify(workspace);
-    expect(days.length).toBe(20);
-    expect(days.flatMap(({ differences }) => differences)).toEqual([]);
-    expect(days.map(({ status }) => status)).toEqual([...Array(19).fill('agrees'), 'settling']);
-    expect(ranges.flatMap(({ differences }) => differences)).toEqual([]);
-    expect(ranges.every(({ compared }) => compared > 0)).toBe(true);
+    const { workspace } = await learnFrom({ brands: 1, prompts: 5, days: DAYS, choices });
+    expectEqual(await verify(workspace));
   });
 
   test('reports a response stored with the wrong prompt although every day agrees', async () => {
-    const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
-    await workspace.query(`UPDATE responses SET prompt_id = (SELECT min(prompt_id) FROM responses)
-      WHERE rowid = (SELECT min(rowid) FROM responses WHERE prompt_id > (SELECT min(prompt_id) FROM responses)
-        AND created_at < (SELECT max(created_at) FROM responses) - INTERVAL 5 DAY)`);
+    const workspace = await openWorkspace({ world: 'small' });
+    const own = 'FROM responses WHERE brand_id = (SELECT min(id) FROM brands)';
+    await workspace.query(`UPDATE responses SET prompt_id = (SELECT min(prompt_id) ${own})
+      WHERE rowid = (SELECT min(rowid) ${own} AND prompt_id > (SELECT min(prompt_id) ${own})
+        AND created_at < (SELECT max(created_at) ${own}) - INTERVAL 5 DAY)`);
     const { days, ranges } = await verify(workspace);
     expect(days.filter(({ status }) => status === 'differs')).toEqual([]);
     const prompts = ranges.find(({ report }) => report === 'metrics_prompts');
@@ -36,7 +33,8 @@ describe('verifyBrand', () => {
   });
 
   test('excuses a few new responses of cited domains only if they can have arrived after the responses were read', async () => {
-    const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
+    const workspace = await openWorkspace({ world: 'small' });
+    expectEqual(await verify(workspace));
     const change = (sign: string, count: number) =>
       workspace.query(`UPDATE cited_domains SET responses = responses ${sign} ${count}, citations = citations ${sign} ${count}
         WHERE rowid = (SELECT min(rowid) FROM cited_domains WHERE range_to = (SELECT max(range_to) FROM cited_domains) AND responses > 3)`);
@@ -61,7 +59,7 @@ describe('verifyBrand', () => {
   });
 
   test('ignores numbers of default conventions, and marks days without a report as unreported', async () => {
-    const { workspace } = await learnFrom({ brands: 1, prompts: 6, days: 20 });
+    const workspace = await openWorkspace({ world: 'small' });
     await workspace.query("UPDATE sync.calibration SET source = 'default'");
     await workspace.query('UPDATE responses SET brand_position = brand_position + 1');
     expect((await verify(workspace)).days.flatMap(({ differences }) => differences)).toEqual([]);
@@ -73,11 +71,18 @@ describe('verifyBrand', () => {
   });
 });
 
+function expectEqual({ days, ranges }: BrandVerification): void {
+  expect(days.flatMap(({ differences }) => differences)).toEqual([]);
+  expect(days.map(({ status }) => status)).toEqual([...Array(DAYS - 1).fill('agrees'), 'settling']);
+  expect(ranges.flatMap(({ differences }) => differences)).toEqual([]);
+  expect(ranges.every(({ compared }) => compared > 0)).toBe(true);
+}
+
 async function verify({ catalogue, warehouse }: TestWorkspace): Promise<BrandVerification> {
   return warehouse().database.transaction(async ({ query }) => {
     const conventions = await readConventions(query);
     const known = await readCalibrated(query);
-    const [row] = await query('SELECT CAST(id AS VARCHAR) FROM brands');
+    const [row] = await query('SELECT CAST(min(id) AS VARCHAR) FROM brands');
     return verifyBrand({ catalogue, query, conventions, known, brandId: String(row?.[0]), range: null });
   });
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { type Choices, defaultChoices } from '../../schemas/fixtures/choices.ts';
-import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import { calibrateConventions } from '../../src/analytics/calibration/calibrate.ts';
 import { type Conventions, defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
@@ -8,7 +7,7 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { copyWarehouse } from '../../src/warehouse/file/rebuild.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { openWorkspace, type TestWorkspace, type TestWorkspaceOptions } from '../support/workspace.ts';
 
 /** A row of `sync.calibration`. */
 export interface Stored {
@@ -28,11 +27,13 @@ export interface Learned {
   readonly stored: Readonly<Record<keyof Conventions, Stored>>;
 }
 
-/** Syncs a new sandbox and calibrates. */
-export async function learnFrom(options: WorkspaceOptions): Promise<Learned> {
+/** Syncs a new sandbox, unless it is that of a world, and calibrates. */
+export async function learnFrom(options: TestWorkspaceOptions): Promise<Learned> {
   const workspace = await openWorkspace(options);
-  const { status } = await workspace.sync();
-  if (status !== 'complete') throw new Error(`sync status is ${status}; expected complete`);
+  if (options.world === undefined) {
+    const { status } = await workspace.sync();
+    if (status !== 'complete') throw new Error(`sync status is ${status}; expected complete`);
+  }
   return learnAgain(workspace);
 }
 

@@ -16,6 +16,7 @@ import {
 import type { CheckContext } from '../../src/operations/doctor/check-context.ts';
 import { checkBudget } from '../../src/operations/doctor/check-requests.ts';
 import { type VirtualClock, virtualClock } from '../support/clocks.ts';
+import { countOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const KEY = 'gsk_a_key_that_nobody_reads_anywhere';
@@ -216,7 +217,7 @@ test('all readers see the same order of records across writers and files', async
         await rm(folder, { recursive: true });
       },
     ),
-    { numRuns: 60 },
+    { numRuns: countOf(20, 400) },
   );
 });
 

@@ -1,15 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { openBudgetDatabase } from '../../src/budget/budget-database.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { ownPostgresFor, postgresFor } from '../support/test-postgres.ts';
 import { hastyClock } from './budget-clock.ts';
-import { addressOf, databaseOf, openIn, startDatabase, stopDatabase } from './budget-homes.ts';
-
-beforeAll(startDatabase);
-afterAll(stopDatabase);
+import { homeIn, makeHasty, openIn, plainHomeIn } from './budget-homes.ts';
 
 const signal = (): AbortSignal => {
   const controller = new AbortController();
@@ -19,10 +17,9 @@ const signal = (): AbortSignal => {
 };
 
 test('after a failover to a standby without the last records, all processes continue and no record is missed', async (context) => {
-  const database = databaseOf(context);
+  const database = await postgresFor(context);
   // Real time, so that no hold ends during the test even on a slow machine.
-  const openBudget = openIn({ kind: 'postgres', url: database.url(), urlVariable: 'BUDGET_DATABASE_URL' });
-  const open = () => openBudget({ clock: systemClock });
+  const open = openIn(plainHomeIn(database), systemClock);
   const { budget: before } = await open();
   const send = async (budget: typeof before, count: number) => {
     for (let sent = 0; sent < count; sent++)
@@ -44,9 +41,9 @@ test('after a failover to a standby without the last records, all processes cont
 });
 
 test('deadlocked statements are repeated without reporting an outage', async (context) => {
-  const database = databaseOf(context);
+  const database = await postgresFor(context);
   const said: string[] = [];
-  const address = { url: database.url(), urlVariable: 'BUDGET_DATABASE_URL' };
+  const address = plainHomeIn(database);
   const open = () => openBudgetDatabase(address, systemClock, { say: (sentence) => void said.push(sentence) });
   const [one, two] = [await open(), await open()];
   await database.run('CREATE TABLE crossing (name text PRIMARY KEY, count int NOT NULL)');
@@ -77,10 +74,10 @@ test('a closed connection is reported as no answer even if its error code is EPI
 });
 
 test('an outage whose end no query observed does not count towards the next one', async (context) => {
-  const database = databaseOf(context);
+  const database = await makeHasty(await ownPostgresFor(context));
   let aheadMs = 0;
   const clock = { ...hastyClock, monotonic: () => hastyClock.monotonic() + aheadMs };
-  const open = () => openBudgetDatabase(addressOf(database), clock);
+  const open = () => openBudgetDatabase(homeIn(database), clock);
   const [left, stays] = [await open(), await open()];
   await database.stop();
   await expect(left.query({ text: 'SELECT 1' }, AbortSignal.abort())).rejects.toMatchObject({

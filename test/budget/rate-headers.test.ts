@@ -16,14 +16,6 @@ describe("upstream's rate headers", () => {
     return { clock, budget, signal, take };
   };
 
-  test('X-RateLimit-Limit raises and lowers the limit', async () => {
-    const { budget, signal, take } = await opened(600);
-    expect(budget.state()).toMatchObject({ limit: 600, capacity: 594, left: 593 });
-    await take(300);
-    (await budget.acquire(signal)).answered({ limit: 60, remaining: null });
-    expect(budget.state()).toEqual({ limit: 60, capacity: 60, left: 0 });
-  });
-
   test('X-RateLimit-Remaining can only reduce the requests left', async () => {
     const { budget, signal, take } = await opened(120);
     await take(19);

@@ -4,6 +4,7 @@ import { createBudget } from '../../src/budget/budget.ts';
 import type { BudgetLog, BudgetRecord } from '../../src/budget/send-record.ts';
 import type { Window } from '../../src/sandbox/sandbox-limiter.ts';
 import { type VirtualClock, virtualClock } from '../support/clocks.ts';
+import { countOf } from '../support/counts.ts';
 import { countingServer, MINUTE_MS, mostInAnyMinute, type Travel, work } from './simulation.ts';
 
 // One log whose readers have a configurable delay in each direction, like a remote database.
@@ -61,7 +62,7 @@ test('a remote log keeps every 60 seconds within the limit for any delay', async
         expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(Math.max(1, Math.floor(limit * share)));
       },
     ),
-    { numRuns: 60 },
+    { numRuns: countOf(20, 400) },
   );
 });
 
@@ -99,6 +100,6 @@ test('an aborted waiter leaves no claim, at any stage of the exchange with the l
         expect(left).toBe(capacity);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: countOf(20, 400) },
   );
 });

@@ -1,30 +1,26 @@
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectAsUpstream } from './as-upstream.ts';
-import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
+import { expectRefusal, shareCli, until } from './helpers.ts';
 
 const TABLES = [...catalogue.tables, ...catalogue.histories].map(({ name }) => name);
 const COUNTS = TABLES.map((name) => `SELECT '${name}' AS name, count(*) AS rows FROM "${name}"`).join(' UNION ALL ');
 
-let workspace: CliWorkspace & { close: () => Promise<void> };
+const workspace = shareCli({ world: 'tiny' });
 let held: Record<string, unknown>[];
 let snapshot: string;
 
 beforeAll(async () => {
-  workspace = await openCliFor({ brands: 1, prompts: 3, days: 20 });
   const { run, rows, sandbox } = workspace;
-  expect((await run('sync')).code).toBe(0);
   sandbox.world.advance({ editedResponses: 3, deletedResponses: 2, pausedPrompts: 1 });
   expect((await run('sync')).code).toBe(0);
   held = await rows(COUNTS);
   snapshot = JSON.parse((await run('export', '--json')).stdout).path;
 });
-
-afterAll(() => workspace.close());
 
 describe('backup', () => {
   test('writes the complete warehouse to one file and does not overwrite an existing file', async () => {
@@ -44,21 +40,6 @@ describe('backup', () => {
     expectRefusal(await run('backup', 'other.duckdb', '--data-dir', 'elsewhere', '--json'), 'no_data', true);
     const again = await run('backup', 'copy.duckdb', '--force');
     expect(again, again.stderr).toMatchObject({ code: 0, stdout: `${path}\n` });
-  });
-
-  test('copies the replica while another process owns the warehouse, and prints a note', async () => {
-    const { run, data } = workspace;
-    const database = await openDatabase(join(data, 'warehouse.duckdb'));
-    await database.exclusive((session) => session.run('CREATE TABLE newer AS SELECT 1 AS one'));
-    try {
-      const { code, stdout, stderr } = await run('backup', 'beside.duckdb', '--json');
-      expect(code, stderr).toBe(0);
-      expect(JSON.parse(stdout)).toMatchObject({ stale: true });
-      expect(stderr).toContain('of the replica');
-    } finally {
-      await database.exclusive((session) => session.run('DROP TABLE newer'));
-      await database.close();
-    }
   });
 });
 

@@ -1,382 +1,205 @@
-import { type BadInput, KEY, testBadInput } from './bad-input.ts';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command, Option } from 'commander';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ErrorCode } from '../../src/base/errors.ts';
+import { pathOf } from '../../src/cli/program/define-command.ts';
+import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { runCommand } from '../support/run-command.ts';
+import { expectRefusal, serve } from './helpers.ts';
 
-const loopback = 'http://127.0.0.1:9/v1';
-const withKey = { SIGHTLINE_API_KEY: KEY };
-const withUrl = { SIGHTLINE_BASE_URL: loopback };
-const settings = { ...withKey, ...withUrl };
-const sync = ['sync'];
-const config = (value: unknown) => ({ 'sightline.config.json': JSON.stringify(value) });
+/** Values that no option with this placeholder accepts; the others reject an empty value. */
+const WRONG: Readonly<Record<string, readonly string[]>> = {
+  '<number>': ['', 'many', '-5', '99999999999'],
+  '<rows>': ['', 'many', '0'],
+  '<seconds>': ['', '1.5', '999999999'],
+  '<MB>': ['', '0', '1e3'],
+  '<port>': ['http', '70000', '-1'],
+  '[number]': ['0', '26', 'x'],
+  '<day>': ['', '2026-02-30', '2026-1-1'],
+  '<when>': ['', 'soon'],
+  '<time|snapshot|last>': ['', '2026-02-30', 'yesterday'],
+  '<list>': ['typo=1', '500=often'],
+};
+
+function optionsBelow(command: Command): { command: Command; option: Option }[] {
+  const own = command.options.filter(({ required, optional }) => required || optional);
+  return [...own.map((option) => ({ command, option })), ...command.commands.flatMap(optionsBelow)];
+}
+
+test('every option of every command rejects wrong values with its name while the command line is parsed', async () => {
+  const all = optionsBelow(await createProgram());
+  expect(all.length).toBeGreaterThan(200);
+  const accepted: string[] = [];
+  for (const { command, option } of all) {
+    const { long, flags, argChoices } = option;
+    const placeholder = /[<[].*$/.exec(flags)?.[0] ?? '';
+    const wrong = argChoices === undefined ? (WRONG[placeholder] ?? ['']) : ['no-such-choice', ''];
+    const values = command.registeredArguments.filter(({ required }) => required).map(() => 'x');
+    for (const value of wrong) {
+      const parsed = parseArguments([...pathOf(command).split(' '), ...values, `${long}=${value}`]);
+      const error = await parsed.catch((thrown: unknown) => thrown);
+      const message = error instanceof Error ? error.message : 'accepted';
+      if (!new RegExp(`^${long}[: ]`).test(message)) accepted.push(`${pathOf(command)} ${long}=${value}: ${message}`);
+    }
+  }
+  expect(accepted).toEqual([]);
+});
+
+/** An API key. A distinctive value, so that it is found in any output. */
+const KEY = 'gsk_never_to_be_seen_0123456789';
+const SETTINGS = { SIGHTLINE_API_KEY: KEY, SIGHTLINE_BASE_URL: 'http://127.0.0.1:9/v1' };
 const https = { baseUrl: 'https://a.example/v1', apiKeyVariable: 'KEY_A' };
-const twoWorkspaces = config({ workspaces: { acme: https, globex: { ...https, apiKeyVariable: 'KEY_B' } } });
+const config = (value: unknown) => ({ 'sightline.config.json': JSON.stringify(value) });
+const TWO_WORKSPACES = config({ workspaces: { acme: https, globex: { ...https, apiKeyVariable: 'KEY_B' } } });
+const WAREHOUSE = 'data/default/warehouse.duckdb';
 
-const keys: BadInput[] = [
-  { name: 'no key', args: sync, env: withUrl, code: 'config_invalid', says: ['SIGHTLINE_API_KEY is not set', 'gsk_'] },
-  {
-    name: 'a blank key',
-    args: sync,
-    env: { ...withUrl, SIGHTLINE_API_KEY: '  ' },
-    code: 'config_invalid',
-    says: ['SIGHTLINE_API_KEY is not set', 'gsk_'],
-  },
-  ...['sk_live_of_something_else', `${KEY} x`, `"${KEY}"`].map(
-    (key): BadInput => ({
-      name: `the key ${JSON.stringify(key)}`,
-      args: sync,
-      env: { ...withUrl, SIGHTLINE_API_KEY: key },
-      code: 'config_invalid',
-      says: ['SIGHTLINE_API_KEY is not an API key', 'begins with gsk_', 'without spaces'],
-      hides: [key],
-    }),
-  ),
+interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Texts of files; null for a folder. */
+  readonly files?: Readonly<Record<string, string | null>>;
+  /** The hint if it is not the one of the code. */
+  readonly hint?: string;
+  /** Texts besides the key that must not appear. */
+  readonly hides?: string;
+}
+
+/** A command line, the code of its error, and texts of the message. `PORT` is a port that is in use. */
+type BadInput = readonly [line: string, code: ErrorCode, says: readonly string[], surroundings?: Surroundings];
+
+const values: BadInput[] = [
+  ['sync --from 2026-03-02 --to 2026-03-01', 'usage', ['--from 2026-03-02 is after --to 2026-03-01', 'allowed']],
+  ['sync --to 2026-03-01', 'usage', ['--to requires --from']],
+  ['sync --only brands,responces', 'usage', ['unknown resource "responces"; allowed: ', 'did you mean "responses"?']],
+  ['sync --forse', 'usage', ['--forse']],
+  ['snyc', 'usage', ['snyc', 'Did you mean sync?', 'export', 'sql']],
+  ['--data-dir x sync', 'usage', ['--data-dir']],
+  ['sync now', 'usage', ['too many arguments']],
+  ['sync --data-dir', 'usage', ['--data-dir']],
+  ['sql', 'usage', ['the query is empty']],
+  ['sql --list-saved x', 'usage', ['QUERY and --list-saved cannot be combined']],
+  ['sql x --format xml', 'usage', ['--format is "xml"', 'table, csv, json']],
+  ['sandbox --brands -1', 'usage', ['--brands is "-1"', '0 to 200']],
+  ['sandbox --port PORT', 'usage', ['--port PORT is in use', 'free port']],
+  ['demo --serve --port PORT', 'usage', ['--port PORT is in use; allowed: a free port, or 0 for any']],
+  ['sync --base-url nowhere', 'config_invalid', ['--base-url is "nowhere"', 'https']],
+  ['sync --workspace ../x', 'config_invalid', ['--workspace is "../x"', 'lower-case letters']],
+  ['explain visibility --before-from 2026-01-01', 'usage', ['--before-from requires --before-to']],
+  [
+    'explain visibility --before-from 2026-01-01 --before-to 2026-01-02 --compare-to year',
+    'usage',
+    ['--compare-to cannot be combined with --before-from and --before-to'],
+  ],
+  ['report --from 2999-01-01', 'usage', ['--from is "2999-01-01"; allowed: today (', 'or an earlier day']],
+  ['report --link http://', 'usage', ['--link is "http://"; allowed: an address with http or https']],
 ];
 
-const urls: BadInput[] = [
-  {
-    name: 'no base URL',
-    args: sync,
-    env: withKey,
-    code: 'config_invalid',
-    says: ['SIGHTLINE_BASE_URL is not set', 'https'],
-  },
-  ...['not a url', 'http://api.example.com/v1'].map(
-    (url): BadInput => ({
-      name: `the base URL ${url}`,
-      args: sync,
-      env: { ...withKey, SIGHTLINE_BASE_URL: url },
-      code: 'config_invalid',
-      says: [`SIGHTLINE_BASE_URL is "${url}"`, 'https://api.example.com/v1'],
-    }),
-  ),
-  {
-    name: 'a base URL with a password',
-    args: sync,
-    env: { ...withKey, SIGHTLINE_BASE_URL: 'https://someone:hunter2@api.example.com/v1' },
-    code: 'config_invalid',
-    says: ['SIGHTLINE_BASE_URL contains a user name or password'],
-    hides: ['hunter2'],
-  },
-  {
-    name: 'a key in place of the base URL',
-    args: sync,
-    env: { SIGHTLINE_BASE_URL: KEY, SIGHTLINE_API_KEY: 'https://api.example.com/v1' },
-    code: 'config_invalid',
-    says: ['SIGHTLINE_BASE_URL is', 'https://api.example.com/v1'],
-  },
-  {
-    name: 'a key in the base URL',
-    args: sync,
-    env: { ...withKey, SIGHTLINE_BASE_URL: `https://api.example.com/v1?key=${KEY}` },
-    code: 'config_invalid',
-    says: ['SIGHTLINE_BASE_URL is', 'without a query'],
-  },
-  {
-    name: 'a malformed --base-url',
-    args: ['sync', '--base-url', 'nowhere'],
-    env: settings,
-    code: 'config_invalid',
-    says: ['--base-url is "nowhere"', 'https'],
-  },
-];
-
-const flags: BadInput[] = [
-  ...['2026-02-30', '2026-1-1', ''].flatMap((day): BadInput[] =>
-    ['--from', '--to'].map((flag) => ({
-      name: `${flag} ${JSON.stringify(day)}`,
-      args: ['sync', ...(flag === '--to' ? ['--from', '2026-01-01'] : []), flag, day],
-      env: settings,
-      code: 'usage',
-      says: [`${flag} is "${day}"`, 'YYYY-MM-DD'],
-    })),
-  ),
-  {
-    name: 'from after to',
-    args: ['sync', '--from', '2026-03-02', '--to', '2026-03-01'],
-    env: settings,
-    code: 'usage',
-    says: ['--from 2026-03-02 is after --to 2026-03-01', 'allowed'],
-  },
-  {
-    name: '--to alone',
-    args: ['sync', '--to', '2026-03-01'],
-    env: settings,
-    code: 'usage',
-    says: ['--to requires --from'],
-  },
-  {
-    name: 'an unknown resource',
-    args: ['sync', '--only', 'brands,responces'],
-    env: settings,
-    code: 'usage',
-    says: ['unknown resource "responces"; allowed: ', 'competitors', 'did you mean "responses"?'],
-  },
-  { name: 'an unknown flag', args: ['sync', '--forse'], env: settings, code: 'usage', says: ['--forse'] },
-  { name: 'an unknown command', args: ['snyc'], code: 'usage', says: ['snyc', 'Did you mean sync?', 'export', 'sql'] },
-  { name: 'a flag before the command', args: ['--data-dir', 'x', 'sync'], code: 'usage', says: ['--data-dir'] },
-  { name: 'no query at all', args: ['sql'], code: 'usage', says: ['the query is empty'] },
-  { name: 'an argument too many', args: ['sync', 'now'], env: settings, code: 'usage', says: ['too many arguments'] },
-  { name: 'a flag without its value', args: ['sync', '--data-dir'], code: 'usage', says: ['--data-dir'] },
-  {
-    name: 'an empty --data-dir',
-    args: ['sync', '--data-dir', ''],
-    env: settings,
-    code: 'usage',
-    says: ['--data-dir is empty; allowed: a value'],
-  },
-  {
-    name: 'a question that the gallery does not have',
-    args: ['sql', '--gallery', '26'],
-    code: 'usage',
-    says: ['--gallery is "26"; allowed: a whole number from 1 to 25'],
-  },
-  {
-    name: 'a query beside --list-saved',
-    args: ['sql', 'select 1', '--list-saved'],
-    code: 'usage',
-    says: ['QUERY and --list-saved cannot be combined'],
-  },
-  {
-    name: 'a demo on a port that is in use',
-    args: ['demo', '--serve', '--port', 'PORT'],
-    code: 'usage',
-    says: ['--port PORT is in use; allowed: a free port, or 0 for any'],
-  },
-  { name: 'an empty --only', args: ['sync', '--only', ','], env: settings, code: 'usage', says: ['--only', 'allowed'] },
-  { name: 'an empty query', args: ['sql', ' '], code: 'usage', says: ['query is empty'] },
-  {
-    name: 'an unknown format',
-    args: ['sql', 'select 1', '--format', 'xml'],
-    code: 'usage',
-    says: ['--format is "xml"', 'table, csv, json'],
-  },
+const environments: BadInput[] = [
+  [
+    'sync',
+    'config_invalid',
+    ['SIGHTLINE_API_KEY is not set', 'gsk_'],
+    { env: { ...SETTINGS, SIGHTLINE_API_KEY: ' ' } },
+  ],
+  [
+    'sync',
+    'config_invalid',
+    ['SIGHTLINE_API_KEY is not an API key', 'begins with gsk_', 'without spaces'],
+    { env: { ...SETTINGS, SIGHTLINE_API_KEY: 'sk_live_of_something_else' }, hides: 'sk_live' },
+  ],
+  ['sync', 'config_invalid', ['SIGHTLINE_BASE_URL is not set', 'https'], { env: { SIGHTLINE_API_KEY: KEY } }],
+  [
+    'sync',
+    'config_invalid',
+    ['SIGHTLINE_BASE_URL contains a user name or password'],
+    { env: { ...SETTINGS, SIGHTLINE_BASE_URL: 'https://someone:hunter2@api.example.com/v1' }, hides: 'hunter2' },
+  ],
+  [
+    'sync',
+    'config_invalid',
+    ['SIGHTLINE_BASE_URL is', 'without a query'],
+    { env: { ...SETTINGS, SIGHTLINE_BASE_URL: `https://api.example.com/v1?key=${KEY}` } },
+  ],
+  [
+    'sync',
+    'config_invalid',
+    ['SIGHTLINE_CONNECTIONS is "0"', 'from 1 to 64'],
+    { env: { ...SETTINGS, SIGHTLINE_CONNECTIONS: '0' } },
+  ],
+  ['sync', 'config_invalid', ['.env', 'cannot read'], { files: { '.env': null } }],
 ];
 
 const files: BadInput[] = [
-  {
-    name: 'a configuration file that is not JSON',
-    args: sync,
-    env: settings,
-    files: { 'sightline.config.json': '{"workspaces": ' },
-    code: 'config_invalid',
-    says: ['sightline.config.json is not JSON'],
-  },
-  {
-    name: 'a configuration file with an unknown setting',
-    args: sync,
-    env: settings,
-    files: config({ budgetshare: 1 }),
-    code: 'config_invalid',
-    says: ['sightline.config.json', '"budgetshare"', 'budgetShare'],
-  },
-  {
-    name: 'a configuration file with a wrong value',
-    args: sync,
-    env: settings,
-    files: config({ connections: 100 }),
-    code: 'config_invalid',
-    says: ['sightline.config.json', 'connections', '100', '64'],
-  },
-  {
-    name: 'a configuration file with a key in it',
-    args: sync,
-    env: settings,
-    files: config({ apiKey: KEY }),
-    code: 'config_invalid',
-    says: ['sightline.config.json', '"apiKey"'],
-  },
-  {
-    name: 'a configuration file with a key in place of its variable',
-    args: sync,
-    files: config({ workspaces: { acme: { ...https, apiKeyVariable: KEY } } }),
-    code: 'config_invalid',
-    says: ['workspaces.acme.apiKeyVariable', 'the name of the environment variable'],
-  },
-  {
-    name: 'a configuration file that is a list',
-    args: sync,
-    env: settings,
-    files: config([]),
-    code: 'config_invalid',
-    says: ['sightline.config.json', 'not a JSON object', 'workspaces'],
-  },
-  {
-    name: 'a configuration file with a workspace name that leads out of the folder',
-    args: sync,
-    env: settings,
-    files: config({ workspaces: { '../x': https } }),
-    code: 'config_invalid',
-    says: ['sightline.config.json', '"../x"', 'lower-case letters'],
-  },
-  {
-    name: 'several workspaces and none chosen',
-    args: sync,
-    env: withKey,
-    files: twoWorkspaces,
-    code: 'config_invalid',
-    says: ['--workspace', 'acme, globex'],
-  },
-  {
-    name: 'a workspace that is not configured',
-    args: ['sync', '--workspace', 'globx'],
-    env: withKey,
-    files: twoWorkspaces,
-    code: 'usage',
-    hint: '`sightline init --workspace globx` creates it.',
-    says: ['unknown workspace "globx"', 'acme', 'did you mean "globex"?'],
-  },
-  {
-    name: 'a mistyped workspace if the environment configures one, without creating its folder',
-    args: ['sync', '--workspace', 'defualt'],
-    env: settings,
-    code: 'usage',
-    hint: '`sightline init --workspace defualt` creates it.',
-    says: ['unknown workspace "defualt"', 'did you mean "default"?'],
-  },
-  {
-    name: 'a workspace whose variable is not set',
-    args: ['sync', '--workspace', 'globex'],
-    env: { KEY_A: KEY },
-    files: twoWorkspaces,
-    code: 'config_invalid',
-    says: ['KEY_B is not set'],
-  },
-  {
-    name: 'a workspace name that leads out of the folder',
-    args: ['sync', '--workspace', '../x'],
-    env: settings,
-    code: 'config_invalid',
-    says: ['--workspace is "../x"', 'lower-case letters'],
-  },
-  {
-    name: 'a .env that is a folder',
-    args: sync,
-    env: settings,
-    files: { '.env': null },
-    code: 'config_invalid',
-    says: ['.env', 'cannot read'],
-  },
-  ...(
-    [
-      ['SIGHTLINE_BUDGET_SHARE', '2', 'above 0, at most 1'],
-      ['SIGHTLINE_CONNECTIONS', '0', 'from 1 to 64'],
-      ['SIGHTLINE_COMPRESSION', 'gzip', 'snappy or zstd'],
-      ['SIGHTLINE_KEY_HEADER', 'cookie', 'authorization or x-api-key'],
-    ] as const
-  ).map(
-    ([variable, value, allowed]): BadInput => ({
-      name: `${variable}=${value}`,
-      args: sync,
-      env: { ...settings, [variable]: value },
-      code: 'config_invalid',
-      says: [`${variable} is "${value}"`, allowed],
-    }),
+  ['sync', 'config_invalid', ['config.json is not JSON'], { files: { 'sightline.config.json': '{"workspaces": ' } }],
+  ['sync', 'config_invalid', ['"budgetshare"', 'budgetShare'], { files: config({ budgetshare: 1 }) }],
+  ['sync', 'config_invalid', ['connections', '100', '64'], { files: config({ connections: 100 }) }],
+  ['sync', 'config_invalid', ['sightline.config.json', '"apiKey"'], { files: config({ apiKey: KEY }) }],
+  ['sync', 'config_invalid', ['not a JSON object', 'workspaces'], { files: config([]) }],
+  ['sync', 'config_invalid', ['"../x"', 'lower-case letters'], { files: config({ workspaces: { '../x': https } }) }],
+  [
+    'sync',
+    'config_invalid',
+    ['workspaces.acme.apiKeyVariable', 'the name of the environment variable'],
+    { files: config({ workspaces: { acme: { ...https, apiKeyVariable: KEY } } }) },
+  ],
+  ['sync', 'config_invalid', ['--workspace', 'acme, globex'], { files: TWO_WORKSPACES, env: {} }],
+  ['sync --workspace globex', 'config_invalid', ['KEY_B is not set'], { files: TWO_WORKSPACES, env: { KEY_A: KEY } }],
+  [
+    'sync --workspace globx',
+    'usage',
+    ['unknown workspace "globx"', 'acme', 'did you mean "globex"?'],
+    { files: TWO_WORKSPACES, env: {}, hint: '`sightline init --workspace globx` creates it.' },
+  ],
+  // The folder of the workspace is not created.
+  [
+    'sync --workspace defualt',
+    'usage',
+    ['unknown workspace "defualt"', 'did you mean "default"?'],
+    { hint: '`sightline init --workspace defualt` creates it.' },
+  ],
+  ['sync', 'folder_unwritable', ['data/default', /EEXIST|ENOTDIR/.source], { files: { data: 'a file' } }],
+  ['sync', 'folder_unwritable', ['data/default'], { files: { 'data/default': 'a file' } }],
+  ['sync --data-dir /proc/sightline', 'folder_unwritable', ['/proc/sightline/default']],
+  ['sql x', 'no_data', ['default', 'data/default']],
+  ['export', 'no_data', ['default', 'data/default']],
+  ['demo', 'usage', ['data/demo', '--data-dir'], { files: { 'data/demo/precious.txt': 'mine' } }],
+  ...['sync', 'export', 'sql x'].flatMap((line) =>
+    [`not a database, whatever its name is ${'.'.repeat(5000)}`, '', null].map(
+      (content): BadInput => [line, 'warehouse_invalid', [WAREHOUSE], { files: { [WAREHOUSE]: content } }],
+    ),
   ),
 ];
 
-const folders: BadInput[] = [
-  {
-    name: 'a file in place of the data folder',
-    args: sync,
-    env: settings,
-    files: { data: 'a file' },
-    code: 'folder_unwritable',
-    says: ['data/default', 'EEXIST|ENOTDIR'],
-  },
-  {
-    name: 'a file in place of the workspace folder',
-    args: sync,
-    env: settings,
-    files: { 'data/default': 'a file' },
-    code: 'folder_unwritable',
-    says: ['data/default'],
-  },
-  {
-    name: 'a data folder that cannot be created',
-    args: ['sync', '--data-dir', '/proc/sightline'],
-    env: settings,
-    code: 'folder_unwritable',
-    says: ['/proc/sightline/default'],
-  },
-  ...(['sync', 'export', 'sql'] as const).flatMap((command): BadInput[] => {
-    const args = command === 'sql' ? [command, 'select 1'] : [command];
-    const file = 'data/default/warehouse.duckdb';
-    return [
-      {
-        name: `${command} on a warehouse that is no database`,
-        args,
-        env: settings,
-        files: { [file]: `not a database, whatever its name is ${'.'.repeat(5000)}` },
-        code: 'warehouse_invalid',
-        says: [file],
-      },
-      {
-        name: `${command} on a warehouse file of no bytes`,
-        args,
-        env: settings,
-        files: { [file]: '' },
-        code: 'warehouse_invalid',
-        says: [file],
-      },
-      {
-        name: `${command} on a warehouse that is a folder`,
-        args,
-        env: settings,
-        files: { [file]: null },
-        code: 'warehouse_invalid',
-        says: [file],
-      },
-    ];
-  }),
-  { name: 'sql without data', args: ['sql', 'select 1'], code: 'no_data', says: ['default', 'data/default'] },
-  { name: 'export without data', args: ['export'], code: 'no_data', says: ['default', 'data/default'] },
-  {
-    name: 'demo in a folder that was not created by a demo',
-    args: ['demo'],
-    files: { 'data/demo/precious.txt': 'mine' },
-    code: 'usage',
-    says: ['data/demo', '--data-dir'],
-  },
-];
+describe('a wrong value is rejected with a message, a hint and an exit code, and no files are left', () => {
+  let occupied: Awaited<ReturnType<typeof serve>>;
+  beforeAll(async () => {
+    occupied = await serve((_request, response) => response.end());
+  });
+  afterAll(() => occupied.close());
 
-const sandboxes: BadInput[] = [
-  ...(
-    [
-      ['--port', '70000', '0 to 65535'],
-      ['--port', 'http', '0 to 65535'],
-      ['--seed', '1.5', 'whole number'],
-      ['--brands', '-1', '0 to 200'],
-      ['--prompts', '1e3', '0 to 5000'],
-      ['--days', '0', '1 to 2000'],
-      ['--responses-per-day', 'many', '0 to 100000'],
-      ['--rate-limit', '0', '1 to 10000'],
-      ['--latency-ms', '-5', '0 to 600000'],
-      ['--window', 'hopping', 'sliding, fixed'],
-    ] as const
-  ).map(
-    ([flag, value, allowed]): BadInput => ({
-      name: `sandbox ${flag} ${value}`,
-      args: ['sandbox', flag, value],
-      code: 'usage',
-      says: [`${flag} is "${value}"`, allowed],
-    }),
-  ),
-  {
-    name: 'an unknown fault',
-    args: ['sandbox', '--faults', 'typo=1'],
-    code: 'usage',
-    says: ['--faults', 'typo', '429'],
-  },
-  {
-    name: 'a fault without a number',
-    args: ['sandbox', '--faults', '500=often'],
-    code: 'usage',
-    says: ['--faults', 'often'],
-  },
-  {
-    name: 'a port in use',
-    args: ['sandbox', '--port', 'PORT'],
-    code: 'usage',
-    says: ['--port PORT is in use', 'free port'],
-  },
-];
+  test.for([...values, ...environments, ...files])('%s: %s', async ([line, code, says, surroundings = {}]) => {
+    const { env = SETTINGS, files: given = {}, hint, hides } = surroundings;
+    const withPort = (text: string): string => text.replace('PORT', new URL(occupied.origin).port);
+    const cwd = await temporaryFolder();
+    for (const [path, content] of Object.entries(given)) {
+      await mkdir(join(cwd, path, content === null ? '.' : '..'), { recursive: true });
+      if (content !== null) await writeFile(join(cwd, path), content);
+    }
+    const before = (await readdir(cwd, { recursive: true })).sort();
+    const isJson = !line.startsWith('demo');
+    const [first = '', ...rest] = line.split(' ').map(withPort);
+    // A later position could be parsed as the value of an option.
+    const args = first.startsWith('-') ? [first, ...rest, '--json'] : [first, ...(isJson ? ['--json'] : []), ...rest];
+    const finished = await runCommand(args, { cwd, env });
+    expectRefusal(finished, code, isJson, hint);
+    const output = finished.stdout + finished.stderr;
+    for (const hidden of [KEY, ...(hides === undefined ? [] : [hides])]) expect(output).not.toContain(hidden);
+    for (const part of says.map(withPort)) expect(finished.stderr.split('\n')[0]).toMatch(toPattern(part));
+    expect((await readdir(cwd, { recursive: true })).sort()).toEqual(before);
+  });
+});
 
-testBadInput([...keys, ...urls, ...flags, ...files, ...folders, ...sandboxes]);
+function toPattern(text: string): RegExp {
+  return new RegExp(text.includes('|') ? text : text.replace(/[.*+?^${}()[\]\\]/g, '\\$&'));
+}

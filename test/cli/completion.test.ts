@@ -14,6 +14,7 @@ import { FORMATS } from '../../src/cli/output/row-format.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
 import { LOG_LEVELS } from '../../src/serve/telemetry/server-log.ts';
 import { FILE_FORMATS } from '../../src/snapshot/file-formats.ts';
+import { testWith } from '../support/needs.ts';
 import { MAIN } from '../support/run-command.ts';
 
 const program = await createProgram();
@@ -128,16 +129,18 @@ describe('in a real shell', () => {
 
   for (const shell of SHELLS) {
     const path = places[shell].find((place) => existsSync(place));
-    if (path === undefined) process.stderr.write(`NOT TRIED: completion in ${shell}, which is not on this machine.\n`);
-    test.skipIf(path === undefined)(`${shell} completes commands, values, workspaces and files`, async () => {
-      for (const { line, shows } of lines) {
-        const { stdout } = await run(path as string, inShell[shell](line), {
-          cwd: folder,
-          env: { PATH: `${folder}:${process.env['PATH'] ?? ''}`, HOME: folder, TERM: 'dumb' },
-        });
-        for (const word of shows) expect(stdout, line).toContain(word);
-      }
-    });
+    testWith(path === undefined ? `there is no ${shell}` : null)(
+      `${shell} completes commands, values, workspaces and files`,
+      async () => {
+        for (const { line, shows } of lines) {
+          const { stdout } = await run(path as string, inShell[shell](line), {
+            cwd: folder,
+            env: { PATH: `${folder}:${process.env['PATH'] ?? ''}`, HOME: folder, TERM: 'dumb' },
+          });
+          for (const word of shows) expect(stdout, line).toContain(word);
+        }
+      },
+    );
   }
 });
 

@@ -1,11 +1,11 @@
-import { rm } from 'node:fs/promises';
 import { Writable } from 'node:stream';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { parseArguments } from '../../src/cli/program/program.ts';
 import { runArguments } from '../../src/cli/run-arguments.ts';
 import { startLiar } from '../hostile/liar.ts';
-import { expectRefusal, makeFolder, openCli, runCli } from './helpers.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { expectRefusal, openCli, runCli } from './helpers.ts';
 
 const ATTACK = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u007f\rover\u202e';
 const UNSAFE = /(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u;
@@ -39,7 +39,7 @@ async function run(args: readonly string[], cwd: string, environment: Record<str
 }
 
 test('control characters in texts from upstream do not reach the terminal', async () => {
-  const { sandbox, folder, env } = await openCli({ prompts: 2, days: 2 });
+  const { sandbox, folder, env } = await openCli({ prompts: 1, days: 2 });
   const liar = await startLiar(sandbox.baseUrl);
   liar.tell((exchange) => {
     if (exchange.path.endsWith('/alerts')) {
@@ -87,8 +87,7 @@ test('control characters in texts from upstream do not reach the terminal', asyn
 });
 
 test('a stack trace is printed only with --verbose', async () => {
-  const folder = await makeFolder();
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   const brief = await runCli(['status'], { cwd: folder });
   expectRefusal(brief, 'no_data', false);
   for (const args of [

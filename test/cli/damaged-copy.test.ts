@@ -1,21 +1,17 @@
 import { readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { checkOpens } from '../../src/warehouse/file/read-only.ts';
-import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
+import { expectRefusal, openCli, shareCli, until } from './helpers.ts';
 
-let workspace: CliWorkspace & { close: () => Promise<void> };
+const workspace = shareCli({ world: 'tiny' });
 let copy: string;
 let whole: Buffer;
 
 beforeAll(async () => {
-  workspace = await openCliFor({ prompts: 1, days: 1 });
-  expect(await workspace.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
   copy = join(workspace.data, 'analytics.duckdb');
   whole = await readFile(copy);
 });
-
-afterAll(() => workspace.close());
 
 /** Damages the copy without changing its modification time. */
 async function damage(how: 'cut off' | 'overwritten' | 'emptied'): Promise<void> {
@@ -31,12 +27,12 @@ test.each(['cut off', 'overwritten', 'emptied'] as const)(
   'sql reads the warehouse if the copy is %s, and export publishes the copy again',
   async (how) => {
     await damage(how);
-    expect(await workspace.rows(count)).toEqual([{ n: 1 }]);
+    expect(await workspace.rows(count)).toEqual([{ n: 3 }]);
     expect(await workspace.run('status')).toMatchObject({ code: 0 });
     await expect(checkOpens(copy)).rejects.toMatchObject({ code: 'warehouse_invalid' });
     expect(await workspace.run('export')).toMatchObject({ code: 0 });
     await checkOpens(copy);
-    expect(await workspace.rows(count)).toEqual([{ n: 1 }]);
+    expect(await workspace.rows(count)).toEqual([{ n: 3 }]);
   },
 );
 
@@ -48,7 +44,7 @@ test('while a server runs, sql and export replace a damaged copy', async () => {
   });
   await until('the server listens', () => /http:\/\//.test(said));
   await damage('overwritten');
-  expect(await workspace.rows(count)).toEqual([{ n: 1 }]);
+  expect(await workspace.rows(count)).toEqual([{ n: 3 }]);
   await checkOpens(copy);
   await damage('cut off');
   expect(await workspace.run('export')).toMatchObject({ code: 0 });
@@ -58,13 +54,8 @@ test('while a server runs, sql and export replace a damaged copy', async () => {
 });
 
 test('a damaged copy without a warehouse is reported as damaged', async () => {
-  const other = await openCliFor({ prompts: 1, days: 1 });
-  try {
-    expect(await other.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
-    await rm(join(other.data, 'warehouse.duckdb'));
-    await writeFile(join(other.data, 'analytics.duckdb'), 'a\n1\n');
-    expectRefusal(await other.run('sql', count, '--json'), 'no_data', true);
-  } finally {
-    await other.close();
-  }
+  const { data, run } = await openCli({ world: 'tiny' });
+  await rm(join(data, 'warehouse.duckdb'));
+  await writeFile(join(data, 'analytics.duckdb'), 'a\n1\n');
+  expectRefusal(await run('sql', count, '--json'), 'no_data', true);
 });

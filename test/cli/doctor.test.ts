@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examineSurroundings } from '../../src/operations/doctor/doctor.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { type CliWorkspace, openCliFor, runCli, serve } from './helpers.ts';
+import { runCli, serve, shareCli } from './helpers.ts';
 
 interface Result {
   check: string;
@@ -16,30 +16,29 @@ interface Result {
   fixed: boolean;
 }
 
-let workspace: CliWorkspace & { close: () => Promise<void> };
-/** Upstream's time. It stands still, except while doctor compares it with the clock of this machine. */
-let upstreamNow = Date.now();
+const workspace = shareCli({ world: 'tiny' });
 /** The ID of a process that has ended. */
 let dead: number;
+const umask = process.umask();
 
 beforeAll(async () => {
-  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4, clock: () => upstreamNow });
   dead = spawnSync(process.execPath, ['-e', '0']).pid;
   const { run, sandbox } = workspace;
-  expect((await run('sync')).code).toBe(0);
+  process.umask(0o077);
   sandbox.world.advance({ editedResponses: 2, pausedPrompts: 2 });
   expect((await run('sync')).code).toBe(0);
   expect((await run('export')).code).toBe(0);
   expect((await run('keys', 'create', 'test')).code).toBe(0);
+  // Worlds have the permissions of files of tests.
+  await run('doctor', '--offline', '--fix');
 });
 
-afterAll(() => workspace.close());
+afterAll(async () => {
+  process.umask(umask);
+});
 
 async function doctor(...flags: string[]): Promise<{ code: number | null; checks: Result[] }> {
-  const before = upstreamNow;
-  upstreamNow = Date.now();
   const { code, stdout, stderr } = await workspace.run('doctor', '--json', ...flags);
-  upstreamNow = before;
   expect(stdout, stderr).not.toBe('');
   return { code, ...(JSON.parse(stdout) as { checks: Result[] }) };
 }
@@ -60,14 +59,11 @@ describe('doctor', () => {
     expect(badOf(checks)).toEqual([]);
     expect(code).toBe(0);
     expect(sandbox.requests.length).toBe(sent + 1);
-    const names = new Set(checks.map(({ check }) => check));
-    expect(names).toEqual(
-      new Set(
-        'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,remote,warehouse,copy,records,snapshots,publishing,completeness,raw pages,keys,jobs,webhooks'.split(
-          ',',
-        ),
-      ),
-    );
+    const names =
+      'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,remote,warehouse,copy,records,'
+        .concat('snapshots,publishing,completeness,raw pages,keys,jobs,webhooks')
+        .split(',');
+    expect(new Set(checks.map(({ check }) => check))).toEqual(new Set(names));
     const offline = await run('doctor', '--offline');
     expect(offline).toMatchObject({ code: 0 });
     expect(offline.stdout).toContain('--offline');
@@ -92,6 +88,7 @@ describe('doctor', () => {
       mode: 0o600,
     });
     await writeFile(join(data, 'analytics.duckdb.new'), 'half');
+    await chmod(join(data, 'analytics.duckdb.new'), 0o644);
     await mkdir(join(data, 'snapshots', `.new-${dead}`));
     await writeFile(join(data, 'analytics.duckdb'), 'damaged');
     const found = await doctor('--offline');
@@ -142,7 +139,6 @@ describe('doctor', () => {
       JSON.stringify({ pid: process.pid, command: 'sightline sync', since: '' }),
     );
     await writeFile(join(data, '.replay.duckdb'), 'under way');
-    const database = await openDatabase(join(data, 'warehouse.duckdb'));
     const { code, checks } = await doctor('--offline', '--fix');
     expect(badOf(checks)).toEqual([]);
     expect(code).toBe(0);
@@ -150,7 +146,6 @@ describe('doctor', () => {
     await rename(copy, `${copy}.away`);
     expect(badOf((await doctor('--offline', '--fix')).checks)).toMatchObject([{ check: 'copy', status: 'warning' }]);
     await rename(`${copy}.away`, copy);
-    await database.close();
     expect(existsSync(join(data, '.replay.duckdb'))).toBe(true);
     await rm(join(data, '.replay.duckdb'));
     await rm(join(data, 'owner.json'));

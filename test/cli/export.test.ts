@@ -1,24 +1,17 @@
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Table, tableFromIPC } from 'apache-arrow';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS, dayOf } from '../../src/contract/time.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
 import { startLiar } from '../hostile/liar.ts';
 import { hashes } from '../snapshot/readers.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { type CliWorkspace, openCli, openCliFor, startCli, until } from './helpers.ts';
+import { runCommand } from '../support/run-command.ts';
+import { type CliWorkspace, openCli, shareCli, until } from './helpers.ts';
 
-let workspace: CliWorkspace & { close: () => Promise<void> };
-
-beforeAll(async () => {
-  workspace = await openCliFor({ brands: 2, prompts: 3, days: 6 });
-  expect(await workspace.run('sync')).toMatchObject({ code: 0 });
-});
-
-afterAll(() => workspace.close());
+const workspace = shareCli({ world: 'small' });
 
 async function exportTo(name: string, ...args: string[]) {
   const folder = join(await temporaryFolder(), name);
@@ -164,7 +157,7 @@ describe('plain files', () => {
 
   test('may be only the changes since the last export, in a folder with the date', async () => {
     const parent = await temporaryFolder();
-    const year = String(new Date().getUTCFullYear());
+    const year = String(new Date(NOW_MS).getUTCFullYear());
     const to = (...args: string[]) => workspace.run('export', '--tables', 'brands', '--since', 'last', ...args);
     const first = await to('--output', join(parent, '%Y', '100%%'));
     expect(first).toMatchObject({ code: 0, stdout: `${join(parent, year, '100%')}\n` });
@@ -172,21 +165,6 @@ describe('plain files', () => {
     const later = await to('--output', '-', '--format', 'csv', '--name', join(parent, '%Y', '100%%'));
     expect(later.stdout.split('\n')).toEqual([expect.stringMatching(/^_change,id,/), '']);
     expect(later.stderr).toMatch(/Changes since \d{4}-.* UTC: 0 inserted, 0 updated, 0 deleted\./);
-  });
-
-  test.each([
-    [['--since', 'yesterday', '--output', 'o'], '--since is "yesterday"; allowed: last, the ID of a snapshot such as'],
-    [['--since', '2026-02-30', '--output', 'o'], '--since is "2026-02-30"; allowed: last'],
-    [['--since', 'last'], '--output is required'],
-    [['--since', 'last', '--tables', 'brands', '--output', '-'], '--since last with --output - requires --name'],
-    [['--name', 'x', '--output', 'o'], '--name x requires --since last'],
-    [['--output', 'o/%y'], '--output "o/%y" contains "%y"; allowed: %Y, %m, %d, %H'],
-    [['--output', 'o%'], '--output "o%" contains "%"; allowed: %Y'],
-    [['--since', '20200101T000000Z', '--output', 'o'], 'no snapshot has the ID 20200101T000000Z; allowed: last'],
-    [['--since', 'last', '--tables', 'mart.visibility_weekly', '--output', 'o'], 'the view mart.visibility_weekly'],
-  ])('reject %j', async (args, message) => {
-    const { code, stderr } = await workspace.run('export', ...args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 
   test('replace files of an earlier export only', async () => {
@@ -236,119 +214,102 @@ describe('plain files', () => {
     expect((await readdir(parent)).sort()).toEqual(['.out.old-notes', 'out']);
   });
 
-  test('are written while another process owns the warehouse', async () => {
-    const database = await openDatabase(join(workspace.data, 'warehouse.duckdb'));
-    try {
-      await database.exclusive((session) => session.run('CREATE TABLE sync.scratch AS SELECT 1 AS n'));
-      const { folder } = await exportTo('meanwhile', '--tables', 'prompts');
-      expect(existsSync(join(folder, 'prompts.parquet'))).toBe(true);
-      const { stderr } = await workspace.run('export', '--tables', 'prompts', '--format', 'csv', '--output', '-');
-      expect(stderr).toContain('A sync owns the warehouse');
-      expect(await workspace.run('export')).toMatchObject({ code: 4 });
-    } finally {
-      await database.exclusive((session) => session.run('DROP TABLE sync.scratch'));
-      await database.close();
+  test.each([
+    ['--tables nope --output x', 'unknown table "nope"; allowed: '],
+    ['--tables sync.runs --output x', 'unknown table "sync.runs"; allowed: '],
+    ['--format csv', '--output is required'],
+    ['--format csv --compression zstd --output x', '--compression cannot be combined with --format csv'],
+    ['--from 2026-02-02 --to 2026-02-01 --output x', '--from 2026-02-02 is after --to 2026-02-01'],
+    ['--brand me --output x', 'unknown brand "me"; allowed: '],
+    ['--output -', '--output - allows one table'],
+    ['--tables brands --output - --json', '--output - cannot be combined with --json'],
+    ['--since yesterday --output x', '--since is "yesterday"; allowed: last, the ID of a snapshot such as'],
+    ['--since last', '--output is required'],
+    ['--since last --tables brands --output -', '--since last with --output - requires --name'],
+    ['--since 20200101T000000Z --output x', 'no snapshot has the ID 20200101T000000Z; allowed: last'],
+    [
+      '--since last --tables mart.visibility_weekly --output x',
+      '--since cannot be combined with the view mart.visibility_weekly',
+    ],
+    ['--name x --output x', '--name x requires --since last'],
+    ['--output x/%y', '--output "x/%y" contains "%y"; allowed: %Y, %m, %d, %H'],
+    ['--output x%', '--output "x%" contains "%"; allowed: %Y'],
+  ])('are rejected with %s', async (line, message) => {
+    const { code, stderr } = await workspace.run('export', ...line.split(' '));
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`sightline: ${message}`) });
+    expect(await readdir(workspace.folder)).toEqual(['data']);
+  });
+});
+
+test('a snapshot shares unchanged files with the previous one, and uses the requested compression', async () => {
+  const again = JSON.parse((await workspace.run('export', '--json')).stdout);
+  expect(again).toMatchObject({ snapshotId: expect.stringMatching(/^\d{8}T\d{6}Z/), deleted: [] });
+  expect(again.written).toEqual({ files: 0, bytes: 0 });
+  const { tables, written } = JSON.parse((await workspace.run('export', '--compression', 'zstd', '--json')).stdout);
+  expect(written.files).toBe(tables.reduce((sum: number, table: { files: number }) => sum + table.files, 0));
+});
+
+describe('an export after a killed sync contains no day of which only some pages are stored', () => {
+  let killed: CliWorkspace;
+  let image: string;
+  let whole: Record<string, unknown>[];
+  const count = 'SELECT CAST(created_at AS DATE) AS day, count(*) AS n FROM responses GROUP BY ALL ORDER BY ALL';
+  const day = (daysAgo: number): string => dayOf(killed.sandbox.world.now() - daysAgo * DAY_MS);
+
+  // Copies the files of a sync that waits in the middle of a day, as a kill at this moment leaves them.
+  beforeEach(async () => {
+    killed = await openCli({ prompts: 2, days: 4, responsesPerDay: 120 });
+    const { sandbox, folder, data, env, run, rows } = killed;
+    const sync = ['sync', '--only', 'responses', '--from', day(3), '--to'];
+    expect(await run(...sync, day(2))).toMatchObject({ code: 0 });
+    whole = await rows(count);
+    expect(whole.map((row) => row['day'])).toEqual([day(3), day(2)]);
+    const liar = await startLiar(sandbox.baseUrl);
+    liar.tell(({ path, query }) => {
+      if (path.endsWith('/responses') && (query.get('to') ?? '') >= day(1)) sandbox.setFaults([{ kind: 'hang' }]);
+    });
+    const stop = new AbortController();
+    const stopped = runCommand([...sync, day(1)], {
+      cwd: folder,
+      env: { ...env, SIGHTLINE_BASE_URL: liar.baseUrl, SIGHTLINE_CONNECTIONS: '1' },
+      signal: stop.signal,
+    });
+    await until('the second page of a new day is requested', () =>
+      sandbox.requests.some(({ fault, query }) => fault === 'hang' && query.includes('cursor=')),
+    );
+    image = join(await temporaryFolder(), 'image');
+    await cp(data, image, { recursive: true });
+    stop.abort();
+    await stopped;
+    await rm(data, { recursive: true });
+    await rename(image, data);
+    await rm(join(data, 'owner.json'));
+  });
+
+  test.each(['no replica', 'an earlier replica'])('with %s', async (replica) => {
+    const { folder, data, run, rows } = killed;
+    if (replica === 'no replica') {
+      await rm(join(data, 'analytics.duckdb'));
+      expect((await rows(count)).length).toBeGreaterThan(whole.length);
+    }
+    const output = join(folder, 'files');
+    const tables = 'responses,response_citations,mart.fct_response';
+    const exported = await run('export', '--format', 'ndjson', '--tables', tables, '--output', output);
+    expect(exported.code, exported.stderr).toBe(0);
+    for (const name of tables.split(',')) {
+      const lines = (await readFile(join(output, `${name}.ndjson`), 'utf8')).trim().split('\n');
+      const days = lines.map((line) => String(JSON.parse(line).created_at).slice(0, 10));
+      expect([...new Set(days)].sort(), name).toEqual([day(3), day(2)]);
+      if (name !== 'responses') continue;
+      for (const { day: of, n } of whole) expect(days.filter((each) => each === of)).toHaveLength(Number(n));
+    }
+
+    expect(await run('export')).toMatchObject({ code: 0 });
+    const manifest = JSON.parse(await readFile(join(data, 'snapshots', 'latest', 'manifest.json'), 'utf8'));
+    for (const { name, files, rows: listed } of manifest.tables) {
+      if (!['responses', 'response_citations', 'response_competitors'].includes(name)) continue;
+      for (const { max } of files) expect(max.slice(0, 10), name).toBe(day(2));
+      if (name === 'responses') expect(listed).toBe(whole.reduce((sum, row) => sum + Number(row['n']), 0));
     }
   });
-
-  test.each([
-    [['--tables', 'nope', '--output', 'x'], 'unknown table "nope"; allowed: '],
-    [['--tables', 'sync.runs', '--output', 'x'], 'unknown table "sync.runs"; allowed: '],
-    [['--tables', ',', '--output', 'x'], '--tables is empty'],
-    [['--format', 'xls', '--output', 'x'], '--format is "xls"; allowed: parquet, csv, ndjson, arrow, xlsx'],
-    [['--format', 'csv'], '--output is required'],
-    [
-      ['--format', 'csv', '--compression', 'zstd', '--output', 'x'],
-      '--compression cannot be combined with --format csv',
-    ],
-    [['--compression', 'lzo'], '--compression is "lzo"; allowed: snappy, zstd'],
-    [['--from', '2026-02-30', '--output', 'x'], '--from is "2026-02-30"'],
-    [['--from', '2026-02-02', '--to', '2026-02-01', '--output', 'x'], '--from 2026-02-02 is after --to 2026-02-01'],
-    [['--brand', 'me', '--output', 'x'], 'unknown brand "me"; allowed: '],
-    [['--output', '-'], '--output - allows one table'],
-    [['--tables', 'brands', '--output', '-', '--json'], '--output - cannot be combined with --json'],
-  ])('are rejected with the arguments %j', async (args, message) => {
-    const { code, stderr } = await workspace.run('export', ...args);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`sightline: ${message}`) });
-    expect(await readdir(workspace.folder)).not.toContain('x');
-  });
-});
-
-test('a snapshot uses the requested compression and reports the changed files', async () => {
-  const first = JSON.parse((await workspace.run('export', '--json')).stdout);
-  expect(first).toMatchObject({ snapshotId: expect.stringMatching(/^\d{8}T\d{6}Z/), deleted: [] });
-  const files = first.tables.reduce((sum: number, table: { files: number }) => sum + table.files, 0);
-  expect(first.written.files).toBe(files);
-  const again = JSON.parse((await workspace.run('export', '--json')).stdout);
-  expect(again.written).toEqual({ files: 0, bytes: 0 });
-  const { stderr } = await workspace.run('export', '--compression', 'zstd');
-  expect(stderr).not.toContain('with the previous snapshot');
-});
-
-describe('an export after a killed sync', () => {
-  test.each(['no replica', 'an earlier replica'])(
-    'contains no day of which only some pages are stored, with %s',
-    async (replica) => {
-      const { sandbox, folder, data, env, run, rows } = await openCli({ days: 4, responsesPerDay: 300 });
-      const day = (daysAgo: number): string => dayOf(sandbox.world.now() - daysAgo * DAY_MS);
-      const range = ['--from', day(3), '--to', day(2)];
-      expect(await run('sync', '--only', 'responses', ...range)).toMatchObject({ code: 0 });
-      const count = 'SELECT CAST(created_at AS DATE) AS day, count(*) AS n FROM responses GROUP BY ALL ORDER BY ALL';
-      const whole = await rows(count);
-      expect(whole.map((row) => row['day'])).toEqual([day(3), day(2)]);
-
-      // Upstream refuses every page but the first, so the sync waits in the middle of its windows until it is killed.
-      const liar = await startLiar(sandbox.baseUrl);
-      let isWaiting = false;
-      liar.tell((exchange) => {
-        const { path, query } = exchange;
-        if (!path.endsWith('/responses') || query.get('cursor') === null) return;
-        isWaiting ||= (query.get('from') ?? '') <= day(1) && day(1) <= (query.get('to') ?? '');
-        exchange.headers['retry-after'] = '50';
-        exchange.status = 503;
-      });
-      // Not the current day: soon after midnight (UTC) its responses fit into one page.
-      const victim = startCli(['sync', '--only', 'responses', '--from', day(3), '--to', day(1)], {
-        cwd: folder,
-        env: { ...env, SIGHTLINE_BASE_URL: liar.baseUrl },
-      });
-      await until('the first page of a new day is stored', () => isWaiting);
-      victim.process.kill('SIGKILL');
-      expect(await victim.finished).toMatchObject({ signal: 'SIGKILL' });
-      if (replica === 'no replica') {
-        await rm(join(data, 'analytics.duckdb'));
-        expect((await rows(count)).length).toBeGreaterThan(whole.length);
-      }
-
-      const output = join(folder, 'files');
-      const tables = 'responses,response_citations,mart.fct_response';
-      expect(await run('export', '--format', 'ndjson', '--tables', tables, '--output', output)).toMatchObject({
-        code: 0,
-      });
-      for (const name of tables.split(',')) {
-        const days = new Map<string, number>();
-        for (const line of (await readFile(join(output, `${name}.ndjson`), 'utf8')).trim().split('\n')) {
-          const row = JSON.parse(line);
-          const key = String(row['created_at']).slice(0, 10);
-          days.set(key, (days.get(key) ?? 0) + 1);
-        }
-        expect([...days.keys()].sort(), name).toEqual([day(3), day(2)]);
-        if (name === 'responses') expect([...days].sort()).toEqual(whole.map(({ day, n }) => [day, n]));
-      }
-
-      expect(await run('export')).toMatchObject({ code: 0 });
-      const manifest = JSON.parse(await readFile(join(data, 'snapshots', 'latest', 'manifest.json'), 'utf8'));
-      for (const { name, files } of manifest.tables) {
-        if (!['responses', 'response_citations', 'response_competitors'].includes(name)) continue;
-        for (const { path, rows: listed, max } of files) {
-          expect(max.slice(0, 10), name).toBe(day(2));
-          const file = await asyncBufferFromFile(join(data, 'snapshots', 'latest', path));
-          expect(await parquetReadObjects({ file, columns: ['created_at'] })).toHaveLength(listed);
-        }
-      }
-      const total = manifest.tables.find(({ name }: { name: string }) => name === 'responses').files;
-      const n = total.reduce((sum: number, { rows: listed }: { rows: number }) => sum + listed, 0);
-      expect(n).toBe(whole.reduce((sum, row) => sum + Number(row['n']), 0));
-    },
-  );
 });

@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { visible } from '../../src/base/visible.ts';
 import { commandGroups, commands } from '../../src/cli/program/command-list.ts';
 import { pathOf } from '../../src/cli/program/define-command.ts';
 import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
 import { examplesOf, type ProgramCommand } from '../../src/cli/program/program-command.ts';
+import { testWith } from '../support/needs.ts';
 import { ROOT } from '../support/root.ts';
 import { expectRefusal, runCli } from './helpers.ts';
 
@@ -18,7 +21,6 @@ const linters = [
   ['groff', '-man', '-ww', '-z', '-Tutf8'],
 ] as const;
 const linter = linters.find(([name]) => spawnSync(name, ['--version']).error === undefined);
-if (linter === undefined) process.stderr.write('NOT TRIED: the manual page. There is neither mandoc nor groff.\n');
 
 function leavesOf(command: ProgramCommand): ProgramCommand[] {
   return command.commands.length === 0 ? [command] : (command.commands as ProgramCommand[]).flatMap(leavesOf);
@@ -78,6 +80,18 @@ describe('the help', () => {
     expect(stdout).toBe((await runCli([...path, '--help'], surroundings)).stdout);
   });
 
+  test.each([[], ...Object.keys(commands).map((name) => [name])])('of %s begins with its usage', async (...path) => {
+    const { code, stdout, stderr } = await runCli([...path, '--help'], surroundings);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.startsWith(`Usage: sightline ${path[0] ?? '[options]'}`), stdout).toBe(true);
+    expect(visible(stdout)).toBe(stdout);
+  });
+
+  test('--version prints the version of the package', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'));
+    expect(await runCli(['--version'], surroundings)).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
   test('of an unknown command is an error with the nearest name', async () => {
     for (const [words, near] of [
       [['snyc'], 'sync'],
@@ -92,7 +106,7 @@ describe('the help', () => {
 
 describe('the manual page', () => {
   // test/docs.test.ts compares the page with the declarations.
-  test.skipIf(linter === undefined)('has no error', () => {
+  testWith(linter === undefined ? 'there is neither mandoc nor groff' : null)('has no error', () => {
     const [name, ...options] = linter as readonly [string, ...string[]];
     const checked = spawnSync(name, [...options, PAGE], { encoding: 'utf8' });
     expect(checked).toMatchObject({ status: 0, stdout: '', stderr: '' });

@@ -6,14 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
+import { formatRows } from '../../src/cli/output/row-format.ts';
+import { openNewestReplicaWith } from '../../src/session/newest-replica.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { type Finished, MAIN, runCommand, type Surroundings } from '../support/run-command.ts';
 import { shiftedLikeTests } from '../support/shifted.ts';
-import { HURRIED_NODE } from '../support/short-lived.ts';
+import { HURRIED_NODE, oneThread } from '../support/short-lived.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { timed } from '../support/work-times.ts';
 import { copyWorld, startWorldSandbox, type World, worldClock } from '../support/worlds.ts';
@@ -37,7 +42,7 @@ export function startCli(
   const shifted = shiftedLikeTests(nowMs);
   const child = spawn(process.execPath, [...HURRIED_NODE, ...shifted.args, MAIN, ...args], {
     cwd,
-    env: { PATH: process.env['PATH'], HOME: cwd, ...shifted.env, ...env },
+    env: { PATH: process.env['PATH'], HOME: cwd, ...oneThread(), ...shifted.env, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
   }) as ChildProcess & { stdout: Readable; stderr: Readable };
   const out: Buffer[] = [];
@@ -99,7 +104,7 @@ export interface CliWorkspace {
   readonly data: string;
   run(...args: string[]): Promise<Finished>;
   start(...args: string[]): Running;
-  /** Runs a query and returns its rows as objects. */
+  /** Runs a query on the newest data and returns the rows of its last statement as objects. */
   rows(sql: string): Promise<Record<string, unknown>[]>;
 }
 
@@ -111,6 +116,16 @@ export async function openCli(options: CliOptions = {}): Promise<CliWorkspace> {
   const workspace = await openCliFor(options);
   onTestFinished(workspace.close);
   return workspace;
+}
+
+/** Opens a workspace for all tests of a file or block, in which it is called, and closes it after them. */
+export function shareCli(options: CliOptions = {}): CliWorkspace {
+  const shared = {} as CliWorkspace & { close: () => Promise<void> };
+  beforeAll(async () => {
+    Object.assign(shared, await openCliFor(options));
+  });
+  afterAll(() => shared.close());
+  return shared;
 }
 
 /** Like `openCli`, but for several tests. The caller closes it. */
@@ -135,9 +150,14 @@ export async function openCliFor({
   const clock = world === undefined ? {} : { clock: worldClock() };
   const run = (...args: string[]): Promise<Finished> => runCli(args, { cwd: folder, env, ...clock });
   const rows = async (sql: string): Promise<Record<string, unknown>[]> => {
-    const { code, stdout, stderr } = await run('sql', sql, '--json');
-    if (code !== 0) throw new Error(`sql ended with ${code}: ${stderr}`);
-    return JSON.parse(stdout) as Record<string, unknown>[];
+    const config = loadConfig({ flags: {}, environment: env, folder });
+    // As the command `sql` does, which starts a process for SQL of users.
+    const { opened } = await openNewestReplicaWith(config, layoutOf(config.folder), openReader);
+    try {
+      return JSON.parse(formatRows(await opened.query(sql), 'json')) as Record<string, unknown>[];
+    } finally {
+      opened.close();
+    }
   };
   const close = async (): Promise<void> => {
     for (const running of started) {

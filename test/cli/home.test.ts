@@ -1,68 +1,79 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { declarations } from '../../schemas/catalogue.ts';
-import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
+import { countOf, IS_ENDURANCE } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import type { Finished } from '../support/run-command.ts';
+import { type Finished, runCommand } from '../support/run-command.ts';
 import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
-import type { TestWorkspace } from '../support/workspace.ts';
+import { FETCHED_TWICE, spreadOver, withWarehouseFile } from '../support/warehouse-file.ts';
 import { type CliWorkspace, openCli, type Running, startCli, until } from './helpers.ts';
 
-/** Number of kills; `HOME_KILLS=50` for the long proof. */
-const KILLS = Number(process.env['HOME_KILLS'] ?? 3);
-/** With `HOME_LONG=1` the lease expires by itself. */
-const LONG = process.env['HOME_LONG'] !== undefined;
-/** Requests after which a worker is killed. A complete sync sends about fifty. */
-const LIFE_REQUESTS = { least: 4, most: 40 };
+const KILLS = countOf(1, 10);
+/** Requests after which a worker is killed. A complete sync sends about forty. */
+const LIFE_REQUESTS = { least: 8, most: 32 };
 /** Concurrent requests, plus the request for the description, which is not a page. */
 const IN_FLIGHT = 8 + 1;
+/** Longer than a lease. */
+const LEASE_ENDED_MS = 23_000;
 
 const FAULTS: readonly Fault[] = ['cut before', 'cut after', 'half', 'cut after body', 'busy'];
+const HOME = 'all/default/home/home.json';
+const COUNT = 'SELECT count(*) AS n FROM responses';
 
-/** Machines that share only the bucket. */
+/** A machine that shares only the bucket with the others. */
 interface Machine {
   readonly folder: string;
+  /** The workspace's folder in the data folder. */
+  readonly data: string;
+  /** Starts a command in a process. */
   start(...args: string[]): Running;
   run(...args: string[]): Promise<Finished>;
+  /** Runs a command that must succeed, and returns its output. */
+  done(...args: string[]): Promise<string>;
+  set(settings: object): Promise<void>;
 }
 
 async function startStore(): Promise<S3Server> {
   const server = await startS3Server();
   onTestFinished(() => server.close());
+  Object.assign(process.env, S3_KEY);
   return server;
 }
 
-async function machineOf(cli: CliWorkspace, server: S3Server, changes: object = {}): Promise<Machine> {
-  const folder = await temporaryFolder();
-  await mkdir(folder, { recursive: true });
-  const bucket = { kind: 's3', bucket: server.bucket, prefix: 'all', endpoint: server.endpoint };
-  // Advance upstream's clock by days.
-  await writeFile(
-    join(folder, 'sightline.config.json'),
-    JSON.stringify({ remote: bucket, clock: 'upstream', ...changes }),
-  );
-  const surroundings = { cwd: folder, env: { ...cli.env, ...S3_KEY } };
-  const start = (...args: string[]): Running => startCli(args, surroundings);
-  return { folder, start, run: (...args) => start(...args).finished };
+function bucketOf({ bucket, endpoint }: S3Server, prefix: string) {
+  return { kind: 's3', bucket, prefix, endpoint };
 }
 
-const HOME = 'all/default/home/home.json';
+async function machineOf({ env }: CliWorkspace, settings: object): Promise<Machine> {
+  const folder = await temporaryFolder();
+  const set = (changed: object) => writeFile(join(folder, 'sightline.config.json'), JSON.stringify(changed));
+  await set(settings);
+  // Leases are renewed in real time.
+  const run = (...args: string[]) => runCommand(args, { cwd: folder, env, clock: systemClock });
+  const done = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(...args);
+    expect(code, stderr + stdout).toBe(0);
+    return stdout;
+  };
+  const start = (...args: string[]) => startCli(args, { cwd: folder, env: { ...env, ...S3_KEY } });
+  return { folder, data: join(folder, 'data', 'default'), start, run, done, set };
+}
+
+const inside = ({ sandbox }: CliWorkspace, { data }: Machine, look: Parameters<typeof withWarehouseFile>[2]) =>
+  withWarehouseFile(join(data, 'warehouse.duckdb'), sandbox, look);
 
 // Makes every holder look silent for longer than the duration of a lease.
-function letClaimRunOut(server: S3Server): void {
+function letLeaseRunOut(server: S3Server): void {
   const found = server.objects.get(HOME);
   if (found !== undefined) server.objects.set(HOME, { ...found, modified: new Date(Date.now() - 60_000) });
 }
 
-test(`kill -9 of ${KILLS} workers: another machine resumes after the last page, and no rows are lost or duplicated`, {
-  timeout: 60_000 + KILLS * 20_000,
-}, async () => {
+test(`kill -9 of ${KILLS} workers: another machine resumes after the last page, and no rows are lost or duplicated`, async () => {
   const now = Date.now();
-  const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15, clock: () => now });
+  const cli = await openCli({ brands: 1, prompts: 2, days: 4, responsesPerDay: 200, latencyMs: 5, clock: () => now });
   const server = await startStore();
   // One request in eleven fails, in changing ways, so that the client retries.
   server.fault = ({ method }) => {
@@ -71,122 +82,134 @@ test(`kill -9 of ${KILLS} workers: another machine resumes after the last page, 
     const fault = FAULTS[(count / 11) % FAULTS.length] ?? null;
     return fault === 'half' && method !== 'GET' ? null : fault;
   };
+  const settings = { remote: bucketOf(server, 'all'), clock: 'upstream' };
   let killed = 0;
-  for (let round = 1; ; round++) {
-    const machine = await machineOf(cli, server);
-    const { process: child, finished } = machine.start('sync', '--json');
-    if (killed < KILLS) {
-      // Kill after a number of requests, not after a time, so that a busy machine does not matter.
-      const after = cli.sandbox.requests.length + requestsOf(round);
-      const isThere = (): boolean => cli.sandbox.requests.length >= after;
-      await until('enough was asked', () => isThere() || child.exitCode !== null);
-      child.kill('SIGKILL');
-    }
+  for (let round = 1; killed < KILLS; round++) {
+    const { process: child, finished } = (await machineOf(cli, settings)).start('sync', '--json');
+    // Kill after a number of requests, not after a time, so that a busy machine does not matter.
+    const after = cli.sandbox.requests.length + spreadOver(round, LIFE_REQUESTS);
+    await until('enough was asked', () => cli.sandbox.requests.length >= after || child.exitCode !== null);
+    child.kill('SIGKILL');
     const { code, signal, stderr, stdout } = await finished;
-    letClaimRunOut(server);
-    if (signal !== null) {
-      killed += 1;
-      continue;
-    }
-    expect(code, stderr + stdout).toBe(0);
-    expect((await readdir(join(machine.folder, 'data', 'default'))).sort()).toContain('warehouse.duckdb');
-    if (killed < KILLS) {
+    letLeaseRunOut(server);
+    if (signal !== null) killed += 1;
+    else {
+      expect(code, stderr + stdout).toBe(0);
       cli.sandbox.world.advance({ days: 1, lateAnswers: 20, editedResponses: 10 });
-      continue;
     }
-    await inside(cli, machine, async (workspace) => {
-      const [sum] = await workspace.query('SELECT count(*) AS kept FROM sync.requests');
-      const lost = cli.sandbox.requests.length - Number(sum?.['kept']);
-      expect(lost, 'requests that left nothing').toBeLessThanOrEqual(killed * IN_FLIGHT);
-      await expectConsistent(workspace as TestWorkspace);
-      expect(await workspace.query(ASKED_TWICE), 'pages kept and asked for again').toEqual([]);
-      await expectEqualToUpstream(workspace as TestWorkspace);
-    });
-    break;
   }
-  // At least one worker must have been killed before it ended.
+  const last = await machineOf(cli, settings);
+  await last.done('sync', '--json');
+  await inside(cli, last, async (workspace) => {
+    const [sum] = await workspace.query('SELECT count(*) AS kept FROM sync.requests');
+    const lost = cli.sandbox.requests.length - Number(sum?.['kept']);
+    expect(lost, 'requests that left nothing').toBeLessThanOrEqual(killed * IN_FLIGHT);
+    await expectConsistent(workspace);
+    expect(await workspace.query(FETCHED_TWICE), 'pages kept and asked for again').toEqual([]);
+    await expectEqualToUpstream(workspace);
+  });
+  // At least one worker was killed before it ended.
   const pieces = server.asked.filter(({ method, key }) => method === 'PUT' && key.includes('/journal/'));
   expect(new Set(pieces.map(({ key }) => key.split('/')[4])).size).toBeGreaterThan(1);
 });
 
 test('a worker that resumes after its lease has expired neither checks in nor publishes', async () => {
-  const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15 });
+  const cli = await openCli({ brands: 1, prompts: 2, days: 4, responsesPerDay: 200 });
   const server = await startStore();
-  const publish = { kind: 's3', bucket: server.bucket, prefix: 'lake', endpoint: server.endpoint };
-  const [one, two] = [await machineOf(cli, server, { publish }), await machineOf(cli, server, { publish })];
+  const settings = { remote: bucketOf(server, 'all'), clock: 'upstream', publish: bucketOf(server, 'lake') };
+  const [one, two] = [await machineOf(cli, settings), await machineOf(cli, settings)];
   const { process: stopped, finished } = one.start('jobs', 'run', 'nightly', '--json');
   await until('pages are kept', () => server.asked.filter(({ key }) => key.includes('/journal/')).length > 3);
   stopped.kill('SIGSTOP');
-  if (LONG) await delay(23_000);
-  else letClaimRunOut(server);
-  const other = await two.run('jobs', 'run', 'nightly', '--json');
-  expect(other.code, other.stderr).toBe(0);
-  const left = [HOME, 'lake/default/latest.json'].map((key) => server.objects.get(key)?.body.toString());
+  if (IS_ENDURANCE) await delay(LEASE_ENDED_MS);
+  else letLeaseRunOut(server);
+  await two.done('jobs', 'run', 'nightly', '--json');
+  const stored = () => [HOME, 'lake/default/latest.json'].map((key) => server.objects.get(key)?.body.toString());
+  const left = stored();
   const asked = cli.sandbox.requests.length;
   stopped.kill('SIGCONT');
   const { code, stdout, stderr } = await finished;
   expect([code, stdout + stderr]).toEqual([1, expect.stringContaining('lease_lost')]);
-  expect(stdout + stderr).toMatch(LONG ? /is lost/ : /is lost|took it over/);
-  if (LONG) expect(cli.sandbox.requests.length - asked).toBeLessThanOrEqual(IN_FLIGHT);
+  expect(stdout + stderr).toMatch(IS_ENDURANCE ? /is lost/ : /is lost|took it over/);
+  if (IS_ENDURANCE) expect(cli.sandbox.requests.length - asked).toBeLessThanOrEqual(IN_FLIGHT);
   // Readers see none of its data.
-  expect([HOME, 'lake/default/latest.json'].map((key) => server.objects.get(key)?.body.toString())).toEqual(left);
-  const rows = await two.run('sql', 'SELECT count(*) AS n FROM responses', '--json');
-  const read = await (await machineOf(cli, server)).run('sql', 'SELECT count(*) AS n FROM responses', '--json');
-  expect([read.code, read.stdout]).toEqual([0, rows.stdout]);
-  await inside(cli, two, (workspace) => expectEqualToUpstream(workspace as TestWorkspace));
+  expect(stored()).toEqual(left);
+  const rows = await two.done('sql', COUNT, '--json');
+  const third = await machineOf(cli, settings);
+  expect(await third.done('sql', COUNT, '--json')).toEqual(rows);
+  await inside(cli, two, expectEqualToUpstream);
 });
 
-test('another machine reads, backs up and restores the checked-in version, and doctor shows its holder', async () => {
-  const cli = await openCli();
+test('a workspace moves between its folder and a bucket, from which other machines read, back up and restore it', async () => {
+  const cli = await openCli({ brands: 1, prompts: 1, days: 2, responsesPerDay: 10 });
   const server = await startStore();
-  const [one, two] = [await machineOf(cli, server), await machineOf(cli, server)];
-  const none = await two.run('sql', 'SELECT 1', '--json');
+  const [one, two, three] = [await machineOf(cli, {}), await machineOf(cli, {}), await machineOf(cli, {})];
+  const remote = bucketOf(server, 'homes');
+  const jobs = { keep: { cron: '0 5 * * *', steps: ['retention'] } };
+  /** Checks the workspace out and in. */
+  const visit = ({ done }: Machine) => done('jobs', 'run', 'keep');
+  await one.done('sync');
+  await two.done('sync', '--only', 'brands');
+  const rows = await one.done('sql', COUNT, '--json');
+  const raw = await readdir(join(one.data, 'raw'));
+  await three.set({ remote });
+  const none = await three.run('sql', 'SELECT 1', '--json');
   expect([none.code, none.stdout]).toEqual([1, expect.stringContaining('no_data')]);
-  expect((await one.run('sync')).code).toBe(0);
-  const backup = join(two.folder, 'backup.duckdb');
-  expect(await two.run('backup', backup)).toMatchObject({ code: 0 });
+
+  // Move to the bucket: the data of the folder are uploaded and not fetched again.
+  await one.set({ remote, jobs, publish: bucketOf(server, 'lake') });
+  const asked = cli.sandbox.requests.length;
+  await one.done('export');
+  expect(cli.sandbox.requests.length).toBe(asked);
+  expect(await readdir(join(one.data, 'raw'))).toEqual(raw);
+  expect(await three.done('sql', COUNT, '--json')).toEqual(rows);
+
+  // Another machine has different data, which the bucket's data must not replace.
+  await two.set({ remote, jobs });
+  const different = await two.run('jobs', 'run', 'keep', '--json');
+  expect([different.code, different.stdout]).toEqual([1, expect.stringMatching(/is not a copy of s3:\/\/lake\/homes/)]);
+  await rm(join(two.data, 'warehouse.duckdb'));
+  await visit(two);
+  await visit(one);
+
+  const backup = join(three.folder, 'backup.duckdb');
+  await three.done('backup', backup);
   const refused = await one.run('restore', backup, '--yes');
   expect([refused.code, refused.stderr]).toEqual([
     2,
     expect.stringMatching(/has data in its remote warehouse; --force replaces/),
   ]);
-  expect((await one.run('restore', backup, '--yes', '--force')).code).toBe(0);
-  expect((await two.run('verify')).code).toBe(0);
-  const cluster = await two.run('cluster', 'status', '--json');
-  expect(JSON.parse(cluster.stdout).homes).toMatchObject([{ workspace: 'default', epoch: 3, claim: null }]);
-  const { stdout } = await one.run('doctor');
-  expect(stdout).toMatch(
-    /^ok +remote +s3:\/\/lake\/all\/default\/home\/ can be .*epoch 3, last checked in at 20.*; not checked out/m,
+  await one.done('restore', backup, '--yes', '--force');
+  const cluster = JSON.parse(await three.done('cluster', 'status', '--json'));
+  expect(cluster.homes).toMatchObject([{ workspace: 'default', epoch: 5, claim: null }]);
+  const doctor = await one.done('doctor');
+  expect(doctor).toMatch(
+    /^ok +remote +s3:\/\/lake\/homes\/default\/home\/ can be .*epoch 5, last checked in at 20.*; not checked out/m,
   );
-  expect(stdout).toMatch(/^ok +warehouse +the last checked-in version is intact/m);
+  expect(doctor).toMatch(/^ok +warehouse +the last checked-in version is intact/m);
   server.fault = () => 'forbidden';
-  const alone = await two.run('sql', 'SELECT count(*) AS n FROM responses', '--json');
-  expect(alone.code, alone.stderr).toBe(0);
-  const failed = await two.run('sync', '--json');
+  await three.done('sql', COUNT, '--json');
+  const failed = await three.run('sync', '--json');
   expect([failed.code, failed.stdout]).toEqual([1, expect.stringContaining('remote_failed')]);
   for (const secret of Object.values(S3_KEY)) expect(failed.stdout + failed.stderr).not.toContain(secret);
-});
+  server.fault = () => null;
 
-const ASKED_TWICE = `SELECT path, query, count(*) AS times FROM sync.requests JOIN sync.runs USING (run_id)
-  WHERE resource = 'responses' AND sync.requests.status = 200 GROUP BY pass_id, path, query HAVING count(*) > 1`;
-
-function requestsOf(round: number): number {
-  const share = (round * 0.618_033_988_749_894_9) % 1;
-  return Math.round(LIFE_REQUESTS.least + share * (LIFE_REQUESTS.most - LIFE_REQUESTS.least));
-}
-
-type Inside = Pick<TestWorkspace, 'sandbox' | 'catalogue' | 'query'>;
-
-async function inside(
-  { sandbox }: CliWorkspace,
-  { folder }: Machine,
-  look: (workspace: Inside) => Promise<unknown>,
-): Promise<void> {
-  const catalogue = createCatalogue(declarations);
-  const { database, close } = await openWarehouse(join(folder, 'data', 'default', 'warehouse.duckdb'), catalogue, {});
-  try {
-    await look({ sandbox, catalogue, query: (sql) => database.exclusive((session) => session.all(sql)) });
-  } finally {
-    await close();
+  // The bucket is emptied.
+  for (const key of server.objects.keys()) if (key.startsWith('homes/')) server.objects.delete(key);
+  for (const _ of ['first', 'again']) {
+    const emptied = await one.run('sync', '--json');
+    expect([emptied.code, emptied.stdout]).toEqual([1, expect.stringMatching(/remote_failed.*is empty.*home\.json/)]);
   }
-}
+  await rm(join(one.data, 'home.json'));
+  // Epochs start again, although higher ones were recorded with the published snapshots.
+  await one.done('export');
+  expect(await one.done('sql', COUNT, '--json')).toEqual(rows);
+
+  // Move back to the folder, which may be older than the last check-in of others.
+  await one.set({});
+  const old = await one.run('sync', '--json');
+  expect([old.code, old.stdout]).toEqual([1, expect.stringMatching(/remote_failed.*is a copy of s3:\/\/lake\/homes/)]);
+  await one.done('restore', backup, '--yes', '--force');
+  await one.done('sync', '--only', 'brands');
+  expect(await one.done('sql', COUNT, '--json')).toEqual(rows);
+});

@@ -7,8 +7,9 @@ import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixt
 import { meantBy } from '../../src/operations/connection-test.ts';
 import { withVariables } from '../../src/operations/setup.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { type Finished, MAIN } from '../support/run-command.ts';
-import { runCli, serve, startCli } from './helpers.ts';
+import { testWith } from '../support/needs.ts';
+import { type Finished, MAIN, runCommand } from '../support/run-command.ts';
+import { serve } from './helpers.ts';
 
 const SCRIPT = '/usr/bin/script';
 
@@ -20,9 +21,7 @@ afterAll(() => sandbox.close());
 
 /** Runs `init` with the key on standard input. */
 function init(cwd: string, key: string, ...args: string[]): Promise<Finished> {
-  const { process: child, finished } = startCli(['init', '--key-stdin', ...args], { cwd, stdin: 'pipe' });
-  child.stdin?.end(`${key}\n`);
-  return finished;
+  return runCommand(['init', '--key-stdin', '--base-url', sandbox.baseUrl, ...args], { cwd, input: `${key}\n` });
 }
 
 const read = (folder: string, name: string): Promise<string> => readFile(join(folder, name), 'utf8');
@@ -60,26 +59,17 @@ describe('init without a terminal', () => {
     );
     expect((await stat(join(folder, '.env'))).mode & 0o777).toBe(0o600);
     expect(await read(folder, '.gitignore')).toBe('node_modules\n.env\n/data/\n');
-    const again = await init(folder, sandbox.key, '--base-url', sandbox.baseUrl, '--no-plan');
+    const again = await init(folder, sandbox.key, '--no-plan');
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('are unchanged') });
-    const synced = await runCli(['status', '--json'], { cwd: folder });
+    const synced = await runCommand(['status', '--json'], { cwd: folder });
     expect(synced.code, synced.stderr).toBe(0);
   });
 
   test('adds a workspace with a separate key variable, and does not overwrite another key', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'sightline.config.json'), '{ "connections": 2, "dataDir": "store" }');
-    const added = await init(
-      folder,
-      sandbox.key,
-      '--base-url',
-      sandbox.baseUrl,
-      '--workspace',
-      'acme',
-      '--no-plan',
-      '--budget-share',
-      '0.5',
-    );
+    const acmeOf = (...flags: string[]) => init(folder, sandbox.key, '--workspace', 'acme', ...flags);
+    const added = await acmeOf('--no-plan', '--budget-share', '0.5');
     expect(added.code, added.stderr).toBe(0);
     const acme = { baseUrl: sandbox.baseUrl, apiKeyVariable: 'ACME_KEY', budgetShare: 0.5 };
     expect(JSON.parse(await read(folder, 'sightline.config.json'))).toEqual({
@@ -89,22 +79,12 @@ describe('init without a terminal', () => {
     });
     const files = [await read(folder, '.env'), await read(folder, 'sightline.config.json')];
     await writeFile(join(folder, '.env'), 'ACME_KEY=gsk_another\n');
-    for (const flags of [[], ['--yes'], ['--force', '--data-dir', 'elsewhere']]) {
-      const given = flags.includes('--force') ? flags.slice(1) : flags;
-      const refused = await init(folder, sandbox.key, '--base-url', sandbox.baseUrl, '--workspace', 'acme', ...given);
+    for (const flags of [[], ['--yes'], ['--data-dir', 'elsewhere']]) {
+      const refused = await acmeOf(...flags);
       expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('nothing was written') });
       expect(await read(folder, '.env')).toBe('ACME_KEY=gsk_another\n');
     }
-    const forced = await init(
-      folder,
-      sandbox.key,
-      '--base-url',
-      sandbox.baseUrl,
-      '--workspace',
-      'acme',
-      '--force',
-      '--no-plan',
-    );
+    const forced = await acmeOf('--force', '--no-plan');
     expect(forced.code, forced.stderr).toBe(0);
     expect([await read(folder, '.env'), await read(folder, 'sightline.config.json')]).toEqual(files);
   });
@@ -134,14 +114,10 @@ describe('init without a terminal', () => {
       expect(finished.stderr).not.toContain(key);
       expect(finished.stderr).not.toContain('T0PASSWORD');
     }
-    const nobody = await runCli(['init', '--base-url', sandbox.baseUrl, '--json'], { cwd: folder });
+    const nobody = await runCommand(['init', '--base-url', sandbox.baseUrl, '--json'], { cwd: folder });
     expect(JSON.parse(nobody.stdout).error.code).toBe('usage');
-    for (const flags of [
-      ['--workspace', 'No Name'],
-      ['--budget-share', 'half'],
-    ]) {
-      expect((await init(folder, sandbox.key, '--base-url', sandbox.baseUrl, ...flags)).code).toBe(2);
-    }
+    expect(await init(folder, sandbox.key, '--workspace', 'No Name')).toMatchObject({ code: 2 });
+    expect(await init(folder, sandbox.key, '--budget-share', 'half')).toMatchObject({ code: 2 });
     await Promise.all([page.close(), unpaid.close()]);
     expect((await readdir(folder)).filter((name) => name !== 'data')).toEqual([]);
   });
@@ -150,25 +126,23 @@ describe('init without a terminal', () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'key'), `${sandbox.key}\n`, { mode: 0o600 });
     const env = { SIGHTLINE_API_KEY_FILE: 'key' };
-    const done = await runCli(['init', '--base-url', sandbox.baseUrl, '--no-plan'], { cwd: folder, env });
+    const done = await runCommand(['init', '--base-url', sandbox.baseUrl, '--no-plan'], { cwd: folder, env });
     expect(done.code, done.stderr).toBe(0);
     expect(await read(folder, '.env')).toBe(`SIGHTLINE_BASE_URL=${sandbox.baseUrl}\n`);
-    const synced = await runCli(['plan', '--offline', '--json'], { cwd: folder, env });
+    const synced = await runCommand(['plan', '--offline', '--json'], { cwd: folder, env });
     expect(synced.code, synced.stderr).toBe(0);
-    const both = await runCli(['plan', '--json'], { cwd: folder, env: { ...env, SIGHTLINE_API_KEY: sandbox.key } });
+    const both = await runCommand(['plan', '--json'], { cwd: folder, env: { ...env, SIGHTLINE_API_KEY: sandbox.key } });
     expect(JSON.parse(both.stdout).error).toMatchObject({
       code: 'config_invalid',
       message: expect.stringContaining('both'),
     });
     await chmod(join(folder, 'key'), 0o644);
-    const open = await runCli(['plan', '--json'], { cwd: folder, env });
+    const open = await runCommand(['plan', '--json'], { cwd: folder, env });
     expect(JSON.parse(open.stdout).error.message).toContain('chmod o-r');
   });
 });
 
 describe('init on a terminal', () => {
-  if (!existsSync(SCRIPT)) process.stderr.write(`NOT TRIED: questions on a terminal. There is no ${SCRIPT}.\n`);
-
   /** Answers questions on a pseudo terminal. `end` is the output of the terminal. */
   async function converse(cwd: string, answers: readonly [question: string, answer: string][]): Promise<Finished> {
     const command = `exec '${process.execPath}' '${MAIN}' init`;
@@ -192,7 +166,7 @@ describe('init on a terminal', () => {
     return { code, signal: null, stdout: shown, stderr: '' };
   }
 
-  test.skipIf(!existsSync(SCRIPT))(
+  testWith(existsSync(SCRIPT) ? null : `there is no ${SCRIPT}`)(
     'asks again after a wrong key, does not show keys, and offers to estimate the first sync',
     async () => {
       const folder = await temporaryFolder();

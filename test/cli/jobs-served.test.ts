@@ -6,51 +6,88 @@ import { readConfig } from '../../src/cli/context.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { parseArguments } from '../../src/cli/program/program.ts';
 import { ownWorkspace } from '../../src/cli/serve-owner.ts';
+import { addDays } from '../../src/contract/time.ts';
 import { readJobRuns } from '../../src/scheduler/job-log.ts';
+import { startChild } from '../support/child.ts';
+import { sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { disabledJobs } from '../support/jobs.ts';
+import { expectAsUpstream } from './as-upstream.ts';
 import { openCli, until } from './helpers.ts';
 import { serveThrough } from './serving.ts';
 
-it('runs a job when it is due, stops it with the server, and catches up after the next start', async () => {
-  const workspace = await openCli({ days: 10 });
-  const { folder, env, data, sandbox } = workspace;
-  const jobs = { ...disabledJobs, mine: { cron: '15 2 * * *', steps: ['sync', 'export'] } };
-  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ jobs }));
-  const lines: string[] = [];
-  const log = (text: string): unknown => lines.push(text);
-  const own = (from: string, to: string) => serveThrough({ folder, env, from, to, log });
+/** Nights in which clocks change: the UTC time of 02:30 in Berlin in this night and in the next one. */
+const CHANGES = [
+  { day: '2026-03-29', due: '01:30', next: '00:30' },
+  { day: '2026-10-25', due: '00:30', next: '01:30' },
+];
 
-  sandbox.setFaults([{ kind: 'hang' }]);
-  const first = await own('2026-03-14T02:10:00Z', '2026-03-14T02:20:00Z');
-  await until('the job asks', () => sandbox.requests.length > 0);
-  await first.close();
-  sandbox.setFaults([]);
-  const interrupted = { job: 'mine', status: 'interrupted', dueAt: '2026-03-14T02:15:00.000Z' };
-  expect(await readJobRuns(data)).toMatchObject([
-    { ...interrupted, steps: [{ exitCode: 130 }, { status: 'left out' }] },
-  ]);
+it.each(sampleOf(CHANGES, 1))(
+  'runs a job when it is due in the night of $day, stops it with the server, and catches up after a stop and a kill',
+  async ({ day, due, next }) => {
+    let now = Date.parse(`${addDays(day, -5)}T12:00:00Z`);
+    const workspace = await openCli({ days: 3, clock: () => now });
+    const { folder, env, data, sandbox } = workspace;
+    const mine = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: ['sync', 'export'] };
+    const settings = { clock: 'upstream', jobs: { ...disabledJobs, mine } };
+    await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(settings));
+    const lines: string[] = [];
+    const log = (text: string): unknown => lines.push(text);
+    const own = (from: string, to: string) => {
+      now = Date.parse(to);
+      return serveThrough({ folder, env, from, to, log });
+    };
+    /** Lets upstream hang, and resolves when a server that starts now has sent a request. */
+    const untilHanging = async <T>(start: () => Promise<T> | T): Promise<T> => {
+      sandbox.setFaults([{ kind: 'hang' }]);
+      const asked = sandbox.requests.length;
+      const started = await start();
+      await until('the job asks', () => sandbox.requests.length > asked);
+      return started;
+    };
+    const night = [`${addDays(day, -1)}T20:00:00Z`, `${day}T02:00:00Z`] as const;
 
-  const second = await own('2026-03-14T09:00:00Z', '2026-03-14T09:10:00Z');
-  expect(second.owner).toBeNull();
-  await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
-  // The same process also runs commands for clients.
-  const synced = await workspace.run('sync');
-  expect(synced.code, synced.stderr).toBe(0);
-  await second.close();
-  const [run, ...earlier] = await readJobRuns(data);
-  expect(earlier).toMatchObject([interrupted]);
-  expect(run).toMatchObject({
-    status: 'done',
-    dueAt: '2026-03-14T02:15:00.000Z',
-    steps: [{ exitCode: 0 }, { exitCode: 0 }],
-  });
-  const written = lines.join('').split('\n').slice(0, -1);
-  const logged = written.map((line) => JSON.parse(line) as { msg: string; step?: string });
-  expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));
-  expect(logged.some(({ msg, step }) => step === 'sync' && msg.startsWith('sync complete: '))).toBe(true);
-  expect(lines.join('')).not.toContain('gsk_');
-});
+    const first = await untilHanging(() => own(...night));
+    await first.close();
+    const interrupted = { job: 'mine', status: 'interrupted', dueAt: `${day}T${due}:00.000Z` };
+    const [run] = await readJobRuns(data);
+    expect(run).toMatchObject({ ...interrupted, steps: [{ exitCode: 130 }, { status: 'left out' }] });
+
+    // A killed run is not in the job log, so it is still due.
+    const file = new URL('serving-child.ts', import.meta.url);
+    const child = await untilHanging(() => startChild(file, ...night, folder, JSON.stringify(env)));
+    await child.kill();
+    sandbox.setFaults([]);
+
+    const second = await own(`${day}T09:00:00Z`, `${day}T09:10:00Z`);
+    expect(second.owner).toBeNull();
+    await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
+    // The same process also runs commands for clients.
+    const synced = await workspace.run('sync');
+    expect(synced.code, synced.stderr).toBe(0);
+    await second.close();
+    const [done, ...earlier] = await readJobRuns(data);
+    expect(earlier).toMatchObject([interrupted]);
+    expect(done).toMatchObject({
+      status: 'done',
+      dueAt: `${day}T${due}:00.000Z`,
+      steps: [{ exitCode: 0 }, { exitCode: 0 }],
+    });
+
+    const tomorrow = addDays(day, 1);
+    sandbox.world.advance({ editedResponses: 1, lateAnswers: 1 });
+    const third = await own(`${day}T20:00:00Z`, `${tomorrow}T03:00:00Z`);
+    await until('the next night is over', async () => (await readJobRuns(data)).length === 3);
+    await third.close();
+    expect((await readJobRuns(data))[0]).toMatchObject({ status: 'done', dueAt: `${tomorrow}T${next}:00.000Z` });
+    await expectAsUpstream(data, sandbox);
+    const written = lines.join('').split('\n').slice(0, -1);
+    const logged = written.map((line) => JSON.parse(line) as { msg: string; step?: string });
+    expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));
+    expect(logged.some(({ msg, step }) => step === 'sync' && msg.startsWith('sync complete: '))).toBe(true);
+    expect(lines.join('')).not.toContain('gsk_');
+  },
+);
 
 it('takes over the workspace when its owner ends', async () => {
   const folder = await temporaryFolder();

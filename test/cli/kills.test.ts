@@ -1,90 +1,185 @@
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { declarations } from '../../schemas/catalogue.ts';
-import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
-import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
+import { findDamagedFiles } from '../../src/operations/backup/restore-snapshot.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import { isSnapshotId, readManifest } from '../../src/snapshot/manifest.ts';
+import { readBackupFile, readWhole } from '../../src/warehouse/file/copy-check.ts';
+import { expectConsistent, expectEqualToUpstream, fingerprint } from '../support/compare.ts';
+import { countOf } from '../support/counts.ts';
+import { FETCHED_TWICE, spreadOver, withWarehouseFile } from '../support/warehouse-file.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
-import { type CliWorkspace, openCli, until } from './helpers.ts';
+import { type CliWorkspace, openCli, type Running, until } from './helpers.ts';
 
-/** Number of kills; `KILLS=200` for the long proof. */
-const KILLS = Number(process.env['KILLS'] ?? 4);
-/** Requests after which a process is killed. A sync sends 40 to 60, so that some processes end by themselves. */
-const LIFE_REQUESTS = { least: 1, most: 65 };
+const SYNC_KILLS = countOf(2, 30);
+/** Requests after which a sync is killed. A sync sends about 40, so that some end by themselves. */
+const LIFE_REQUESTS = { least: 1, most: 45 };
 /** Concurrent requests, plus the request for the description, which is not a page. */
 const IN_FLIGHT = 8 + 1;
 
-type Inside = Pick<TestWorkspace, 'sandbox' | 'catalogue' | 'query'>;
+/** Kills over all kinds of commands in turn, and the most commands that are started for them, as some end before they are killed. */
+const COMMAND_KILLS = countOf(4, 30);
+const COMMANDS_MAX = 4 * COMMAND_KILLS;
+/** Milliseconds for which a command lives after it has begun to write. */
+const LIFE_MS = { least: 0, most: 120 };
 
-test(`kill -9 of the command, ${KILLS} times: no rows are lost or duplicated, and no stored page is fetched again`, {
-  timeout: 60_000 + KILLS * 15_000,
-}, async () => {
+test(`kill -9 of a sync, ${SYNC_KILLS} times: no rows are lost or duplicated, and no stored page is fetched again`, async () => {
   const now = Date.now();
-  const cli = await openCli({ brands: 1, prompts: 3, days: 10, responsesPerDay: 150, latencyMs: 15, clock: () => now });
+  const cli = await openCli({ brands: 1, prompts: 2, days: 4, responsesPerDay: 200, latencyMs: 5, clock: () => now });
   const { sandbox, start, run } = cli;
   // Advance upstream's clock by days.
   await writeFile(join(cli.folder, 'sightline.config.json'), JSON.stringify({ clock: 'upstream' }));
-  const counts = { killed: 0, passes: 0, sent: 0, lost: 0 };
-  for (let round = 1; counts.killed < KILLS; round++) {
+  let [killed, inKilled] = [0, 0];
+  for (let round = 1; killed < SYNC_KILLS; round++) {
     const before = sandbox.requests.length;
     const { process: child, finished } = start('sync', '--json');
-    const life = requestsOf(round);
+    const life = spreadOver(round, LIFE_REQUESTS);
     const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
     await until(`${life} requests are sent`, () => hasEnded() || sandbox.requests.length - before >= life);
     child.kill('SIGKILL');
     const { code, signal, stderr } = await finished;
     const sent = sandbox.requests.length - before;
+    if (signal === null) {
+      expect(code, stderr).toBe(0);
+      await inside(cli, expectEqualToUpstream);
+      sandbox.world.advance({
+        days: 1,
+        lateAnswers: 20,
+        editedResponses: 10,
+        deletedResponses: 10,
+        forumStatusChanges: 2,
+      });
+      continue;
+    }
+    killed += 1;
+    inKilled += sent;
     await inside(cli, async (workspace) => {
       const [last] = await workspace.query(
         'SELECT count(*) AS kept FROM sync.requests WHERE run_id = (SELECT run_id FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1)',
       );
-      if (signal === null) return;
       const kept = sent === 0 ? 0 : Number(last?.['kept']);
       expect(sent - kept, `requests of round ${round} that left nothing`).toBeLessThanOrEqual(IN_FLIGHT);
-      counts.sent += sent;
-      counts.lost += sent - kept;
-      await expectConsistent(workspace as TestWorkspace);
-      expect(await workspace.query(ASKED_TWICE), `pages kept and asked for again, round ${round}`).toEqual([]);
-    });
-    if (signal !== null) {
-      counts.killed += 1;
-      continue;
-    }
-    expect(code, stderr).toBe(0);
-    counts.passes += 1;
-    await inside(cli, (workspace) => expectEqualToUpstream(workspace as TestWorkspace));
-    sandbox.world.advance({
-      days: 1,
-      lateAnswers: 20,
-      editedResponses: 10,
-      deletedResponses: 10,
-      forumStatusChanges: 2,
+      await expectConsistent(workspace);
+      expect(await workspace.query(FETCHED_TWICE), `pages kept and asked for again, round ${round}`).toEqual([]);
     });
   }
   expect((await run('sync', '--json')).code).toBe(0);
-  await inside(cli, (workspace) => expectEqualToUpstream(workspace as TestWorkspace));
-  expect(counts.sent, 'requests of runs that were killed').toBeGreaterThan(KILLS);
-  if (process.env['KILLS'] !== undefined) process.stdout.write(`${JSON.stringify(counts)}\n`);
+  await inside(cli, async (workspace) => {
+    expect(await workspace.query(FETCHED_TWICE)).toEqual([]);
+    await expectEqualToUpstream(workspace);
+  });
+  expect(inKilled, 'requests of runs that were killed').toBeGreaterThan(SYNC_KILLS);
 });
 
-// Within a pass, which is a run and the runs that resume it, no stored page is fetched again.
-const ASKED_TWICE = `SELECT path, query, count(*) AS times FROM sync.requests JOIN sync.runs USING (run_id)
-  WHERE resource = 'responses' AND sync.requests.status = 200 GROUP BY pass_id, path, query HAVING count(*) > 1`;
-
-// Spreads the values evenly for any count: multiples of the golden ratio.
-function requestsOf(round: number): number {
-  const share = (round * 0.618_033_988_749_894_9) % 1;
-  return Math.round(LIFE_REQUESTS.least + share * (LIFE_REQUESTS.most - LIFE_REQUESTS.least));
+interface Kind {
+  readonly name: string;
+  /** Starts the command. The first returned process is killed; the others end by themselves. */
+  readonly start: (cli: CliWorkspace, round: number) => Promise<readonly [Running, ...Running[]]>;
+  /** Whether the command may change rows. */
+  readonly writes: boolean;
 }
 
-// Checks the warehouse after the command.
-async function inside({ sandbox, data }: CliWorkspace, look: (workspace: Inside) => Promise<unknown>): Promise<void> {
-  const catalogue = createCatalogue(declarations);
-  const { database, close } = await openWarehouse(join(data, 'warehouse.duckdb'), catalogue, {});
-  try {
-    await look({ sandbox, catalogue, query: (sql) => database.exclusive((session) => session.all(sql)) });
-  } finally {
-    await close();
+const kinds: readonly Kind[] = [
+  { name: 'backup', writes: false, start: async ({ start }, round) => [start('backup', `backup-${round}.duckdb`)] },
+  {
+    name: 'restore',
+    writes: false,
+    start: async ({ start }) => [start('restore', 'whole.duckdb', '--force', '--yes')],
+  },
+  {
+    name: 'state import',
+    writes: false,
+    start: async ({ start }) => [start('state', 'import', 'state.json', '--yes')],
+  },
+  { name: 'serve', writes: true, start: startServing },
+  { name: 'export', writes: false, start: async ({ start }) => [start('export')] },
+];
+
+// Starts a server that runs a sync for a client.
+async function startServing({ start, data }: CliWorkspace): Promise<[Running, Running]> {
+  const served = start('serve', '--port', '0', '--no-jobs');
+  await until('the workspace is served', () => existsSync(join(data, 'serving.json')));
+  return [served, start('sync')];
+}
+
+test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${COMMAND_KILLS} times: no rows are lost or duplicated, and no file is incomplete`, async () => {
+  const cli = await openCli({ world: 'tiny' });
+  const { run, sandbox } = cli;
+  const expectDone = async (...args: string[]): Promise<void> => {
+    const { code, stderr } = await run(...args);
+    expect(code, stderr).toBe(0);
+  };
+  // Rounds restore the current state.
+  const keepState = async (): Promise<void> => {
+    await expectDone('backup', 'whole.duckdb', '--force');
+    await expectDone('state', 'export', 'state.json', '--force');
+  };
+  await keepState();
+  let before = await fingerprintOf(cli);
+  let killed = 0;
+  for (let round = 0; killed < COMMAND_KILLS && round < COMMANDS_MAX; round++) {
+    const kind = kinds[round % kinds.length] as Kind;
+    if (kind.writes) sandbox.advance({ days: 0, lateAnswers: 20, editedResponses: 10, deletedResponses: 5 });
+    const untouched = sizesIn(cli);
+    const [{ process: child, finished }, ...others] = await kind.start(cli, round);
+    await until('it writes', () => child.exitCode !== null || sizesIn(cli) !== untouched);
+    await delay(spreadOver(round, LIFE_MS));
+    child.kill('SIGKILL');
+    killed += (await finished).signal === null ? 0 : 1;
+    await Promise.all(others.map((other) => other.finished));
+    await expectWholeFiles(cli);
+    const after = await fingerprintOf(cli);
+    if (!kind.writes) expect(after, `rows after ${kind.name} was killed, round ${round}`).toEqual(before);
+    else {
+      await expectDone('sync');
+      await keepState();
+      before = await fingerprintOf(cli);
+    }
   }
+  expect(killed).toBeGreaterThan(0);
+  for (const args of [['backup', 'last.duckdb'], ['restore', 'whole.duckdb', '--force', '--yes'], ['sync']])
+    await expectDone(...args);
+  await expectWholeFiles(cli);
+  await inside(cli, expectEqualToUpstream);
+});
+
+// The files of the workspace with their sizes, without those that name the process that uses it.
+function sizesIn({ folder }: CliWorkspace): string {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return names
+    .filter((name) => !/owner|serving/.test(name))
+    .map((name) => `${name} ${statSync(join(folder, name), { throwIfNoEntry: false })?.size}`)
+    .join('\n');
+}
+
+// Checks that every file with a final name is complete: backups, the replica and all snapshots. Removes files that each round
+// creates under a new name.
+async function expectWholeFiles({ folder, data }: CliWorkspace): Promise<void> {
+  const backups = readdirSync(folder).filter((name) => name.endsWith('.duckdb'));
+  const kept = readdirSync(data).filter((name) => /^warehouse\.\d{8}T\d{6}Z\.duckdb$/.test(name));
+  const paths = [...backups.map((name) => join(folder, name)), ...kept.map((name) => join(data, name))];
+  for (const path of [...paths, join(data, 'analytics.duckdb')]) {
+    await readBackupFile(path, catalogue);
+    await readWhole(path);
+    if (/\d/.test(basename(path))) rmSync(path);
+  }
+  const snapshots = join(data, 'snapshots');
+  for (const name of [...readdirSync(snapshots).filter(isSnapshotId), 'latest']) {
+    const manifest = await readManifest(join(snapshots, name));
+    expect(manifest, `the manifest of ${name}`).not.toBeNull();
+    if (manifest !== null) expect(await findDamagedFiles(join(snapshots, name), manifest)).toEqual([]);
+  }
+}
+
+async function fingerprintOf(cli: CliWorkspace): Promise<unknown> {
+  return inside(cli, async (workspace) => {
+    await expectConsistent(workspace);
+    return fingerprint(workspace);
+  });
+}
+
+function inside<T>({ sandbox, data }: CliWorkspace, look: (workspace: TestWorkspace) => Promise<T>): Promise<T> {
+  return withWarehouseFile(join(data, 'warehouse.duckdb'), sandbox, look);
 }

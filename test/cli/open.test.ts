@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/folders.ts';
 import { expectJson } from '../support/json-outputs.ts';
+import { testWith } from '../support/needs.ts';
 import { expectRefusal, runCli, startCli, startedLine, until } from './helpers.ts';
+
+interface Served {
+  readonly baseUrl: string;
+  readonly signInUrl: string;
+}
 
 /** Starts a server in a folder and returns what it printed as JSON. */
 async function serveIn(cwd: string, ...flags: readonly string[]) {
@@ -12,7 +18,11 @@ async function serveIn(cwd: string, ...flags: readonly string[]) {
     running.process.kill('SIGTERM');
     await running.finished;
   });
-  const { baseUrl, signInUrl } = await startedLine<{ baseUrl: string; signInUrl: string }>(running);
+  const line = JSON.stringify(await startedLine(running));
+  const isRole = flags.includes('--role');
+  const { baseUrl, signInUrl } = isRole
+    ? expectJson<Served>('serve --role api', line)
+    : expectJson<Served>('serve', line);
   return { ...running, origin: new URL(baseUrl).origin, signInUrl };
 }
 
@@ -60,7 +70,7 @@ describe('sightline open', () => {
     expectRefusal(await runCli(['open', '--print'], { cwd }), 'usage', false);
   });
 
-  it.skipIf(process.platform !== 'linux')(
+  testWith(process.platform === 'linux' ? null : 'xdg-open is a program of Linux')(
     'gives the browser a file instead of the link, which processes could read',
     async () => {
       const cwd = await temporaryFolder();

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
-import { chmod } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openCliFor, runCli } from './helpers.ts';
@@ -19,7 +19,10 @@ let workspace: Awaited<ReturnType<typeof openCliFor>>;
 
 beforeAll(async () => {
   workspace = await openCliFor({ prompts: 1, days: 1 });
-  const { code, stderr } = await workspace.run('jobs', 'run', 'nightly');
+  // In a process, in which the command line itself sets the umask.
+  const small = { cron: '0 5 * * *', steps: [{ do: 'sync', only: ['brands'] }, 'export'] };
+  await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify({ jobs: { small } }));
+  const { code, stderr } = await workspace.start('jobs', 'run', 'small').finished;
   expect(code, stderr).toBe(0);
 });
 afterAll(() => workspace.close());

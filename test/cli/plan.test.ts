@@ -3,8 +3,7 @@ import { openCli, runCli } from './helpers.ts';
 
 describe('plan', () => {
   test('estimates the requests of the next sync, with reasons', async () => {
-    const { run } = await openCli({ brands: 1, prompts: 3, days: 6 });
-    expect((await run('sync', '--json')).code).toBe(0);
+    const { run } = await openCli({ world: 'small' });
     const planned = JSON.parse((await run('plan', '--json')).stdout);
     const told = await run('plan', '--offline');
     const synced = JSON.parse((await run('sync', '--json')).stdout);
@@ -21,8 +20,7 @@ describe('plan', () => {
   });
 
   test('lists the requests that calibration would send, with reasons, and writes nothing', async () => {
-    const { run, folder, env, rows } = await openCli({ brands: 1, prompts: 3, days: 6 });
-    expect((await run('sync', '--json')).code).toBe(0);
+    const { run, folder, env, rows } = await openCli({ world: 'tiny' });
     const state = () => rows('SELECT name, source, decided_at FROM sync.calibration ORDER BY name');
     const before = await state();
     const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '7' } };
@@ -42,7 +40,7 @@ describe('plan', () => {
   });
 
   test('fails if upstream cannot be reached', async () => {
-    const { run, sandbox } = await openCli({ brands: 1, prompts: 2, days: 3 });
+    const { run, sandbox } = await openCli({ world: 'tiny' });
     await sandbox.close();
     const { code, stdout, stderr } = await run('plan');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -1,21 +1,21 @@
 import { existsSync } from 'node:fs';
 import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BRAND_HINT, type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
-import { readCopy } from './tamper.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { BRAND_HINT, expectRefusal, openCli, shareCli } from './helpers.ts';
 
-let workspace: CliWorkspace & { close: () => Promise<void> };
+const RUNS = 'select kind, trigger, status, error from sync.runs order by started_at, rowid';
+
+const workspace = shareCli({ world: 'tiny' });
 let sent: number;
 
 beforeAll(async () => {
-  workspace = await openCliFor({ brands: 1, prompts: 2, days: 4 });
+  // The sandbox counts the requests of this sync, which inserts the rows of another day.
+  workspace.sandbox.world.advance({ days: 1 });
   const { code, stderr } = await workspace.run('sync');
   if (code !== 0) throw new Error(stderr);
   sent = workspace.sandbox.requests.length;
 });
-
-afterAll(() => workspace.close());
 
 async function json<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await workspace.run(...args, '--json');
@@ -86,27 +86,6 @@ describe('runs', () => {
   });
 });
 
-describe('while a sync owns the warehouse', () => {
-  test('status names the owner, and status and runs show the earlier data', async () => {
-    const { sandbox, start, run } = workspace;
-    const before = await json<Run[]>('runs');
-    sandbox.setFaults([{ kind: 'hang' }]);
-    const victim = start('sync');
-    await until('a request hangs', () => sandbox.requests.some(({ fault }) => fault === 'hang'));
-    try {
-      const status = await json<Record<string, unknown>>('status');
-      expect(status).toMatchObject({ owner: { pid: victim.process.pid }, data: { lastRun: { status: 'complete' } } });
-      const shown = await run('status');
-      expect(shown.stdout + shown.stderr).toContain(`process ${victim.process.pid}`);
-      expect(await json<Run[]>('runs')).toEqual(before);
-    } finally {
-      victim.process.kill('SIGKILL');
-      await victim.finished;
-      sandbox.setFaults([]);
-    }
-  });
-});
-
 describe('state', () => {
   interface State {
     readonly coverage: { readonly resource: string; readonly chain: string }[];
@@ -119,14 +98,14 @@ describe('state', () => {
     const file = join(workspace.folder, 'state.json');
     expect(await json('state', 'export', file)).toMatchObject({ path: file, coverage: before.coverage.length });
     expectRefusal(await workspace.run('state', 'export', file), 'usage', false);
-    const rows = await readCopy(workspace, 'select count(*) from responses');
+    const rows = await workspace.rows('select count(*) from responses');
     expectRefusal(await workspace.run('state', 'reset', '--resource', 'alerts'), 'usage', false);
     expect(await json('state', 'list')).toEqual(before);
     expect(await json('state', 'reset', '--resource', 'alerts', '--yes')).toEqual({ chains: 1 });
     expect((await json<State>('state', 'list')).coverage.map(({ resource }) => resource)).not.toContain('alerts');
     await json('state', 'reset', '--yes');
     expect(await json('state', 'list')).toEqual({ coverage: [], checkpoints: [] });
-    expect(await readCopy(workspace, 'select count(*) from responses')).toEqual(rows);
+    expect(await workspace.rows('select count(*) from responses')).toEqual(rows);
     expectRefusal(await workspace.run('state', 'import', file), 'usage', false);
     await json('state', 'import', file, '--yes');
     expect(await json('state', 'list')).toEqual(before);
@@ -163,4 +142,54 @@ describe('state', () => {
     expectRefusal(await workspace.run('state', 'reset', '--resource', 'weather', '--yes'), 'usage', false);
     expectRefusal(await workspace.run('state', 'reset', '--brand', 'nobody', '--yes'), 'usage', false, BRAND_HINT);
   });
+});
+
+describe('the record of runs', () => {
+  test('distinguishes plans, syncs, verifications and jobs', async () => {
+    const { run, rows } = await openCli({ world: 'tiny' });
+    for (const command of [['plan'], ['verify', '--fresh']]) {
+      const { code, stderr } = await run(...command);
+      expect(code, stderr).toBe(0);
+    }
+    expect((await run('jobs', 'run', 'nightly')).code).toBe(0);
+    const kinds = (await rows(RUNS)).map(({ kind, trigger }) => `${kind} by ${trigger}`);
+    expect(kinds).toEqual(['sync by command', 'look by command', 'verify by command', 'sync by job nightly']);
+    const { data } = JSON.parse((await run('status', '--json')).stdout);
+    expect(data.lastRun).toMatchObject({ status: 'complete' });
+    const listed = JSON.parse((await run('runs', '--json')).stdout);
+    expect(listed.map(({ kind }: { kind: string }) => kind)).toEqual(['sync', 'verify', 'look', 'sync']);
+  });
+
+  test('has no run and no request for a mistyped brand, which is also accepted by name and prefix', async () => {
+    const { run, rows, sandbox } = await openCli({ world: 'small' });
+    const [{ id, name } = {}] = await rows('select id, name from brands order by rowid');
+    const [before, sent] = [await rows(RUNS), sandbox.requests.length];
+    const mistyped = `${String(name).slice(1)}`;
+    const refused = await run('sync', '--brand', mistyped);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`unknown brand ${JSON.stringify(mistyped)}; allowed: ${name} (`);
+    expect(refused.stderr).toContain(`did you mean ${JSON.stringify(name)}?`);
+    for (const command of ['plan', 'verify', 'report']) {
+      expect(await run(command, '--brand', mistyped), command).toMatchObject({ code: 2 });
+    }
+    expect([await rows(RUNS), sandbox.requests.length]).toEqual([before, sent]);
+    expect(JSON.parse((await run('status', '--json')).stdout).verdict.level).toBe('good');
+    for (const given of [String(name).toUpperCase(), String(id).slice(0, 8)]) {
+      const { code, stderr } = await run('sync', '--brand', given, '--only', 'prompts');
+      expect(code, stderr).toBe(0);
+    }
+  });
+});
+
+test('a revoked key is one finding, with the failed job below it, and --check exits with 1', async () => {
+  const { run, sandbox } = await openCli({ prompts: 1, days: 1 });
+  expect((await run('sync')).code).toBe(0);
+  sandbox.setKey(sandbox.key, 'disabled');
+  expect((await run('jobs', 'run', 'nightly')).code).not.toBe(0);
+  const { code, stdout } = await run('status', '--json', '--check');
+  expect(code).toBe(1);
+  const { findings } = JSON.parse(stdout).verdict;
+  expect(findings).toHaveLength(1);
+  expect(findings[0]).toMatchObject({ level: 'problem', consequences: ['The job nightly failed.'] });
+  expect(findings[0].sentence).toMatch(/^Upstream rejects the workspace's key \(401\)/);
 });

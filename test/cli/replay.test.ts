@@ -1,25 +1,21 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CliWorkspace, expectRefusal, openCliFor } from './helpers.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { expectRefusal, shareCli } from './helpers.ts';
 
 const COUNTS = `SELECT (SELECT count(*) FROM responses WHERE _deleted_at IS NULL) AS answers,
   (SELECT count(*) FROM response_citations) AS citations, (SELECT count(*) FROM prompts_history) AS prompts`;
 
-let workspace: CliWorkspace & { close: () => Promise<void> };
+const workspace = shareCli({ world: 'tiny' });
 let held: Record<string, unknown>[];
 
 beforeAll(async () => {
-  workspace = await openCliFor({ brands: 1, prompts: 3, days: 4 });
   const { run, rows, sandbox } = workspace;
-  expect((await run('sync')).code).toBe(0);
   sandbox.world.advance({ editedResponses: 3, deletedResponses: 2, pausedPrompts: 1 });
   expect((await run('sync')).code).toBe(0);
   held = await rows(COUNTS);
 });
-
-afterAll(() => workspace.close());
 
 describe('replay', () => {
   test('rebuilds a lost warehouse from the stored raw pages only', async () => {

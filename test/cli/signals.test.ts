@@ -2,54 +2,132 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openReader } from '../../src/warehouse/reader.ts';
-import { type Finished, MAIN } from '../support/run-command.ts';
-import { type CliWorkspace, openCli, type Running, until } from './helpers.ts';
+import { testWith } from '../support/needs.ts';
+import { MAIN } from '../support/run-command.ts';
+import { FETCHED_TWICE } from '../support/warehouse-file.ts';
+import { type CliWorkspace, openCli, until } from './helpers.ts';
 
+/** Starts a program with a terminal of its own. */
 const SCRIPT = '/usr/bin/script';
-if (!existsSync(SCRIPT)) process.stderr.write(`NOT TRIED: a terminal that is closed. There is no ${SCRIPT}.\n`);
 
 const COUNT = 'select count(*) as n from responses where _deleted_at is null';
 const DAYS =
   "select strftime(created_at, '%Y-%m-%d') as day, count(*) as n from responses where _deleted_at is null group by day";
 const STATUSES = 'select status from sync.runs order by started_at, rowid';
 
-interface Stuck extends CliWorkspace {
-  readonly victim: Running;
-}
+describe('a stopped sync', () => {
+  /** A workspace whose first sync needs 10 pages of responses, and a function that waits until a sync has read more of them and hangs. */
+  async function open() {
+    const workspace = await openCli({ brands: 1, prompts: 2, days: 4, responsesPerDay: 250 });
+    const { sandbox } = workspace;
+    const pages = (): number =>
+      sandbox.requests.filter(({ path, fault }) => path.endsWith('/responses') && fault !== 'hang').length;
+    const untilStuck = async (): Promise<void> => {
+      const before = pages();
+      await until('more pages of responses are read', () => pages() >= before + 2);
+      const asked = sandbox.requests.length;
+      // Upstream stops responding, so that the signal arrives during running requests.
+      sandbox.setFaults([{ kind: 'hang' }]);
+      await until('requests hang', () => sandbox.requests.slice(asked).some(({ fault }) => fault === 'hang'));
+    };
+    /** Starts a sync that hangs after some pages of responses. */
+    const startStuck = async () => {
+      sandbox.setFaults([]);
+      const victim = workspace.start('sync', '--json');
+      await untilStuck();
+      return victim;
+    };
+    return { ...workspace, untilStuck, startStuck };
+  }
 
-/** A workspace whose first sync is stopped in the middle of the responses. */
-async function openStuck(): Promise<Stuck> {
-  const now = Date.now();
-  const workspace = await openCli({ brands: 1, prompts: 2, days: 3, responsesPerDay: 500, clock: () => now });
-  const { sandbox, start } = workspace;
-  const victim = start('sync', '--json');
-  await until('some pages of responses are read', () => pagesAsked(workspace) >= 6);
-  // Upstream stops responding, so that the signal arrives during running requests.
-  sandbox.setFaults([{ kind: 'hang' }]);
-  await until('requests hang', () => sandbox.requests.some(({ fault }) => fault === 'hang'));
-  return { ...workspace, victim };
-}
+  /** Checks that the next sync completes with all responses, and that no stored page was fetched again. */
+  async function expectNextCompletes({ sandbox, data, run, rows }: Awaited<ReturnType<typeof open>>) {
+    sandbox.setFaults([]);
+    const { code, stdout, stderr } = await run('sync', '--json');
+    expect(code, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'complete', failures: [] });
+    expect(await rows(COUNT)).toEqual([{ n: (await daysOfUpstream(sandbox)).length }]);
+    expect(await rows(FETCHED_TWICE)).toEqual([]);
+    const statuses = (await rows(STATUSES)).map(({ status }) => status);
+    expect(statuses).toEqual(['interrupted', 'interrupted', 'interrupted', 'complete']);
+    expect((await readdir(data)).sort()).toEqual(['analytics.duckdb', 'raw', 'warehouse.duckdb']);
+  }
 
-function pagesAsked({ sandbox }: CliWorkspace): number {
-  return sandbox.requests.filter(({ path, fault }) => path.endsWith('/responses') && fault !== 'hang').length;
-}
+  test('by SIGINT, SIGTERM or SIGHUP keeps its data, prints a message, and is resumed by the next sync', async () => {
+    const workspace = await open();
+    let kept = 0;
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      const victim = await workspace.startStuck();
+      victim.process.kill(signal);
+      const { code, stdout, stderr } = await victim.finished;
+      expect(code, stderr).toBe(130);
+      const summary = JSON.parse(stdout);
+      expect(summary).toMatchObject({ status: 'interrupted', error: { code: 'interrupted' } });
+      expect(summary.tables.responses.inserted, signal).toBeGreaterThanOrEqual(100);
+      kept += summary.tables.responses.inserted;
+      expect(stderr).toMatch(
+        /^Stopping after the current work; press Ctrl-C again to stop at once\.\nsync interrupted: /,
+      );
+      expect(stderr).toContain('the next sync resumes here');
+      expect(stderr).not.toMatch(/\n\s+at /);
+      expect(existsSync(join(workspace.data, 'owner.json'))).toBe(false);
+    }
+    expect(await countStored(workspace)).toBe(kept);
+    // Readers see only complete days: soon after midnight (UTC) that is the current day, otherwise none.
+    const shown = (await workspace.rows(DAYS)) as { day: string; n: number }[];
+    workspace.sandbox.setFaults([]);
+    const upstream = await daysOfUpstream(workspace.sandbox);
+    expect(shown).toEqual(shown.map(({ day }) => ({ day, n: upstream.filter((each) => each === day).length })));
+    expect(shown.reduce((sum, { n }) => sum + n, 0)).toBeLessThan(kept);
+    await expectNextCompletes(workspace);
+  });
 
-/** Checks that the next sync completes with all responses and does not fetch stored pages again. */
-async function expectNextCompletes(workspace: CliWorkspace): Promise<void> {
-  const { sandbox, run, rows } = workspace;
-  sandbox.setFaults([]);
-  const before = pagesAsked(workspace);
-  const { code, stdout, stderr } = await run('sync', '--json');
-  expect(code, stderr).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ status: 'complete', failures: [] });
-  const pages = pagesAsked(workspace) - before;
-  const answers = (await readUpstream(workspace)).length;
-  expect(await rows(COUNT)).toEqual([{ n: answers }]);
-  expect(pages, 'pages read again').toBeLessThan(Math.ceil(answers / 100));
-  expect((await readdir(workspace.data)).sort()).toEqual(['analytics.duckdb', 'raw', 'warehouse.duckdb']);
-}
+  test('by a second signal ends at once without losing data', async () => {
+    const workspace = await open();
+    const { process: victim, finished } = await workspace.startStuck();
+    // Both signals arrive while the process is stopped, so that it cannot end before the second one.
+    victim.kill('SIGSTOP');
+    victim.kill('SIGINT');
+    victim.kill('SIGTERM');
+    victim.kill('SIGCONT');
+    const { code, stdout, stderr } = await finished;
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
+    expect(stderr).toBe('Stopping after the current work; press Ctrl-C again to stop at once.\n');
+    expect(await countStored(workspace)).toBeGreaterThanOrEqual(100);
+  });
+
+  testWith(existsSync(SCRIPT) ? null : `there is no ${SCRIPT}, which opens a terminal`)(
+    'by a terminal that closes is recorded as interrupted and keeps its data',
+    async () => {
+      const workspace = await open();
+      const { folder, env, data } = workspace;
+      // Killing `script` closes the terminal of the sync.
+      const terminal = spawn(SCRIPT, ['-qec', `exec ${process.execPath} ${MAIN} sync`, '/dev/null'], {
+        cwd: folder,
+        env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm', ...env },
+        stdio: ['pipe', 'ignore', 'ignore'],
+      });
+      onTestFinished(() => void terminal.kill('SIGKILL'));
+      await workspace.untilStuck();
+      terminal.kill('SIGKILL');
+      await until('the sync has ended', () => !existsSync(join(data, 'owner.json')));
+      expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }]);
+      expect(await countStored(workspace)).toBeGreaterThanOrEqual(100);
+    },
+  );
+});
+
+test('a reader that closes the pipe early ends sql without a message', async () => {
+  const { folder } = await openCli({ world: 'tiny' });
+  const query = "select range as i, repeat('x', 1000) as x from range(20000)";
+  const script = `"$0" "$@" | head -1; echo "\${PIPESTATUS[0]}"`;
+  const args = ['--norc', '-c', script, process.execPath, MAIN, 'sql', query, '--format', 'csv'];
+  const shell = spawn('bash', args, { cwd: folder, env: { PATH: process.env['PATH'] } });
+  expect(await Promise.all([text(shell.stdout), text(shell.stderr)])).toEqual(['i,x\r\n0\n', '']);
+});
 
 // Counts the responses in the warehouse itself. Commands read the replica, if there is one, which has complete days only.
 async function countStored({ data }: CliWorkspace): Promise<number> {
@@ -62,116 +140,15 @@ async function countStored({ data }: CliWorkspace): Promise<number> {
 }
 
 /** Returns the day of each of upstream's responses. */
-async function readUpstream({ sandbox }: CliWorkspace): Promise<string[]> {
+async function daysOfUpstream({ baseUrl, key, world }: CliWorkspace['sandbox']): Promise<string[]> {
   const days: string[] = [];
-  const [brand] = sandbox.world.brands;
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query = new URLSearchParams({ limit: '100', ...(cursor === '' ? {} : { cursor }) });
-    const url = `${sandbox.baseUrl}/brands/${brand?.id}/responses?${query}`;
-    const response = await fetch(url, { headers: { 'x-api-key': sandbox.key } });
-    const page = (await response.json()) as { data: { createdAt: string }[]; nextCursor: string | null };
-    days.push(...page.data.map(({ createdAt }) => createdAt.slice(0, 10)));
-    cursor = page.nextCursor;
+    const url = `${baseUrl}/brands/${world.brands[0]?.id}/responses?${query}`;
+    const page = await (await fetch(url, { headers: { 'x-api-key': key } })).json();
+    const { data, nextCursor } = page as { data: { createdAt: string }[]; nextCursor: string | null };
+    days.push(...data.map(({ createdAt }) => createdAt.slice(0, 10)));
+    cursor = nextCursor;
   }
   return days;
 }
-
-describe('a stopped sync', () => {
-  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'by %s keeps its data, prints a message, and is resumed by the next sync',
-    async (signal) => {
-      const workspace = await openStuck();
-      workspace.victim.process.kill(signal);
-      const { code, stdout, stderr } = await workspace.victim.finished;
-      expect(code, stderr).toBe(130);
-      const summary = JSON.parse(stdout);
-      expect(summary).toMatchObject({ status: 'interrupted', error: { code: 'interrupted' } });
-      expect(stderr).toMatch(
-        /^Stopping after the current work; press Ctrl-C again to stop at once\.\nsync interrupted: /,
-      );
-      expect(stderr).toContain('the next sync resumes here');
-      expect(stderr).not.toMatch(/\n\s+at /);
-      const kept = summary.tables.responses.inserted;
-      expect(kept).toBeGreaterThanOrEqual(100);
-      // Readers see only complete days: soon after midnight (UTC) that is the current day, otherwise none.
-      const shown = (await workspace.rows(DAYS)) as { day: string; n: number }[];
-      workspace.sandbox.setFaults([]);
-      const upstream = await readUpstream(workspace);
-      expect(shown).toEqual(shown.map(({ day }) => ({ day, n: upstream.filter((each) => each === day).length })));
-      expect(shown.reduce((sum, { n }) => sum + n, 0)).toBeLessThan(kept);
-      expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }]);
-      expect(existsSync(join(workspace.data, 'owner.json'))).toBe(false);
-      await expectNextCompletes(workspace);
-      expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }, { status: 'complete' }]);
-    },
-  );
-
-  test.runIf(existsSync(SCRIPT))(
-    'by a terminal that closes keeps its data, and is resumed by the next sync',
-    async () => {
-      const workspace = await openCli({ brands: 1, prompts: 2, days: 3, responsesPerDay: 500 });
-      const { sandbox, folder, env, data } = workspace;
-      // Killing `script` closes the terminal of the sync.
-      const command = `exec ${process.execPath} ${MAIN} sync`;
-      const terminal = spawn(SCRIPT, ['-qec', command, '/dev/null'], {
-        cwd: folder,
-        env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm', ...env },
-        stdio: ['pipe', 'ignore', 'ignore'],
-      });
-      await until('some pages of responses are read', () => pagesAsked(workspace) >= 6);
-      sandbox.setFaults([{ kind: 'hang' }]);
-      await until('requests hang', () => sandbox.requests.some(({ fault }) => fault === 'hang'));
-      terminal.kill('SIGKILL');
-      await until('the sync has ended', () => !existsSync(join(data, 'owner.json')));
-      expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }]);
-      await expectNextCompletes(workspace);
-    },
-  );
-
-  test('by a second signal ends at once without losing data', async () => {
-    const workspace = await openStuck();
-    const { process: victim, finished } = workspace.victim;
-    // Both signals arrive while the process is stopped, so that it cannot end before the second one.
-    victim.kill('SIGSTOP');
-    victim.kill('SIGINT');
-    victim.kill('SIGTERM');
-    victim.kill('SIGCONT');
-    const { code, stdout, stderr } = await finished;
-    expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
-    expect(stderr).toBe('Stopping after the current work; press Ctrl-C again to stop at once.\n');
-    await expectNextCompletes(workspace);
-  });
-
-  test('by kill -9 is resumed by the next sync', async () => {
-    const workspace = await openStuck();
-    const { process: victim, finished } = workspace.victim;
-    victim.kill('SIGKILL');
-    expect(await finished).toMatchObject({ code: null, signal: 'SIGKILL', stdout: '' });
-    expect(await countStored(workspace)).toBeGreaterThanOrEqual(100);
-    await expectNextCompletes(workspace);
-    expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }, { status: 'complete' }]);
-  });
-});
-
-describe('a reader that closes the pipe early', () => {
-  test('ends sql without a message', async () => {
-    const workspace = await openCli({ prompts: 1, days: 1 });
-    expect(await workspace.run('sync', '--only', 'brands')).toMatchObject({ code: 0 });
-    const query = "select range as i, repeat('x', 1000) as x from range(20000)";
-    const script = `"$0" "$@" | head -1; echo "\${PIPESTATUS[0]}"`;
-    const args = ['--norc', '-c', script, process.execPath, MAIN, 'sql', query, '--format', 'csv'];
-    const finished = await new Promise<Omit<Finished, 'signal'>>((resolve) => {
-      const child = spawn('bash', args, { cwd: workspace.folder, env: { PATH: process.env['PATH'] } });
-      let stdout = '';
-      let stderr = '';
-      child.stdout.on('data', (chunk) => {
-        stdout += chunk;
-      });
-      child.stderr.on('data', (chunk) => {
-        stderr += chunk;
-      });
-      child.on('close', (code) => resolve({ code, stdout, stderr }));
-    });
-    expect(finished).toEqual({ code: 0, stdout: 'i,x\r\n0\n', stderr: '' });
-  });
-});

@@ -2,43 +2,34 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openReadOnly } from '../../src/warehouse/file/read-only.ts';
 import { type GuardedSql, openGuardedSql } from '../../src/warehouse/sql/guarded-sql.ts';
+import { sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { breakOuts } from './breakouts.ts';
-import { type CliWorkspace, expectRefusal, openCliFor, until } from './helpers.ts';
+import { describeWith } from '../support/needs.ts';
+import { type BreakOut, breakOuts } from './breakouts.ts';
+import { type CliWorkspace, expectRefusal, openCliFor, startedLine, until } from './helpers.ts';
 
 const LIMITS = { timeoutMs: 120_000, memoryMb: 700, rowsMax: 100_000, bytesMax: 1_000_000 };
 /** Scalar functions that DuckDB 1.5.6 does not fold. Each was reviewed. */
-const SIDE_EFFECTS = [
-  'current_connection_id',
-  'current_query',
-  'current_query_id',
-  'current_transaction_id',
-  'currval',
-  'error',
-  'gen_random_uuid',
-  'nextval',
-  'random',
-  'setseed',
-  'sleep_ms',
-  'stats',
-  'uuid',
-  'uuidv4',
-  'uuidv7',
-  'write_log',
-];
+const SIDE_EFFECTS =
+  'current_connection_id current_query current_query_id current_transaction_id currval error gen_random_uuid nextval random setseed sleep_ms stats uuid uuidv4 uuidv7 write_log';
 const FILES = ['analytics.duckdb', 'warehouse.duckdb'] as const;
 
 let workspace: CliWorkspace & { close: () => Promise<void> };
+/** For statements that need as long as they need. */
+let owner: GuardedSql;
 
 beforeAll(async () => {
-  workspace = await openCliFor({ prompts: 1, days: 1 });
-  expect(await workspace.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
+  workspace = await openCliFor({ world: 'tiny' });
+  owner = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
 });
 
-afterAll(() => workspace.close());
+afterAll(async () => {
+  owner.close();
+  await workspace.close();
+});
 
 /** Hashes of all files of a folder, by name. */
 function hashesOf(folder: string): Record<string, string> {
@@ -54,57 +45,34 @@ function hashesOf(folder: string): Record<string, string> {
   );
 }
 
-/** Runs break-outs against a file. Statements that never end get one second, all others as long as they need. */
-async function breakOutOf(file: string, chosen: (code: string) => boolean): Promise<number> {
-  const outside = await temporaryFolder();
-  const all = breakOuts({ file, outside }).filter(({ code }) => chosen(code));
-  const patient = await openGuardedSql(file, { audience: 'owner', limits: LIMITS });
-  const hasty = await openGuardedSql(file, { audience: 'owner', limits: { ...LIMITS, timeoutMs: 1_000 } });
-  try {
-    for (const { title, sql, code, names } of all) {
-      const service = /without end$/.test(title) && code === 'query_limit' ? hasty : patient;
-      const outcome = await service.query(sql).catch((thrown: unknown) => thrown);
-      expect(outcome, title).toMatchObject({ code, message: expect.stringMatching(names) });
-      expect(String((outcome as Error).message), title).not.toMatch(/Stack Trace|duckdb\.org|INTERNAL/);
-    }
-    expect(await patient.query('SELECT 7 AS n', 1), 'it still answers').toMatchObject([{ rows: [[7]] }]);
-  } finally {
-    patient.close();
-    hasty.close();
+/** Runs break-outs in a service of their file. */
+async function expectRejected(service: GuardedSql, all: readonly BreakOut[], timeout: GuardedSql = service) {
+  for (const { title, sql, code, names } of all) {
+    const isEndless = /without end$/.test(title) && code === 'query_limit';
+    const outcome = await (isEndless ? timeout : service).query(sql).catch((thrown: unknown) => thrown);
+    expect(outcome, title).toMatchObject({ code, message: expect.stringMatching(names) });
+    expect(String((outcome as Error).message), title).not.toMatch(/Stack Trace|duckdb\.org|INTERNAL/);
   }
-  expect(await readdir(outside)).toEqual([]);
-  return all.length;
+  expect(await service.query('SELECT 7 AS n', 1), 'it still answers').toMatchObject([{ rows: [[7]] }]);
 }
 
-const isEscape = (code: string): boolean => code !== 'query_limit';
-
 describe('break-outs of SQL', () => {
-  test.each(FILES)('all are rejected by name and change nothing, against %s', async (name) => {
-    const before = hashesOf(workspace.data);
-    expect(await breakOutOf(join(workspace.data, name), isEscape)).toBeGreaterThanOrEqual(100);
-    expect(hashesOf(workspace.data)).toEqual(before);
-  });
-
-  test('statements that never end stop at the limit named in the message', async () => {
-    const before = hashesOf(workspace.data);
-    expect(await breakOutOf(join(workspace.data, 'analytics.duckdb'), (code) => !isEscape(code))).toBe(7);
-    expect(hashesOf(workspace.data)).toEqual(before);
-  });
-
-  test('all are rejected while a server runs, and the served copy stays unchanged', async () => {
+  test('all are rejected by name and change nothing, also while a server runs', async () => {
     const key = (await workspace.run('keys', 'create', 'reader')).stdout.trim();
-    const server = workspace.start('serve', '--port', '0', '--log-level', 'error', '--no-jobs');
-    let address = '';
-    server.process.stderr?.on('data', (bytes: Buffer) => {
-      address ||= /http:\/\/[\d.]+:\d+/.exec(bytes.toString())?.[0] ?? '';
-    });
-    await until('the server listens', () => address !== '');
+    const server = workspace.start('serve', '--port', '0', '--json', '--log-level', 'error', '--no-jobs');
+    const { baseUrl } = await startedLine<{ baseUrl: string }>(server);
     const ask = async (): Promise<number> =>
-      (await fetch(`${address}/v1/brands`, { headers: { authorization: `Bearer ${key}` } })).status;
+      (await fetch(`${baseUrl}/brands`, { headers: { authorization: `Bearer ${key}` } })).status;
     expect(await ask()).toBe(200);
     const files = (): string[] => FILES.map((name) => hashesOf(workspace.data)[name] ?? 'missing');
     const before = files();
-    for (const name of FILES) await breakOutOf(join(workspace.data, name), isEscape);
+    const [outside, file, live] = [await temporaryFolder(), ...FILES.map((name) => join(workspace.data, name))];
+    const escapesOf = (of: string) => breakOuts({ file: of, outside }).filter(({ code }) => code !== 'query_limit');
+    expect(escapesOf(file as string).length).toBeGreaterThanOrEqual(100);
+    await expectRejected(owner, escapesOf(file as string));
+    const second = await openGuardedSql(live as string, { audience: 'owner', limits: LIMITS });
+    await expectRejected(second, sampleOf(escapesOf(live as string), 20)).finally(() => second.close());
+    expect(await readdir(outside)).toEqual([]);
     expect(files()).toEqual(before);
     expect(Object.keys(hashesOf(workspace.data)).filter((name) => name.includes('.wal'))).toEqual([]);
     expect(await ask()).toBe(200);
@@ -112,30 +80,30 @@ describe('break-outs of SQL', () => {
     await server.finished;
   });
 
-  test.each([
-    "COPY (SELECT 1 AS a) TO 'FILE' (FORMAT csv, USE_TMP_FILE false)",
-    "EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO 'FILE.wal' (FORMAT csv, USE_TMP_FILE false)",
-    "CALL enable_logging(storage = 'file', storage_path = 'FILE.log')",
-    "SELECT * FROM read_text('/etc/passwd')",
-  ])('the command line rejects %s with exit code 2', async (sql) => {
+  test('statements that never end stop at the limit named in the message', async () => {
     const before = hashesOf(workspace.data);
     const file = join(workspace.data, 'analytics.duckdb');
-    const refused = await workspace.run('sql', sql.replace('FILE', file), '--json');
-    expectRefusal(refused, 'sql_rejected', true);
-    expect(refused.stderr).not.toMatch(/\n\s+at |Permission Error|Stack Trace/);
+    const limits = { ...LIMITS, timeoutMs: 400 };
+    const hasty = await openGuardedSql(file, { audience: 'owner', limits });
+    const outside = await temporaryFolder();
+    const endless = breakOuts({ file, outside }).filter(({ code }) => code === 'query_limit');
+    expect(endless).toHaveLength(7);
+    await expectRejected(owner, endless, hasty).finally(() => hasty.close());
+    expect(await readdir(outside)).toEqual([]);
     expect(hashesOf(workspace.data)).toEqual(before);
   });
 
-  test('the command line also rejects them with Parquet output', async () => {
+  test('the command line rejects them with exit code 2, also with Parquet output', async () => {
     const before = hashesOf(workspace.data);
     const file = join(workspace.data, 'analytics.duckdb');
-    for (const sql of [
-      `COPY (SELECT 1 AS a) TO '${file}' (FORMAT csv, USE_TMP_FILE false)`,
-      `SELECT 1) TO '${file}' (FORMAT csv, USE_TMP_FILE false); SELECT (1`,
-      `SELECT size FROM read_blob('${file}')`,
-    ]) {
+    const copy = `COPY (SELECT 1 AS a) TO '${file}' (FORMAT csv, USE_TMP_FILE false)`;
+    const refused = await workspace.run('sql', `EXPLAIN ANALYZE ${copy}`, '--json');
+    expectRefusal(refused, 'sql_rejected', true);
+    expect(refused.stderr).not.toMatch(/Permission Error|Stack Trace/);
+    const injected = `SELECT 1) TO '${file}' (FORMAT csv, USE_TMP_FILE false); SELECT (1`;
+    for (const sql of [copy, injected, `SELECT size FROM read_blob('${file}')`]) {
       const { code } = await workspace.run('sql', sql, '--output', 'stolen.parquet', '--json');
-      expect(code).toBe(2);
+      expect(code, sql).toBe(2);
     }
     expect(await readdir(workspace.folder)).not.toContain('stolen.parquet');
     expect(hashesOf(workspace.data)).toEqual(before);
@@ -143,37 +111,32 @@ describe('break-outs of SQL', () => {
 });
 
 test('every DuckDB function with side effects was reviewed', async () => {
-  const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
-  try {
-    const [found] = await service.query(`SELECT DISTINCT function_name FROM duckdb_functions()
-      WHERE function_type = 'scalar' AND (has_side_effects OR stability = 'VOLATILE') ORDER BY 1`);
-    // A new version of DuckDB may add functions: list them here, and in allow-statements.ts if they do more than compute a value.
-    expect(found?.rows.flat()).toEqual(SIDE_EFFECTS);
-  } finally {
-    service.close();
-  }
+  const [found] = await owner.query(`SELECT DISTINCT function_name FROM duckdb_functions()
+    WHERE function_type = 'scalar' AND (has_side_effects OR stability = 'VOLATILE') ORDER BY 1`);
+  // A new version of DuckDB may add functions: list them here, and in allow-statements.ts if they do more than compute a value.
+  expect(found?.rows.flat().join(' ')).toBe(SIDE_EFFECTS);
 });
 
-describe('without the check of statements', () => {
-  test.each([
-    "COPY (SELECT 1 AS a) TO 'FILE' (FORMAT csv, USE_TMP_FILE false)",
-    "COPY (SELECT 1 AS a) TO 'FILE.wal' (FORMAT csv, USE_TMP_FILE false)",
-    "SELECT size FROM read_blob('FILE')",
-    "ATTACH 'FILE.other' AS other",
-    "CALL enable_logging(storage = 'file', storage_path = 'FILE.log')",
+test('without the check of statements, DuckDB itself opens no file', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'copy.duckdb');
+  await copyFile(join(workspace.data, 'analytics.duckdb'), file);
+  const before = hashesOf(folder);
+  const instance = await openReadOnly(file, { memoryLimitMb: 100, writable: 'none' });
+  const connection = await instance.connect();
+  for (const sql of [
+    `COPY (SELECT 1 AS a) TO '${file}' (FORMAT csv, USE_TMP_FILE false)`,
+    `COPY (SELECT 1 AS a) TO '${file}.wal' (FORMAT csv, USE_TMP_FILE false)`,
+    `SELECT size FROM read_blob('${file}')`,
+    `ATTACH '${file}.other' AS other`,
+    `CALL enable_logging(storage = 'file', storage_path = '${file}.log')`,
     "SET disabled_filesystems = ''",
-  ])('DuckDB itself opens no file: %s', async (sql) => {
-    const folder = await temporaryFolder();
-    const file = join(folder, 'copy.duckdb');
-    await copyFile(join(workspace.data, 'analytics.duckdb'), file);
-    const before = hashesOf(folder);
-    const instance = await openReadOnly(file, { memoryLimitMb: 100, writable: 'none' });
-    const connection = await instance.connect();
-    await expect(connection.run(sql.replace('FILE', file))).rejects.toThrow(/disabled/i);
-    connection.closeSync();
-    instance.closeSync();
-    expect(hashesOf(folder)).toEqual(before);
-  });
+  ]) {
+    await expect(connection.run(sql), sql).rejects.toThrow(/disabled/i);
+  }
+  connection.closeSync();
+  instance.closeSync();
+  expect(hashesOf(folder)).toEqual(before);
 });
 
 describe('a caller over the network', () => {
@@ -225,13 +188,19 @@ describe('a caller over the network', () => {
   });
 });
 
-describe('a query that crashes its process', () => {
-  test('fails without affecting other queries', async (context) => {
-    if (process.platform !== 'linux') return context.skip('NOT TRIED: needs /proc');
-    const file = join(await temporaryFolder(), 'copy.duckdb');
-    await copyFile(join(workspace.data, 'analytics.duckdb'), file);
-    const service = await openGuardedSql(file, { audience: 'owner', limits: LIMITS });
-    try {
+describeWith(process.platform === 'linux' ? null : 'the processes are read from /proc')(
+  'the process of a query',
+  () => {
+    const openCopy = async () => {
+      const file = join(await temporaryFolder(), 'copy.duckdb');
+      await copyFile(join(workspace.data, 'analytics.duckdb'), file);
+      const service = await openGuardedSql(file, { audience: 'owner', limits: LIMITS });
+      onTestFinished(() => service.close());
+      return { file, service };
+    };
+
+    test('fails alone if it crashes, without affecting other queries', async () => {
+      const { file, service } = await openCopy();
       const running = service.query(
         'SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range = -b.range',
       );
@@ -242,17 +211,10 @@ describe('a query that crashes its process', () => {
         message: expect.stringContaining('SIGABRT'),
       });
       expect(await service.query('SELECT 7 AS n')).toMatchObject([{ rows: [[7]] }]);
-    } finally {
-      service.close();
-    }
-  });
+    });
 
-  test('runs without environment variables and with a read-only file', async (context) => {
-    if (process.platform !== 'linux') return context.skip('NOT TRIED: needs /proc');
-    const file = join(await temporaryFolder(), 'copy.duckdb');
-    await copyFile(join(workspace.data, 'analytics.duckdb'), file);
-    const service = await openGuardedSql(file, { audience: 'owner', limits: LIMITS });
-    try {
+    test('runs without environment variables and with a read-only file', async () => {
+      const { file } = await openCopy();
       const pid = await childReading(file);
       const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
         .split('\0')
@@ -268,67 +230,48 @@ describe('a query that crashes its process', () => {
       });
       expect(flags.length).toBeGreaterThan(0);
       expect(new Set(flags)).toEqual(new Set([0]));
-    } finally {
-      service.close();
-    }
+    });
+  },
+);
+
+test('results are in the order of the statements, and SET VARIABLE returns none', async () => {
+  const results = await owner.query(
+    "SET VARIABLE a = (SELECT 3); SELECT getvariable('a') AS n; EXPLAIN SELECT 1; DESCRIBE brands; FROM range(2); ;",
+  );
+  expect(results.map(({ rows }) => rows.length)).toEqual([1, 1, expect.any(Number), 2]);
+  expect(results[0]).toEqual({ columns: [{ name: 'n', type: 'INTEGER' }], rows: [[3]] });
+  await expect(owner.query('SELECT 1; SELECT 2', 1)).rejects.toMatchObject({
+    code: 'sql_rejected',
+    message: expect.stringContaining('2 statements return rows'),
+  });
+  // A rejected text with several statements does not set the variable.
+  await expect(owner.query('SET VARIABLE a = 4; VACUUM')).rejects.toMatchObject({ code: 'sql_rejected' });
+  expect(await owner.query("SELECT getvariable('a') AS n", 1)).toMatchObject([{ rows: [[3]] }]);
+  await expect(owner.query('SELECT 1;\n\nSELECT\n nonsense')).rejects.toMatchObject({
+    message: expect.stringContaining('LINE 4:'),
   });
 });
 
-test('results are in the order of the statements, and SET VARIABLE returns none', async () => {
-  const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
-  try {
-    const results = await service.query(
-      "SET VARIABLE a = (SELECT 3); SELECT getvariable('a') AS n; EXPLAIN SELECT 1; DESCRIBE brands; FROM range(2); ;",
-    );
-    expect(results.map(({ rows }) => rows.length)).toEqual([1, 1, expect.any(Number), 2]);
-    expect(results[0]).toEqual({ columns: [{ name: 'n', type: 'INTEGER' }], rows: [[3]] });
-    await expect(service.query('SELECT 1; SELECT 2', 1)).rejects.toMatchObject({
-      code: 'sql_rejected',
-      message: expect.stringContaining('2 statements return rows'),
-    });
-    // A rejected text with several statements does not set the variable.
-    await expect(service.query('SET VARIABLE a = 4; VACUUM')).rejects.toMatchObject({ code: 'sql_rejected' });
-    expect(await service.query("SELECT getvariable('a') AS n", 1)).toMatchObject([{ rows: [[3]] }]);
-    await expect(service.query('SELECT 1;\n\nSELECT\n nonsense')).rejects.toMatchObject({
-      message: expect.stringContaining('LINE 4:'),
-    });
-  } finally {
-    service.close();
-  }
-});
-
 test('what DuckDB cannot run here is named, with what is allowed instead', async () => {
-  const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
-  const saidOf = (sql: string): Promise<string> => service.query(sql).then(String, ({ message }: Error) => message);
-  try {
-    for (const sql of [
-      'PIVOT prompts ON intent USING count(*)',
-      'PIVOT_WIDER prompts ON intent USING count(*)',
-      'SELECT * FROM (PIVOT prompts ON intent USING count(*))',
-      'WITH p AS (PIVOT prompts ON intent USING count(*)) FROM p',
-    ]) {
-      expect(await saidOf(sql), sql).toMatch(/^PIVOT without a list of values is not allowed; write PIVOT/);
-    }
-    expect(await saidOf('EXPLAIN ANALYZE -- nothing')).toMatch(/^EXPLAIN names no statement; allowed: SELECT/);
-    expect(await saidOf('SELECT $day')).toMatch(
-      /^the parameter \$day has no value; allowed: values in the text, or SET/,
-    );
-    expect(await saidOf('SELECT ?')).toMatch(/^the parameter \$1 has no value/);
-    expect(await saidOf(`SELECT ${'1+'.repeat(2_000)}1`)).not.toContain('SET max_expression_depth');
-  } finally {
-    service.close();
+  const saidOf = (sql: string): Promise<string> => owner.query(sql).then(String, ({ message }: Error) => message);
+  for (const sql of [
+    'PIVOT prompts ON intent USING count(*)',
+    'PIVOT_WIDER prompts ON intent USING count(*)',
+    'SELECT * FROM (PIVOT prompts ON intent USING count(*))',
+    'WITH p AS (PIVOT prompts ON intent USING count(*)) FROM p',
+  ]) {
+    expect(await saidOf(sql), sql).toMatch(/^PIVOT without a list of values is not allowed; write PIVOT/);
   }
+  expect(await saidOf('EXPLAIN ANALYZE -- nothing')).toMatch(/^EXPLAIN names no statement; allowed: SELECT/);
+  expect(await saidOf('SELECT $day')).toMatch(/^the parameter \$day has no value; allowed: values in the text, or SET/);
+  expect(await saidOf('SELECT ?')).toMatch(/^the parameter \$1 has no value/);
+  expect(await saidOf(`SELECT ${'1+'.repeat(2_000)}1`)).not.toContain('SET max_expression_depth');
 });
 
 test('histograms of tables and views are allowed', async () => {
-  const service = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
-  try {
-    const [bins] = await service.query('SELECT sum(count) FROM histogram(prompts, id::VARCHAR)');
-    expect(bins?.rows).toEqual([[1]]);
-    expect(await service.query('FROM histogram_values(mart.dim_prompt, prompt_id, bin_count := 3)')).toHaveLength(1);
-  } finally {
-    service.close();
-  }
+  const [bins] = await owner.query('SELECT sum(count) FROM histogram(prompts, id::VARCHAR)');
+  expect(bins?.rows).toEqual([[3]]);
+  expect(await owner.query('FROM histogram_values(mart.dim_prompt, prompt_id, bin_count := 3)')).toHaveLength(1);
 });
 
 test('a block that is found damaged by a query is reported as damage of the file, with the file', async () => {
@@ -354,7 +297,7 @@ test('a block that is found damaged by a query is reported as damage of the file
 test('a file that is truncated, empty or not a database is not opened', async () => {
   const file = join(await temporaryFolder(), 'copy.duckdb');
   const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));
-  for (const bytes of [0, 4, 4096, whole.length >> 1, whole.length - 262_144, whole.length - 1]) {
+  for (const bytes of [0, 4, whole.length >> 1, whole.length - 1]) {
     await writeFile(file, whole.subarray(0, bytes));
     await expect(openGuardedSql(file, { audience: 'owner', limits: LIMITS })).rejects.toMatchObject({
       code: 'warehouse_invalid',

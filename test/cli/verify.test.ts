@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { BRAND_HINT, expectRefusal, openCli } from './helpers.ts';
-import { oneOf, readCopy, tamper } from './tamper.ts';
+import { DAY_MS, dayOf } from '../../src/contract/time.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { NOW_MS } from '../support/clocks.ts';
+import { BRAND_HINT, expectRefusal, shareCli } from './helpers.ts';
 
 interface Verified {
   readonly agrees: boolean;
@@ -18,120 +21,120 @@ interface Verified {
   } | null;
 }
 
-const dayAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+const TABLES = ['responses', 'response_competitors', 'response_citations'];
+const KEPT = "select count(*) as days, count(*) filter (agrees) as agree from sync.verifications where measure = 'day'";
+
+const workspace = shareCli({ world: 'small' });
+
+function dayAgo(days: number): string {
+  return dayOf(NOW_MS - days * DAY_MS);
+}
+
+/** A condition for one row of a table on the day this many days ago. */
+function oneOf(table: string, daysAgo: number, where = 'true'): string {
+  const day = `CAST(created_at AS DATE) = DATE '${dayAgo(daysAgo)}'`;
+  return `rowid = (SELECT min(rowid) FROM ${table} WHERE ${day} AND ${where})`;
+}
+
+/** Changes the warehouse directly. Returns the number of rows that each statement changed. */
+async function tamper(...statements: readonly string[]): Promise<number[]> {
+  const database = await openDatabase(join(workspace.data, 'warehouse.duckdb'));
+  try {
+    const changed: number[] = [];
+    for (const sql of statements) changed.push(await database.exclusive((session) => session.run(sql)));
+    return changed;
+  } finally {
+    await database.close();
+  }
+}
+
+async function verify(code: number, ...flags: string[]): Promise<Verified> {
+  const finished = await workspace.run('verify', '--json', ...flags);
+  expect(finished.code, finished.stderr).toBe(code);
+  return JSON.parse(finished.stdout) as Verified;
+}
 
 test('agrees with upstream after a sync, and stores the last verified day', async () => {
-  const workspace = await openCli({ brands: 2, prompts: 3, days: 12 });
-  expect((await workspace.run('sync')).code).toBe(0);
-  const sent = workspace.sandbox.requests.length;
-  // Early in the day a brand may not have a response yet, so that nothing is settling.
-  const since = `created_at >= TIMESTAMPTZ '${dayAgo(0)} 00:00:00+00'`;
-  const young = await readCopy(workspace, `SELECT DISTINCT CAST(brand_id AS VARCHAR) FROM responses WHERE ${since}`);
-  const settlingOf = (brandId: string) => (young.some(([id]) => id === brandId) ? [dayAgo(0)] : []);
-  const days = 22 + young.length;
-  const { code, stdout, stderr } = await workspace.run('verify', '--json');
-  expect(code, stderr).toBe(0);
-  const result = JSON.parse(stdout) as Verified;
+  const { run, rows, sandbox } = workspace;
+  const result = await verify(0);
   expect(result).toMatchObject({ agrees: true, repair: null });
   expect(result.brands).toHaveLength(2);
   for (const brand of result.brands) {
-    const settling = settlingOf(brand.brandId);
-    expect(brand).toMatchObject({
-      differing: [],
-      verifiedThrough: dayAgo(1),
-      days: { verified: 11 + settling.length, agree: 11 },
-    });
-    expect(brand.settling.map(({ day }) => day)).toEqual(settling);
+    expect(brand).toMatchObject({ differing: [], verifiedThrough: dayAgo(1), days: { verified: 8, agree: 7 } });
+    expect(brand.settling.map(({ day }) => day)).toEqual([dayAgo(0)]);
     expect(brand.ranges.map(({ report }) => report)).toContain('metrics_groups by tag');
     expect(new Set(brand.ranges.map(({ status }) => status))).toEqual(new Set(['agrees']));
   }
-  expect(workspace.sandbox.requests.length).toBe(sent);
-  const kept =
-    "select count(*) as days, count(*) filter (agrees) as agree from sync.verifications where measure = 'day'";
-  expect(await readCopy(workspace, kept)).toEqual([[days, 22]]);
-  const again = await workspace.run('verify');
+  expect(await rows(KEPT)).toEqual([{ days: 16, agree: 14 }]);
+  const again = await run('verify');
   expect(again.code, again.stderr).toBe(0);
-  expect(again.stderr).toBe(`all figures agree: ${days} days of 2 brands\n`);
+  expect(again.stderr).toBe('all figures agree: 16 days of 2 brands\n');
   expect(again.stdout).toContain('verified through');
-  expect(await readCopy(workspace, kept)).toEqual([[days, 22]]);
+  expect(await rows(KEPT)).toEqual([{ days: 16, agree: 14 }]);
+  expect(sandbox.requests).toEqual([]);
 });
 
 test('finds rows that were changed directly, and repairs them with a few requests', async () => {
-  const workspace = await openCli({ brands: 1, prompts: 6, days: 16 });
-  expect((await workspace.run('sync')).code).toBe(0);
-  const rows = 'select * exclude (_synced_at, _run_id, _row_hash) from';
-  const contents = () => Promise.all(tables.map((table) => readCopy(workspace, `${rows} ${table} order by all`)));
+  const { run, rows, sandbox } = workspace;
+  const select = 'select * exclude (_synced_at, _run_id, _row_hash) from';
+  const contents = () => Promise.all(TABLES.map((table) => rows(`${select} ${table} order by all`)));
   const before = await contents();
+  const [{ id } = {}] = await rows('select brand_id as id from responses group by 1 order by 1 limit 1');
+  const own = `brand_id = '${id}'`;
   const changed = await tamper(
-    workspace,
-    `DELETE FROM responses WHERE ${oneOf('responses', 9)}`,
-    `UPDATE responses SET brand_mentioned = NOT brand_mentioned WHERE ${oneOf('responses', 8)}`,
-    `UPDATE response_competitors SET position = position + 7 WHERE ${oneOf('response_competitors', 6, 'position IS NOT NULL')}`,
-    `INSERT INTO responses SELECT * FROM responses WHERE ${oneOf('responses', 4)}`,
+    `DELETE FROM responses WHERE ${oneOf('responses', 7, own)}`,
+    `UPDATE responses SET brand_mentioned = NOT brand_mentioned WHERE ${oneOf('responses', 6, own)}`,
+    `UPDATE response_competitors SET position = position + 7
+       WHERE ${oneOf('response_competitors', 4, `${own} AND position IS NOT NULL`)}`,
+    `INSERT INTO responses SELECT * FROM responses WHERE ${oneOf('responses', 3, own)}`,
   );
   expect(changed).toEqual([1, 1, 1, 1]);
-  const found = await workspace.run('verify', '--json');
-  expect(found.code, found.stderr).toBe(3);
-  const [brand] = (JSON.parse(found.stdout) as Verified).brands;
-  expect(brand?.verifiedThrough).toBe(dayAgo(10));
-  expect(brand?.differing.map(({ day }) => day)).toEqual([dayAgo(9), dayAgo(8), dayAgo(6), dayAgo(4)]);
-  expect(brand?.differing.map(({ differences }) => differences[0]?.measure)).toEqual([
-    'responses',
-    'mentions',
-    'avgPosition',
-    'responses',
+  const found = (await verify(3)).brands.filter(({ differing }) => differing.length > 0);
+  expect(found).toMatchObject([{ brandId: id, verifiedThrough: null }]);
+  const differing = found[0]?.differing.map(({ day, differences }) => [day, differences[0]?.measure]);
+  expect(differing).toEqual([
+    [dayAgo(7), 'responses'],
+    [dayAgo(6), 'mentions'],
+    [dayAgo(4), 'avgPosition'],
+    [dayAgo(3), 'responses'],
   ]);
-  expect(found.stderr).toContain('1 of 1 brand differs; `sightline verify --repair`');
-  const sent = workspace.sandbox.requests.length;
-  const mended = await workspace.run('verify', '--repair', '--json');
-  expect(mended.code, mended.stderr).toBe(0);
-  const { repair, agrees } = JSON.parse(mended.stdout) as Verified;
+  expect((await run('verify')).stderr).toContain('1 of 2 brands differs; `sightline verify --repair`');
+  const sent = sandbox.requests.length;
+  const { repair, agrees } = await verify(0, '--repair');
   expect(agrees).toBe(true);
   expect(repair?.ranges.map(({ from, to }) => [from, to])).toEqual([
-    [dayAgo(9), dayAgo(8)],
-    [dayAgo(6), dayAgo(6)],
-    [dayAgo(4), dayAgo(4)],
+    [dayAgo(7), dayAgo(6)],
+    [dayAgo(4), dayAgo(3)],
   ]);
   // Requests per range: the brands, the description, two resources with day counts, and the page of the day.
-  expect(repair?.requests).toBe(workspace.sandbox.requests.length - sent);
-  expect(repair?.requests).toBeLessThanOrEqual(3 * 6);
+  expect(repair?.requests).toBe(sandbox.requests.length - sent);
+  expect(repair?.requests).toBeLessThanOrEqual(2 * 7);
   expect(await contents()).toEqual(before);
 });
 
 test('finds a lost citation by the cited domains of the range, and fetches that range again', async () => {
-  const workspace = await openCli({ brands: 1, prompts: 5, days: 8 });
-  expect((await workspace.run('sync')).code).toBe(0);
-  await tamper(workspace, `DELETE FROM response_citations WHERE ${oneOf('response_citations', 5)}`);
-  const found = await workspace.run('verify');
+  const { run } = workspace;
+  await tamper(`DELETE FROM response_citations WHERE ${oneOf('response_citations', 5)}`);
+  const found = await run('verify');
   expect(found.code).toBe(3);
   expect(found.stderr).toMatch(/cited_domains .*: citations of /);
-  const mended = await workspace.run('verify', '--repair');
-  expect(mended.code, mended.stderr).toBe(0);
+  await verify(0, '--repair');
 });
 
 test('finds changes at upstream with fresh reports', async () => {
-  const workspace = await openCli({ brands: 1, prompts: 5, days: 12 });
-  expect((await workspace.run('sync')).code).toBe(0);
   workspace.sandbox.advance({ deletedResponses: 8 });
-  expect((await workspace.run('verify')).code).toBe(0);
-  const found = await workspace.run('verify', '--fresh', '--json');
-  expect(found.code, found.stderr).toBe(3);
-  const [brand] = (JSON.parse(found.stdout) as Verified).brands;
-  expect(brand?.differing.length).toBeGreaterThan(0);
-  const mended = await workspace.run('verify', '--repair');
-  expect(mended.code, mended.stderr).toBe(0);
+  await verify(0);
+  const { brands } = await verify(3, '--fresh');
+  expect(brands.flatMap(({ differing }) => differing).length).toBeGreaterThan(0);
+  await verify(0, '--repair');
 });
 
 test('rejects invalid arguments', async () => {
-  const workspace = await openCli({ brands: 1, prompts: 3, days: 3 });
-  expectRefusal(await workspace.run('verify', '--json'), 'no_data', true);
-  expect((await workspace.run('sync')).code).toBe(0);
-  expectRefusal(await workspace.run('verify', '--brand', 'nobody'), 'usage', false, BRAND_HINT);
-  expectRefusal(await workspace.run('verify', '--from', '2026-02-30'), 'usage', false);
-  expectRefusal(await workspace.run('verify', '--to', '2026-02-01', '--json'), 'usage', true);
-  const nothing = await workspace.run('verify', '--from', '2020-01-01', '--to', '2020-01-31');
+  const { run } = workspace;
+  expectRefusal(await run('verify', '--data-dir', 'elsewhere', '--json'), 'no_data', true);
+  expectRefusal(await run('verify', '--brand', 'nobody'), 'usage', false, BRAND_HINT);
+  expectRefusal(await run('verify', '--to', '2026-02-01', '--json'), 'usage', true);
+  const nothing = await run('verify', '--from', '2020-01-01', '--to', '2020-01-31');
   expect(nothing.code).toBe(0);
   expect(nothing.stderr).toContain('nothing to verify');
 });
-
-const tables = ['responses', 'response_competitors', 'response_citations'];

@@ -1,11 +1,13 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { temporaryFolder } from '../support/folders.ts';
 import { expectJson } from '../support/json-outputs.ts';
-import { expectRefusal, makeFolder, runCli } from './helpers.ts';
+import { runCommand } from '../support/run-command.ts';
+import { expectRefusal } from './helpers.ts';
 
-const small = { brands: 1, prompts: 2, days: 3, rateLimit: 10_000 } as const;
+const small = { brands: 1, prompts: 2, days: 1, rateLimit: 10_000 } as const;
 
 async function start(key: string, seed: number): Promise<WorkspaceSandbox> {
   const sandbox = await startSandboxWorkspace({ ...small, key, seed });
@@ -14,8 +16,7 @@ async function start(key: string, seed: number): Promise<WorkspaceSandbox> {
 }
 
 test('sync --all syncs every workspace even if one fails, and returns the most severe exit code', async () => {
-  const folder = await makeFolder();
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   const [north, south] = [await start('gsk_north_00000001', 1), await start('gsk_south_00000002', 2)];
   const workspaces = {
     north: { baseUrl: north.baseUrl, apiKeyVariable: 'NORTH_KEY' },
@@ -26,7 +27,7 @@ test('sync --all syncs every workspace even if one fails, and returns the most s
   };
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ workspaces }));
   const env = { NORTH_KEY: north.key, SOUTH_KEY: south.key, WRONG_KEY: 'gsk_wrong_00000003' };
-  const run = (...args: string[]) => runCli(args, { cwd: folder, env });
+  const run = (...args: string[]) => runCommand(args, { cwd: folder, env });
 
   const { code, stdout, stderr } = await run('sync', '--all', '--json', '--only', 'prompts', 'competitors');
   expect(code, stderr).toBe(1);

@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { declarations } from '../../schemas/catalogue.ts';
 import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
-import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
+import { NO_PROBES } from '../support/no-probes.ts';
 import { ROOT } from '../support/root.ts';
-import type { TestWorkspace } from '../support/workspace.ts';
+import { oneThread } from '../support/short-lived.ts';
+import { withWarehouseFile } from '../support/warehouse-file.ts';
 
 const MAIN = fileURLToPath(new URL('dist/src/cli/main.js', ROOT));
 /** The environment variable with the database's address. */
@@ -29,21 +28,17 @@ export interface Started {
 /** Workspaces with a sandbox each, a folder with the settings of all, and processes that work on them. */
 export interface Fleet {
   readonly folder: string;
+  /** Environment of its commands. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly sandboxes: ReadonlyMap<string, WorkspaceSandbox>;
-  /** `start` runs a command; `startOn` runs it in a folder of its own with the same settings, as on another machine. */
   start(...args: readonly string[]): Started;
-  startOn(machine: string, ...args: readonly string[]): Promise<Started>;
+  /** Makes a folder with the same settings, as on another machine, and returns its path. */
+  machine(name: string): Promise<string>;
   /** Runs a command to its end and returns its output; throws if it fails. */
   run(...args: readonly string[]): Promise<string>;
   /** Compares a workspace's warehouse with the responses of its sandbox and returns the number of rows. */
-  compare(workspace: string, instead?: Instead): Promise<number>;
+  compare(workspace: string): Promise<number>;
   close(): Promise<void>;
-}
-
-/** Compared in place of a workspace's own file and sandbox. */
-export interface Instead {
-  readonly warehouse?: string;
-  readonly upstream?: WorkspaceSandbox | undefined;
 }
 
 /** Options of `startFleet`. */
@@ -62,7 +57,7 @@ export interface FleetOptions {
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { workspaces: number, sandboxOf, databaseUrl, settings } = options;
   const sandboxes = new Map<string, WorkspaceSandbox>();
-  const environment: Record<string, string> = { ...options.environment };
+  const environment: Record<string, string> = { ...NO_PROBES, ...options.environment };
   const workspaces: Record<string, { baseUrl: string; apiKeyVariable: string }> = {};
   for (let index = 0; index < number; index++) {
     const name = `w${String(index + 1).padStart(2, '0')}`;
@@ -80,13 +75,13 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
           budget: { kind: 'postgres', urlVariable: VARIABLE },
         };
   if (databaseUrl !== undefined) environment[VARIABLE] = databaseUrl;
-  const file = JSON.stringify({ ...shared, ...settings, workspaces });
-  await writeFile(join(folder, 'sightline.config.json'), file);
+  const written = JSON.stringify({ ...shared, ...settings, workspaces });
+  await writeFile(join(folder, 'sightline.config.json'), written);
   const running = new Set<ChildProcess>();
-  const startIn = (cwd: string, args: readonly string[]): Started => {
-    const env = { PATH: process.env['PATH'], HOME: cwd, ...environment };
+  const start = (...args: readonly string[]): Started => {
+    const env = { PATH: process.env['PATH'], HOME: folder, ...oneThread(), ...environment };
     const child = spawn(process.execPath, [MAIN, ...args], {
-      cwd,
+      cwd: folder,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
       // Ctrl-C reaches only the parent process, which passes it on.
@@ -100,16 +95,16 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     void ended.then(() => running.delete(child));
     return { ...started, ended };
   };
-  const start = (...args: readonly string[]): Started => startIn(folder, args);
   return {
     folder,
+    environment,
     sandboxes,
     start,
-    startOn: async (machine, ...args) => {
-      const cwd = join(folder, machine);
+    machine: async (name) => {
+      const cwd = join(folder, name);
       await mkdir(cwd, { recursive: true });
-      await writeFile(join(cwd, 'sightline.config.json'), file);
-      return startIn(cwd, args);
+      await writeFile(join(cwd, 'sightline.config.json'), written);
+      return cwd;
     },
     run: async (...args) => {
       const { ended, stdout, lines } = start(...args);
@@ -117,11 +112,15 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       if (code !== 0) throw new Error(`sightline ${args.join(' ')} ended with ${code}: ${lines.slice(-5).join('\n')}`);
       return stdout.join('\n');
     },
-    compare: (workspace, { warehouse, upstream } = {}) =>
-      compare(
-        warehouse ?? join(folder, 'data', workspace, 'warehouse.duckdb'),
-        upstream ?? (sandboxes.get(workspace) as WorkspaceSandbox),
-      ),
+    compare: async (workspace) => {
+      const file = join(folder, 'data', workspace, 'warehouse.duckdb');
+      const compared = await withWarehouseFile(
+        file,
+        sandboxes.get(workspace) as WorkspaceSandbox,
+        expectEqualToUpstream,
+      );
+      return Object.values(compared).reduce((sum, rows) => sum + rows, 0);
+    },
     close: async () => {
       const gone = [...running].map((child) => new Promise((resolve) => child.once('close', resolve)));
       for (const child of running) child.kill('SIGKILL');
@@ -141,16 +140,4 @@ function linesOf(stream: Readable): string[] {
     lines.push(...parts);
   });
   return lines;
-}
-
-async function compare(warehouse: string, sandbox: WorkspaceSandbox): Promise<number> {
-  const catalogue = createCatalogue(declarations);
-  const { database, close } = await openWarehouse(warehouse, catalogue, {});
-  try {
-    const query: TestWorkspace['query'] = (sql) => database.exclusive((session) => session.all(sql));
-    const compared = await expectEqualToUpstream({ sandbox, catalogue, query } as TestWorkspace);
-    return Object.values(compared).reduce((sum, rows) => sum + rows, 0);
-  } finally {
-    await close();
-  }
 }

@@ -4,7 +4,6 @@ import { ExactNumber, toExactJson } from '../../src/base/json.ts';
 import { BodyError, PageBoundError } from '../../src/contract/body.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { boolean, uuid } from '../../src/contract/fields.ts';
-import { nextCursorOf } from '../../src/contract/paging.ts';
 import type { ResourceDeclaration, TableDeclaration } from '../../src/contract/resource.ts';
 import { createRowReader } from '../../src/contract/rows.ts';
 import { BRAND, full, ID, one, read, things } from './things.ts';
@@ -33,9 +32,10 @@ describe('a body', () => {
   });
 
   test('with repeated keys reports them and stores the last item of each', () => {
-    const { rows, repeated } = read({ data: [full, { ...full, count: 5 }], total: 7 });
+    const { rows, repeated, seen } = read({ data: [full, { ...full, count: 5, id: ID.toLowerCase() }], total: 7 });
     expect(rows.map(({ values }) => values['count'])).toEqual([5]);
     expect(repeated).toEqual([rows[0]?.key]);
+    expect(seen.length).toBe(1);
   });
 
   test('returns the first 100 rejected items and the number of all', () => {
@@ -102,39 +102,6 @@ describe('a body', () => {
     expect(single?.rows.map(({ values }) => values['is_on'])).toEqual([false]);
     expect(() => reader.read({ total: 1 }, { brand_id: BRAND })).toThrow(BodyError);
   });
-
-  test('that repeats a key gives one row with the last values', () => {
-    const { rows, seen } = read({
-      data: [full, { ...full, label: 'later', id: ID.toLowerCase() }],
-      total: 1,
-    });
-    expect(rows.map(({ values }) => values['label'])).toEqual(['later']);
-    expect(seen.length).toBe(1);
-  });
-
-  test.for([
-    [{ nextCursor: 'a' }, 'a'],
-    [{ nextCursor: 12 }, '12'],
-    [{ nextCursor: '' }, null],
-    [{ nextCursor: null }, null],
-    [{}, null],
-    [[], null],
-  ] as const)('%j has the next cursor %j', ([body, cursor]) => {
-    expect(nextCursorOf(body)).toBe(cursor);
-  });
-
-  test('a cursor may have up to 4096 characters, and a numeric cursor keeps all digits', () => {
-    expect(nextCursorOf({ nextCursor: 'c'.repeat(4_096) })).toHaveLength(4_096);
-    expect(() => nextCursorOf({ nextCursor: 'c'.repeat(4_097) })).toThrow(/4097 characters; allowed: up to 4096/);
-    expect(nextCursorOf({ nextCursor: new ExactNumber('12345678901234567890') })).toBe('12345678901234567890');
-  });
-
-  test.for([{ nextCursor: {} }, { nextCursor: ['a'] }, { nextCursor: true }])(
-    '%j is rejected because of its cursor',
-    (body) => {
-      expect(() => nextCursorOf(body)).toThrow(BodyError);
-    },
-  );
 
   test('that overflows the stack when walked is an error of the request', () => {
     const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`) as unknown;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ExactNumber } from '../../src/base/json.ts';
 import { BodyError, PageBoundError } from '../../src/contract/body.ts';
-import { nextState, type PageResponse, pageRequest } from '../../src/contract/paging.ts';
+import { nextCursorOf, nextState, type PageResponse, pageRequest } from '../../src/contract/paging.ts';
 import type { Pages } from '../../src/contract/resource.ts';
 
 const page: PageResponse = {
@@ -58,18 +58,29 @@ describe('nextState', () => {
     expect(nextState({ kind: 'link', next: 'header' }, { ...page, link: header })).toBe(expected);
   });
 
-  test('a cursor is text or a number, digit for digit', () => {
-    const cursor: Pages = { kind: 'cursor', parameter: 'after', next: 'meta.after' };
-    const of = (value: unknown): string | null => nextState(cursor, { ...page, body: { meta: { after: value } } });
-    expect([of('a'), of(7), of(new ExactNumber('12345678901234567890')), of(null), of('')]).toEqual([
-      'a',
-      '7',
-      '12345678901234567890',
-      null,
-      null,
-    ]);
-    expect(() => of({})).toThrow(BodyError);
+  const cursor: Pages = { kind: 'cursor', parameter: 'after', next: 'meta.after' };
+  const stateOf = (value: unknown): string | null => nextState(cursor, { ...page, body: { meta: { after: value } } });
+
+  test.each([
+    ['a', 'a'],
+    [12, '12'],
+    [new ExactNumber('12345678901234567890'), '12345678901234567890'],
+    ['c'.repeat(4_096), 'c'.repeat(4_096)],
+    ['', null],
+    [null, null],
+    [undefined, null],
+  ])('the cursor %j is %j, digit for digit', (value, expected) => {
+    expect(stateOf(value)).toBe(expected);
+  });
+
+  test('a cursor that is too long or not text or a number is rejected', () => {
+    expect(() => stateOf('c'.repeat(4_097))).toThrow(/4097 characters; allowed: up to 4096/);
+    for (const value of [{}, ['a'], true]) expect(() => stateOf(value)).toThrow(BodyError);
+  });
+
+  test('a cursor is found by its path or by its whole name, and by the name of this API', () => {
     expect(nextState(cursor, { ...page, body: { 'meta.after': 'whole name' } })).toBe('whole name');
+    expect([{ nextCursor: 'a' }, { nextCursor: null }, {}, []].map(nextCursorOf)).toEqual(['a', null, null, null]);
   });
 });
 

@@ -8,16 +8,17 @@ import { makeTemplate, type Template } from './workspace.ts';
 
 let template: Template;
 beforeAll(async () => {
-  template = await makeTemplate(() => Promise.resolve());
+  template = await makeTemplate();
 });
 afterAll(() => template.close());
 
 describe('a data folder', () => {
-  test.for([
-    ['a*[x]b', 'aYxb'],
-    [`a "b"'c'\nd Größe-日本-😀#b%20c;d$e\\f{g,h}`, null],
-    [Array.from({ length: 8 }, () => 'x'.repeat(120)).join('/'), null],
-  ] as const)('named %j works', async ([name, sibling]) => {
+  const all = ['sync', 'export', 'backup', 'restore snapshot', 'restore backup'] as const;
+  test.for<[name: string, sibling: string | null, commands: readonly (typeof all)[number][]]>([
+    ['a*[x]b', 'aYxb', all],
+    [`a "b"'c'\nd Größe-日本-😀#b%20c;d$e\\f{g,h}`, null, ['sync', 'export', 'backup', 'restore backup']],
+    [Array.from({ length: 8 }, () => 'x'.repeat(120)).join('/'), null, ['sync', 'export']],
+  ])('named %j works', async ([name, sibling, commands]) => {
     const patient = await template.copy();
     const [data, moved] = [join(patient.folder, 'data'), join(patient.folder, name)];
     // The name, as a pattern, matches the files of the sibling folder.
@@ -26,18 +27,18 @@ describe('a data folder', () => {
     renameSync(data, moved);
     const latest = join(moved, 'default', 'snapshots', 'latest');
     const backup = join(moved, 'backup.duckdb');
-    for (const argv of [
-      ['sync', '--only', 'prompts'],
-      ['export'],
-      ['backup', backup],
-      ['restore', latest, '--force', '--yes'],
-      ['restore', backup, '--force', '--yes'],
-      ['sql', 'select 1'],
-    ]) {
-      const { code, text } = await patient.run(...argv, '--data-dir', moved);
-      expect(code, `${argv[0]}: ${text}`).toBe(0);
+    const argumentsOf = {
+      sync: ['sync', '--only', 'prompts'],
+      export: ['export'],
+      backup: ['backup', backup],
+      'restore snapshot': ['restore', latest, '--force', '--yes'],
+      'restore backup': ['restore', backup, '--force', '--yes'],
+    };
+    for (const command of commands) {
+      const { code, text } = await patient.run(...argumentsOf[command], '--data-dir', moved);
+      expect(code, `${command}: ${text}`).toBe(0);
     }
-    expect((await readManifest(latest))?.tables.find((table) => table.name === 'prompts')?.rows).toBe(2);
+    expect((await readManifest(latest))?.tables.find((table) => table.name === 'prompts')?.rows).toBe(3);
     await patient.remove();
   });
 

@@ -1,20 +1,16 @@
-import { cpSync, linkSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { cpSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
-import { readEnvironment } from '../../src/base/config/environment.ts';
-import { withTerminal } from '../../src/cli/output/terminal.ts';
-import { parseArguments } from '../../src/cli/program/program.ts';
-import { runArguments } from '../../src/cli/run-arguments.ts';
-import { makeFolder } from '../cli/helpers.ts';
-import { readTables, type Tables } from '../hostile/attack.ts';
+import { KEY, readReplica, type Tables } from '../hostile/tables.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
-import { startStillSandbox } from '../support/still-sandbox.ts';
+import { runCommand } from '../support/run-command.ts';
+import { copyWorld, startWorldSandbox, worldClock } from '../support/worlds.ts';
 
 /** Result of a command. */
 export interface Ended {
   readonly command: string;
-  readonly code: number;
+  readonly code: number | null;
   readonly text: string;
 }
 
@@ -23,7 +19,6 @@ export interface DamagedCopy {
   readonly folder: string;
   /** The workspace's folder within the data folder. */
   readonly data: string;
-  /** Runs a command in this process, as the owner of a workspace does for other processes. */
   run(...argv: string[]): Promise<Ended>;
   remove(): Promise<void>;
 }
@@ -38,29 +33,24 @@ export interface Template {
   close(): Promise<void>;
 }
 
-const KEY = 'gsk_sandbox_0000000000000000000000000000';
 /** DuckDB writes into these files in place; every other file is replaced by rename. */
 const WRITTEN_IN_PLACE = /^warehouse\.duckdb|\.log$|owner\.json$/;
 
-/** Makes the template; `prepare` runs last. */
-export async function makeTemplate(prepare: (patient: DamagedCopy) => Promise<void>): Promise<Template> {
-  const sandbox = await startStillSandbox({ brands: 1, prompts: 2, days: 3 });
-  const at = (folder: string): DamagedCopy => ({
-    folder,
-    data: join(folder, 'data', 'default'),
-    run: (...argv) => runHere(folder, argv),
-    remove: () => rm(folder, { recursive: true, force: true }),
-  });
+/** Makes the template from the world `tiny`; `prepare` runs last. */
+export async function makeTemplate(prepare?: (patient: DamagedCopy) => Promise<void>): Promise<Template> {
+  const sandbox = await startWorldSandbox('tiny');
   const original = at(await makeFolder());
+  await copyWorld('tiny', original.folder);
+  rmSync(join(original.folder, 'data', '.budgets'), { recursive: true, force: true });
   const settings = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: KEY };
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(original.folder, '.env'), lines.join(''), { mode: 0o600 });
-  for (const argv of [['sync'], ['export']]) await expectDone(original.run(...argv));
   sandbox.advance({ days: 0, lateAnswers: 2, editedResponses: 1, deletedResponses: 1 });
-  await expectDone(original.run('sync'));
-  await prepare(original);
+  const { code, text } = await original.run('sync');
+  if (code !== 0) throw new Error(`the sync ended with ${code}: ${text}`);
+  await prepare?.(original);
   return {
-    tables: await readTables(original.folder),
+    tables: await readReplica(original.folder),
     baseUrl: sandbox.baseUrl,
     copy: async () => {
       const folder = await makeFolder();
@@ -74,27 +64,20 @@ export async function makeTemplate(prepare: (patient: DamagedCopy) => Promise<vo
   };
 }
 
-async function expectDone(running: Promise<Ended>): Promise<void> {
-  const { command, code, text } = await running;
-  if (code !== 0) throw new Error(`\`${command}\` ended with ${code}: ${text}`);
+function makeFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'sightline-damage-'));
 }
 
-async function runHere(folder: string, argv: readonly string[]): Promise<Ended> {
-  const chunks: Buffer[] = [];
-  const stream = () =>
-    new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        chunks.push(chunk);
-        done();
-      },
-    });
-  const terminal = { stdout: stream(), stderr: stream(), isHosted: true, folder };
-  const code = await withTerminal(terminal, () =>
-    runArguments(parseArguments, argv, ({ action }) =>
-      withTerminal({ environment: readEnvironment(folder) }, () => action(new AbortController().signal)),
-    ),
-  );
-  return { command: `sightline ${argv.join(' ')}`, code, text: Buffer.concat(chunks).toString() };
+function at(folder: string): DamagedCopy {
+  return {
+    folder,
+    data: join(folder, 'data', 'default'),
+    run: async (...argv) => {
+      const { code, stdout, stderr } = await runCommand(argv, { cwd: folder, clock: worldClock() });
+      return { command: `sightline ${argv.join(' ')}`, code, text: stdout + stderr };
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
 }
 
 // Hard links suffice for files that are only replaced; a copy then needs a tenth of the space.

@@ -107,3 +107,8 @@ export function sums<T>(
   for (const item of items) found[keyOf(item)] = (found[keyOf(item)] ?? 0) + numberOf(item);
   return found;
 }
+
+/** The number of items of each key. */
+export function counts<T>(items: readonly T[], keyOf: (item: T) => string): Record<string, number> {
+  return sums(items, keyOf, () => 1);
+}

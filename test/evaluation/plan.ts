@@ -83,3 +83,23 @@ function withRows(content: Result): Result {
     }),
   );
 }
+
+/** Returns a value of each row by its keys, joined by a space. */
+export function column(rows: Result, keys: readonly string[], name: string): Record<string, unknown> {
+  return Object.fromEntries(rows.map((row: Result) => [keys.map((key) => row[key]).join(' '), row[name]]));
+}
+
+/** A plan of one request of a metric, by its groups and periods. */
+export function metric(name: string, values: Readonly<Record<string, unknown>>): (ask: Ask) => Promise<unknown> {
+  return async (ask) => {
+    const { rows } = await ask('query_metrics', { metrics: [name], ...values });
+    return column(rows, [...((values['group_by'] ?? []) as string[]), ...('grain' in values ? ['period'] : [])], name);
+  };
+}
+
+/** A plan that calls a tool once with each of the arguments. */
+export function calls(tool: string, ...all: readonly Readonly<Record<string, unknown>>[]): UpstreamPlan['plan'] {
+  return async (ask) => {
+    for (const values of all) await ask(tool, values);
+  };
+}

@@ -10,9 +10,16 @@ import { type Mirror, openMirror } from '../query/mirror.ts';
 
 /** The last day that is complete in both worlds, and the first days of the last 4 and 12 weeks, which begin on Mondays. */
 export const LAST_DAY = '2026-03-15';
-export const FOUR_WEEKS = '2026-02-16';
-export const BEFORE_FOUR_WEEKS = '2026-01-19';
+const FOUR_WEEKS = '2026-02-16';
+const BEFORE_FOUR_WEEKS = '2026-01-19';
 export const TWELVE_WEEKS = '2025-12-22';
+/** Parameters of the last 4 weeks and of the 4 weeks before, and the names of the brands. */
+export const month = { from: FOUR_WEEKS, to: LAST_DAY };
+export const before = { from: BEFORE_FOUR_WEEKS, to: '2026-02-15' };
+export const CAFE = 'Kavárna Žluťoučký kůň';
+export const ORBIT = 'Orbit "One" \\ Analytics';
+export const BOTH = [CAFE, ORBIT];
+export const ENGINES_OF_MAIN = ['chatgpt', 'claude', 'gemini', 'perplexity'];
 /** The day of the second sync, and a time between the two syncs. */
 export const TODAY = '2026-03-16';
 export const YESTERDAY = '2026-03-15T16:00:00Z';
@@ -82,12 +89,12 @@ export function openMain(): Promise<EvaluatedWorld> {
 /** Opens a world with websites of brands, other forms of numbers and labels, and no planted cause. */
 export function openLabs(): Promise<EvaluatedWorld> {
   const choices = { websites: 'cited', scale: 'fraction', decimals: 3, credits: 'detailed' } as const;
-  return openEvaluated({ seed: 12, prompts: 5, days: 45, choices }, () => undefined, { days: 1 });
+  return openEvaluated({ seed: 12, prompts: 5, days: 45, choices }, null, { days: 1 });
 }
 
 async function openEvaluated(
   options: Parameters<typeof openMirror>[0] & object,
-  change: (brands: readonly Brand[], answers: (brand: Brand) => readonly Answer[]) => void,
+  change: ((brands: readonly Brand[], answers: (brand: Brand) => readonly Answer[]) => void) | null,
   advance: Parameters<Mirror['sandbox']['advance']>[0],
 ): Promise<EvaluatedWorld> {
   const mirror = await openMirror(options);
@@ -95,8 +102,11 @@ async function openEvaluated(
   const untilMs = world.now() + DAY_MS;
   const range = { from: '2025-01-01', to: '2026-12-31' };
   const answersOf = (brand: Brand): Answer[] => [...walkAnswers(world.plan, brand, range, untilMs)];
-  change(world.brands, answersOf);
-  await mirror.sync();
+  if (change !== null) {
+    change(world.brands, answersOf);
+    // What changes after this sync are events.
+    await mirror.sync();
+  }
   const changed = mirror.sandbox.advance(advance);
   await mirror.publish();
   const sql = createSqlService({ path: mirror.copy, catalogue: mirror.catalogue, clock: mirror.clock });

@@ -109,7 +109,7 @@ SELECT brand_id, day, type, count(*) AS alerts FROM mart.fct_alert GROUP BY ALL
 `,
     },
     edits: {
-      'test/support/marts/lists.ts': [
+      'test/support/oracle/mart-lists.ts': [
         [
           '    fct_action: await actions(held),\n',
           `    fct_action: await actions(held),

@@ -1,28 +1,33 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type Context,
-  openContext,
-  query,
-  type SyncRequest,
-  type SyncSummary,
-  sync,
-} from '../../src/operations/sightline.ts';
-import { hurriedClock } from '../support/clocks.ts';
+import { declarations } from '../../schemas/catalogue.ts';
+import type { ResourceSelection } from '../../src/base/config/config.ts';
+import { createBudget } from '../../src/budget/budget.ts';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import type { ResourceDeclaration } from '../../src/contract/resource.ts';
+import { type Context, openContext, type SyncRequest, type SyncSummary, sync } from '../../src/operations/sightline.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
+import { openDriftWatch } from '../../src/sync/drift-watch.ts';
+import { runSync } from '../../src/sync/run-sync.ts';
+import { createClient } from '../../src/upstream/client.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { skippingClock } from '../support/clocks.ts';
+import { timed } from '../support/work-times.ts';
 import type { Upstream } from './upstream.ts';
 
 /** A row by column. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A workspace that mirrors the test upstream, used through the entry for programs only. */
+/** A workspace that mirrors the test upstream, synced through the entry for programs. */
 export interface GenericMirror {
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly context: Context;
   sync(request?: SyncRequest): Promise<SyncSummary>;
-  /** Runs SQL on the replica; the rows of each statement. */
-  results(sql: string): Promise<Row[][]>;
+  /** Runs statements on the replica; the rows of each. */
+  results(...statements: readonly string[]): Promise<Row[][]>;
   /** Runs one statement on the replica. */
   rows(sql: string): Promise<Row[]>;
   close(): Promise<void>;
@@ -37,12 +42,20 @@ export async function openGenericMirror(
   const folder = await mkdtemp(join(tmpdir(), 'sightline-generic-'));
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ calibration: { probes: 0 }, ...settings }));
   const environment = { SIGHTLINE_BASE_URL: upstream.baseUrl, SIGHTLINE_API_KEY: upstream.sandbox.key };
-  const context = openContext({ folder, environment, clock: hurriedClock(() => nowMs) });
-  const results = async (sql: string): Promise<Row[][]> => {
-    const answers = await query(context, sql);
-    return answers.map(({ columns, rows }) =>
-      rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index]]))),
-    );
+  const context = openContext({ folder, environment, clock: skippingClock(() => nowMs) });
+  // `query` of the entry starts a process each time, so the tests read the replica themselves.
+  const results = async (...statements: readonly string[]): Promise<Row[][]> => {
+    const reader = await openReader(layoutOf(context.config.folder).analytics);
+    try {
+      const tables: Row[][] = [];
+      for (const sql of statements) {
+        const { columns, rows } = await reader.query(sql);
+        tables.push(rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index]]))));
+      }
+      return tables;
+    } finally {
+      reader.close();
+    }
   };
   return {
     folder,
@@ -53,4 +66,79 @@ export async function openGenericMirror(
     rows: async (sql) => (await results(sql))[0] ?? [],
     close: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** A warehouse that mirrors the test upstream, below the command line: without files of settings, raw pages and a replica. */
+export interface BareMirror extends Pick<GenericMirror, 'results' | 'rows'> {
+  sync(only?: readonly string[]): Promise<SyncSummary>;
+  /** Opens the warehouse again with further declarations. */
+  reopen(more: readonly ResourceDeclaration[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Creates a mirror in a temporary folder; `selection` chooses the endpoints. */
+export async function openBareMirror(
+  { baseUrl, sandbox }: Pick<Upstream, 'baseUrl' | 'sandbox'>,
+  nowMs: number,
+  selection: Partial<ResourceSelection> = {},
+): Promise<BareMirror> {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-generic-'));
+  const open = async (more: readonly ResourceDeclaration[] = []) => {
+    const declared = createCatalogue([...declarations, ...more]);
+    const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), declared, {});
+    // The warehouse's catalogue also has the inferred resources.
+    return { catalogue: warehouse.catalogue, warehouse };
+  };
+  let opened = await open();
+  const sync = async (only: readonly string[] | null = null): Promise<SyncSummary> => {
+    const clock = skippingClock(() => nowMs);
+    const budget = createBudget({ clock });
+    const about = { key: sandbox.key, keyHeader: 'authorization', connections: 8 } as const;
+    const client = createClient({ baseUrl, budget, clock, ...about });
+    const drift = await openDriftWatch(opened.catalogue, opened.warehouse.database);
+    const { signal } = new AbortController();
+    try {
+      const parts = {
+        ...opened,
+        drift,
+        client,
+        clock,
+        connections: 8,
+        basePath: '/v1',
+        selection: { requests: 1_000, ...selection },
+        signal,
+      };
+      const summary = await timed('sync', () => runSync(parts, { only, range: null, brands: null }));
+      await drift.close(nowMs);
+      return { ...summary, drift: drift.takeCounts() };
+    } finally {
+      await client.close();
+    }
+  };
+  const rows = (sql: string): Promise<Row[]> =>
+    opened.warehouse.database.exclusive(async (session) => (await session.all(sql)).map((row) => toPlainRow(row)));
+  return {
+    sync,
+    rows,
+    results: async (...statements) => {
+      const tables: Row[][] = [];
+      for (const sql of statements) tables.push(await rows(sql));
+      return tables;
+    },
+    reopen: async (more) => {
+      await opened.warehouse.close();
+      opened = await open(more);
+    },
+    close: async () => {
+      await opened.warehouse.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+// Numbers instead of integers of 64 bits, as the entry for programs returns them.
+function toPlainRow(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
+  );
 }

@@ -146,6 +146,28 @@ export function numberPaging(page: string, size: string, more: string): Paging {
   };
 }
 
+/** Page numbers from 0 and the number of pages. */
+export const zeroPaging: Paging = {
+  parameters: [
+    sizeParameter('pageSize'),
+    parameter('pageNumber', { type: 'integer', minimum: 0, default: 0 }, { description: 'Number from 0.' }),
+  ],
+  beside: nestedSchema(['page'], {
+    type: 'object',
+    properties: { pageNumber: { type: 'integer' }, totalPages: { type: 'integer' }, lastPage: { type: 'boolean' } },
+  }),
+  cut: (items, query) => {
+    const [page, size] = [Number(query.get('pageNumber') ?? 0), sizeOf(query, 'pageSize')];
+    const totalPages = Math.ceil(items.length / size);
+    const beside = { page: { pageNumber: page, totalPages, lastPage: page >= totalPages - 1 } };
+    return { items: items.slice(page * size, (page + 1) * size), beside, headers: {} };
+  },
+  next: ({ body }, query) =>
+    memberOf(body, ['page', 'lastPage']) === true
+      ? null
+      : replaced(query, { pageNumber: String(Number(query.get('pageNumber') ?? 0) + 1) }),
+};
+
 /** Page numbers from 1 without any flag: the list ends with a page that is not full. */
 export const shortPagePaging: Paging = {
   parameters: [sizeParameter('pageSize'), parameter('page', { type: 'integer', minimum: 1, default: 1 })],

@@ -1,10 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openContext, sync } from '../../src/operations/sightline.ts';
-import { hurriedClock, NOW_MS } from '../support/clocks.ts';
+import type { ResourceSelection } from '../../src/base/config/config.ts';
+import { toDeclaration } from '../../src/contract/declaration-data.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import type { JsonObject } from './exact-json.ts';
-import { type GenericMirror, openGenericMirror, type Row } from './generic-mirror.ts';
+import { type BareMirror, openBareMirror, type Row } from './generic-mirror.ts';
 import type { Shape } from './shape.ts';
 import { shapes } from './shapes.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
@@ -22,11 +21,11 @@ const campaigns = shapeAt('/brands/{brandId}/campaigns');
 
 async function open(
   used: readonly Shape[],
-  settings: Readonly<Record<string, unknown>> = {},
+  selection: Partial<ResourceSelection> = {},
   options: Partial<UpstreamOptions> = {},
-): Promise<{ upstream: Upstream; mirror: GenericMirror }> {
+): Promise<{ upstream: Upstream; mirror: BareMirror }> {
   const upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, workspace, ...options });
-  const mirror = await openGenericMirror(upstream, NOW_MS, settings);
+  const mirror = await openBareMirror(upstream, NOW_MS, selection);
   onTestFinished(async () => {
     await mirror.close();
     await upstream.close();
@@ -34,7 +33,7 @@ async function open(
   return { upstream, mirror };
 }
 
-async function endpointsOf({ rows }: GenericMirror): Promise<Row[]> {
+async function endpointsOf({ rows }: BareMirror): Promise<Row[]> {
   return rows('SELECT path, resource, state FROM sync.endpoints ORDER BY path');
 }
 
@@ -72,11 +71,8 @@ test('a declaration that is added later takes over rows, tombstones and versions
       },
     ],
   };
-  await writeFile(join(mirror.folder, 'tickets.json'), JSON.stringify(declaration));
-  const settings = { calibration: { probes: 0 }, schemas: ['builtin', './tickets.json'] };
-  await writeFile(join(mirror.folder, 'sightline.config.json'), JSON.stringify(settings));
-  const { folder, environment } = mirror;
-  const summary = await sync(openContext({ folder, environment, clock: hurriedClock(() => NOW_MS) }));
+  await mirror.reopen([toDeclaration(declaration)]);
+  const summary = await mirror.sync();
   expect([summary.status, summary.tables['support_tickets']]).toEqual([
     'complete',
     { read: 9, inserted: 0, updated: 0, deleted: 0 },
@@ -103,19 +99,16 @@ test('a table whose items do not fit the later declaration is kept', async () =>
     tool: 'list_sectors',
     tables: [{ name: 'sectors', about: 'Sectors.', at: { list: 'data' }, key: ['id'], fields: { id: 'uuid' } }],
   };
-  await writeFile(join(mirror.folder, 'sectors.json'), JSON.stringify(declaration));
-  const settings = { calibration: { probes: 0 }, schemas: ['builtin', './sectors.json'] };
-  await writeFile(join(mirror.folder, 'sightline.config.json'), JSON.stringify(settings));
-  const { folder, environment } = mirror;
-  await sync(openContext({ folder, environment, clock: hurriedClock(() => NOW_MS) }));
+  await mirror.reopen([toDeclaration(declaration)]);
+  await mirror.sync();
   expect(await mirror.rows('SELECT slug FROM industries_generic ORDER BY slug')).toHaveLength(5);
 });
 
 test('excluded endpoints and endpoints that are not included are not requested', async () => {
-  const excluding = await open([tickets, industries], { resources: { exclude: ['/brands/{id}/tick*'] } });
+  const excluding = await open([tickets, industries], { exclude: ['/brands/{id}/tick*'] });
   await excluding.mirror.sync();
   expect(excluding.upstream.requests.map(({ path }) => path)).toEqual(['/industries']);
-  const including = await open([tickets, industries], { resources: { include: ['*tickets'] } });
+  const including = await open([tickets, industries], { include: ['*tickets'] });
   await including.mirror.sync();
   expect(including.upstream.requests.map(({ path }) => path.replace(/[0-9a-f-]{36}/, '{}'))).toEqual([
     '/brands/{}/tickets',
@@ -123,7 +116,7 @@ test('excluded endpoints and endpoints that are not included are not requested',
 });
 
 test('requests for undeclared endpoints are limited, and the next sync continues with the others', async () => {
-  const { upstream, mirror } = await open([tickets, industries, campaigns], { resources: { requests: 2 } });
+  const { upstream, mirror } = await open([tickets, industries, campaigns], { requests: 2 });
   const first = await mirror.sync();
   expect(first.status).toBe('complete');
   expect(first.warnings.map(({ message }) => message)).toEqual([

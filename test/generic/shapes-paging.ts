@@ -1,5 +1,13 @@
 import type { JsonObject } from './exact-json.ts';
-import { cursorPaging, linkPaging, numberPaging, offsetPaging, shortPagePaging, urlPaging } from './paging.ts';
+import {
+  cursorPaging,
+  linkPaging,
+  numberPaging,
+  offsetPaging,
+  shortPagePaging,
+  urlPaging,
+  zeroPaging,
+} from './paging.ts';
 import { bare, hoursBefore, listShape, type Making, named, objectSchema, type Shape, schemas } from './shape.ts';
 
 const record = objectSchema({
@@ -119,6 +127,14 @@ export const pagingShapes: readonly Shape[] = [
     path: '/brands/{brandId}/invoices',
     count: 24,
     paging: numberPaging('page', 'per_page', 'has_more'),
+  }),
+  listShape({
+    ...common,
+    title: 'page numbers from 0, and a path that ends with an action',
+    path: '/series/search',
+    count: 27,
+    envelope: named('series'),
+    paging: zeroPaging,
   }),
   listShape({
     ...common,

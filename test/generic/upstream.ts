@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { type Exchange, openLiar } from '../hostile/liar.ts';
 import { type Json, type JsonObject, toJsonText } from './exact-json.ts';
 import { makeItems, operationOf, pathParametersOf, type Shape } from './shape.ts';
 
@@ -17,14 +16,7 @@ export interface UpstreamList {
 }
 
 /** A request that reached the upstream. */
-export interface UpstreamRequest {
-  readonly method: string;
-  /** Path below the base URL. */
-  readonly path: string;
-  readonly query: string;
-  /** Target of the request line as received. */
-  readonly target: string;
-}
+export type UpstreamRequest = Pick<Exchange, 'path' | 'target'> & { readonly query: string };
 
 /** A sandbox of the specified API with additional endpoints. */
 export interface Upstream {
@@ -62,61 +54,48 @@ interface Reply {
 /** Starts the upstream on a free port of the loopback interface. */
 export async function startUpstream(options: UpstreamOptions): Promise<Upstream> {
   const { shapes, nowMs, workspace = {}, onRequest = () => undefined } = options;
-  const small = { brands: 2, prompts: 3, days: 4, rateLimit: 10_000, clock: () => nowMs } as const;
+  const small = { brands: 2, prompts: 1, days: 1, rateLimit: 10_000, clock: () => nowMs } as const;
   const sandbox = await startSandboxWorkspace({ ...small, ...workspace });
   const store = createStore(shapes, sandbox, nowMs);
   const requests: UpstreamRequest[] = [];
-  let baseUrl = '';
+  const { baseUrl, tell, close: closeProxy } = await openLiar(sandbox.baseUrl);
   const document = async (): Promise<JsonObject> => {
     const response = await fetch(`${sandbox.baseUrl}/openapi.json`);
     return mergeDocument((await response.json()) as JsonObject, shapes, baseUrl);
   };
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const url = new URL(request.url ?? '/', 'http://upstream.invalid');
-    const path = url.pathname.replace(/^\/v1/, '');
+  const answer = (exchange: Exchange): void => {
+    const { path, query, target } = exchange;
+    const send = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): void => {
+      Object.assign(exchange, { status, body: Buffer.from(text) });
+      for (const [name, value] of Object.entries(headers)) exchange.headers[name.toLowerCase()] = value;
+    };
     if (path === '/openapi.json') {
-      const text = (options.alterDocument ?? toJsonText)(await document());
-      response.writeHead(200, { 'Content-Type': 'application/json', Date: new Date(nowMs).toUTCString() });
-      response.end(text);
+      const merged = mergeDocument(JSON.parse(exchange.body.toString()) as JsonObject, shapes, baseUrl);
+      send(200, (options.alterDocument ?? toJsonText)(merged));
       return;
     }
-    const list = store.find(path, url.searchParams);
-    const other = list === undefined ? options.others?.(path, url.searchParams) : undefined;
-    if (list === undefined && (other === null || other === undefined)) {
-      const isDeclared = await forward(request, response, sandbox.baseUrl, path + url.search);
-      if (!isDeclared) requests.push(seenOf(request, path, url));
-      return;
-    }
-    const seen = seenOf(request, path, url);
+    // The sandbox rejects a wrong key before it looks at the path.
+    if (exchange.status !== 404) return;
+    const seen = { path, query: query.size === 0 ? '' : `?${query}`, target };
     requests.push(seen);
-    onRequest(seen);
-    const reply =
-      refusalOf(request, sandbox.key) ?? other ?? replyOf(list as Found, url.searchParams, `${baseUrl}${path}`, nowMs);
-    response.writeHead(reply.status, {
-      'Content-Type': 'application/json',
-      Date: new Date(nowMs).toUTCString(),
-      'X-RateLimit-Limit': '10000',
-      'X-RateLimit-Remaining': '9999',
-      ...reply.headers,
-    });
-    response.end(toJsonText(reply.body));
+    const list = store.find(path, query);
+    const other = list === undefined ? options.others?.(path, query) : undefined;
+    if (list === undefined && (other === null || other === undefined)) return;
+    try {
+      onRequest(seen);
+      const reply = other ?? replyOf(list as Found, query, `${baseUrl}${path}`, nowMs);
+      send(reply.status, toJsonText(reply.body), reply.headers);
+    } catch {
+      // Ends the connection without a response.
+      exchange.raw = Buffer.alloc(0);
+    }
   };
-  const server = createServer((request, response) => {
-    request.resume();
-    answer(request, response).catch(() => response.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  tell(answer);
   const close = async (): Promise<void> => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    await closeProxy();
     await sandbox.close();
   };
   return { sandbox, baseUrl, requests, lists: store.lists, document, close };
-}
-
-function seenOf({ method = '', url: target = '' }: IncomingMessage, path: string, { search }: URL): UpstreamRequest {
-  return { method, path, query: search, target };
 }
 
 interface Found {
@@ -182,14 +161,6 @@ function idOf(item: JsonObject): string {
   return String(item['id'] ?? item['adGroupId']);
 }
 
-function refusalOf(request: IncomingMessage, key: string): Reply | undefined {
-  if (request.method !== 'GET') return errorOf(405, 'method_not_allowed');
-  if (request.headers.authorization !== `Bearer ${key}` && request.headers['x-api-key'] !== key) {
-    return errorOf(401, 'unauthorized');
-  }
-  return undefined;
-}
-
 function errorOf(status: number, code: string): Reply {
   return { status, body: { error: { code, message: code, requestId: '00000000-0000-4000-8000-000000000000' } } };
 }
@@ -230,25 +201,4 @@ function mergeDocument(document: JsonObject, shapes: readonly Shape[], baseUrl: 
       },
     },
   };
-}
-
-// Sends the request to the sandbox and its response back. Returns whether the sandbox has the path.
-async function forward(
-  request: IncomingMessage,
-  response: ServerResponse,
-  target: string,
-  path: string,
-): Promise<boolean> {
-  const { authorization, 'x-api-key': key } = request.headers;
-  const headers = {
-    ...(authorization === undefined ? {} : { authorization }),
-    ...(typeof key === 'string' ? { 'x-api-key': key } : {}),
-  };
-  const answer = await fetch(`${target}${path}`, { method: request.method ?? 'GET', headers });
-  const kept = [...answer.headers].filter(
-    ([name]) => !/^(content-length|content-encoding|connection|keep-alive|transfer-encoding)$/.test(name),
-  );
-  response.writeHead(answer.status, Object.fromEntries(kept));
-  response.end(Buffer.from(await answer.arrayBuffer()));
-  return answer.status !== 404;
 }

@@ -4,6 +4,9 @@ import { onTestFinished } from 'vitest';
 
 /** A response of the sandbox on its way to sightline. A lie changes it in place. */
 export interface Exchange {
+  readonly method: string;
+  /** Target of the request line as received. */
+  readonly target: string;
   /** Path below `/v1`, such as `/brands`. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -31,6 +34,13 @@ export interface Liar {
 
 /** Starts a proxy in front of `upstream` (the sandbox's base URL); it ends with the test. */
 export async function startLiar(upstream: string): Promise<Liar> {
+  const liar = await openLiar(upstream);
+  onTestFinished(() => liar.close());
+  return liar;
+}
+
+/** Starts a proxy that the caller closes. */
+export async function openLiar(upstream: string): Promise<Liar & { close(): Promise<void> }> {
   const target = new URL(upstream);
   let lie: ((exchange: Exchange) => void) | null = null;
   let count = 0;
@@ -46,6 +56,8 @@ export async function startLiar(upstream: string): Promise<Liar> {
     for (const [name, value] of Object.entries(incoming.headers)) headers[name] = String(value);
     for (const name of ['content-length', 'transfer-encoding', 'connection', 'keep-alive']) headers[name] = undefined;
     const exchange: Exchange = {
+      method: request.method ?? '',
+      target: request.url ?? '',
       path: url.pathname.slice(target.pathname.length),
       query: url.searchParams,
       count,
@@ -90,15 +102,15 @@ export async function startLiar(upstream: string): Promise<Liar> {
     onward.end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${target.pathname}`,
     tell: (next) => {
       lie = next;
     },
     told: () => told,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
   };
 }

@@ -135,21 +135,17 @@ export const clients: readonly Client[] = [
     zones: ZONES,
     command: (place) => node('jdbc.mjs', ...mavenPaths(place, [JDBC]), '2.0.0.1'),
   },
-  {
-    ...base('openapi-fetch', 'openapi-fetch', `${ENDPOINTS}, compiled strictly`, {
-      kind: 'npm',
-      folder: 'openapi-fetch',
-    }),
-    command: (place) => [process.execPath, join(place, 'run.mjs')],
-  },
+  inNode('openapi-fetch', 'openapi-fetch', `${ENDPOINTS}, compiled strictly`),
   python('openapi-python-client', 'openapi-python-client', 'openapi-python-client', 'generated_client.py', ENDPOINTS),
+  inNode('redocly', 'Redocly', 'the recommended rules of its linter for the OpenAPI document'),
   generated('go', 'Go', ['go'], []),
   generated('java', 'Java', ['javac'], JAVA_LIBRARIES),
   python('schemathesis', 'Schemathesis', 'schemathesis', 'schemathesis_run.py', 'all checks, at least 5,000 cases'),
   tools('mcp-1', 'MCP Python SDK 1'),
   tools('mcp-2', 'MCP Python SDK 2'),
-  toolsInNode('mcp-sdk-1', 'MCP TypeScript SDK 1'),
-  toolsInNode('mcp-sdk-2', 'MCP TypeScript SDK 2'),
+  inNode('mcp-conformance', 'MCP conformance suite', 'the scenarios for a server with read-only tools'),
+  inNode('mcp-sdk-1', 'MCP TypeScript SDK 1', TOOLS),
+  inNode('mcp-sdk-2', 'MCP TypeScript SDK 2', TOOLS),
   tools('fastmcp', 'FastMCP'),
   tools('langchain', 'langchain-mcp-adapters'),
   tools('openai-agents', 'OpenAI Agents SDK'),
@@ -213,9 +209,9 @@ function tools(name: string, tool: string): Client {
   return python(name, tool, name, 'mcp_tools.py', TOOLS, [name]);
 }
 
-function toolsInNode(name: string, tool: string): Client {
+function inNode(name: string, tool: string, tried: string): Client {
   return {
-    ...base(name, tool, TOOLS, { kind: 'npm', folder: name }),
+    ...base(name, tool, tried, { kind: 'npm', folder: name }),
     command: (place) => [process.execPath, join(place, 'run.mjs')],
   };
 }

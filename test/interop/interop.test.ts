@@ -36,13 +36,16 @@ describe('the interoperability suite', () => {
   it('prints and counts clients that this machine cannot try, with the missing piece', async () => {
     await expect(requireProgram('no-such-program')).rejects.toThrow(new MissingPiece('no `no-such-program`'));
     await expect(requireProgram('node')).resolves.toBeUndefined();
-    expect(outcomeLines(untried)).toEqual(['NOT TRIED: jdbc: no `java`']);
+    expect(outcomeLines(untried, 1)).toEqual(['NOT TRIED: jdbc: no `java`']);
     expect(summaryLine([passed, failed, untried, untried])).toBe('1 clients passed, 1 failed, 2 NOT TRIED');
     expect([passed, failed, untried].map(isFailure)).toEqual([false, true, false]);
   });
 
   it('names each failed check with its detail', () => {
-    expect(outcomeLines(failed)).toEqual(['FAILED: polars 2.0: 1 of 2 checks passed', '    rows: found 2, expected 1']);
+    expect(outcomeLines(failed, 7.6)).toEqual([
+      'FAILED: polars 2.0: 1 of 2 checks passed, 8 s',
+      '    rows: found 2, expected 1',
+    ]);
     expect(isFailure({ name: 'dbt', kind: 'failed', message: 'the program ended with 1' })).toBe(true);
   });
 

@@ -1,11 +1,13 @@
-// `npm run test:interop [-- CLIENT...]`: runs real clients against a served workspace and its files.
+// `npm run test:interop [-- --minutes N] [CLIENT...]`: runs real clients against a served workspace and its files.
 //
 // Each client is a program in its own process. It compares what it reads with figures counted from the pages of upstream, and
 // writes its version and checks as JSON. A client whose pieces are missing is NOT TRIED; the last line counts them. A failed
 // check fails the run. Results are merged into results.json, from which `npm run docs` writes the table of docs/bi.md.
+// With --minutes, clients that are not done in that time are NOT TRIED either, and results.json stays as it is.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { type Client, clients } from './clients.ts';
 import { CACHE, install, MissingPiece, mavenPaths, requireProgram, run } from './prepare.ts';
 import {
@@ -26,7 +28,13 @@ const ENGINE = { kind: 'npm', folder: 'iceberg-engine' } as const;
 /** Time limit of a client's program. */
 const PROGRAM_MS = 1_800_000;
 
-const wanted = process.argv.slice(3);
+const { values, positionals: wanted } = parseArgs({
+  args: process.argv.slice(3),
+  options: { minutes: { type: 'string' } },
+  allowPositionals: true,
+});
+const minutes = values.minutes === undefined ? null : Number(values.minutes);
+if (minutes !== null && !(minutes > 0)) throw new Error(`--minutes is ${values.minutes}; allowed: a number above 0`);
 const unknown = wanted.filter((name) => !clients.some((client) => client.name === name));
 if (unknown.length > 0)
   throw new Error(`no client ${unknown.join(', ')}; there are: ${clients.map(({ name }) => name).join(', ')}`);
@@ -34,41 +42,56 @@ process.exitCode = await runClients(clients.filter(({ name }) => wanted.length =
 
 async function runClients(chosen: readonly Client[]): Promise<number> {
   await mkdir(CACHE, { recursive: true });
+  const limit = minutes === null ? new AbortController().signal : AbortSignal.timeout(minutes * 60_000);
   const scratch = await mkdtemp(join(tmpdir(), 'sightline-interop-run-'));
-  const engine = await unlessMissing(() => install(ENGINE));
+  const engine = await unlessMissing(() => install(ENGINE, limit), limit);
   const { world, close } = await openWorld(typeof engine === 'string' ? join(engine, 'node_modules') : null);
   const outcomes: Outcome[] = [];
   try {
     const worldFile = join(scratch, 'world.json');
     await writeFile(worldFile, JSON.stringify(world));
     for (const client of chosen) {
-      const outcome = await tryClient(client, world, worldFile, scratch);
+      const startedAt = performance.now();
+      const outcome = await tryClient(client, world, { worldFile, scratch, limit });
       outcomes.push(outcome);
-      say(outcomeLines(outcome));
+      say(outcomeLines(outcome, (performance.now() - startedAt) / 1000));
     }
   } finally {
     await close();
     await rm(scratch, { recursive: true, force: true });
   }
+  say([summaryLine(outcomes)]);
+  if (minutes === null) await writeResults(outcomes);
+  return outcomes.some(isFailure) ? 1 : 0;
+}
+
+async function writeResults(outcomes: readonly Outcome[]): Promise<void> {
   const earlier = JSON.parse(await readFile(RESULTS, 'utf8')) as Entry[];
   const names = clients.map(({ name }) => name);
   const entries = mergeEntries(names, earlier, outcomes, new Date().toISOString().slice(0, 10));
   await writeFile(RESULTS, `${JSON.stringify(entries, null, 2)}\n`);
-  say([summaryLine(outcomes)]);
-  return outcomes.some(isFailure) ? 1 : 0;
 }
 
-async function tryClient(client: Client, world: World, worldFile: string, scratch: string): Promise<Outcome> {
+interface Surroundings {
+  readonly worldFile: string;
+  readonly scratch: string;
+  /** Ends the run. */
+  readonly limit: AbortSignal;
+}
+
+async function tryClient(client: Client, world: World, given: Surroundings): Promise<Outcome> {
   const { name } = client;
+  const { limit } = given;
   try {
+    limit.throwIfAborted();
     for (const program of client.programs) await requireProgram(program);
     if (client.needsLake && world.lake === null) throw new MissingPiece('no engine that writes Iceberg tables (chdb)');
-    const place = await install(client.source);
-    const jars = mavenPaths(await install({ kind: 'maven', files: client.jars }), client.jars);
+    const place = await install(client.source, limit);
+    const jars = mavenPaths(await install({ kind: 'maven', files: client.jars }, limit), client.jars);
     const checks: Check[] = [];
     let version = '';
     for (const zone of client.zones) {
-      const written = await runProgram(client.command(place), { worldFile, scratch, zone, jars });
+      const written = await runProgram(client.command(place), { ...given, zone, jars });
       version = written.version;
       const named = (check: Check): Check => ({
         ...check,
@@ -78,20 +101,17 @@ async function tryClient(client: Client, world: World, worldFile: string, scratc
     }
     return { name, kind: 'tried', version, checks };
   } catch (thrown) {
+    if (limit.aborted) return { name, kind: 'not tried', missing: `no time left after ${minutes} minutes` };
     if (thrown instanceof MissingPiece) return { name, kind: 'not tried', missing: thrown.message };
     return { name, kind: 'failed', message: thrown instanceof Error ? thrown.message : String(thrown) };
   }
 }
 
-interface Surroundings {
-  readonly worldFile: string;
-  readonly scratch: string;
-  readonly zone: string;
-  readonly jars: readonly string[];
-}
-
-async function runProgram(command: readonly string[], given: Surroundings): Promise<Written> {
-  const { worldFile, scratch, zone, jars } = given;
+async function runProgram(
+  command: readonly string[],
+  given: Surroundings & { readonly zone: string; readonly jars: readonly string[] },
+): Promise<Written> {
+  const { worldFile, scratch, limit, zone, jars } = given;
   const [program = '', ...args] = command;
   const cwd = await mkdtemp(join(scratch, 'client-'));
   const result = join(cwd, 'result.json');
@@ -105,19 +125,19 @@ async function runProgram(command: readonly string[], given: Surroundings): Prom
     INTEROP_CACHE: CACHE,
     INTEROP_EXAMPLES: join(import.meta.dirname, '../../examples'),
   };
-  const { code, text } = await run(program, args, { cwd, env, limitMs: PROGRAM_MS });
+  const { code, text } = await run(program, args, { cwd, env, limitMs: PROGRAM_MS, signal: limit });
   if (code !== 0) throw new Error(`the program ended with ${code}: ${text}`);
   const written = JSON.parse(await readFile(result, 'utf8')) as Written;
   if (written.checks.length === 0) throw new Error('the program wrote no checks');
   return written;
 }
 
-async function unlessMissing<T>(work: () => Promise<T>): Promise<T | null> {
+async function unlessMissing<T>(work: () => Promise<T>, limit: AbortSignal): Promise<T | null> {
   try {
     return await work();
   } catch (thrown) {
-    if (!(thrown instanceof MissingPiece)) throw thrown;
-    say([`MISSING: Iceberg tables: ${thrown.message}`]);
+    if (!(thrown instanceof MissingPiece || limit.aborted)) throw thrown;
+    say([`MISSING: Iceberg tables: ${(thrown as Error).message}`]);
     return null;
   }
 }

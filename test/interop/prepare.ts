@@ -47,8 +47,8 @@ export async function requireProgram(command: string): Promise<void> {
 }
 
 /** Installs a source into the cache once, and returns its folder. @throws MissingPiece */
-export async function install(source: Source): Promise<string> {
-  if (source.kind === 'maven') return installMaven(source.files);
+export async function install(source: Source, signal: AbortSignal): Promise<string> {
+  if (source.kind === 'maven') return installMaven(source.files, signal);
   const pinned =
     source.kind === 'python'
       ? join(HERE, 'requirements', `${source.requirements}.txt`)
@@ -67,13 +67,13 @@ export async function install(source: Source): Promise<string> {
   await mkdir(place, { recursive: true });
   if (source.kind === 'python') {
     await requirePython();
-    const made = await run('python3', ['-m', 'venv', place], { limitMs: INSTALL_MS });
+    const made = await run('python3', ['-m', 'venv', place], { limitMs: INSTALL_MS, signal });
     if (made.code !== 0) throw new MissingPiece(`no \`python3 -m venv\``);
     const flags = ['install', '--quiet', '--no-deps', '--disable-pip-version-check', '--requirement', pinned];
-    await installer(join(place, 'bin/pip'), flags, place);
+    await installer(join(place, 'bin/pip'), flags, place, signal);
   } else {
     await copyPrograms(source.folder, place);
-    await installer('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], place);
+    await installer('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], place, signal);
   }
   await writeFile(mark, '');
   return place;
@@ -93,21 +93,21 @@ async function copyPrograms(folder: string, place: string): Promise<void> {
   for (const shared of ['report.mjs', 'mcp-tools.mjs']) await cp(join(HERE, 'node', shared), join(place, shared));
 }
 
-async function installer(command: string, args: readonly string[], cwd: string): Promise<void> {
-  const { code, text } = await run(command, args, { cwd, limitMs: INSTALL_MS });
+async function installer(command: string, args: readonly string[], cwd: string, signal: AbortSignal): Promise<void> {
+  const { code, text } = await run(command, args, { cwd, limitMs: INSTALL_MS, signal });
   if (code === 0) return;
   if (UNREACHABLE.test(text))
     throw new MissingPiece(`the package registry of ${command.split('/').at(-1)} is unreachable`);
   throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${text.slice(0, MESSAGE_MAX)}`);
 }
 
-async function installMaven(files: readonly MavenFile[]): Promise<string> {
+async function installMaven(files: readonly MavenFile[], signal: AbortSignal): Promise<string> {
   const place = join(CACHE, 'maven');
   await mkdir(place, { recursive: true });
   for (const { path, sha256 } of files) {
     const [target = ''] = mavenPaths(place, [{ path, sha256 }]);
     if (existsSync(target)) continue;
-    const response = await fetch(`${MAVEN}/${path}`).catch((thrown: unknown) => {
+    const response = await fetch(`${MAVEN}/${path}`, { signal }).catch((thrown: unknown) => {
       throw new MissingPiece('Maven Central is unreachable', { cause: thrown });
     });
     if (!response.ok) throw new Error(`Maven Central returned ${response.status} for ${path}`);
@@ -129,16 +129,22 @@ export function mavenPaths(place: string, files: readonly MavenFile[]): string[]
 export function run(
   command: string,
   args: readonly string[],
-  given: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly limitMs: number },
+  given: {
+    readonly cwd?: string;
+    readonly env?: NodeJS.ProcessEnv;
+    readonly limitMs: number;
+    readonly signal?: AbortSignal;
+  },
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const { cwd, env = process.env, limitMs } = given;
+    const { cwd, env = process.env, limitMs, signal } = given;
     const child = spawn(command, args, {
       cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: limitMs,
       killSignal: 'SIGKILL',
+      ...(signal === undefined ? {} : { signal }),
     });
     let text = '';
     const keep = (chunk: Buffer): void => {

@@ -35,13 +35,13 @@ export function isFailure(outcome: Outcome): boolean {
   return outcome.kind === 'failed' || (outcome.kind === 'tried' && outcome.checks.some(({ ok }) => !ok));
 }
 
-/** Converts an outcome to lines: one, and another for each failed check. */
-export function outcomeLines(outcome: Outcome): string[] {
+/** Converts an outcome to lines: one, and another for each failed check. `seconds` is the time of installing and running. */
+export function outcomeLines(outcome: Outcome, seconds: number): string[] {
   const { name } = outcome;
   if (outcome.kind === 'not tried') return [`NOT TRIED: ${name}: ${outcome.missing}`];
   if (outcome.kind === 'failed') return [`FAILED: ${name}: ${outcome.message}`];
   const failed = outcome.checks.filter(({ ok }) => !ok);
-  const count = `${outcome.checks.length - failed.length} of ${outcome.checks.length} checks passed`;
+  const count = `${outcome.checks.length - failed.length} of ${outcome.checks.length} checks passed, ${seconds.toFixed(0)} s`;
   const verdict = failed.length > 0 ? 'FAILED' : 'ok';
   return [
     `${verdict}: ${name} ${outcome.version}: ${count}`,

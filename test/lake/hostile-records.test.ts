@@ -9,7 +9,7 @@ import { toPiece } from '../../src/remote/log-segment.ts';
 import { openFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { openStorePlace, rowsOf, work } from '../remote/remotes.ts';
-import { hurriedClock } from '../support/clocks.ts';
+import { skippingClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { stage } from './publishing-places.ts';
 
@@ -142,7 +142,7 @@ test('a check-out is rejected if the local home.json is damaged, because the fol
 
 describe('an invalid latest.json', () => {
   const { signal } = new AbortController();
-  const clock = hurriedClock(() => Date.now());
+  const clock = skippingClock();
 
   async function openPlace() {
     const root = await temporaryFolder();

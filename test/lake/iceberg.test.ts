@@ -1,9 +1,7 @@
-import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findEngine, openEngine } from '../../src/lake/iceberg/manifest-engine.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findEngine } from '../../src/lake/iceberg/manifest-engine.ts';
 import { sumRows } from '../../src/lake/iceberg/manifest-rows.ts';
-import { shapeOf } from '../../src/lake/iceberg/metadata.ts';
 import type { StoredSnapshot } from '../../src/lake/store-publisher.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { readManifest } from '../../src/snapshot/manifest.ts';
@@ -12,25 +10,25 @@ import { openScratch } from '../../src/warehouse/scratch.ts';
 import { type OddWorkspace, openOddWorkspace } from '../snapshot/odd-workspace.ts';
 import { comparable, lines, typesOf, warehouseRows } from '../snapshot/readers.ts';
 import { startChild } from '../support/child.ts';
+import { countOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { describeWith } from '../support/needs.ts';
 import {
   dataFiles,
-  filesBelow,
-  hasEngine,
   type Lake,
+  NO_ENGINE,
   openLake,
   readByIcebird,
   type StagedTable,
-  sayWithoutEngine,
   stageTables,
   stateOf,
   viewFolder,
 } from './lake.ts';
 
 const CHILD = new URL('lake-child.ts', import.meta.url);
-/** Number of concurrent publishers and of kills; larger for a long run. */
-const PUBLISHERS = Number(process.env['SIGHTLINE_TEST_PUBLISHERS'] ?? 2);
-const KILLS = Number(process.env['SIGHTLINE_TEST_KILLS'] ?? 1);
+/** Concurrent publishers, and kills. */
+const PUBLISHERS = countOf(2, 4);
+const KILLS = countOf(1, 8);
 const DAY_MS = 24 * 3_600_000;
 /** Time of the first snapshot. Each snapshot is of another day, because retention keeps one per day. */
 const START_MS = Math.floor(Date.now() / 1000) * 1000 - 1000 * DAY_MS;
@@ -40,9 +38,7 @@ const COLUMNS = [
   { name: 'n', type: 'BIGINT' },
 ];
 
-if (!hasEngine) sayWithoutEngine('publishing to Iceberg tables');
-
-test.skipIf(hasEngine)('a missing Iceberg engine is reported with the package to install', () => {
+test.runIf(NO_ENGINE !== null)('a missing Iceberg engine is reported with the package to install', () => {
   expect(findEngine).toThrow(
     /publish\.kind is "iceberg", but the package chdb is not installed; run `npm install --no-save --save-prod/,
   );
@@ -59,7 +55,7 @@ function facts(months: Readonly<Record<string, string>>, more: StagedTable['colu
   return { name: 'facts', time: 'created_at', columns: [...COLUMNS, ...more], parts };
 }
 
-describe.skipIf(!hasEngine)('Iceberg tables', () => {
+describeWith(NO_ENGINE)('Iceberg tables', () => {
   let lake: Lake;
   let generation = 0;
 
@@ -99,28 +95,6 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
     expect(same.sent.files).toBe(0);
   });
 
-  test('get a new column without rewriting months in which it is null, and are rewritten if a type changes', async () => {
-    await publish(facts({ '01': month('01', 0), '02': month('02', 100) }));
-    const before = [await partOf('01'), await partOf('02')];
-    const added = (value: string, of: string): string => `SELECT *, ${value} AS note FROM (${of})`;
-    const months = { '01': added('CAST(NULL AS VARCHAR)', month('01', 0)), '02': added("'new'", month('02', 100)) };
-    await publish(facts(months, [{ name: 'note', type: 'VARCHAR' }]));
-    const metadata = await lake.metadata(await lake.read(), 'facts');
-    expect(metadata.schemas.map(({ fields }) => fields.length)).toEqual([3, 4]);
-    expect((await partOf('01'))?.files).toEqual(before[0]?.files);
-    expect((await partOf('02'))?.files).not.toEqual(before[1]?.files);
-    const newer = (await dataFiles(metadata)).filter((path) =>
-      before[0]?.files.every((file) => !path.endsWith(file.path)),
-    );
-    expect(newer).toHaveLength(1);
-
-    const text = (of: string): string => `SELECT * REPLACE (CAST(n AS VARCHAR) AS n) FROM (${of})`;
-    const columns = COLUMNS.map((column) => (column.name === 'n' ? { name: 'n', type: 'VARCHAR' } : column));
-    await publish({ ...facts({ '01': text(month('01', 0)), '02': text(month('02', 100)) }), columns });
-    expect(await numbers()).toEqual([0, 1, 2, 100, 101, 102]);
-    expect((await partOf('01'))?.files).not.toEqual(before[0]?.files);
-  });
-
   test('of one snapshot become visible together, including an empty one, and never go back to an older one', async () => {
     const small = { name: 'small', columns: [{ name: 'n', type: 'BIGINT' }], parts: { '': 'SELECT 1::BIGINT AS n' } };
     const none = { ...small, name: 'none', parts: { '': 'SELECT 1::BIGINT AS n WHERE false' } };
@@ -136,164 +110,40 @@ describe.skipIf(!hasEngine)('Iceberg tables', () => {
     expect(await numbers(late)).toEqual([50, 51, 52]);
   });
 
-  test(
-    'keep the snapshots of all concurrent publishers',
-    async () => {
-      const all = Array.from({ length: PUBLISHERS }, () => ++generation);
-      const placed = await Promise.all(all.map((at) => put([facts({ '01': month('01', at * 10) })], at)));
-      const results = await Promise.all(placed.map((each) => lake.publisher().point(each)));
-      expect(results).toContain('moved');
-      expect(await numbers()).toEqual([0, 1, 2].map((n) => generation * 10 + n));
-      for (const [index, each] of placed.entries()) {
-        expect(await numbers(each)).toEqual([0, 1, 2].map((n) => (all[index] ?? 0) * 10 + n));
-      }
-      await publish(facts({ '01': month('01', 7) }));
-      const { snapshots = [] } = await lake.metadata(await lake.read(), 'facts');
-      const known = snapshots.map((each) => each['snapshot-id']);
-      for (const each of placed) {
-        expect(known).toContain(stateOf(await lake.read(each), 'facts').snapshot['snapshot-id']);
-      }
-    },
-    60_000 + PUBLISHERS * 5_000,
-  );
-
-  test('drop expired snapshots from their metadata at once and their files a day later', async () => {
-    const old = await publish(facts({ '01': month('01', 0), '02': month('02', 100) }));
-    const next = await publish(facts({ '01': month('01', 0), '02': month('02', 200) }));
-    const keep = { daily: 1, weekly: 0, monthly: 0 };
-    const publisher = lake.publisher({ keep });
-    const at = START_MS + ++generation * DAY_MS;
-    const tables = [facts({ '01': month('01', 0), '02': month('02', 300) })];
-    const last = await publisher.put(await stageTables(await temporaryFolder(), at, tables));
-    expect(await publisher.point(last)).toBe('moved');
-    const { snapshots = [] } = await lake.metadata(await lake.read(), 'facts');
-    expect(snapshots).toHaveLength(1);
-    expect(await numbers(next)).toEqual([0, 1, 2, 200, 201, 202]);
-    const gone: string[] = [];
-    for (let day = 1; day <= 4; day++)
-      gone.push(...(await publisher.retain(keep, Date.now() + day * (DAY_MS + 60_000))));
-    expect(gone).toEqual(expect.arrayContaining([old.id, next.id]));
-    await expect(lake.read(old)).rejects.toThrow();
-    expect(await numbers()).toEqual([0, 1, 2, 300, 301, 302]);
-    const named = (await lake.read()).tables.flatMap(({ files }) => files.map(({ path }) => path));
-    // Besides the files that the manifest names there are those for readers of the folder.
-    const found = filesBelow(lake.folder).filter((path) => path.startsWith('tables/facts/'));
-    const numbered = found.filter((path) => /metadata\/v/.test(path));
-    expect(numbered).toEqual([
-      expect.stringMatching(/v\d+\.metadata\.json$/),
-      expect.stringMatching(/version-hint\.text$/),
-    ]);
-    expect(found.filter((path) => !numbered.includes(path))).toEqual(named.sort());
-  });
-
-  test(
-    'are complete after a publisher was killed, and the same for all readers after the next publish',
-    async () => {
-      for (let kill = 0; kill < KILLS; kill++) {
-        const child = startChild(CHILD, lake.folder, lake.store.location, String(START_MS + (generation + 1) * DAY_MS));
-        expect(await child.message()).not.toBeNull();
-        await new Promise((resolve) => setTimeout(resolve, (kill * 137) % 1500));
-        await child.kill();
-        generation += 2;
-        expect(new Set((await numbers()).map((n) => Math.floor(n / 10))).size).toBe(1);
-        await publish(facts({ '01': month('01', 0), '02': month('02', 100) }));
-        const { id } = await lake.read();
-        expect(viewFolder(lake.folder, 'facts')).toEqual({ highest: id, hinted: id, hadoop: id });
-        expect(await numbers()).toEqual([0, 1, 2, 100, 101, 102]);
-      }
-    },
-    60_000 + KILLS * 20_000,
-  );
-
-  test('that were damaged are written again, and a missing staged snapshot is rejected', async () => {
-    await publish(facts({ '01': month('01', 0) }));
-    const [file] = (await partOf('01'))?.files ?? [];
-    await rm(join(lake.folder, file?.path ?? ''));
-    // Each file is checked once a week.
-    for (let day = 0; day < 7; day++) {
-      const clock = {
-        now: () => Date.now() + day * DAY_MS,
-        monotonic: () => 0,
-        sleep: async () => undefined,
-        random: () => 0,
-      };
-      const staged = await stageTables(await temporaryFolder(), START_MS + ++generation * DAY_MS, [
-        facts({ '01': month('01', 0) }),
-      ]);
-      await lake
-        .publisher({ clock })
-        .put(staged)
-        .then((placed) => lake.publisher({ clock }).point(placed));
+  test('keep the snapshots of all concurrent publishers', async () => {
+    const all = Array.from({ length: PUBLISHERS }, () => ++generation);
+    const placed = await Promise.all(all.map((at) => put([facts({ '01': month('01', at * 10) })], at)));
+    const results = await Promise.all(placed.map((each) => lake.publisher().point(each)));
+    expect(results).toContain('moved');
+    expect(await numbers()).toEqual([0, 1, 2].map((n) => generation * 10 + n));
+    for (const [index, each] of placed.entries()) {
+      expect(await numbers(each)).toEqual([0, 1, 2].map((n) => (all[index] ?? 0) * 10 + n));
     }
-    expect(await numbers()).toEqual([0, 1, 2]);
-    const staged = await stageTables(await temporaryFolder(), START_MS + ++generation * DAY_MS, [
-      facts({ '01': month('01', 9) }),
-    ]);
-    await rm(staged.folder, { recursive: true });
-    await expect(lake.publisher().put(staged)).rejects.toThrow();
-    expect(await numbers()).toEqual([0, 1, 2]);
+    await publish(facts({ '01': month('01', 7) }));
+    const { snapshots = [] } = await lake.metadata(await lake.read(), 'facts');
+    const known = snapshots.map((each) => each['snapshot-id']);
+    for (const each of placed) {
+      expect(known).toContain(stateOf(await lake.read(each), 'facts').snapshot['snapshot-id']);
+    }
+  });
+
+  test('are complete after a publisher was killed, and the same for all readers after the next publish', async () => {
+    for (let kill = 0; kill < KILLS; kill++) {
+      const child = startChild(CHILD, lake.folder, lake.store.location, String(START_MS + (generation + 1) * DAY_MS));
+      expect(await child.message()).not.toBeNull();
+      await new Promise((resolve) => setTimeout(resolve, (kill * 137) % 1500));
+      await child.kill();
+      generation += 2;
+      expect(new Set((await numbers()).map((n) => Math.floor(n / 10))).size).toBe(1);
+      await publish(facts({ '01': month('01', 0), '02': month('02', 100) }));
+      const { id } = await lake.read();
+      expect(viewFolder(lake.folder, 'facts')).toEqual({ highest: id, hinted: id, hadoop: id });
+      expect(await numbers()).toEqual([0, 1, 2, 100, 101, 102]);
+    }
   });
 });
 
-describe.skipIf(!hasEngine)('the Iceberg engine', () => {
-  const columns = [{ name: 'n', type: 'BIGINT' }];
-  const openOne = async (signal: AbortSignal, query: string) => {
-    const root = await temporaryFolder();
-    const staged = await stageTables(root, START_MS, [{ name: 'facts', columns, parts: { '': query } }]);
-    const shape = shapeOf(null, 's3://lake/facts', staged.manifest.tables[0]?.columns ?? [], null).shape;
-    const engine = openEngine(join(root, 'engine'), signal);
-    return { engine, write: () => engine.write(shape, columns, join(staged.folder, 'facts', 'rows.parquet')) };
-  };
-
-  test.skipIf(process.platform !== 'linux')(
-    'fails the publish if its process dies, and stops when the signal is aborted',
-    async () => {
-      const { engine, write } = await openOne(new AbortController().signal, 'SELECT range AS n FROM range(10)');
-      expect(await write()).toMatchObject([{ rows: 10 }]);
-      const own = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').catch(() => '');
-      const commands = own.split(' ').map(async (pid) => {
-        const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-        return line.includes('manifest-child') ? Number(pid) : 0;
-      });
-      const pid = (await Promise.all(commands)).find((each) => each > 0) ?? 0;
-      const environment = await readFile(`/proc/${pid}/environ`, 'utf8');
-      expect(environment).not.toMatch(/PATH=|HOME=/);
-      process.kill(pid, 'SIGKILL');
-      await expect(write()).rejects.toMatchObject({
-        code: 'publish_failed',
-        message: expect.stringContaining('SIGKILL'),
-      });
-      await engine.close();
-
-      const stop = new AbortController();
-      const other = await openOne(stop.signal, 'SELECT range AS n FROM range(10)');
-      expect(await other.write()).toHaveLength(1);
-      const under = other.write();
-      stop.abort(new Error('enough'));
-      await expect(under).rejects.toThrow('enough');
-      await other.engine.close();
-    },
-  );
-
-  test('names the table with an unsupported date, and the published snapshot stays', async () => {
-    const lake = await openLake();
-    const days = (day: string): StagedTable => {
-      return { name: 'days', columns: [{ name: 'day', type: 'DATE' }], parts: { '': `SELECT DATE '${day}' AS day` } };
-    };
-    const put = async (at: number, day: string) =>
-      lake.publisher().put(await stageTables(await temporaryFolder(), START_MS + at * DAY_MS, [days(day)]));
-    await lake.publisher().point(await put(1, '2299-12-31'));
-    const stands = await lake.read();
-    await expect(put(2, '2400-01-01')).rejects.toMatchObject({
-      code: 'publish_failed',
-      message: expect.stringMatching(/^days: the Iceberg engine failed: .*Date32/),
-    });
-    expect(await lake.read()).toEqual(stands);
-    await lake.close();
-  });
-});
-
-describe.skipIf(!hasEngine)('published Iceberg tables', () => {
+describeWith(NO_ENGINE)('published Iceberg tables', () => {
   let workspace: OddWorkspace;
   let lake: Lake;
 

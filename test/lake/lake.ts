@@ -1,11 +1,10 @@
-import { createReadStream, type Dirent, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { icebergManifests, icebergRead } from 'icebird';
-import { systemClock } from '../../src/base/clock.ts';
 import { installLine } from '../../src/base/optional-packages.ts';
 import { createIcebergPublisher, type IcebergPublisherOptions } from '../../src/lake/iceberg/iceberg-publisher.ts';
 import { findEngine } from '../../src/lake/iceberg/manifest-engine.ts';
@@ -17,15 +16,10 @@ import { openFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { hashFile } from '../../src/warehouse/file/hash-file.ts';
 import { openScratch, type Scratch } from '../../src/warehouse/scratch.ts';
-import { hurriedClock } from '../support/clocks.ts';
+import { skippingClock } from '../support/clocks.ts';
 
-/** Whether the Iceberg engine (566 MB) is installed; the installation for tests does not include it. */
-export const hasEngine = isThere();
-
-/** Prints a warning that no Iceberg table was written. */
-export function sayWithoutEngine(what: string): void {
-  process.stderr.write(`NOT TRIED: ${what}. There is no chdb: ${installLine('iceberg')}\n`);
-}
+/** The reason why Iceberg tables cannot be written here, or null. The engine (566 MB) is not among the packages for tests. */
+export const NO_ENGINE = isThere() ? null : `the package chdb is not installed: ${installLine('iceberg')}`;
 
 /** A lake in a folder. Its tables can be read over HTTP, like those in a bucket. */
 export interface Lake {
@@ -49,8 +43,7 @@ export async function openLake(): Promise<Lake> {
   const { signal } = new AbortController();
   const folder = join(root, 'own');
   const store = openFolderStore(root, { folder: 'own', signal, location: `${server.origin}/own/` });
-  // Sleeps are a thousand times shorter; time limits are not.
-  const clock = { ...systemClock, sleep: hurriedClock(() => Date.now()).sleep };
+  const clock = skippingClock();
   const keep = { daily: 100, weekly: 100, monthly: 100 };
   const json = async <T>(key: string): Promise<T> => JSON.parse(await readFile(join(folder, key), 'utf8')) as T;
   return {
@@ -161,12 +154,6 @@ async function stageFile(scratch: Scratch, folder: string, path: string, query: 
   const [row] = await scratch.all(`SELECT CAST(count(*) AS DOUBLE) AS rows FROM read_parquet('${file}')`);
   const { size: bytes } = await stat(file);
   return { path, rows: Number(row?.['rows']), bytes, sha256: await hashFile(file), min: null, max: null };
-}
-
-/** Returns the relative paths of all files below a folder. */
-export function filesBelow(folder: string): string[] {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry: Dirent) => entry.isFile());
-  return files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1)).sort();
 }
 
 function isThere(): boolean {

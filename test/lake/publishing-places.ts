@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { S3Target } from '../../src/base/config/publish-settings.ts';
 import { createStorePublisher } from '../../src/lake/store-publisher.ts';
 import { createFolderPublisher } from '../../src/snapshot/folder-publisher.ts';
@@ -11,7 +10,7 @@ import type { PlacedSnapshot, Publisher, StagedSnapshot } from '../../src/snapsh
 import { openFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { openS3Store } from '../../src/storage/s3-store.ts';
-import { hurriedClock } from '../support/clocks.ts';
+import { skippingClock } from '../support/clocks.ts';
 import { S3_KEY } from '../support/s3-server.ts';
 
 /** Time of the first snapshot: now, because stores have clocks of their own. */
@@ -111,8 +110,7 @@ export function openFolderStorePlace(path: string, folder: string): Place {
 
 function storePlace(name: string, store: ObjectStore): Place {
   const { signal } = new AbortController();
-  // Sleeps are a thousand times shorter; time limits are not.
-  const clock: Clock = { ...systemClock, sleep: hurriedClock(() => Date.now()).sleep };
+  const clock = skippingClock();
   const get = async (key: string): Promise<Buffer> => {
     const found = await store.read(key);
     if (found === null) throw new Error(`${key} is missing`);

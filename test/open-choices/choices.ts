@@ -135,26 +135,6 @@ export function randomChoices(seed: number): Choices {
   return Object.fromEntries(CHOICE_NAMES.map((name) => [name, random.pick<unknown>(OPTIONS[name])])) as Choices;
 }
 
-/** Choices about the numbers, the rows and the orders of reports. */
-export const REPORT_CHOICES = [
-  ...['visibilityScale', 'shareOfVoiceScale', 'domainShareScale', 'siteShareScale', 'visibilityDecimals'],
-  ...['shareOfVoiceDecimals', 'positionDecimals', 'sentimentDecimals', 'domainShareDecimals', 'siteShareDecimals'],
-  ...['rounding', 'sentimentWeights', 'mixedSentiment', 'domainShareOf', 'deletedCompetitors', 'countedPrompts'],
-  ...['changeKind', 'changePeriod', 'changeOf', 'changeWithoutPrevious', 'emptyVisibility', 'emptyShareOfVoice'],
-  ...['emptyPosition', 'emptySentiment', 'emptySiteShare', 'metricsWithoutResponses', 'dailyDays', 'dailyCompetitors'],
-  ...['promptRows', 'deletedPromptRows', 'topCompetitorsCount', 'topCompetitorsBrand', 'topCompetitorsZero'],
-  ...['groupRows', 'groupPromptCount', 'groupsUnderFilter', 'deletedPromptsInGroups', 'ungrouped', 'brandedGroups'],
-  ...['stageNames', 'trafficDays', 'trafficTotals', 'urlTitle', 'metricRowOrder', 'dayOrder', 'dailyEngineOrder'],
-  ...['promptRowTies', 'topCompetitorTies', 'groupOrder', 'domainTies', 'urlTies', 'trafficDayOrder'],
-  ...['trafficSourceOrder', 'textOrder'],
-] as readonly ChoiceName[];
-
-/** A random value for every choice about reports, the same for the same seed, and the first value of all others. */
-export function randomReportChoices(seed: number): Choices {
-  const drawn = randomChoices(seed);
-  return { ...defaultChoices(), ...Object.fromEntries(REPORT_CHOICES.map((name) => [name, drawn[name]])) };
-}
-
 /** Number of combinations as an exponent of 2. */
 export function combinationBits(): number {
   return CHOICE_NAMES.reduce((bits, name) => bits + Math.log2(OPTIONS[name].length), 0);

@@ -26,6 +26,8 @@ export interface DeviatingUpstream {
   readonly key: string;
   /** Alters all further responses; null for none. */
   deviate(alteration: Alteration | null): Promise<void>;
+  /** Sends a request to the sandbox, whose response is not altered. */
+  ask(path: string): Promise<Body>;
   close(): Promise<void>;
 }
 
@@ -68,7 +70,12 @@ export async function startDeviatingUpstream(seed: number, base: Partial<Choices
     if (current !== null && current.from !== sandbox) await current.from.close();
     current = null;
   };
+  const ask = async (path: string): Promise<Body> => {
+    const headers = { authorization: `Bearer ${sandbox.key}` };
+    return (await fetch(`${sandbox.baseUrl}${path}`, { headers })).json() as Promise<Body>;
+  };
   return {
+    ask,
     baseUrl: `http://127.0.0.1:${port}/v1`,
     key: sandbox.key,
     deviate: async (alteration) => {

@@ -1,10 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { loadConfig } from '../../src/base/config/config.ts';
+import { expect, onTestFinished, test } from 'vitest';
 import { SightlineError } from '../../src/base/errors.ts';
 import { backupWorkspace } from '../../src/operations/backup/backup.ts';
 import { readRestoreSource, restoreWorkspace } from '../../src/operations/backup/restore.ts';
@@ -17,31 +14,31 @@ import type { Context } from '../../src/session/workspace.ts';
 import type { SyncStats } from '../../src/sync/sync-stats.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
-import { startCli } from '../cli/helpers.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { describeWith } from '../support/needs.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
-import { type SmallDisk, smallDisk } from '../support/small-disk.ts';
-import { startStillSandbox } from '../support/still-sandbox.ts';
+import { runCommand } from '../support/run-command.ts';
+import { smallDisk } from '../support/small-disk.ts';
+import { copyWorld, originalOf, startWorldSandbox } from '../support/worlds.ts';
+import { contextIn } from './world-context.ts';
 
 const MEGABYTE = 1_000_000;
 const ROOMY_BYTES = 400 * MEGABYTE;
 const EVERYTHING = { only: null, range: null, brands: null };
 const ALL_ROWS = catalogue.tables.map(({ name }) => `SELECT '${name}', count(*) FROM "${name}"`).join(' UNION ALL ');
+const NOT_MOUNTED = 'NOT TRIED: this user cannot mount a file system in memory';
 const nothing = (): void => undefined;
 
-/** The time of all sandboxes, which therefore have the same rows. */
-const NOW_MS = Date.now();
-
-async function openSandbox(): Promise<WorkspaceSandbox> {
-  const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 4 }, NOW_MS);
+/** Opens a workspace with the upstream of the world `tiny`, which it has synced if `isSynced`. */
+async function openOn(folder: string, isSynced: boolean) {
+  const sandbox = await startWorldSandbox('tiny');
   onTestFinished(() => sandbox.close());
-  return sandbox;
-}
-
-function contextOn(folder: string, sandbox: WorkspaceSandbox): Context {
-  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
-  const config = loadConfig({ flags: {}, environment, folder });
-  return { config, clock: systemClock, signal: new AbortController().signal, command: 'test' };
+  if (isSynced) await copyWorld('tiny', folder);
+  const context = contextIn(folder, sandbox);
+  const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const { clock } = context;
+  const cli = (...args: string[]) => runCommand(args, { cwd: folder, env, clock });
+  return { sandbox, context, cli, folder: context.config.folder };
 }
 
 async function countRows({ config }: Context): Promise<unknown> {
@@ -64,13 +61,12 @@ async function failureOf(work: Promise<unknown>): Promise<SightlineError> {
   return thrown as SightlineError;
 }
 
-describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
+describeWith(process.platform === 'linux' ? null : 'this system has no tmpfs')('on a disk that is full', () => {
   test('a sync is refused before its first request, and does not create a warehouse', async (context) => {
     const disk = await smallDisk(8 * MEGABYTE);
-    if (disk === null) return context.skip();
-    const sandbox = await openSandbox();
-    const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
-    const { code, stdout, stderr } = await startCli(['sync', '--json'], { cwd: disk.folder, env }).finished;
+    if (disk === null) return context.skip(NOT_MOUNTED);
+    const { sandbox, cli } = await openOn(disk.folder, false);
+    const { code, stdout, stderr } = await cli('sync', '--json');
     const { error } = JSON.parse(stdout) as { error: Record<string, string> };
     const message = `the disk of ${disk.folder}/data/default has 8.0 MB free, and a sync needs about 200 MB`;
     expect(code).toBe(1);
@@ -84,9 +80,8 @@ describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
     'a sync that runs out of space after %i requests loses nothing',
     async (requests, testContext) => {
       const disk = await smallDisk(ROOMY_BYTES);
-      if (disk === null) return testContext.skip();
-      const sandbox = await openSandbox();
-      const { folder, context, expected } = await workspaceOn(disk, sandbox);
+      if (disk === null) return testContext.skip(NOT_MOUNTED);
+      const { folder, context } = await openOn(disk.folder, false);
       let isFull = false;
       const fill = (stats: SyncStats): void => {
         if (isFull || stats.requests < requests) return;
@@ -101,16 +96,16 @@ describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
       disk.leave(ROOMY_BYTES);
       const summary = await syncWorkspace(context, EVERYTHING, nothing);
       expect(summary).toMatchObject({ status: 'complete', error: null });
-      expect(await countRows(context)).toEqual(expected);
+      expect(await countRows(context)).toEqual(await countRows(contextIn(await originalOf('tiny'))));
     },
   );
 
   test('backup, export and restore change nothing, name the folder with its free and the needed space, and succeed with room', async (testContext) => {
     const disk = await smallDisk(ROOMY_BYTES);
-    if (disk === null) return testContext.skip();
-    const sandbox = await openSandbox();
-    const { folder, context, expected } = await workspaceOn(disk, sandbox);
+    if (disk === null) return testContext.skip(NOT_MOUNTED);
+    const { folder, context } = await openOn(disk.folder, false);
     await syncWorkspace(context, EVERYTHING, nothing);
+    const expected = await countRows(context);
     const elsewhere = await temporaryFolder();
     const backup = join(elsewhere, 'backup.duckdb');
     await backupWorkspace(context, backup, false);
@@ -147,22 +142,20 @@ describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
 
   test('--verbose shows the text of DuckDB as the cause, and the message without it does not', async (context) => {
     const disk = await smallDisk(ROOMY_BYTES);
-    if (disk === null) return context.skip();
-    const sandbox = await openSandbox();
-    const { context: operation, cli } = await workspaceOn(disk, sandbox);
-    await syncWorkspace(operation, EVERYTHING, nothing);
+    if (disk === null) return context.skip(NOT_MOUNTED);
+    const { cli } = await openOn(disk.folder, true);
     disk.leave(20_000);
     const args = ['backup', join(disk.folder, 'copy.duckdb')];
-    const brief = await cli(args);
+    const brief = await cli(...args);
     expect(brief.code).toBe(1);
     expect(brief.stderr.trimEnd().split('\n')).toHaveLength(2);
     expect(brief.stderr).not.toContain('No space left on device');
-    expect((await cli([...args, '--verbose'])).stderr).toContain('No space left on device');
+    expect((await cli(...args, '--verbose')).stderr).toContain('No space left on device');
   });
 
   test('a checkpoint and a replica fail with disk_full and keep committed rows', async (context) => {
     const disk = await smallDisk(60 * MEGABYTE);
-    if (disk === null) return context.skip();
+    if (disk === null) return context.skip(NOT_MOUNTED);
     const path = join(disk.folder, 'warehouse.duckdb');
     const database = await openDatabase(path, { memoryLimitMb: 64, threads: 1 });
     await database.exclusive(({ run }) =>
@@ -182,28 +175,6 @@ describe.skipIf(process.platform !== 'linux')('on a disk that is full', () => {
     await again.exclusive(({ run }) => run('CHECKPOINT'));
   });
 });
-
-// A workspace on the disk, and the rows that it has after a complete sync on a disk with room.
-/** Numbers of rows after a sync with enough space. */
-let expectedRows: Promise<unknown> | null = null;
-
-async function syncElsewhere(sandbox: WorkspaceSandbox): Promise<unknown> {
-  const reference = contextOn(await temporaryFolder(), sandbox);
-  await syncWorkspace(reference, EVERYTHING, nothing);
-  return countRows(reference);
-}
-
-async function workspaceOn(disk: SmallDisk, sandbox: WorkspaceSandbox) {
-  expectedRows ??= syncElsewhere(sandbox);
-  const context = contextOn(disk.folder, sandbox);
-  const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
-  return {
-    folder: context.config.folder,
-    context,
-    expected: await expectedRows,
-    cli: (args: readonly string[]) => startCli(args, { cwd: disk.folder, env }).finished,
-  };
-}
 
 async function filesIn(folder: string): Promise<string[]> {
   return (await readdir(folder, { recursive: true })).filter((name) => !name.includes('.budgets')).sort();

@@ -43,7 +43,7 @@ describe('the first sync of 2 brands and 60 days with visits, at 120 requests pe
     const clock = idleClock(NOW_MS);
     onTestFinished(clock.close);
     const sandbox = await startSandboxWorkspace({
-      ...{ brands: 2, prompts: 20, days: 60, rateLimit: 120, choices: { connected: 'all' } },
+      ...{ brands: 2, prompts: 5, days: 60, rateLimit: 120, choices: { connected: 'all' } },
       clock: clock.now,
       limiterClock: clock.monotonic,
     });
@@ -106,7 +106,7 @@ describe('the first sync of 2 brands and 60 days with visits, at 120 requests pe
 
 describe('a replica of an unfinished sync', () => {
   test('has no day of which only some pages are stored, and keeps earlier days', async () => {
-    const { sync, warehouse, sandbox } = await openWorkspace({ brands: 1, days: 6, responsesPerDay: 600 });
+    const { sync, warehouse, sandbox } = await openWorkspace({ brands: 1, days: 4, responsesPerDay: 300 });
     const path = join(await temporaryFolder(), 'analytics.duckdb');
     // Ends in the middle of a window, whose pages are in the warehouse.
     const open = async () => warehouse().database.exclusive(({ query }) => readUnfinishedWindows(query, catalogue));
@@ -131,7 +131,7 @@ describe('a replica of an unfinished sync', () => {
 });
 
 test('days that an unfinished sync was reading again delay its own replicas, but not those of another sync', async () => {
-  const { sync, warehouse, clock } = await openWorkspace({ brands: 1, days: 3, responsesPerDay: 300 });
+  const { sync, warehouse, clock } = await openWorkspace({ brands: 1, days: 2, responsesPerDay: 250 });
   const layout = layoutOf(await temporaryFolder());
   const copy = { isCurrent: false, lost: new AbortController().signal };
   const publish = (): Promise<boolean> => publishMidway(warehouse(), layout, copy);

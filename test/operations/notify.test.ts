@@ -244,7 +244,7 @@ it('escapes messages for Slack, and rejects wrong settings without showing their
 
 it('sends messages for a failed sync, a recovered sync and drift, and a test message on request', async () => {
   const { url, received } = await receiver();
-  const workspace = await openCli({ days: 3 });
+  const workspace = await openCli({ world: 'tiny' });
   const none = await workspace.run('notify', '--test');
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('"urlVariable": "ALERTS_URL"') as string });
   const listed = await workspace.run('notify', '--json');

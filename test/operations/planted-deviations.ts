@@ -1,3 +1,4 @@
+import { builtInCatalogue } from '../../src/session/catalogues.ts';
 import type { Alteration, Body, Row } from './deviating-upstream.ts';
 
 /** An alteration of upstream's responses, and how a comparison must report it. */
@@ -6,312 +7,100 @@ export interface Deviation extends Alteration {
   readonly resource: string;
   /** Part of the reported field. */
   readonly field: string;
+  /** Parameters of a request whose response the alteration changes; default: none. */
+  readonly query?: string;
 }
 
-const rowsOf = (body: Body): Row[] => body.data ?? [];
-const first =
-  (change: (row: Row) => void) =>
-  (body: Body): Body => {
-    const [row] = rowsOf(body);
-    if (row !== undefined) change(row);
-    return body;
-  };
-const each =
-  (change: (row: Row) => void) =>
-  (body: Body): Body => {
-    rowsOf(body).forEach(change);
-    return body;
-  };
+type Changed = Pick<Deviation, 'field' | 'alter' | 'rewrite' | 'query'>;
+
+const rowsOf = ({ data = [] }: Body): Row[] => data;
 const number = (value: unknown): number => Number(value ?? 0);
+const body = (field: string, alter: (body: Body) => Body | number): Changed => ({ field, alter });
+const rows = (field: string, alter: (rows: Row[]) => Row[]): Changed =>
+  body(field, (whole) => ({ ...whole, data: alter(rowsOf(whole)) }));
+const withValue = (row: Row, field: string, value: (row: Row) => unknown): Row => ({ ...row, [field]: value(row) });
+const each = (field: string, value: (row: Row) => unknown): Changed =>
+  rows(field, (all) => all.map((row) => withValue(row, field, value)));
+const first = (field: string, value: (row: Row) => unknown): Changed =>
+  rows(field, ([row = {}, ...others]) => [withValue(row, field, value), ...others]);
+const request = (rewrite: (query: URLSearchParams) => void): Changed => ({ field: 'data[]', rewrite });
+
+const changes: readonly (readonly [name: string, resource: string, change: Changed])[] = [
+  ['another title of a page', 'cited_urls', first('title', () => 'Another title')],
+  ['a page less', 'cited_urls', rows('data[]', (all) => all.slice(1))],
+  ['one citation more', 'cited_urls', first('citations', (row) => number(row['citations']) + 1)],
+  ['domains in another order', 'cited_domains', { ...rows('order', (all) => all.toReversed()) }],
+  ['shares with another rounding', 'cited_domains', each('share', (row) => number(row['share']) + 0.04)],
+  [
+    'domains with the prefix www',
+    'cited_domains',
+    { ...each('domain', (row) => `www.${String(row['domain'])}`), field: 'data[]' },
+  ],
+  ['visibility as a fraction', 'metrics', each('visibility', (row) => number(row['visibility']) / 100)],
+  ['no number of responses', 'metrics', body('responses', ({ responses: _, ...others }) => others)],
+  ['another name of the brand', 'metrics', first('name', () => 'Another')],
+  [
+    'zero for null',
+    'metrics',
+    { ...each('avgPosition', (row) => row['avgPosition'] ?? 0), query: 'from=2026-03-01&to=2026-03-01' },
+  ],
+  ['a competitor less', 'metrics', rows('data[]', (all) => all.slice(0, -1))],
+  ['days in another order', 'metrics_daily', rows('order', (all) => all.toReversed())],
+  [
+    'an engine of combined rows',
+    'metrics_daily',
+    { ...each('engine', (row) => row['engine'] ?? 'all'), query: 'breakdown=none' },
+  ],
+  [
+    'an echoed range of timestamps',
+    'metrics_daily',
+    body('from', (all) => withValue(all, 'from', ({ from }) => `${from}T00:00:00Z`)),
+  ],
+  ['mentions that count twice', 'metrics_daily', first('mentions', (row) => number(row['mentions']) + 1)],
+  [
+    'an additional prompt',
+    'metrics_prompts',
+    rows('data[]', (all) => [...all, { ...all[0], promptId: '11111111-1111-4111-8111-111111111111' }]),
+  ],
+  [
+    'one top competitor',
+    'metrics_prompts',
+    each('topCompetitors', (row) => (row['topCompetitors'] as unknown[]).slice(0, 1)),
+  ],
+  [
+    'changes with the opposite sign',
+    'metrics_prompts',
+    each('visibilityChange', (row) => -number(row['visibilityChange']) - 1),
+  ],
+  ['all prompts of a group', 'metrics_groups', each('prompts', (row) => number(row['prompts']) + 1)],
+  ['groups without names', 'metrics_groups', each('name', () => null)],
+  ['a rejected grouping', 'metrics_groups', body('status', () => 400)],
+  ['ids in upper case', 'responses', each('id', (row) => String(row['id']).toUpperCase())],
+  ['times in whole seconds', 'responses', each('createdAt', (row) => String(row['createdAt']).replace(/\.\d+Z/, 'Z'))],
+  [
+    'a position that starts at 0',
+    'responses',
+    each('brandPosition', ({ brandPosition: at }) => (typeof at === 'number' ? at - 1 : at)),
+  ],
+  ['a page of half the size', 'responses', rows('data[]', (all) => all.slice(0, Math.floor(all.length / 2)))],
+  ['a field that was not declared', 'alerts', each('severity', () => 'high')],
+  ['another status of a thread', 'forum_opportunities', each('status', () => 'archived')],
+  ['paused prompts in the list', 'prompts', each('active', (row) => row['active'] !== true)],
+  ['another list of competitors', 'competitors', rows('order', (all) => all.toReversed())],
+  ['revenue in another currency', 'traffic', body('currency', (all) => ({ ...all, currency: 'XXX' }))],
+  ['an article that is gone', 'article', body('status', () => 404)],
+  ['a second page that repeats the first', 'responses', request((query) => query.delete('cursor'))],
+  ['a filter that is ignored', 'responses', request((query) => query.delete('engine'))],
+  ['another default of the limit', 'responses', request((query) => query.has('limit') || query.set('limit', '10'))],
+  [
+    'no further pages',
+    'responses',
+    { ...body('nextCursor', (all) => ({ ...all, nextCursor: null })), query: 'limit=5' },
+  ],
+];
 
 /** Alterations of responses that a plausible upstream could make. */
-export const deviations: readonly Deviation[] = [
-  {
-    name: 'another title of a page',
-    resource: 'cited_urls',
-    path: /sources\/urls/,
-    alter: first((row) => {
-      row['title'] = 'Another title';
-    }),
-    field: 'title',
-  },
-  {
-    name: 'a page less',
-    resource: 'cited_urls',
-    path: /sources\/urls/,
-    alter: (body) => ({ ...body, data: rowsOf(body).slice(1) }),
-    field: 'data[]',
-  },
-  {
-    name: 'one citation more',
-    resource: 'cited_urls',
-    path: /sources\/urls/,
-    alter: first((row) => {
-      row['citations'] = number(row['citations']) + 1;
-    }),
-    field: 'citations',
-  },
-  {
-    name: 'domains in another order',
-    resource: 'cited_domains',
-    path: /sources\/domains/,
-    alter: (body) => ({ ...body, data: rowsOf(body).toReversed() }),
-    field: 'order',
-  },
-  {
-    name: 'shares with another rounding',
-    resource: 'cited_domains',
-    path: /sources\/domains/,
-    alter: each((row) => {
-      row['share'] = number(row['share']) + 0.04;
-    }),
-    field: 'share',
-  },
-  {
-    name: 'domains without the prefix www',
-    resource: 'cited_domains',
-    path: /sources\/domains/,
-    alter: each((row) => {
-      row['domain'] = `www.${String(row['domain'])}`;
-    }),
-    field: 'data[]',
-  },
-  {
-    name: 'visibility as a fraction',
-    resource: 'metrics',
-    path: /\/metrics$/,
-    alter: each((row) => {
-      row['visibility'] = number(row['visibility']) / 100;
-    }),
-    field: 'visibility',
-  },
-  {
-    name: 'no number of responses',
-    resource: 'metrics',
-    path: /\/metrics$/,
-    alter: ({ responses: _, ...body }) => body,
-    field: 'responses',
-  },
-  {
-    name: 'another name of the brand',
-    resource: 'metrics',
-    path: /\/metrics$/,
-    alter: first((row) => {
-      row['name'] = 'Another';
-    }),
-    field: 'name',
-  },
-  {
-    name: 'null for zero',
-    resource: 'metrics',
-    path: /\/metrics$/,
-    alter: each((row) => {
-      if (row['avgPosition'] === null) row['avgPosition'] = 0;
-    }),
-    field: 'avgPosition',
-  },
-  {
-    name: 'a competitor less',
-    resource: 'metrics',
-    path: /\/metrics$/,
-    alter: (body) => ({ ...body, data: rowsOf(body).slice(0, -1) }),
-    field: 'data[]',
-  },
-  {
-    name: 'days in another order',
-    resource: 'metrics_daily',
-    path: /metrics\/daily/,
-    alter: (body) => ({ ...body, data: rowsOf(body).toReversed() }),
-    field: 'order',
-  },
-  {
-    name: 'an empty engine',
-    resource: 'metrics_daily',
-    path: /metrics\/daily/,
-    alter: each((row) => {
-      row['engine'] ??= 'all';
-    }),
-    field: 'engine',
-  },
-  {
-    name: 'an echoed range of timestamps',
-    resource: 'metrics_daily',
-    path: /metrics\/daily/,
-    alter: (body) => ({ ...body, from: `${String(body['from'])}T00:00:00Z` }),
-    field: 'from',
-  },
-  {
-    name: 'mentions that count twice',
-    resource: 'metrics_daily',
-    path: /metrics\/daily/,
-    alter: first((row) => {
-      row['mentions'] = number(row['mentions']) + 1;
-    }),
-    field: 'mentions',
-  },
-  {
-    name: 'an additional prompt',
-    resource: 'metrics_prompts',
-    path: /metrics\/prompts/,
-    alter: (body) => ({
-      ...body,
-      data: [...rowsOf(body), { ...rowsOf(body)[0], promptId: '11111111-1111-4111-8111-111111111111' }],
-    }),
-    field: 'data[]',
-  },
-  {
-    name: 'one top competitor',
-    resource: 'metrics_prompts',
-    path: /metrics\/prompts/,
-    alter: each((row) => {
-      row['topCompetitors'] = (row['topCompetitors'] as unknown[]).slice(0, 1);
-    }),
-    field: 'topCompetitors',
-  },
-  {
-    name: 'changes with the opposite sign',
-    resource: 'metrics_prompts',
-    path: /metrics\/prompts/,
-    alter: each((row) => {
-      row['visibilityChange'] = -number(row['visibilityChange']) - 1;
-    }),
-    field: 'visibilityChange',
-  },
-  {
-    name: 'all prompts of a group',
-    resource: 'metrics_groups',
-    path: /metrics\/groups/,
-    alter: each((row) => {
-      row['prompts'] = number(row['prompts']) + 1;
-    }),
-    field: 'prompts',
-  },
-  {
-    name: 'groups without names',
-    resource: 'metrics_groups',
-    path: /metrics\/groups/,
-    alter: each((row) => {
-      row['name'] = null;
-    }),
-    field: 'name',
-  },
-  {
-    name: 'a rejected grouping',
-    resource: 'metrics_groups',
-    path: /metrics\/groups/,
-    alter: () => 400,
-    field: 'status',
-  },
-  {
-    name: 'ids in upper case',
-    resource: 'responses',
-    path: /\/responses$/,
-    alter: each((row) => {
-      row['id'] = String(row['id']).toUpperCase();
-    }),
-    field: 'id',
-  },
-  {
-    name: 'times in whole seconds',
-    resource: 'responses',
-    path: /\/responses$/,
-    alter: each((row) => {
-      row['createdAt'] = String(row['createdAt']).replace(/\.\d+Z/, 'Z');
-    }),
-    field: 'createdAt',
-  },
-  {
-    name: 'a position that starts at 0',
-    resource: 'responses',
-    path: /\/responses$/,
-    alter: each((row) => {
-      if (typeof row['brandPosition'] === 'number') row['brandPosition'] -= 1;
-    }),
-    field: 'brandPosition',
-  },
-  {
-    name: 'a page of half the size',
-    resource: 'responses',
-    path: /\/responses$/,
-    alter: (body) => ({ ...body, data: rowsOf(body).slice(0, Math.floor(rowsOf(body).length / 2)) }),
-    field: 'data[]',
-  },
-  {
-    name: 'a field that was not declared',
-    resource: 'alerts',
-    path: /\/alerts$/,
-    alter: each((row) => {
-      row['severity'] = 'high';
-    }),
-    field: 'severity',
-  },
-  {
-    name: 'another status of a thread',
-    resource: 'forum_opportunities',
-    path: /forum\/opportunities/,
-    alter: each((row) => {
-      row['status'] = 'archived';
-    }),
-    field: 'status',
-  },
-  {
-    name: 'paused prompts in the list',
-    resource: 'prompts',
-    path: /\/prompts$/,
-    alter: each((row) => {
-      row['active'] = row['active'] !== true;
-    }),
-    field: 'active',
-  },
-  {
-    name: 'another list of competitors',
-    resource: 'competitors',
-    path: /\/competitors$/,
-    alter: (body) => ({ ...body, data: rowsOf(body).toReversed() }),
-    field: 'order',
-  },
-  {
-    name: 'revenue in another currency',
-    resource: 'traffic',
-    path: /\/traffic$/,
-    alter: (body) => ({ ...body, currency: 'XXX' }),
-    field: 'currency',
-  },
-  {
-    name: 'an article that is gone',
-    resource: 'article',
-    path: /\/articles\/[^/]+$/,
-    alter: () => 404,
-    field: 'status',
-  },
-  {
-    name: 'a second page that repeats the first',
-    resource: 'responses',
-    path: /\/responses$/,
-    rewrite: (query) => query.delete('cursor'),
-    field: 'data[]',
-  },
-  {
-    name: 'a filter that is ignored',
-    resource: 'responses',
-    path: /\/responses$/,
-    rewrite: (query) => query.delete('engine'),
-    field: 'data[]',
-  },
-  {
-    name: 'another default of the limit',
-    resource: 'responses',
-    path: /\/responses$/,
-    rewrite: (query) => {
-      if (!query.has('limit')) query.set('limit', '10');
-    },
-    field: 'data[]',
-  },
-  {
-    name: 'no further pages',
-    resource: 'responses',
-    path: /\/responses$/,
-    alter: (body) => ({ ...body, nextCursor: null }),
-    field: 'nextCursor',
-  },
-];
+export const deviations: readonly Deviation[] = changes.map(([name, resource, change]) => {
+  const path = builtInCatalogue.get(resource).path.replaceAll(/\{\w+\}/g, '[^/]+');
+  return { name, resource, path: new RegExp(`^/v1${path}$`), ...change };
+});

@@ -1,10 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { exportWorkspace } from '../../src/operations/export.ts';
 import { readWorkspaceStatus } from '../../src/operations/status.ts';
@@ -12,9 +8,20 @@ import { syncWorkspace } from '../../src/operations/sync.ts';
 import { verifyWorkspace } from '../../src/operations/verify.ts';
 import { openService } from '../../src/serve/open-service.ts';
 import { catalogueOf } from '../../src/session/catalogues.ts';
+import { startUpstream } from '../generic/upstream.ts';
+import { NOW_MS, skippingClock } from '../support/clocks.ts';
+import { temporaryFolder } from '../support/folders.ts';
 
-const NEW = '2026-11-02T08:00:00.000Z';
-const OLD = '2026-11-01T08:00:00.000Z';
+const NEW = '2026-03-02T08:00:00.000Z';
+const OLD = '2026-03-01T08:00:00.000Z';
+
+/** Answers the requests of an API of a library, which has no brands. */
+function library(path: string, query: URLSearchParams) {
+  const from = Number(query.get('cursor') ?? 0);
+  if (path === '/books') return { status: 200, body: { data: books } };
+  const nextCursor = from + 2 < loans.length ? String(from + 2) : null;
+  return path === '/loans' ? { status: 200, body: { data: loans.slice(from, from + 2), nextCursor } } : null;
+}
 
 const declarations = [
   {
@@ -74,36 +81,16 @@ const loans = [
   { code: 'a', lentAt: OLD, book: 1 },
 ];
 
-/** Starts the API of a library, which has no brands. */
-async function startLibrary(): Promise<string> {
-  const server = createServer((request, response) => {
-    const url = new URL(request.url ?? '', 'http://localhost');
-    const from = Number(url.searchParams.get('cursor') ?? 0);
-    const bodies: Record<string, unknown> = {
-      '/books': { data: books },
-      '/loans': { data: loans.slice(from, from + 2), nextCursor: from + 2 < loans.length ? String(from + 2) : null },
-    };
-    const body = bodies[url.pathname];
-    const limits = { 'X-RateLimit-Limit': '1000', 'X-RateLimit-Remaining': '999' };
-    response.writeHead(body === undefined ? 404 : 200, { 'Content-Type': 'application/json', ...limits });
-    response.end(JSON.stringify(body ?? { error: { code: 'not_found', message: 'no such path' } }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 test('an API without brands is synced, queried and exported by declarations from a file', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'declared-api-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const upstream = await startUpstream({ shapes: [], nowMs: NOW_MS, others: library });
+  const folder = await temporaryFolder();
+  onTestFinished(() => upstream.close());
   writeFileSync(join(folder, 'library.json'), JSON.stringify(declarations));
   writeFileSync(join(folder, 'sightline.config.json'), JSON.stringify({ schemas: ['./library.json'] }));
-  const environment = { SIGHTLINE_BASE_URL: await startLibrary(), SIGHTLINE_API_KEY: 'library-token' };
+  const environment = { SIGHTLINE_BASE_URL: upstream.baseUrl, SIGHTLINE_API_KEY: upstream.sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
-  const context = { config, clock: systemClock, signal: new AbortController().signal, command: 'test' };
+  const clock = skippingClock(() => NOW_MS);
+  const context = { config, clock, signal: new AbortController().signal, command: 'test' };
   const sync = () => syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
 
   const first = await sync();
@@ -114,7 +101,7 @@ test('an API without brands is synced, queried and exported by declarations from
     expect([inserted, updated, deleted]).toEqual([0, 0, 0]);
 
   const catalogue = catalogueOf(config);
-  const service = openService(config, systemClock, new Uint8Array(32), 10_000);
+  const service = openService(config, clock, new Uint8Array(32), 10_000);
   onTestFinished(() => service.close());
   const ask = async (name: string, query = '') => {
     const question = await service.ask(catalogue.get(name), {}, new URLSearchParams(query));
@@ -125,7 +112,7 @@ test('an API without brands is synced, queried and exported by declarations from
   expect(page.data).toEqual(loans.slice(0, 2));
   expect(await ask('loans', `cursor=${page.nextCursor}`)).toEqual({ data: loans.slice(2), nextCursor: null });
 
-  expect((await readWorkspaceStatus(config, systemClock)).data).not.toBeNull();
+  expect((await readWorkspaceStatus(config, clock)).data).not.toBeNull();
   const exported = await exportWorkspace(context, () => undefined, {});
   const names = exported.tables.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['books', 'book_authors', 'books_history', 'loans', 'loans_history']));

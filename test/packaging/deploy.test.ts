@@ -11,6 +11,7 @@ import { EXIT } from '../../src/base/errors.ts';
 import { commands } from '../../src/cli/program/command-list.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { testWith } from '../support/needs.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'docs/deploy');
@@ -102,8 +103,7 @@ describe('the systemd units', () => {
     expect(rights(serve)).toContain('NoNewPrivileges=yes');
   });
 
-  if (ANALYZE === undefined) process.stderr.write('NOT TRIED: systemd-analyze verify, which is not on this machine.\n');
-  test.skipIf(ANALYZE === undefined)('pass systemd-analyze verify', async () => {
+  testWith(ANALYZE === undefined ? 'there is no systemd-analyze' : null)('pass systemd-analyze verify', async () => {
     const copies = await temporaryFolder();
     for (const name of units) {
       // systemd-analyze checks that the command exists, so use one that is installed here.

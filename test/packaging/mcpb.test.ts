@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import { unpackExtension, v0_3 } from '@anthropic-ai/mcpb';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, onTestFinished, test } from 'vitest';
-import { openMirror } from '../query/mirror.ts';
-import { call, createClient, SMALL } from '../serve/mcp/support.ts';
+import { call, createClient } from '../serve/mcp/support.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { originalOf } from '../support/worlds.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -28,10 +28,9 @@ test('the MCPB bundle has a valid manifest, and serves a data folder from any pl
     user_config: { data_dir: { type: 'directory', required: true } },
   });
   expect(manifest.long_description).toContain(`@duckdb/node-bindings-${platform}`);
-  const mirror = await openMirror(SMALL);
-  await mirror.publish();
+  const world = join(await originalOf('tiny'), 'data/default');
   await mkdir(join(folder, 'data/default'), { recursive: true });
-  await copyFile(mirror.copy, join(folder, 'data/default/analytics.duckdb'));
+  await copyFile(join(world, 'analytics.duckdb'), join(folder, 'data/default/analytics.duckdb'));
   const variables: Readonly<Record<string, string>> = {
     __dirname: extension,
     'user_config.data_dir': join(folder, 'data'),
@@ -51,5 +50,5 @@ test('the MCPB bundle has a valid manifest, and serves a data folder from any pl
   await client.connect(transport);
   const { tools } = await client.listTools();
   expect(tools.map(({ name }) => name)).toEqual(manifest.tools?.map(({ name }) => name));
-  expect((await call(client, 'list_brands')).content.data).toHaveLength(2);
+  expect((await call(client, 'list_brands')).content.data).toHaveLength(1);
 });

@@ -3,19 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { type Choices, defaultChoices } from '../../schemas/fixtures/choices.ts';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import { isRecord } from '../../src/base/json.ts';
-import { sampleOf } from '../support/counts.ts';
+import { conventionsOf } from '../analytics/workspace.ts';
+import { countOf, sampleOf } from '../support/counts.ts';
 import { expectAlike, hasRows, isComputed, rowsOf } from './compare-replies.ts';
 import { type Mirror, openMirror, type Reply } from './mirror.ts';
 import { questions, readVocabulary, type Vocabulary } from './questions.ts';
 import { reportVariants } from './report-variants.ts';
 
-/** Questions per workspace, before and after it changes; set `QUESTIONS=1000` for a longer run. */
-const QUESTIONS = Number(process.env['QUESTIONS'] ?? 45);
-const WALKS = 6;
+/** Questions per workspace, before and after it changes. */
+const QUESTIONS = countOf(25, 300);
+const WALKS = countOf(3, 20);
 /** Maximum pages compared per paged scan. */
 const PAGES = 200;
 /** Rows per page without a limit parameter. */
 const DEFAULT_LIMIT = 25;
+const small = { brands: 2, prompts: 4, days: 7 } as const;
 
 interface Variant extends WorkspaceOptions {
   readonly name: string;
@@ -90,42 +92,57 @@ const variants: readonly Variant[] = [
   { name: 'no brands', seed: 6, brands: 0 },
 ];
 
-describe.each(sampleOf(variants, Math.ceil(variants.length / 6)))(
-  'sandbox and read server with $name',
-  ({ name: _, ...options }) => {
-    it('return equal responses', { timeout: 300_000 }, async () => {
-      const mirror = await openMirror({ brands: 2, prompts: 9, days: 24, ...options });
+const LATER = {
+  days: 1,
+  lateAnswers: 5,
+  editedResponses: 5,
+  deletedResponses: 5,
+  pausedPrompts: 1,
+  regroupedPrompts: 3,
+  deletedPrompts: 1,
+  deletedCompetitors: 2,
+  forumStatusChanges: 3,
+  articleProgress: 2,
+  actionsDone: 1,
+} as const;
+
+describe('sandbox and read server return equal responses', () => {
+  it.each(sampleOf(variants, 2))('with $name', { timeout: 300_000 }, async ({ name: _, ...options }) => {
+    const mirror = await openMirror({ ...small, ...options });
+    await mirror.publish();
+    const vocabulary = await readVocabulary(mirror);
+    const asked = await compareAnswers(mirror, vocabulary);
+    await compareWalks(mirror, vocabulary);
+    if (vocabulary.brands.length === 0) return;
+    mirror.sandbox.world.advance(LATER);
+    await mirror.publish();
+    const later = await readVocabulary(mirror, vocabulary);
+    const askedLater = await compareAnswers(mirror, later);
+    await compareWalks(mirror, later);
+    const share = options.prompts === 0 ? 0.04 : 0.3;
+    const count = asked.count + askedLater.count;
+    expect(asked.rows + askedLater.rows, 'requests with rows in the response').toBeGreaterThan(share * count);
+    expect(asked.refused + askedLater.refused, 'rejected requests').toBeGreaterThan(count / 100);
+  });
+
+  it.each(sampleOf(reportVariants, 1))(
+    'for known conventions of reports: $name',
+    { timeout: 300_000 },
+    async ({ name: _, choices, seed }) => {
+      const mirror = await openMirror({ ...small, brands: 1, seed, choices, conventions: conventionsOf(choices) });
       await mirror.publish();
       const vocabulary = await readVocabulary(mirror);
-      const asked = await compareAnswers(mirror, vocabulary);
-      await compareWalks(mirror, vocabulary);
-      if (vocabulary.brands.length === 0) return;
-      mirror.sandbox.world.advance({
-        days: 1,
-        lateAnswers: 5,
-        editedResponses: 5,
-        deletedResponses: 5,
-        pausedPrompts: 1,
-        regroupedPrompts: 3,
-        deletedPrompts: 1,
-        deletedCompetitors: 2,
-        forumStatusChanges: 3,
-        articleProgress: 2,
-        actionsDone: 1,
-      });
+      const before = await compareAnswers(mirror, vocabulary, isReport);
+      mirror.sandbox.world.advance({ pausedPrompts: 1, regroupedPrompts: 2, deletedPrompts: 2, deletedCompetitors: 1 });
       await mirror.publish();
-      const later = await readVocabulary(mirror, vocabulary);
-      const askedLater = await compareAnswers(mirror, later);
-      await compareWalks(mirror, later);
-      const withRows = asked.rows + askedLater.rows;
-      expect(withRows, 'requests with rows in the response').toBeGreaterThan(
-        QUESTIONS * (options.prompts === 0 ? 0.08 : 0.6),
-      );
-      // About one in 13, by chance; so few occur once in tens of thousands of runs.
-      expect(asked.refused + askedLater.refused, 'rejected requests').toBeGreaterThan(QUESTIONS / 50);
-    });
-  },
-);
+      const after = await compareAnswers(mirror, await readVocabulary(mirror, vocabulary), isReport);
+      const share = (before.rows + after.rows) / (before.count + after.count);
+      expect(share, 'requests with rows in the response').toBeGreaterThan(0.3);
+    },
+  );
+});
+
+const isReport = (path: string): boolean => /\/(metrics|sources|traffic|responses)\b/.test(path);
 
 it('all choices of the sandbox are covered by the variants, except three that cannot be compared', () => {
   const all = [...variants, ...reportVariants];
@@ -137,16 +154,22 @@ it('all choices of the sandbox are covered by the variants, except three that ca
   expect(kept).toEqual(['openapi', 'unknownEngine', 'siteTotals']);
 });
 
-async function compareAnswers(mirror: Mirror, vocabulary: Vocabulary): Promise<{ rows: number; refused: number }> {
-  const counts = { rows: 0, refused: 0 };
+async function compareAnswers(
+  mirror: Mirror,
+  vocabulary: Vocabulary,
+  isAsked: (path: string) => boolean = () => true,
+): Promise<{ count: number; rows: number; refused: number }> {
+  const counts = { count: 0, rows: 0, refused: 0 };
+  const [words] = vocabulary.brands;
   await fc.assert(
-    fc.asyncProperty(questions(vocabulary), async (path) => {
+    fc.asyncProperty(questions(vocabulary).filter(isAsked), async (path) => {
       const [upstream, own] = await Promise.all([mirror.upstream(path), mirror.mirror(path)]);
       expectAlike(path, upstream, own, isComputed(mirror, path));
+      counts.count += 1;
       if (upstream.status !== 200) counts.refused += 1;
       else if (hasRows(upstream.body)) counts.rows += 1;
     }),
-    { numRuns: QUESTIONS },
+    { numRuns: QUESTIONS, examples: words === undefined ? [] : [[`/brands/${words.id}/metrics?from=2026-02-30`]] },
   );
   return counts;
 }

@@ -5,10 +5,14 @@ import { readStatus } from '../../src/warehouse/ledger/warehouse-status.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { openWorkspace } from '../support/workspace.ts';
 
-const DAYS = 45;
+const DAYS = 35;
 
 test('days that upstream reports as empty are complete, and missing days are counted per brand', async () => {
-  const { sync, catalogue, warehouse } = await openWorkspace({ days: DAYS, choices: { createdDaysBefore: 400 } });
+  const { sync, catalogue, warehouse } = await openWorkspace({
+    prompts: 2,
+    days: DAYS,
+    choices: { createdDaysBefore: 400 },
+  });
   // The day counts are known, the responses are not.
   await sync({ only: ['metrics_daily'] });
   const responses = catalogue.get('responses');
@@ -28,8 +32,7 @@ test('days that upstream reports as empty are complete, and missing days are cou
 });
 
 test('a day with stored rows, or counted before its end, is not empty', async () => {
-  const { sync, catalogue, warehouse, query } = await openWorkspace({ brands: 1, days: 5 });
-  await sync();
+  const { catalogue, warehouse, query } = await openWorkspace({ world: 'tiny' });
   const responses = catalogue.get('responses');
   const empty = () => warehouse().database.exclusive((session) => readEmptyDays(session.query, catalogue, responses));
   const [before] = [...(await empty()).values()];

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { calibrateConventions } from '../../src/analytics/calibration/calibrate.ts';
@@ -13,6 +14,10 @@ import { publishAnalytics, REPLICA_OPTIONS } from '../../src/warehouse/replica.t
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace, type TestWorkspaceOptions } from '../support/workspace.ts';
+import { originalOf } from '../support/worlds.ts';
+
+/** Path of the replica in the folder of a world. */
+const REPLICA = 'data/default/analytics.duckdb';
 
 /** A sandbox, its warehouse and replica, and the query layer of the read server. */
 export interface Mirror extends TestWorkspace {
@@ -41,10 +46,11 @@ export type MirrorOptions = TestWorkspaceOptions & {
   readonly conventions?: Conventions;
 };
 
-/** Opens a mirror of a small sandbox; closed after the test. */
+/** Opens a mirror of a small sandbox, which is published only if it is a world's; closed after the test. */
 export async function openMirror({ conventions, ...options }: MirrorOptions = {}): Promise<Mirror> {
   const workspace = await openWorkspace(options);
   const copy = join(await temporaryFolder(), 'analytics.duckdb');
+  if (options.world !== undefined) await copyFile(join(await originalOf(options.world), REPLICA), copy);
   const service = createService({
     catalogue: workspace.catalogue,
     path: copy,

@@ -5,8 +5,7 @@ import { openMirror, type Reply } from './mirror.ts';
 // Responses that the sandbox never sends, but another upstream may.
 
 test('a nested array sent as null is served as null, an empty one as empty', async () => {
-  const { publish, publishOnly, warehouse, mirror, brandId } = await open();
-  await publish();
+  const { publishOnly, warehouse, mirror, brandId } = await open();
   const path = `/brands/${brandId}/responses?limit=100`;
   const [first, second] = listOf(await mirror(path));
   await warehouse().database.exclusive(async (session) => {
@@ -24,8 +23,7 @@ test('a nested array sent as null is served as null, an empty one as empty', asy
 });
 
 test('an unknown number that exceeds a double is served unchanged', async () => {
-  const { publish, publishOnly, warehouse, mirror, brandId } = await open();
-  await publish();
+  const { publishOnly, warehouse, mirror, brandId } = await open();
   const path = `/brands/${brandId}/responses?limit=1`;
   const [first] = listOf(await mirror(path));
   await warehouse().database.exclusive((session) =>
@@ -38,8 +36,7 @@ test('an unknown number that exceeds a double is served unchanged', async () => 
 });
 
 test('totals sent as null for an unconnected source are served as null', async () => {
-  const { publish, publishOnly, warehouse, mirror, brandId } = await open();
-  await publish();
+  const { publishOnly, warehouse, mirror, brandId } = await open();
   const totals = ['ai_sessions', 'key_events', 'revenue', 'site_sessions', 'share_of_site'];
   await warehouse().database.exclusive(async (session) => {
     await session.run('DELETE FROM traffic_daily');
@@ -53,7 +50,7 @@ test('totals sent as null for an unconnected source are served as null', async (
 });
 
 async function open() {
-  const mirror = await openMirror({ brands: 1, prompts: 4, days: 10, seed: 31 });
+  const mirror = await openMirror({ world: 'tiny' });
   const [brand] = listOf(await mirror.upstream('/brands'));
   return { ...mirror, brandId: String(brand?.id) };
 }

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { openMirror } from './mirror.ts';
 
 test('if the newest replica cannot be read, the previous one stays in use until a readable one is published', async () => {
-  const { publish, copy, mirror } = await openMirror({ brands: 1, prompts: 2, days: 3, seed: 33 });
-  await publish();
+  const { publishOnly, copy, mirror } = await openMirror({ world: 'tiny' });
   const before = await mirror('/brands');
   expect(before.status).toBe(200);
   for (const damaged of ['', 'this is no database', 'x'.repeat(100_000)]) {
@@ -13,21 +12,20 @@ test('if the newest replica cannot be read, the previous one stays in use until 
     expect(await mirror('/brands')).toEqual(before);
     expect(await mirror('/brands')).toEqual(before);
   }
-  await publish();
+  await publishOnly();
   expect(await mirror('/brands')).toEqual(before);
 });
 
 test('an unreadable replica without a predecessor gives no_data', async () => {
-  const { publish, copy, mirror } = await openMirror({ brands: 1, prompts: 2, days: 3, seed: 33 });
+  const { publishOnly, copy, mirror } = await openMirror({ world: 'tiny' });
   await writeFile(copy, 'this is no database');
   expect(await mirror('/brands')).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
-  await publish();
+  await publishOnly();
   expect(await mirror('/brands')).toMatchObject({ status: 200 });
 });
 
 test('a replica overwritten while open gives no_data until the next one is published, never 500', async () => {
-  const { publish, copy, mirror } = await openMirror({ brands: 1, prompts: 2, days: 3, seed: 33 });
-  await publish();
+  const { publishOnly, copy, mirror } = await openMirror({ world: 'tiny' });
   const before = await mirror('/brands');
   const whole = await readFile(copy);
   for (const damaged of [Buffer.from('a\n1\n'), Buffer.alloc(0), whole.subarray(0, whole.length - 262_144)]) {
@@ -35,7 +33,7 @@ test('a replica overwritten while open gives no_data until the next one is publi
     for (const path of ['/brands', '/engines', '/brands']) {
       expect(await mirror(path)).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
     }
-    await publish();
+    await publishOnly();
     expect(await mirror('/brands')).toEqual(before);
   }
 });

@@ -95,7 +95,7 @@ test('after an older record was restored, a lease of the same epoch belongs to o
   await other.release();
 });
 
-test('a raw page of any length is durable before the commit that refers to it', async () => {
+test('a raw page of any length, and what is appended to it, is durable before the commit that refers to it', async () => {
   const place = await openStorePlace();
   const one = await place.machine();
   const out = await one.checkOut('task');
@@ -104,13 +104,18 @@ test('a raw page of any length is durable before the commit that refers to it', 
   await out.journal?.durable();
   await mkdir(join(one.folder, 'raw/2026-03-15'), { recursive: true });
   const long = randomBytes(9 * 1024 * 1024);
-  await writeFile(join(one.folder, 'raw/2026-03-15/00000001.gz'), long);
+  const raw = join(one.folder, 'raw/2026-03-15/00000001.gz');
+  await writeFile(raw, long);
   await working.commit(insert(10, 5));
+  await out.journal?.durable();
+  await writeFile(raw, 'more', { flag: 'a' });
+  await working.commit(insert(20, 5));
   await out.journal?.durable();
   const two = await place.machine();
   const again = await two.checkOut('task');
-  expect(await rowsOf(two.layout.warehouse, COUNT)).toEqual([[10]]);
-  expect(long.equals(await readFile(join(two.folder, 'raw/2026-03-15/00000001.gz')))).toBe(true);
+  expect(await rowsOf(two.layout.warehouse, COUNT)).toEqual([[15]]);
+  const found = await readFile(join(two.folder, 'raw/2026-03-15/00000001.gz'));
+  expect(found.equals(Buffer.concat([long, Buffer.from('more')]))).toBe(true);
   await again.release();
   await working.close();
   await out.release();

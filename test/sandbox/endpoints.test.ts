@@ -113,24 +113,3 @@ test('texts preserve Unicode, quotes, backslashes, line breaks and great length'
     Math.max(...[...all.matchAll(/"markdown":"(.*?[^\\])"/g)].map(([, text]) => text?.length ?? 0)),
   ).toBeGreaterThan(10_000);
 });
-
-test('a new endpoint needs only a declaration and a fixture', async () => {
-  const declaration: ResourceDeclaration = {
-    name: 'moods',
-    about: 'Moods.',
-    scope: 'workspace',
-    path: '/moods',
-    paging: 'cursor',
-    change: { kind: 'walk' },
-    query: { limit: { kind: 'limit', about: '', max: 10, default: 2 }, cursor: { kind: 'cursor', about: '' } },
-    tables: [],
-    tool: 'list_moods',
-  };
-  const rows = Array.from({ length: 5 }, (_, index) => ({ atMs: 5 - index, id: `m${index}`, item: () => index }));
-  const moods = {
-    rows: (_: unknown, after?: { atMs: number }) => rows.filter(({ atMs }) => after === undefined || atMs < after.atMs),
-  };
-  const { walk, get } = await open({ declarations: [declaration], fixtures: { moods } });
-  expect(await walk('/moods')).toEqual([0, 1, 2, 3, 4]);
-  expect((await get('/openapi.json')).body.paths['/moods']).toBeDefined();
-});

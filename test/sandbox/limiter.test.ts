@@ -88,15 +88,10 @@ test('each key has its own limit, and without a limit there are no rate limit he
   expect((await unlimited.get('/brands')).headers.get('x-ratelimit-limit')).toBeNull();
 });
 
-test('the limiter counts at arrival, and slow responses do not delay others', async () => {
-  const { get } = await open({ rateLimit: 3, latencyMs: 1_500 });
-  const startMs = performance.now();
+test('the limiter counts at arrival, not when a slow response ends', async () => {
+  const { get } = await open({ rateLimit: 3, latencyMs: 100 });
   const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await get('/brands')).status));
   expect(statuses.sort()).toEqual([200, 200, 200, 429, 429]);
-  const tookMs = performance.now() - startMs;
-  expect(tookMs).toBeGreaterThan(1_400);
-  // One after the other, the three accepted requests would take 4.5 s.
-  expect(tookMs).toBeLessThan(4_400);
 });
 
 test('for any arrivals, the limiter admits at most the limit in any sliding minute and rejects none below it', () => {

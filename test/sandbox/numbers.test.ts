@@ -1,28 +1,25 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Body, type Opened, open } from './helpers.ts';
 
-// All expected numbers are recomputed from the responses, as a client of the API would.
+// All expected numbers are recomputed from the responses, as a client of the API would. Those of prompts, groups and sources, and all
+// filters, are compared with the read server in test/query/differential.test.ts.
 
 interface Walked extends Opened {
   readonly base: string;
   readonly answers: Body[];
-  readonly prompts: Map<string, Body>;
   readonly competitors: Body[];
 }
 
 const LABELS: Record<string, number> = { positive: 100, neutral: 50, negative: 0 };
 const RANGE = { from: '2026-03-01', to: '2026-03-10' };
-const BEFORE = { from: '2026-02-19', to: '2026-02-28' };
 
 async function openWalked(): Promise<Walked> {
   const opened = await open({ days: 40 });
   const base = `/brands/${(await opened.brandIds())[0]}`;
-  const prompts = (await opened.get(`${base}/prompts`, { includePaused: true })).body.data;
   return {
     ...opened,
     base,
     answers: await opened.walk(`${base}/responses`, { from: '2025-12-01', limit: 100 }),
-    prompts: new Map(prompts.map((prompt: Body) => [prompt.id, prompt])),
     competitors: (await opened.get(`${base}/competitors`)).body.data,
   };
 }
@@ -61,90 +58,9 @@ function numbersOf(answers: Body[], competitorId: string | null, competitors: Bo
   };
 }
 
-function change(now: Body[], before: Body[]): number | null {
-  const rate = (answers: Body[]): number => (100 * namings(answers, null).length) / answers.length;
-  return before.length === 0 ? null : rounded(rate(now) - rate(before));
-}
-
 let world: Walked;
 beforeAll(async () => {
   world = await openWalked();
-});
-
-describe('filters', () => {
-  test('each filter returns exactly the matching responses, alone and combined with others', async () => {
-    const { walk, base, answers, prompts, competitors } = world;
-    const all = within(answers, { from: '2026-02-14', to: '2026-03-15' });
-    const prompt = [...prompts.values()].find((candidate) => candidate.topic !== null && candidate.tags.length > 0);
-    const of = (answer: Body): Body => prompts.get(answer.promptId);
-    const [competitor] = competitors;
-    const cases: [Record<string, string | boolean>, (answer: Body) => boolean][] = [
-      [{}, () => true],
-      [{ engine: 'gemini' }, ({ engine }) => engine === 'gemini'],
-      [{ promptId: prompt.id }, ({ promptId }) => promptId === prompt.id],
-      [{ promptId: prompt.id.toUpperCase() }, ({ promptId }) => promptId === prompt.id],
-      [{ topicId: prompt.topic.id }, (answer) => of(answer).topic?.id === prompt.topic.id],
-      [{ tagId: prompt.tags[0].id }, (answer) => of(answer).tags.some((tag: Body) => tag.id === prompt.tags[0].id)],
-      [{ branded: 'branded' }, (answer) => of(answer).branded],
-      [{ branded: 'non-branded' }, (answer) => !of(answer).branded],
-      [{ brandMentioned: true }, ({ brandMentioned }) => brandMentioned],
-      [{ brandMentioned: false }, ({ brandMentioned }) => !brandMentioned],
-      [
-        { competitorId: competitor.id },
-        (answer) => answer.competitors.some((named: Body) => named.competitorId === competitor.id),
-      ],
-      [
-        { engine: 'chatgpt', branded: 'non-branded', brandMentioned: true, topicId: prompt.topic.id },
-        (answer) =>
-          answer.engine === 'chatgpt' &&
-          !of(answer).branded &&
-          answer.brandMentioned &&
-          of(answer).topic?.id === prompt.topic.id,
-      ],
-    ];
-    for (const [query, passes] of cases) {
-      const expected = all.filter(passes);
-      expect(expected.length, JSON.stringify(query)).toBeGreaterThan(0);
-      expect(await walk(`${base}/responses`, { ...query, limit: 100 }), JSON.stringify(query)).toEqual(expected);
-    }
-    const nobody = '00000000-0000-4000-8000-000000000000';
-    for (const name of ['promptId', 'topicId', 'tagId', 'competitorId']) {
-      expect(await walk(`${base}/responses`, { [name]: nobody })).toEqual([]);
-    }
-  });
-
-  test('days run from midnight to midnight, ranges are inclusive, and nothing lies in the future', async () => {
-    const { walk, base, answers } = world;
-    for (const day of ['2026-02-28', '2026-03-01', '2026-03-15']) {
-      const expected = within(answers, { from: day, to: day });
-      expect(expected.length).toBeGreaterThan(0);
-      expect(await walk(`${base}/responses`, { from: day, to: day, limit: 100 })).toEqual(expected);
-    }
-    expect(answers.every(({ createdAt }) => createdAt <= '2026-03-15T15:30:00.000Z')).toBe(true);
-    expect(await walk(`${base}/responses`, { from: '2025-01-01', to: '2025-12-31' })).toEqual([]);
-  });
-
-  test('paused prompts are listed only on request, and alerts and threads can be filtered by type and state', async () => {
-    const { get, walk, base } = world;
-    const all = (await get(`${base}/prompts`, { includePaused: true })).body.data;
-    expect(all.some(({ active }: Body) => !active)).toBe(true);
-    const active = all.filter((prompt: Body) => prompt.active);
-    expect((await get(`${base}/prompts`)).body.data).toEqual(active);
-    expect((await get(`${base}/prompts`, { includePaused: false })).body.data).toEqual(active);
-    const alerts = await walk(`${base}/alerts`);
-    for (const type of ['visibility_drop', 'competitor_overtake', 'new_rival_source']) {
-      const expected = alerts.filter((alert) => alert.type === type);
-      expect(expected.length).toBeGreaterThan(0);
-      expect(await walk(`${base}/alerts`, { type })).toEqual(expected);
-    }
-    const threads = await walk(`${base}/forum/opportunities`);
-    const states = ['new', 'saved', 'dismissed', 'drafted', 'posted'];
-    expect(new Set(threads.map(({ status }) => status))).toEqual(new Set(states));
-    for (const status of states) {
-      const expected = threads.filter((thread) => thread.status === status && thread.type === 'ai');
-      expect(await walk(`${base}/forum/opportunities`, { status, type: 'ai' })).toEqual(expected);
-    }
-  });
 });
 
 describe('numbers', () => {
@@ -194,76 +110,6 @@ describe('numbers', () => {
     }
     const standard = (await get(`${base}/metrics/daily`, RANGE)).body;
     expect(standard).toEqual((await get(`${base}/metrics/daily`, { ...RANGE, breakdown: 'engine' })).body);
-  });
-
-  test('prompt rows contain prompts with responses, lowest visibility first, with change and top competitors', async () => {
-    const { get, base, answers, prompts } = world;
-    const { body } = await get(`${base}/metrics/prompts`, RANGE);
-    const [now, before] = [within(answers, RANGE), within(answers, BEFORE)];
-    const answered = [...prompts.keys()].filter((id) => now.some(({ promptId }) => promptId === id));
-    expect(body.data.map(({ promptId }: Body) => promptId).sort()).toEqual(answered.sort());
-    for (const row of body.data) {
-      const own = now.filter(({ promptId }) => promptId === row.promptId);
-      const earlier = before.filter(({ promptId }) => promptId === row.promptId);
-      const { visibility, avgPosition, sentiment } = numbersOf(own, null, []);
-      const visibilityChange = change(own, earlier);
-      expect(row).toMatchObject({ responses: own.length, visibility, avgPosition, sentiment, visibilityChange });
-      const counts = row.topCompetitors.map(({ competitorId }: Body) => namings(own, competitorId).length);
-      expect(row.topCompetitors.map(({ mentions }: Body) => mentions)).toEqual(counts);
-      expect(counts).toEqual(counts.toSorted((a: number, b: number) => b - a));
-      expect(counts.length).toBeLessThanOrEqual(3);
-    }
-  });
-
-  test.each(['topic', 'tag', 'funnelStage', 'branded'])(
-    'rows grouped by %s use the current groups',
-    async (groupBy) => {
-      const { get, base, answers, prompts, competitors } = world;
-      const keysOf = (answer: Body): string[] => {
-        const prompt = prompts.get(answer.promptId);
-        if (groupBy === 'topic') return [prompt.topic?.id];
-        if (groupBy === 'tag') return prompt.tags.map(({ id }: Body) => id);
-        return groupBy === 'branded' ? [prompt.branded ? 'branded' : 'non-branded'] : [prompt.funnelStage];
-      };
-      const { body } = await get(`${base}/metrics/groups`, { ...RANGE, groupBy });
-      expect(body.groupBy).toBe(groupBy);
-      const now = within(answers, RANGE);
-      const expected = new Set(now.flatMap(keysOf).filter((key) => key !== undefined && key !== null));
-      expect(new Set(body.data.map(({ groupId }: Body) => groupId))).toEqual(expected);
-      for (const row of body.data) {
-        const own = now.filter((answer) => keysOf(answer).includes(row.groupId));
-        const earlier = within(answers, BEFORE).filter((answer) => keysOf(answer).includes(row.groupId));
-        expect(row).toMatchObject({
-          ...numbersOf(own, null, competitors),
-          prompts: new Set(own.map(({ promptId }) => promptId)).size,
-          responses: own.length,
-          visibilityChange: change(own, earlier),
-        });
-      }
-    },
-  );
-
-  test('cited pages and domains count each citation, most cited first, up to the limit', async () => {
-    const { get, base, answers } = world;
-    const those = within(answers, RANGE).filter(({ engine }) => engine === 'chatgpt');
-    const citations = those.flatMap((answer) => answer.citations);
-    const query = { ...RANGE, engine: 'chatgpt' };
-    const domains = (await get(`${base}/sources/domains`, { ...query, limit: 200 })).body.data;
-    expect(domains.length).toBe(Math.min(200, new Set(citations.map(({ domain }) => domain)).size));
-    for (const row of domains) {
-      const count = citations.filter(({ domain }) => domain === row.domain).length;
-      const citing = those.filter((answer) => answer.citations.some(({ domain }: Body) => domain === row.domain));
-      const share = rounded((100 * count) / citations.length);
-      expect(row).toEqual({ domain: row.domain, citations: count, responses: citing.length, share });
-    }
-    const urls = (await get(`${base}/sources/urls`, { ...query, limit: 200 })).body.data;
-    for (const row of urls) expect(row.citations).toBe(citations.filter(({ url }) => url === row.url).length);
-    expect((await get(`${base}/sources/urls`, { ...query, limit: 3 })).body.data).toEqual(urls.slice(0, 3));
-    expect((await get(`${base}/sources/domains`, query)).body.data).toEqual(domains.slice(0, 50));
-    const twice = answers.some(
-      (answer) => new Set(answer.citations.map(({ url }: Body) => url)).size < answer.citations.length,
-    );
-    expect(twice).toBe(true);
   });
 
   test('action plans cover the last 14 days, and also list prompts without a plan', async () => {

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openQueueRunner } from '../../src/scheduler/queue/queue-runner.ts';
 import type { Task } from '../../src/scheduler/runner.ts';
-import { newQueue, postgresOf, runSql, startQueues, stopQueues } from './queues.ts';
+import { ownPostgresFor } from '../support/test-postgres.ts';
+import { newQueue, queueIn, runSql, startQueues, stopQueues } from './queues.ts';
 import { LEASE_MS, openAt, said, say, settled, startWork, tasksOf, yearly } from './runners.ts';
 
 beforeAll(startQueues, 60_000);
@@ -39,15 +40,15 @@ describe('a queue in PostgreSQL', () => {
   });
 
   test('continues without losing a task after the server was away', async (context) => {
-    const server = postgresOf(context);
+    const server = await ownPostgresFor(context);
     const heard: string[] = [];
-    const address = await newQueue('postgres', context);
+    const address = queueIn(server);
     const runner = await openQueueRunner(address, { leaseMs: LEASE_MS, say: (text) => void heard.push(text) });
     onTestFinished(() => runner.close());
-    await runner.enqueue(tasksOf(40));
+    await runner.enqueue(tasksOf(20));
     const done = new Map<string, number>();
     startWork(runner, async ({ workspace, attempt }) => {
-      await delay(150);
+      await delay(100);
       if (attempt === 1 && workspace.endsWith('3')) return { kind: 'put back', afterMs: 100 };
       done.set(workspace, (done.get(workspace) ?? 0) + 1);
       return settled;
@@ -65,7 +66,7 @@ describe('a queue in PostgreSQL', () => {
       message: expect.stringContaining('QUEUE_DATABASE_URL'),
     });
     await server.start();
-    await expect.poll(() => done.size, { timeout: 200_000 }).toBe(40);
+    await expect.poll(() => done.size, { timeout: 200_000 }).toBe(20);
     await expect.poll(() => runner.outstanding(60_000), { timeout: 200_000 }).toBe(0);
     expect((await runner.state()).counts.failed).toBe(0);
     // Active tasks stayed with their worker.
@@ -99,11 +100,11 @@ test.for(['postgres', 'redis'] as const)(
   'workers that write the same schedules to %s at the same time do not disturb each other',
   async (kind, context) => {
     const open = openAt(await newQueue(kind, context));
-    const planned = Array.from({ length: 60 }, (_, index) => ({ workspace: `w${index}`, job: yearly('rare') }));
+    const planned = Array.from({ length: 20 }, (_, index) => ({ workspace: `w${index}`, job: yearly('rare') }));
     const runners = await Promise.all([open(), open(), open(), open()]);
     await Promise.all(runners.map((runner) => runner.keepSchedules(planned)));
-    expect((await runners[0]?.state())?.schedules).toBe(60);
-    expect(await runners[1]?.outstanding(400 * 86_400_000)).toBe(60);
+    expect((await runners[0]?.state())?.schedules).toBe(20);
+    expect(await runners[1]?.outstanding(400 * 86_400_000)).toBe(20);
   },
 );
 

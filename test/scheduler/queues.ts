@@ -1,54 +1,43 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { onTestFinished, type TestContext } from 'vitest';
 import type { QueueAddress } from '../../src/base/config/runner-settings.ts';
+import { NOT_TRIED } from '../support/needs.ts';
 import { freePort } from '../support/ports.ts';
-import { type OwnPostgres, startPostgres } from '../support/postgres.ts';
+import type { TestPostgres } from '../support/postgres.ts';
+import { postgresFor } from '../support/test-postgres.ts';
 
 const VARIABLE = 'QUEUE_DATABASE_URL';
 /** Password of Redis; like that of PostgreSQL, it has special characters. */
 const PASSWORD = 'p@ss:of/tests';
 
-let postgres: OwnPostgres | string = 'it was not started';
 let redis: { readonly port: number; close(): Promise<void> } | string = 'it was not started';
 let databases = 0;
 
-/** Starts PostgreSQL and Redis. If one is not available, prints a warning; the tests that need it are skipped. */
+/** Starts Redis, if it is installed. */
 export async function startQueues(): Promise<void> {
-  [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
-  for (const [name, server] of Object.entries({ PostgreSQL: postgres, Redis: redis })) {
-    if (typeof server === 'string') process.stderr.write(`\nThe queue in ${name} is NOT TESTED here: ${server}\n\n`);
-  }
+  redis = await startRedis();
 }
 
-/** Stops PostgreSQL and Redis. */
+/** Stops Redis. */
 export async function stopQueues(): Promise<void> {
-  if (typeof postgres !== 'string') await postgres.close();
   if (typeof redis !== 'string') await redis.close();
-}
-
-/** Returns PostgreSQL, or skips the test. */
-export function postgresOf({ skip }: TestContext): OwnPostgres {
-  return typeof postgres === 'string' ? skip(`there is no PostgreSQL: ${postgres}`) : postgres;
 }
 
 /** Creates a queue of a kind, or skips the test. */
 export async function newQueue(kind: 'postgres' | 'redis', context: TestContext): Promise<QueueAddress> {
-  if (kind === 'redis') {
-    if (typeof redis === 'string') return context.skip(`there is no Redis: ${redis}`);
-    const url = `redis://:${encodeURIComponent(PASSWORD)}@127.0.0.1:${redis.port}/${databases++}`;
-    return { kind, url, urlVariable: VARIABLE };
-  }
-  const server = postgresOf(context);
-  const name = `queue_${randomUUID().replaceAll('-', '')}`;
-  await server.run(`CREATE DATABASE ${name}`);
-  const url = new URL(server.url());
-  url.pathname = name;
-  return { kind, url: url.href, urlVariable: VARIABLE };
+  if (kind === 'postgres') return queueIn(await postgresFor(context));
+  if (typeof redis === 'string') return context.skip(`${NOT_TRIED}there is no Redis: ${redis}`);
+  const url = `redis://:${encodeURIComponent(PASSWORD)}@127.0.0.1:${redis.port}/${databases++}`;
+  return { kind, url, urlVariable: VARIABLE };
+}
+
+/** Returns the address of a queue in a database. */
+export function queueIn(database: Pick<TestPostgres, 'url'>): QueueAddress {
+  return { kind: 'postgres', url: database.url(), urlVariable: VARIABLE };
 }
 
 /** Runs statements in a queue's own database. */

@@ -16,8 +16,8 @@ const HOUR_MS = 3_600_000;
 interface Life {
   readonly from: string;
   readonly until: string;
-  /** The machine sleeps from the first of these until the second. */
-  readonly asleep?: readonly [string, string];
+  /** The machine sleeps from the first of each pair until the second. */
+  readonly asleep?: readonly (readonly [string, string])[];
   /** Exit code of each run; 0 if omitted. */
   readonly exitCode?: (job: string, at: string) => number;
   /** The process dies in the middle of the run that starts at this time. */
@@ -30,7 +30,7 @@ async function live(folder: string, jobs: readonly Job[], life: Life): Promise<s
   const stop = new AbortController();
   const began: string[] = [];
   let now = Date.parse(life.from);
-  const [asleepFrom, asleepUntil] = (life.asleep ?? ['9999-01-01', '9999-01-01']).map((day) => Date.parse(day));
+  const asleep = (life.asleep ?? []).map((pair) => pair.map((time) => Date.parse(time)) as [number, number]);
   const clock: Clock = {
     now: () => now,
     monotonic: () => now,
@@ -39,7 +39,7 @@ async function live(folder: string, jobs: readonly Job[], life: Life): Promise<s
       // Time passes only after active runs are in the job log.
       await Promise.all(underWay);
       now += ms;
-      if (now >= (asleepFrom as number) && now < (asleepUntil as number)) now = asleepUntil as number;
+      now = asleep.find(([from, until]) => now >= from && now < until)?.[1] ?? now;
       if (now >= Date.parse(life.until)) stop.abort(new Error('over'));
     },
   };
@@ -90,9 +90,13 @@ describe('a schedule', () => {
     const folder = await temporaryFolder();
     const jobs = [job('nightly', '30 2 * * *', { timeZone: 'Europe/Berlin' }), job('report', '0 6 * * 1')];
     const first = await live(folder, jobs, {
-      from: '2026-03-26T12:00:00Z',
+      from: '2026-03-27T01:20:00Z',
       until: '2026-04-01T12:00:00Z',
-      asleep: ['2026-03-27T20:00:00Z', '2026-03-28T07:10:00Z'],
+      asleep: [
+        ['2026-03-27T01:40:00Z', '2026-03-28T07:10:00Z'],
+        ['2026-03-28T07:30:00Z', '2026-03-29T00:20:00Z'],
+        ['2026-03-29T01:40:00Z', '2026-03-30T00:20:00Z'],
+      ],
       diesIn: '03-30T00:30',
     });
     expect(first).toEqual([
@@ -104,7 +108,11 @@ describe('a schedule', () => {
       'nightly 03-30T00:30',
     ]);
     // A run that started but never ended is owed. Two more nights and a Monday have passed meanwhile.
-    const second = await live(folder, jobs, { from: '2026-04-01T05:00:00Z', until: '2026-04-02T12:00:00Z' });
+    const second = await live(folder, jobs, {
+      from: '2026-04-01T05:00:00Z',
+      until: '2026-04-02T01:40:00Z',
+      asleep: [['2026-04-01T05:20:00Z', '2026-04-02T00:20:00Z']],
+    });
     expect(second).toEqual(['nightly 04-01T05:00', 'report 04-01T05:00', 'nightly 04-02T00:30']);
     const runs = await readJobRuns(folder);
     expect(runs).toHaveLength(6);
@@ -113,14 +121,18 @@ describe('a schedule', () => {
 
   it('runs once when clocks are set back', async () => {
     const jobs = [job('nightly', '30 2 * * *', { timeZone: 'Europe/Berlin' })];
-    const life = { from: '2026-10-24T12:00:00Z', until: '2026-10-26T12:00:00Z' };
+    const life: Life = {
+      from: '2026-10-25T00:20:00Z',
+      until: '2026-10-26T01:40:00Z',
+      asleep: [['2026-10-25T01:40:00Z', '2026-10-26T00:20:00Z']],
+    };
     expect(await live(await temporaryFolder(), jobs, life)).toEqual(['nightly 10-25T00:30', 'nightly 10-26T01:30']);
   });
 
   it('does not make up for runs of a job without catchUp, a rescheduled job or a new job', async () => {
     const folder = await temporaryFolder();
     const life = { from: '2026-06-01T00:30:00Z', until: '2026-06-01T08:30:00Z' };
-    const asleep = ['2026-06-01T02:10:00Z', '2026-06-01T06:30:00Z'] as const;
+    const asleep = [['2026-06-01T02:10:00Z', '2026-06-01T06:30:00Z']] as const;
     const hourly = job('hourly', '0 * * * *', { catchUp: false });
     const began = ['01:00', '02:00', '07:00', '08:00'].map((at) => `hourly 06-01T${at}`);
     expect(await live(folder, [hourly], { ...life, asleep })).toEqual(began);

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../src/base/config/config.ts';
 import { serveApi } from '../../src/serve/serve-api.ts';
 import { openLog } from '../../src/serve/telemetry/server-log.ts';
+import type { CloseLater } from './served-world.ts';
 
 type Options = Parameters<typeof serveApi>[1];
 
@@ -26,7 +27,11 @@ export function workspaceIn(folder: string, name: string): WorkspaceConfig {
 /** Serves several workspaces at one address until the test ends. `lines` receives the log. */
 export async function openFleetServer(
   given: Pick<Options, 'fleetFolder' | 'workspaces'> & Partial<Options>,
-  { lines = [], clock = systemClock }: { lines?: string[]; clock?: typeof systemClock } = {},
+  {
+    lines = [],
+    clock = systemClock,
+    closeLater = onTestFinished,
+  }: { lines?: string[]; clock?: Clock; closeLater?: CloseLater } = {},
 ): ReturnType<typeof serveApi> {
   const server = await serveApi(
     { clock, signal: new AbortController().signal },
@@ -41,6 +46,6 @@ export async function openFleetServer(
       ...given,
     },
   );
-  onTestFinished(() => server.close());
+  closeLater(() => server.close());
   return server;
 }

@@ -3,76 +3,71 @@ import formats from 'ajv-formats';
 import { tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { parquetMetadata } from 'hyparquet';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
-import type { Choices } from '../../schemas/fixtures/choices.ts';
-import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { createKey, openKeyring } from '../../src/serve/auth/keys.ts';
-import { startServer } from '../../src/serve/http/http-server.ts';
-import { type Mirror, openMirror } from '../query/mirror.ts';
+import { type Mirror, type MirrorOptions, openMirror } from '../query/mirror.ts';
 import { questions, readVocabulary } from '../query/questions.ts';
-import { temporaryFolder } from '../support/folders.ts';
+import { countOf } from '../support/counts.ts';
+import { openServer, serverBefore, type TestServer } from './http/support.ts';
 import { startIncompleteUpstream } from './incomplete-upstream.ts';
 
-const QUESTIONS = 120;
+const QUESTIONS = countOf(40, 200);
+
+const world = serverBefore({}, 'small');
 
 // biome-ignore lint/suspicious/noExplicitAny: documents and bodies are judged by schemas, not by types
 type Json = any;
 
-interface Variant extends WorkspaceOptions {
-  readonly name: string;
-  readonly choices?: Partial<Choices>;
-}
+const TINY = { brands: 1, prompts: 2, days: 2 };
 
-const variants: readonly Variant[] = [
-  { name: 'default choices' },
-  {
-    name: 'bare lists of strings, unknown fields, wrapped objects, another row-mode parameter',
-    choices: {
-      listEnvelope: 'bare',
-      engineItems: 'strings',
-      rowModeParameter: 'rows',
-      combinedEngine: 'absent',
-      credits: 'nested',
-      extraFields: true,
-      timestamps: 'seconds',
-      wrapObjects: true,
+test.each<[string, MirrorOptions]>([
+  ['default choices', { world: 'tiny' }],
+  [
+    'bare lists of strings, unknown fields, wrapped objects, another row-mode parameter',
+    {
+      ...TINY,
+      choices: {
+        listEnvelope: 'bare',
+        engineItems: 'strings',
+        rowModeParameter: 'rows',
+        combinedEngine: 'absent',
+        credits: 'nested',
+        extraFields: true,
+        timestamps: 'seconds',
+        wrapObjects: true,
+      },
     },
-  },
-  {
-    name: 'nulls for empty values, ungrouped rows, credits as a number',
-    choices: { emptyShare: null, emptyDays: 'zero', ungrouped: 'null', credits: 'number', decimals: 'none' },
-  },
-  { name: 'no responses', prompts: 0 },
-  { name: 'no brands', brands: 0 },
-];
-
-describe.each(variants)('a workspace with $name', ({ name: _, ...options }) => {
-  test('returns responses that match the served OpenAPI document', async () => {
-    const mirror = await openMirror({ brands: 2, prompts: 5, days: 12, ...options });
-    await mirror.publish();
-    const { get, document } = await serve(mirror);
-    const judge = createJudge(document, options.choices?.extraFields !== true);
-    const vocabulary = await readVocabulary(mirror);
-    const paths = [
-      ...['/engines', '/credits', '/brands'],
-      ...vocabulary.brands.flatMap(({ id, articles }) =>
-        Object.keys(document.paths)
-          .filter((path) => path.includes('{') && !path.startsWith('/snapshots'))
-          .map((path) => path.replace('{brandId}', id).replace('{articleId}', articles[0] ?? id)),
-      ),
-    ];
-    if (vocabulary.brands.length > 0) paths.push(...fc.sample(questions(vocabulary), { numRuns: QUESTIONS, seed: 1 }));
-    const statuses = new Set<number>();
-    for (const path of paths) {
-      const response = await get(path);
-      const body: unknown = await response.json();
-      judge(path, response, body);
-      statuses.add(response.status);
-    }
-    expect([...statuses]).toContain(200);
-  });
+  ],
+  [
+    'nulls for empty values, ungrouped rows, credits as a number',
+    {
+      ...TINY,
+      choices: { emptyShare: null, emptyDays: 'zero', ungrouped: 'null', credits: 'number', decimals: 'none' },
+    },
+  ],
+  ['no responses', { ...TINY, prompts: 0 }],
+  ['no brands', { ...TINY, brands: 0 }],
+])('a workspace with %s returns responses that match the served OpenAPI document', async (_, options) => {
+  const mirror = await openMirror(options);
+  await (options.world === undefined ? mirror.publish() : mirror.publishOnly());
+  const { get, document } = await serve(mirror);
+  const judge = createJudge(document, options.choices?.extraFields !== true);
+  const vocabulary = await readVocabulary(mirror);
+  const ofBrands = Object.keys(document.paths).filter((path) => path.includes('{') && !path.startsWith('/snapshots'));
+  const paths = [
+    ...['/engines', '/credits', '/brands'],
+    ...vocabulary.brands.flatMap(({ id, articles }) =>
+      ofBrands.map((path) => path.replace('{brandId}', id).replace('{articleId}', articles[0] ?? id)),
+    ),
+    ...(vocabulary.brands.length === 0 ? [] : fc.sample(questions(vocabulary), { numRuns: QUESTIONS, seed: 1 })),
+  ];
+  const statuses = new Set<number>();
+  for (const path of paths) {
+    const response = await get(path);
+    judge(path, response, await response.json());
+    statuses.add(response.status);
+  }
+  expect([...statuses]).toContain(200);
 });
 
 test('a mirror of an upstream that omits, nulls, empties and adds fields keeps every promise of its OpenAPI document', async () => {
@@ -115,10 +110,8 @@ test('a mirror of an upstream that omits, nulls, empties and adds fields keeps e
 });
 
 test('tables are available in every format that the OpenAPI document lists', async () => {
-  const mirror = await openMirror({ brands: 1, prompts: 5, days: 12 });
-  await mirror.publish();
-  const { get, document } = await serve(mirror);
-  const brandId = mirror.sandbox.world.brands[0]?.id ?? '';
+  const { brandId, ...server } = world();
+  const { get, document } = await described(server);
   let tables = 0;
   for (const [template, { get: operation, servers }] of Object.entries<Json>(document.paths)) {
     if (template.includes('{articleId}') || servers !== undefined) continue;
@@ -128,7 +121,7 @@ test('tables are available in every format that the OpenAPI document lists', asy
     const { data } = (await (await get(path)).json()) as { data?: unknown[] };
     const { content, 'x-media-types': rowTypes = {} } = operation.responses[200];
     for (const mediaType of Object.keys({ ...content, ...rowTypes })) {
-      const response = await get(path, { accept: mediaType });
+      const response = await get(path, { headers: { accept: mediaType } });
       expect([path, response.status, mediaTypeOf(response)]).toEqual([path, 200, mediaType]);
       const bytes = new Uint8Array(await response.arrayBuffer());
       const rows = rowsOf(mediaType, bytes);
@@ -136,20 +129,18 @@ test('tables are available in every format that the OpenAPI document lists', asy
       tables += rows === null ? 0 : 1;
     }
     if (rowTypes['text/csv'] === undefined) {
-      expect(mediaTypeOf(await get(path, { accept: 'text/csv' }))).toBe('application/json');
+      expect(mediaTypeOf(await get(path, { headers: { accept: 'text/csv' } }))).toBe('application/json');
     }
   }
   expect(tables).toBeGreaterThan(20);
 });
 
 test('responses 304, 400, 401, 404 and 429 match the OpenAPI document', async () => {
-  const mirror = await openMirror({ brands: 1, prompts: 2, days: 3 });
-  await mirror.publish();
-  const { get, document, baseUrl } = await serve(mirror, 4);
+  const { get, document, baseUrl } = await described(await openServer(world().copy, { rateLimit: 4 }));
   const judge = createJudge(document, true);
   const first = await get('/brands');
   expect(first.headers.get('x-ratelimit-limit')).toBe('4');
-  const unchanged = await get('/brands', { 'if-none-match': first.headers.get('etag') ?? '' });
+  const unchanged = await get('/brands', { headers: { 'if-none-match': first.headers.get('etag') ?? '' } });
   expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
   expectDocumented(unchanged.headers, document.paths['/brands'].get.responses[304].headers);
   const refused: readonly (readonly [number, Response])[] = [
@@ -164,34 +155,15 @@ test('responses 304, 400, 401, 404 and 429 match the OpenAPI document', async ()
   }
 });
 
-interface Served {
-  readonly baseUrl: string;
-  /** The document as served. */
-  readonly document: Json;
-  get(path: string, headers?: Record<string, string>): Promise<Response>;
+/** A server and its document as served. */
+async function described(server: TestServer): Promise<TestServer & { readonly document: Json }> {
+  const document: Json = await (await fetch(`${server.baseUrl}/openapi.json`)).json();
+  expect(document.servers[0].url).toBe(server.baseUrl);
+  return { ...server, document };
 }
 
-// The mirror's clock runs faster than the rate limit's minute allows.
-async function serve({ service }: Mirror, rateLimit = 1_000_000): Promise<Served> {
-  const folder = await temporaryFolder();
-  const { text } = await createKey(folder, 'test', null, systemClock.now());
-  const parts = { service, keyring: openKeyring(folder), clock: systemClock, log: () => undefined };
-  const server = await startServer(parts, {
-    host: '127.0.0.1',
-    port: 0,
-    metricsPort: null,
-    rateLimit,
-    corsOrigins: [],
-    allowedHosts: [],
-    logLevel: 'error',
-  });
-  onTestFinished(() => server.close());
-  const { baseUrl } = server;
-  const document: Json = await (await fetch(`${baseUrl}/openapi.json`)).json();
-  expect(document.servers[0].url).toBe(baseUrl);
-  const get: Served['get'] = (path, headers = {}) =>
-    fetch(`${baseUrl}${path}`, { headers: { 'x-api-key': text, ...headers } });
-  return { baseUrl, document, get };
+async function serve({ copy, clock }: Mirror) {
+  return described(await openServer(copy, { clock }));
 }
 
 /** Records which nullable properties have been null in a body. */

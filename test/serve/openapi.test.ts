@@ -1,4 +1,4 @@
-import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
@@ -56,13 +56,8 @@ test.for([
     'with wrapped objects, at an unknown host',
     { ...options, isBare: (resource) => isServedBare(resource, 'data'), baseUrl: '/v1' },
   ],
-] satisfies [string, OpenApiOptions][])('Redocly has nothing against the document %s', async ([, given]) => {
-  const config = await createConfig({ extends: ['recommended'] });
-  const source = JSON.stringify(createOpenApi(given));
-  const problems = await lintFromString({ source, absoluteRef: '/openapi.json', config });
-  expect(
-    problems.map(({ ruleId, severity, message, location }) => [ruleId, severity, message, location[0]?.pointer]),
-  ).toEqual([]);
+] satisfies [string, OpenApiOptions][])('the document %s is valid OpenAPI 3.1', async ([, given]) => {
+  expect(await new Validator().validate(JSON.parse(JSON.stringify(createOpenApi(given))))).toEqual({ valid: true });
 });
 
 test('equal options give equal bytes, other parameter names give other bytes', () => {

@@ -1,22 +1,30 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { createKey, type KeyRights, revokeKey } from '../../src/serve/auth/keys.ts';
 import { createLink } from '../../src/serve/auth/sessions.ts';
+import type { ServeWorkspaceOptions } from '../../src/serve/serve-workspace.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { serveStatus } from '../web/support.ts';
 import { readRaw, sendRaw } from './http/support.ts';
+import { serveWorld } from './served-world.ts';
 
 /** A server of a workspace without data, and a browser without cookies. */
-async function open(changes: Parameters<typeof serveStatus>[1] = {}, folder?: string) {
+async function open(changes: Partial<ServeWorkspaceOptions> = {}, folder?: string) {
   const config = loadConfig({ flags: {}, environment: {}, folder: folder ?? (await temporaryFolder()) });
-  const keyOf = async (name: string, rights: KeyRights = {}) =>
-    (await createKey(config.folder, name, null, Date.now(), rights)).text;
+  const keyOf = async (name: string, rights: KeyRights = {}, expiresAtMs: number | null = null) =>
+    (await createKey(config.folder, name, expiresAtMs, NOW_MS, rights)).text;
   const lines: string[] = [];
   const log = (line: string) => void lines.push(line);
-  const server = await serveStatus({ config, key: '' }, { logLevel: 'info', log, ...changes });
-  return { ...server, config, keyOf, lines, link: () => createLink(config.folder, Date.now()) };
+  const server = await serveWorld(config, { logLevel: 'info', log, ...changes });
+  let closing: Promise<void> | null = null;
+  const close = (): Promise<void> => {
+    closing ??= server.close();
+    return closing;
+  };
+  onTestFinished(close);
+  const { origin } = new URL(server.baseUrl);
+  return { ...server, close, origin, config, keyOf, lines, link: () => createLink(config.folder, NOW_MS) };
 }
 
 type Server = Awaited<ReturnType<typeof open>>;
@@ -160,12 +168,10 @@ describe('signing in with a key', () => {
 
   it('ends with the expiry of the key', async () => {
     const server = await open();
-    const { text } = await createKey(server.config.folder, 'short', Date.now() + 60_000, Date.now());
     const browser = createBrowser(server);
-    await browser.signIn({ key: text });
+    await browser.signIn({ key: await server.keyOf('short', {}, NOW_MS + 60_000) });
     expect(await browser.me()).toMatchObject({ signedIn: true });
-    const past = await createKey(server.config.folder, 'past', Date.now() - 1, Date.now());
-    const refused = await browser.signIn({ key: past.text });
+    const refused = await browser.signIn({ key: await server.keyOf('past', {}, NOW_MS - 1) });
     expect(refused.status).toBe(401);
     expect(await refused.json()).toMatchObject({ error: { message: 'The API key has expired.' } });
   });
@@ -323,7 +329,7 @@ it('a server without keys accepts a key of the data folder that opens its worksp
   const server = await open();
   const dataFolder = join(server.config.folder, '..');
   const keyFor = async (name: string, workspaces: KeyRights['workspaces']) =>
-    (await createKey(dataFolder, name, null, systemClock.now(), workspaces === undefined ? {} : { workspaces })).text;
+    (await createKey(dataFolder, name, null, NOW_MS, workspaces === undefined ? {} : { workspaces })).text;
   const statusOf = async (key: string) =>
     (await fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': key } })).status;
   // Without data, the status is 503 for a key that opens the workspace.

@@ -2,22 +2,30 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/base/clock.ts';
 import { SightlineError } from '../../src/base/errors.ts';
 import type { WarehouseTable } from '../../src/contract/catalogue.ts';
 import { type Layout, layoutOf } from '../../src/snapshot/layout.ts';
 import { parquetColumns } from '../../src/snapshot/parquet.ts';
 import { type ExportOptions, exportSnapshot, type Snapshot } from '../../src/snapshot/snapshot-export.ts';
 import { SCHEMA_VERSION } from '../../src/warehouse/schema.ts';
+import { leapingClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
-import { hashes, lines, metadataOf, readers, typesOf, warehouseRows } from './readers.ts';
+import { hashes, lines, metadataOf, type ParquetReader, readers, typesOf, warehouseRows } from './readers.ts';
 
-// One workspace for all tests; each test exports to a folder of its own.
+const CREATED_AT = '2026-11-20T02:15:00.750Z';
+const ID = '20261120T021500Z';
+
+// One workspace and one snapshot for all tests. Tests that change rows come last.
 let workspace: OddWorkspace;
+let layout: Layout;
+let standard: Snapshot;
 
 beforeAll(async () => {
   workspace = await openOddWorkspace();
+  layout = layoutOf(join(workspace.folder, 'exported'));
+  await mkdir(join(workspace.folder, 'exported'));
+  standard = await take(layout);
 });
 
 afterAll(() => workspace.close());
@@ -26,77 +34,75 @@ function everyTable(): WarehouseTable[] {
   return [...workspace.catalogue.tables, ...workspace.catalogue.histories];
 }
 
-function clockAt(time: string): Clock {
-  return { now: () => Date.parse(time), monotonic: () => 0, sleep: () => Promise.resolve(), random: () => 0 };
+function take(to: Layout, { at = CREATED_AT, ...changes }: Partial<ExportOptions> & { at?: string } = {}) {
+  const { catalogue, database } = workspace;
+  const options = { compression: 'snappy', keep: null, signal: new AbortController().signal, ...changes };
+  return exportSnapshot(database, catalogue, to, { clock: leapingClock(Date.parse(at)), ...options });
 }
 
-function take(layout: Layout, changes: Partial<ExportOptions> = {}): Promise<Snapshot> {
-  const { clock, catalogue, database } = workspace;
-  const options = { compression: 'snappy', keep: null, clock, signal: new AbortController().signal, ...changes };
-  return exportSnapshot(database, catalogue, layout, options);
+function filesOf({ path, tables }: Snapshot, name: string): string[] {
+  return tables.find((table) => table.name === name)?.files.map((file) => join(path, file.path)) ?? [];
+}
+
+async function expectSameRows(snapshot: Snapshot, { name, digits, read }: ParquetReader): Promise<void> {
+  const counts = new Map<string, number>();
+  for (const table of everyTable()) {
+    const rows = [];
+    for (const file of filesOf(snapshot, table.name)) rows.push(...(await read(file, typesOf(table))));
+    expect(lines(rows), `${table.name} as ${name} reads it`).toEqual(await warehouseRows(workspace, table, digits));
+    counts.set(table.name, rows.length);
+  }
+  expect([...counts].filter(([, rows]) => rows === 0)).toEqual([['article_sources', 0]]);
+  expect(counts.get('responses')).toBeGreaterThan(200);
 }
 
 describe('a snapshot', () => {
-  test.each([
-    { parquet: 'standard', by: ['hyparquet'] },
-    // parquetjs-lite misreads dictionaries.
-    { parquet: 'compatible', by: ['hyparquet', 'parquetjs-lite'] },
-  ] as const)('in the form $parquet contains every row of every table, as read by $by', async ({ parquet, by }) => {
-    const layout = layoutOf(await temporaryFolder());
-    const { path, tables } = await take(layout, { parquet });
-    const compared: Record<string, number> = {};
-    for (const table of everyTable()) {
-      const files = tables.find(({ name }) => name === table.name)?.files ?? [];
-      for (const { name, digits, read } of readers.filter((reader) => by.includes(reader.name as 'hyparquet'))) {
-        const rows = [];
-        for (const file of files) rows.push(...(await read(join(path, file.path), typesOf(table))));
-        expect(lines(rows), `${table.name} as ${name} reads it`).toEqual(await warehouseRows(workspace, table, digits));
-        compared[table.name] = rows.length;
-      }
-    }
-    // Makes sure that the comparison covered tables with rows and unusual values.
-    expect(Object.values(compared).filter((rows) => rows > 0).length).toBe(everyTable().length - 1);
-    expect(compared['article_sources']).toBe(0);
-    expect(compared['responses']).toBeGreaterThan(200);
-    const [odd] = await workspace.query(`SELECT count(*) FILTER (_deleted_at IS NOT NULL) AS deleted,
+  test('in the standard form contains every row of every table, as hyparquet reads it', async () => {
+    await expectSameRows(standard, readers.hyparquet);
+    const [odd] = await workspace.query(`SELECT count(*) FILTER (_deleted_at IS NOT NULL) >= 5 AS deleted,
       count(*) FILTER (contains(prompt, chr(0))) AS nul, count(*) FILTER (epoch_us(created_at) % 1000 = 1) AS micro,
-      count(*) FILTER (brand_sentiment IS NULL) AS without FROM responses`);
-    expect(odd).toEqual({ deleted: expect.any(BigInt), nul: 1n, micro: 1n, without: expect.any(BigInt) });
-    expect(Number(odd?.['deleted'])).toBeGreaterThanOrEqual(5);
-    expect(Number(odd?.['without'])).toBeGreaterThan(0);
+      count(*) FILTER (brand_sentiment IS NULL) > 0 AS without FROM responses`);
+    expect(odd).toEqual({ deleted: true, nul: 1n, micro: 1n, without: true });
+  });
+
+  test('has dictionaries and bloom filters, unless it is compatible with readers that misread them, such as parquetjs-lite', async () => {
+    const compatible = await take(layoutOf(await temporaryFolder()), { parquet: 'compatible' });
+    await expectSameRows(compatible, readers.parquetjs);
+    for (const snapshot of [standard, compatible]) {
+      const metadata = await Promise.all(filesOf(snapshot, 'response_citations').map(metadataOf));
+      const chunks = metadata.flatMap(({ row_groups: groups }) =>
+        groups.flatMap(({ columns }) => columns.map((chunk) => chunk.meta_data)),
+      );
+      const named = (isOne: (chunk: (typeof chunks)[number]) => boolean): string[] =>
+        [...new Set(chunks.filter(isOne).map((chunk) => String(chunk?.path_in_schema[0])))].filter((name) =>
+          ['brand_id', 'engine', 'domain'].includes(name),
+        );
+      const expected = snapshot === standard ? ['brand_id', 'engine', 'domain'] : [];
+      expect(named((chunk) => chunk?.encodings.some((encoding) => /DICTIONARY/.test(encoding)) === true)).toEqual(
+        expected,
+      );
+      expect(named((chunk) => chunk?.bloom_filter_offset !== undefined)).toEqual(expected);
+    }
   });
 
   test('contains exactly the files that its manifest lists', async () => {
-    const layout = layoutOf(await temporaryFolder());
-    const { id, path } = await take(layout, { clock: clockAt('2026-11-20T02:15:00.750Z') });
-    expect(id).toBe('20261120T021500Z');
-    expect(path).toBe(join(layout.snapshots, id));
-    expect((await readdir(layout.snapshots)).sort()).toEqual([id, 'latest']);
-    expect(await readlink(layout.latest)).toBe(id);
+    const { id, path } = standard;
+    expect({ id, path }).toEqual({ id: ID, path: join(layout.snapshots, ID) });
+    expect((await readdir(layout.snapshots)).sort()).toEqual([ID, 'latest']);
+    expect(await readlink(layout.latest)).toBe(ID);
     const manifest = JSON.parse(await readFile(join(layout.latest, 'manifest.json'), 'utf8'));
-    expect(manifest).toMatchObject({
-      format: 1,
-      id,
-      createdAt: '2026-11-20T02:15:00.750Z',
-      schemaVersion: SCHEMA_VERSION,
-    });
+    expect(manifest).toMatchObject({ format: 1, id, createdAt: CREATED_AT, schemaVersion: SCHEMA_VERSION });
     const found = hashes(path);
     delete found['manifest.json'];
     const listed: Record<string, string> = {};
     for (const [index, table] of everyTable().entries()) {
       const described = manifest.tables[index];
       expect(described).toMatchObject({ name: table.name, about: table.about, columns: parquetColumns(table) });
-      let rows = 0;
-      let bytes = 0;
+      const month = table.time === undefined ? '' : 'month=(\\d{4}-\\d{2}|unknown)/';
+      let [rows, bytes] = [0, 0];
       for (const file of described.files) {
         listed[file.path] = file.sha256;
-        expect(file.path).toMatch(
-          table.time === undefined
-            ? /^\w+\/[0-9a-f]{32}\.parquet$/
-            : /^\w+\/month=(\d{4}-\d{2}|unknown)\/[0-9a-f]{32}\.parquet$/,
-        );
-        expect(file.path.split('/')[0]).toBe(table.name);
-        expect(file.path.split('/').at(-1)).toBe(`${file.sha256.slice(0, 32)}.parquet`);
+        expect(file.path).toMatch(new RegExp(`^${table.name}/${month}${file.sha256.slice(0, 32)}\\.parquet$`));
         expect(file.bytes).toBe((await stat(join(path, file.path))).size);
         expect(file.rows).toBe(Number((await metadataOf(join(path, file.path))).num_rows));
         expect([file.min, file.max]).toEqual(await extremes(table.name, table.time, file.path));
@@ -106,11 +112,7 @@ describe('a snapshot', () => {
       expect(described).toMatchObject({ rows, bytes });
     }
     expect(listed).toEqual(found);
-    const months = new Set(
-      Object.keys(found)
-        .filter((file) => file.startsWith('responses/'))
-        .map((file) => file.split('/')[1]),
-    );
+    const months = new Set(filesOf(standard, 'responses').map((file) => file.split('/').at(-2)));
     expect([...months].sort()).toEqual(['month=2026-02', 'month=2026-03', 'month=unknown']);
     expect(manifest.coverage.length).toBeGreaterThan(10);
     expect(manifest.coverage).toContainEqual({
@@ -123,8 +125,6 @@ describe('a snapshot', () => {
   });
 
   test('has flat columns of widely supported types, also in empty tables', async () => {
-    const layout = layoutOf(await temporaryFolder());
-    const { path, tables } = await take(layout);
     const physical: Record<string, string[]> = {
       VARCHAR: ['BYTE_ARRAY', 'UTF8'],
       BIGINT: ['INT64'],
@@ -134,8 +134,8 @@ describe('a snapshot', () => {
       DATE: ['INT32', 'DATE'],
     };
     for (const table of everyTable()) {
-      for (const file of tables.find(({ name }) => name === table.name)?.files ?? []) {
-        const { schema, row_groups: groups } = await metadataOf(join(path, file.path));
+      for (const file of filesOf(standard, table.name)) {
+        const { schema, row_groups: groups } = await metadataOf(file);
         const columns = schema.slice(1).map((column) => {
           const { name, type, converted_type: converted, logical_type: logical } = column;
           expect(column.num_children ?? 0, `${table.name}.${name} is flat`).toBe(0);
@@ -154,31 +154,109 @@ describe('a snapshot', () => {
       .filter(({ name }) => /(^|_)id$/.test(name));
     expect(ids.length).toBeGreaterThan(20);
     expect(new Set(ids.map(({ type }) => type))).toEqual(new Set(['VARCHAR']));
-    expect(tables.find(({ name }) => name === 'article_sources')).toMatchObject({
+    expect(standard.tables.find(({ name }) => name === 'article_sources')).toMatchObject({
       rows: 0,
       files: [{ rows: 0, min: null, max: null }],
     });
   });
 
-  test('has dictionaries and bloom filters, unless it is compatible with readers that misread them', async () => {
-    const layout = layoutOf(await temporaryFolder());
-    for (const parquet of ['standard', 'compatible'] as const) {
-      const { path, tables } = await take(layout, { parquet });
-      const chunks: Awaited<ReturnType<typeof metadataOf>>['row_groups'][number]['columns'][number]['meta_data'][] = [];
-      for (const { path: file } of tables.find(({ name }) => name === 'response_citations')?.files ?? []) {
-        const { row_groups: groups } = await metadataOf(join(path, file));
-        chunks.push(...groups.flatMap(({ columns }) => columns.map((chunk) => chunk.meta_data)));
-      }
-      const named = (isOne: (chunk: (typeof chunks)[number]) => boolean): string[] =>
-        [...new Set(chunks.filter(isOne).map((chunk) => String(chunk?.path_in_schema[0])))].filter((name) =>
-          ['brand_id', 'engine', 'domain'].includes(name),
-        );
-      const expected = parquet === 'standard' ? ['brand_id', 'engine', 'domain'] : [];
-      expect(named((chunk) => chunk?.encodings.some((encoding) => /DICTIONARY/.test(encoding)) === true)).toEqual(
-        expected,
-      );
-      expect(named((chunk) => chunk?.bloom_filter_offset !== undefined)).toEqual(expected);
+  test('is smaller with zstd and has the same rows', async () => {
+    const zstd = await take(layoutOf(await temporaryFolder()), { compression: 'zstd' });
+    const bytesOf = ({ tables }: Snapshot) => tables.find(({ name }) => name === 'responses')?.bytes ?? 0;
+    expect(bytesOf(zstd)).toBeLessThan(bytesOf(standard));
+    for (const file of filesOf(zstd, 'responses')) {
+      const { row_groups: groups } = await metadataOf(file);
+      const codecs = groups.flatMap(({ columns }) => columns.map((chunk) => chunk.meta_data?.codec));
+      expect(new Set(codecs)).toEqual(new Set(['ZSTD']));
     }
+    const source = ({ path }: Snapshot) =>
+      `SELECT * FROM read_parquet('${path}/responses/*/*.parquet', hive_partitioning = false)`;
+    const [row] =
+      await workspace.query(`SELECT (SELECT count(*) FROM (${source(zstd)} EXCEPT ALL ${source(standard)})) AS more,
+      (SELECT count(*) FROM (${source(standard)} EXCEPT ALL ${source(zstd)})) AS less`);
+    expect(row).toEqual({ more: 0n, less: 0n });
+  });
+
+  test('gets a unique id even within one second, and has the same files if nothing has changed', async () => {
+    const ids: string[] = [];
+    for (const at of [CREATED_AT, CREATED_AT, '2026-11-21T00:00:00Z']) {
+      const { id, path } = await take(layout, { at });
+      ids.push(id);
+      expect(await readlink(layout.latest)).toBe(id);
+      expect(JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8'))).toMatchObject({ id });
+      const [before, after] = [hashes(standard.path), hashes(path)];
+      expect({ ...after, 'manifest.json': '' }).toEqual({ ...before, 'manifest.json': '' });
+    }
+    expect(ids).toEqual([`${ID}-2`, `${ID}-3`, '20261121T000000Z']);
+  });
+});
+
+describe('an interrupted export', () => {
+  test.each(['responses', 'article_sources'])('at the table %s leaves the last snapshot in place', async (stopAt) => {
+    const [names, last] = [await readdir(layout.snapshots), await readlink(layout.latest)];
+    const before = hashes(layout.latest);
+    const stop = new AbortController();
+    const reason = new SightlineError('interrupted', 'stopped');
+    const onProgress = ({ table }: { table: string }): void => {
+      if (table === stopAt) stop.abort(reason);
+    };
+    await expect(take(layout, { signal: stop.signal, onProgress })).rejects.toBe(reason);
+    expect(await readdir(layout.snapshots)).toEqual(names);
+    expect(await readlink(layout.latest)).toBe(last);
+    expect(hashes(layout.latest)).toEqual(before);
+  });
+
+  test('leaves only temporary files, which the next export removes', async () => {
+    const { snapshots, latest } = layout;
+    const names = await readdir(snapshots);
+    await mkdir(join(snapshots, '.new-4711', 'responses'), { recursive: true });
+    await writeFile(join(snapshots, '.new-4711', 'responses', 'aside.parquet'), 'PAR1');
+    await symlink('20000101T000000Z', join(snapshots, '.4711-1-link'));
+    await mkdir(join(snapshots, 'bi-link', 'precious'), { recursive: true });
+    const next = await take(layout);
+    expect((await readdir(snapshots)).sort()).toEqual([...names, next.id, 'bi-link'].sort());
+    expect(await readlink(latest)).toBe(next.id);
+  });
+});
+
+describe('an export fails with folder_unwritable', () => {
+  test('if a file is in the place of the snapshots folder', async () => {
+    const { snapshots, ...others } = layoutOf(await temporaryFolder());
+    await writeFile(snapshots, 'a file');
+    await expect(take({ snapshots, ...others })).rejects.toMatchObject({
+      code: 'folder_unwritable',
+      message: expect.stringContaining(snapshots),
+    });
+    expect(await readFile(snapshots, 'utf8')).toBe('a file');
+  });
+
+  test('if a folder is in the place of the symlink `latest`, until it is moved away', async () => {
+    const { snapshots, latest } = layout;
+    await rm(latest);
+    await mkdir(join(latest, 'precious'), { recursive: true });
+    await expect(take(layout)).rejects.toMatchObject({
+      code: 'folder_unwritable',
+      message: expect.stringContaining(latest),
+    });
+    expect((await readdir(snapshots)).filter((name) => name.startsWith('.'))).toEqual([]);
+    expect(existsSync(join(latest, 'precious'))).toBe(true);
+    await rm(latest, { recursive: true });
+    await symlink(standard.id, latest);
+    const { id } = await take(layout);
+    expect(await readlink(latest)).toBe(id);
+  });
+});
+
+describe('a snapshot after changes of rows', () => {
+  test('has one new file if one row has changed, and the earlier snapshot stays', async () => {
+    const before = hashes(standard.path);
+    await workspace.run(
+      "UPDATE responses SET prompt = 'edited' WHERE id = (SELECT max(id) FROM responses WHERE created_at < TIMESTAMP '2026-03-01')",
+    );
+    const after = hashes((await take(layout)).path);
+    const changed = Object.keys(after).filter((file) => !(file in before));
+    expect(changed.map(dirname)).toEqual(['responses/month=2026-02']);
+    expect(hashes(standard.path)).toEqual(before);
   });
 
   test('declares the order of the rows of each file: facts by brand and time, all others by key', async () => {
@@ -186,7 +264,7 @@ describe('a snapshot', () => {
       `INSERT INTO responses SELECT * REPLACE (uuid() AS id, CAST(md5(CAST(id AS VARCHAR)) AS UUID) AS brand_id)
        FROM responses WHERE created_at >= TIMESTAMP '2026-03-01'`,
     );
-    const { path, tables } = await take(layoutOf(await temporaryFolder()));
+    const { path, tables } = await take(layout);
     const sortedBy = (name: string) => tables.find((table) => table.name === name)?.sortedBy;
     expect(sortedBy('responses')).toEqual(['brand_id', 'created_at', 'id']);
     expect(sortedBy('response_citations')?.slice(0, 2)).toEqual(['brand_id', 'created_at']);
@@ -203,123 +281,6 @@ describe('a snapshot', () => {
         ]);
       }
     }
-    const [brands] = await workspace.query(`SELECT count(DISTINCT brand_id) AS n FROM responses`);
-    expect(Number(brands?.['n'])).toBeGreaterThan(10);
-  });
-
-  test('has the same files if nothing has changed, and one new file if one row has', async () => {
-    const layout = layoutOf(await temporaryFolder());
-    const first = await take(layout, { clock: clockAt('2026-03-16T00:00:00Z') });
-    const second = await take(layout, { clock: clockAt('2026-03-17T00:00:00Z') });
-    const [before, after] = [hashes(first.path), hashes(second.path)];
-    expect(Object.keys(after)).toEqual(Object.keys(before));
-    delete before['manifest.json'];
-    delete after['manifest.json'];
-    expect(after).toEqual(before);
-    await workspace.run(
-      "UPDATE responses SET prompt = 'edited' WHERE id = (SELECT max(id) FROM responses WHERE created_at < TIMESTAMP '2026-03-01')",
-    );
-    const third = hashes((await take(layout, { clock: clockAt('2026-03-18T00:00:00Z') })).path);
-    const changed = Object.keys(third).filter((file) => !(file in before) && file !== 'manifest.json');
-    expect(changed.map(dirname)).toEqual(['responses/month=2026-02']);
-    expect(await readlink(layout.latest)).toBe('20260318T000000Z');
-    expect(hashes(first.path)).toMatchObject(before);
-  });
-
-  test('gets a unique id even within one second', async () => {
-    const layout = layoutOf(await temporaryFolder());
-    const clock = clockAt('2026-03-16T00:00:00Z');
-    const ids = [];
-    for (let time = 0; time < 3; time++) ids.push((await take(layout, { clock })).id);
-    expect(ids).toEqual(['20260316T000000Z', '20260316T000000Z-2', '20260316T000000Z-3']);
-    expect(await readlink(layout.latest)).toBe('20260316T000000Z-3');
-    for (const id of ids) {
-      const manifest = await readFile(join(layout.snapshots, id, 'manifest.json'), 'utf8');
-      expect(JSON.parse(manifest)).toMatchObject({ id });
-    }
-  });
-
-  test('is smaller with zstd and has the same rows', async () => {
-    const layout = layoutOf(await temporaryFolder());
-    const snappy = await take(layout);
-    const zstd = await take(layout, { compression: 'zstd' });
-    const { name, files, bytes } = zstd.tables.find(
-      (table) => table.name === 'responses',
-    ) as Snapshot['tables'][number];
-    expect(bytes).toBeLessThan(snappy.tables.find((table) => table.name === name)?.bytes ?? 0);
-    for (const file of files) {
-      const { row_groups: groups } = await metadataOf(join(zstd.path, file.path));
-      expect(new Set(groups.flatMap(({ columns }) => columns.map((chunk) => chunk.meta_data?.codec)))).toEqual(
-        new Set(['ZSTD']),
-      );
-    }
-    const source = (path: string) =>
-      `SELECT * FROM read_parquet('${path}/responses/*/*.parquet', hive_partitioning = false)`;
-    const difference = `(${source(zstd.path)} EXCEPT ALL ${source(snappy.path)})`;
-    expect(await workspace.query(`SELECT count(*) AS n FROM ${difference}`)).toEqual([{ n: 0n }]);
-    expect(await workspace.query(`SELECT count(*) AS n FROM (${source(zstd.path)})`)).toEqual(
-      await workspace.query('SELECT count(*) AS n FROM responses'),
-    );
-  });
-});
-
-describe('an interrupted export', () => {
-  test.each(['responses', 'article_sources'])('at the table %s leaves the last snapshot in place', async (stopAt) => {
-    const layout = layoutOf(await temporaryFolder());
-    const last = await take(layout);
-    const before = hashes(last.path);
-    const stop = new AbortController();
-    const reason = new SightlineError('interrupted', 'stopped');
-    const onProgress = ({ table }: { table: string }): void => {
-      if (table === stopAt) stop.abort(reason);
-    };
-    await expect(take(layout, { signal: stop.signal, onProgress })).rejects.toBe(reason);
-    const { snapshots, latest } = layout;
-    expect((await readdir(snapshots)).sort()).toEqual([last.id, 'latest']);
-    expect(await readlink(latest)).toBe(last.id);
-    expect(hashes(latest.replace(/latest$/, last.id))).toEqual(before);
-  });
-
-  test('leaves only temporary files, which the next export removes', async () => {
-    const layout = layoutOf(await temporaryFolder());
-    const { snapshots, latest } = layout;
-    const { id } = await take(layout);
-    await mkdir(join(snapshots, '.new-4711', 'responses'), { recursive: true });
-    await writeFile(join(snapshots, '.new-4711', 'responses', 'aside.parquet'), 'PAR1');
-    await symlink('20000101T000000Z', join(snapshots, '.4711-1-link'));
-    await mkdir(join(snapshots, 'bi-link', 'precious'), { recursive: true });
-    const next = await take(layout);
-    expect((await readdir(snapshots)).sort()).toEqual([id, next.id, 'bi-link', 'latest'].sort());
-    expect(await readlink(latest)).toBe(next.id);
-  });
-});
-
-describe('an export fails with folder_unwritable', () => {
-  test('if a file is in the place of the snapshots folder', async () => {
-    const layout = layoutOf(await temporaryFolder());
-    const { snapshots } = layout;
-    await writeFile(snapshots, 'a file');
-    await expect(take(layout)).rejects.toMatchObject({
-      code: 'folder_unwritable',
-      message: expect.stringContaining(snapshots),
-    });
-    expect(await readFile(snapshots, 'utf8')).toBe('a file');
-  });
-
-  test('if a folder is in the place of the symlink `latest`', async () => {
-    const layout = layoutOf(await temporaryFolder());
-    const { snapshots, latest } = layout;
-    await mkdir(join(latest, 'precious'), { recursive: true });
-    await expect(take(layout)).rejects.toMatchObject({
-      code: 'folder_unwritable',
-      message: expect.stringContaining(latest),
-    });
-    expect((await readdir(snapshots)).filter((name) => name.startsWith('.'))).toEqual([]);
-    expect(existsSync(join(latest, 'precious'))).toBe(true);
-    await rm(latest, { recursive: true });
-    expect(await readlink(latest).catch(() => null)).toBe(null);
-    const { id } = await take(layout);
-    expect(await readlink(latest)).toBe(id);
   });
 });
 

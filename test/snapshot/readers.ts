@@ -19,9 +19,9 @@ export interface ParquetReader {
   read(path: string, types: Readonly<Record<string, string>>): Promise<Comparable[]>;
 }
 
-/** The two independent readers that every file is compared with. */
-export const readers: readonly ParquetReader[] = [
-  {
+/** Two independent readers. */
+export const readers = {
+  hyparquet: {
     name: 'hyparquet',
     digits: 6,
     read: async (path, types) => {
@@ -30,7 +30,7 @@ export const readers: readonly ParquetReader[] = [
       return rows.map((row) => comparable(row, types));
     },
   },
-  {
+  parquetjs: {
     name: 'parquetjs-lite',
     digits: 3,
     read: async (path, types) => {
@@ -42,7 +42,7 @@ export const readers: readonly ParquetReader[] = [
       return rows;
     },
   },
-];
+} as const satisfies Readonly<Record<string, ParquetReader>>;
 
 /** Column types of a table's files, by name. */
 export function typesOf(table: WarehouseTable): Readonly<Record<string, string>> {

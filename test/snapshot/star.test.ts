@@ -13,17 +13,20 @@ import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type OddWorkspace, openOddWorkspace } from './odd-workspace.ts';
 
+// One workspace and folder for all tests, so that later snapshots reuse files.
 let workspace: OddWorkspace;
+let star: Snapshot;
 
 beforeAll(async () => {
   workspace = await openOddWorkspace();
   await ensureViews(workspace.database, MART_SCHEMA, marts());
+  star = await take('star');
 });
 
 afterAll(() => workspace.close());
 
-async function take(folder: string, which: PublishedMarts): Promise<Snapshot> {
-  const { database, catalogue, clock } = workspace;
+async function take(which: PublishedMarts): Promise<Snapshot> {
+  const { database, catalogue, clock, folder } = workspace;
   const { signal } = new AbortController();
   const layout = layoutOf(folder);
   await publishAnalytics(database, layout.analytics);
@@ -48,18 +51,16 @@ async function filesBut(before: Snapshot, after: Snapshot): Promise<string[]> {
 }
 
 test('a snapshot contains the dimensions and facts, with the rows of the views', async () => {
-  const snapshot = await take(await temporaryFolder(), 'star');
-  const names = martNames(snapshot);
-  expect(names.toSorted()).toEqual(
+  expect(martNames(star).sort()).toEqual(
     marts()
       .map(({ name }) => name)
       .filter((name) => /^(dim|fct)_/.test(name))
       .sort(),
   );
   let compared = 0;
-  for (const table of snapshot.tables.filter(({ kind }) => kind === 'mart')) {
+  for (const table of star.tables.filter(({ kind }) => kind === 'mart')) {
     const columns = table.columns.map(({ name, type }) => `CAST("${name}" AS ${type}) AS "${name}"`).join(', ');
-    const files = table.files.map(({ path }) => `'${join(snapshot.path, path)}'`).join(', ');
+    const files = table.files.map(({ path }) => `'${join(star.path, path)}'`).join(', ');
     const read = await rowsOf(`SELECT ${columns} FROM read_parquet([${files}], hive_partitioning = false)`);
     expect(read, table.name).toEqual(await rowsOf(`SELECT ${columns} FROM ${MART_SCHEMA}.${table.name}`));
     expect(read.length, table.name).toBe(table.rows);
@@ -73,20 +74,8 @@ test('a snapshot contains the dimensions and facts, with the rows of the views',
   expect(compared).toBeGreaterThan(12);
 });
 
-test('`none` leaves the marts out, `all` adds every mart', async () => {
-  expect(martNames(await take(await temporaryFolder(), 'none'))).toEqual([]);
-  const all = martNames(await take(await temporaryFolder(), 'all'));
-  expect(all.toSorted()).toEqual(
-    marts()
-      .map(({ name }) => name)
-      .sort(),
-  );
-});
-
 test('the next snapshot writes only the marts and months that changed', async () => {
-  const folder = await temporaryFolder();
-  const first = await take(folder, 'star');
-  expect(await filesBut(first, await take(folder, 'star'))).toEqual([]);
+  expect(await filesBut(star, await take('star'))).toEqual([]);
   const [answer] = await workspace.query(
     `SELECT CAST(id AS VARCHAR) AS id, strftime(created_at, '%Y-%m') AS month FROM responses
      WHERE _deleted_at IS NULL AND created_at IS NOT NULL ORDER BY created_at, id LIMIT 1`,
@@ -94,15 +83,22 @@ test('the next snapshot writes only the marts and months that changed', async ()
   await workspace.run(
     `UPDATE responses SET brand_mentioned = NOT coalesce(brand_mentioned, false) WHERE id = '${answer?.['id']}'`,
   );
-  const changed = await filesBut(first, await take(folder, 'star'));
+  const changed = await filesBut(star, await take('star'));
   const folders = changed.map((path) => path.slice(0, path.lastIndexOf('/')));
   expect(new Set(folders)).toEqual(
     new Set([`fct_response/month=${answer?.['month']}`, `fct_entity_mention/month=${answer?.['month']}`]),
   );
 });
 
-test('a restore takes the tables of the snapshot and creates the marts as views', async () => {
-  const { path } = await take(await temporaryFolder(), 'all');
+test('`none` leaves the marts out, `all` adds every mart, and a restore takes only the tables of the snapshot', async () => {
+  expect(martNames(await take('none'))).toEqual([]);
+  const all = await take('all');
+  expect(martNames(all).sort()).toEqual(
+    marts()
+      .map(({ name }) => name)
+      .sort(),
+  );
+  const { path } = all;
   const manifest = (await readManifest(path)) as Manifest;
   const warehouse = await openWarehouse(join(await temporaryFolder(), 'warehouse.duckdb'), workspace.catalogue, {});
   try {

@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { raiseFence } from '../../src/lake/fence.ts';
 import { createStorePublisher } from '../../src/lake/store-publisher.ts';
 import type { Publisher } from '../../src/snapshot/publisher.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { openS3Store } from '../../src/storage/s3-store.ts';
 import { checkConditions } from '../../src/storage/store-conditions.ts';
+import { hashFile } from '../../src/warehouse/file/hash-file.ts';
 import { openStore, stage, targetOf } from '../lake/publishing-places.ts';
-import { hurriedClock } from '../support/clocks.ts';
+import { skippingClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type Fault, S3_KEY, type S3Server, type S3ServerOptions, startS3Server } from '../support/s3-server.ts';
 
@@ -31,19 +34,30 @@ beforeEach(() => {
 });
 
 const base = (): string => `of/tests/${folder}/`;
+/** Keys of the store below the folder of the test. */
+const keys = (): string[] =>
+  [...server.objects.keys()].filter((key) => key.startsWith(base())).map((key) => key.slice(base().length));
 const sentFiles = (): string[] =>
   server.asked.filter(({ method, key }) => method === 'PUT' && key.startsWith(`${base()}files/`)).map(({ key }) => key);
-const pointerOf = (): { id: string; manifest: string; snapshots: { id: string }[]; leaving: unknown[] } =>
-  JSON.parse(server.objects.get(`${base()}latest.json`)?.body.toString() ?? 'null');
+const pointerOf = (): {
+  id: string;
+  manifest: string;
+  snapshots: { id: string; manifest: string }[];
+  leaving: unknown[];
+} => JSON.parse(server.objects.get(`${base()}latest.json`)?.body.toString() ?? 'null');
+
+/** Opens the folder of the test for its duration. */
+async function storeOf(partBytes?: number): Promise<ObjectStore> {
+  const store = await openStore(targetOf(server.endpoint, server.bucket), folder, partBytes);
+  onTestFinished(() => store.close());
+  return store;
+}
 
 async function publisherTo(at: S3Server = server, now = () => Date.now()): Promise<Publisher> {
   const store = await openStore(targetOf(at.endpoint, at.bucket), folder);
   onTestFinished(() => store.close());
   const { signal } = new AbortController();
-  return createStorePublisher(store, {
-    clock: { ...hurriedClock(now), monotonic: systemClock.monotonic },
-    signal,
-  }) as Publisher;
+  return createStorePublisher(store, { clock: skippingClock(now), signal }) as Publisher;
 }
 
 async function publish(publisher: Publisher, generation: number, contents: readonly string[]) {
@@ -96,7 +110,6 @@ describe('an upload to an object store', () => {
     const path = join(root, 'large');
     const body = Buffer.alloc(12 * 1024 * 1024, 'sightline');
     await writeFile(path, body);
-    const { hashFile } = await import('../../src/warehouse/file/hash-file.ts');
     const sha256 = await hashFile(path);
     const target = targetOf(server.endpoint, server.bucket, { encryption: 'aws:kms', kmsKeyId: 'key-1' });
     const store = await openStore(target, folder, 5 * 1024 * 1024);
@@ -112,7 +125,6 @@ describe('an upload to an object store', () => {
     expect(await store.head('files/large.parquet')).toMatchObject({ bytes: body.length, sha256 });
     const wrong = store.sendFile('files/other.parquet', { path, bytes: body.length, sha256: sha256.replace(/./, 'x') });
     await expect(wrong).rejects.toMatchObject({ code: 'publish_failed', message: expect.stringContaining('SHA-256') });
-    store.close();
   });
 });
 
@@ -151,10 +163,9 @@ describe('the pointer latest.json', () => {
   });
 
   test('is not overwritten if it is not a pointer of sightline', async () => {
-    const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
+    const store = await storeOf();
     await store.create('latest.json', Buffer.from('{"version": 2}'));
     await expect(publish(await publisherTo(), 1, ['one'])).rejects.toThrow(/is not a pointer of sightline/);
-    store.close();
   });
 
   test('is rebuilt from all manifests if it was lost', async () => {
@@ -171,7 +182,7 @@ describe('retention in an object store', () => {
     const publisher = await publisherTo();
     await publish(publisher, 1, ['stays', 'goes']);
     await publish(publisher, 2, ['stays', 'new']);
-    const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
+    const store = await storeOf();
     await store.create('files/orphan.parquet', Buffer.from('of a run that was killed'));
     await store.create('files/notes.txt', Buffer.from('not ours'));
     const now = Date.now();
@@ -187,7 +198,6 @@ describe('retention in an object store', () => {
     expect((await publisher.retain(KEEP_NONE, now + 51 * HOUR_MS)).length).toBe(1);
     const left = [...server.objects].filter(([key]) => key.startsWith(`${base()}files/`));
     expect(left.map(([, { body }]) => body.toString()).sort()).toEqual(['new', 'not ours', 'stays']);
-    store.close();
   });
 
   test('deletes nothing that a slow publisher has uploaded or reuses', async () => {
@@ -202,10 +212,9 @@ describe('retention in an object store', () => {
       await publisher.retain(KEEP_NONE, now);
     }
     expect(await publisher.point(slow)).toBe('moved');
-    const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
+    const store = await storeOf();
     const manifest = JSON.parse((await store.read(pointerOf().manifest))?.body.toString() ?? '');
     for (const { path, sha256 } of manifest.tables[0].files) expect(await store.head(path)).toMatchObject({ sha256 });
-    store.close();
   });
 });
 
@@ -230,9 +239,8 @@ describe('object stores that differ from S3', () => {
     const other = await open({ ignoresConditions: true });
     await expect(publish(await publisherTo(other), 1, ['one'])).rejects.toThrow(/the store ignores If-None-Match/);
     expect([...other.objects.keys()].filter((key) => /latest|trials/.test(key))).toEqual([]);
-    const store = await openStore(targetOf(server.endpoint, server.bucket), folder);
+    const store = await storeOf();
     await checkConditions(store);
-    store.close();
   });
 
   test('are named in the error if they are unreachable or the bucket does not exist', async () => {
@@ -245,6 +253,99 @@ describe('object stores that differ from S3', () => {
     await expect(other.read('latest.json')).rejects.toThrow(/the bucket does not exist \(NoSuchBucket\)/);
     for (const store of [nowhere, other]) store.close();
   });
+});
+
+test('an aborted multipart upload leaves no parts', async () => {
+  const path = join(await temporaryFolder(), 'large');
+  await writeFile(path, Buffer.alloc(12 * 1024 * 1024, 'sightline'));
+  const controller = new AbortController();
+  const target = targetOf(server.endpoint, server.bucket);
+  const store = await openS3Store(target, { folder, signal: controller.signal, partBytes: 5 * 1024 * 1024 });
+  server.fault = ({ query }) => {
+    if (query.get('partNumber') === '2') controller.abort(new Error('enough'));
+    return null;
+  };
+  const file = { path, bytes: 12 * 1024 * 1024, sha256: await hashFile(path) };
+  await expect(store.sendFile('files/large.parquet', file)).rejects.toThrow('enough');
+  store.close();
+  expect(server.uploads.size).toBe(0);
+});
+
+test('a machine with a clock days ahead deletes nothing that a running publish needs', async () => {
+  const right = await publisherTo();
+  const retainAhead = async (hours: number) => {
+    const ahead = await publisherTo(server, () => Date.now() + hours * HOUR_MS);
+    return ahead.retain(KEEP_NONE, Date.now() + hours * HOUR_MS);
+  };
+  await publish(right, 1, ['of 1']);
+  await publish(right, 2, ['of 2']);
+  // By the wrong clock the first snapshot was superseded long ago.
+  await retainAhead(50).catch(() => undefined);
+  const staged = await stage(await temporaryFolder(), 3, ['of 3', 'more']);
+  const slow = await right.put(staged);
+  await expect(retainAhead(80)).rejects.toThrow(/80 hours ahead/);
+  expect(pointerOf()).toMatchObject({ sweep: null });
+  expect(await right.point(slow)).toBe('moved');
+  for (const { path } of staged.manifest.tables[0]?.files ?? []) expect(keys()).toContain(`files/${path}`);
+});
+
+test('a rebuilt pointer names no snapshot with files that an interrupted deletion removed', async () => {
+  let now = Date.now();
+  server.now = () => now;
+  const publisher = await publisherTo(server, () => now);
+  await publish(publisher, 1, ['of 1']);
+  await publish(publisher, 2, ['of 2']);
+  now += 25 * HOUR_MS;
+  await publisher.retain(KEEP_NONE, now);
+  now += 25 * HOUR_MS;
+  let deletions = 0;
+  server.fault = ({ method }) => (method === 'DELETE' && deletions++ > 0 ? 'busy' : null);
+  await expect(publisher.retain(KEEP_NONE, now)).rejects.toMatchObject({ code: 'publish_failed' });
+  server.fault = () => null;
+  server.objects.delete(`${base()}latest.json`);
+  await publish(publisher, 3, ['of 3']);
+  for (const { manifest } of pointerOf().snapshots) {
+    const { tables } = JSON.parse(server.objects.get(base() + manifest)?.body.toString() ?? '');
+    for (const { path } of tables[0].files) expect(keys()).toContain(path);
+  }
+});
+
+test('a multipart upload succeeds even if the response to its completion is lost', async () => {
+  const path = join(await temporaryFolder(), 'large');
+  await writeFile(path, Buffer.alloc(6 * 1024 * 1024, 'sightline'));
+  const store = await storeOf(5 * 1024 * 1024);
+  let lost = 0;
+  server.fault = ({ method, query }) =>
+    method === 'POST' && query.has('uploadId') && lost++ === 0 ? 'cut after' : null;
+  const file = { path, bytes: 6 * 1024 * 1024, sha256: await hashFile(path) };
+  await store.sendFile('files/large.parquet', file);
+  expect([lost > 1, keys()]).toEqual([true, ['files/large.parquet']]);
+});
+
+test('a pointer of a later format is rejected as written by a later version', async () => {
+  const store = await storeOf();
+  await store.create('latest.json', Buffer.from(JSON.stringify({ format: 2, createdAt: new Date().toISOString() })));
+  await expect((await publisherTo()).latest()).rejects.toThrow(/written by a later version/);
+});
+
+test('a stale fencing token cannot move latest.json', async () => {
+  const store = await storeOf();
+  const { signal } = new AbortController();
+  const publisher = (epoch: number) => createStorePublisher(store, { clock: systemClock, signal, epoch });
+  await raiseFence(store, 3, systemClock, signal);
+  const old = publisher(3);
+  const first = await old.put(await stage(await temporaryFolder(), 1, ['a']));
+  expect(await old.point(first)).toBe('moved');
+  const late = await old.put(await stage(await temporaryFolder(), 2, ['b']));
+  await raiseFence(store, 4, systemClock, signal);
+  await expect(old.point(late)).rejects.toMatchObject({
+    code: 'lease_lost',
+    message: expect.stringMatching(/epoch 4, here 3/),
+  });
+  expect(await old.latest()).toMatchObject({ id: first.id });
+  const next = await publisher(4).put(await stage(await temporaryFolder(), 3, ['c']));
+  expect(await publisher(4).point(next)).toBe('moved');
+  await expect(raiseFence(store, 3, systemClock, signal)).rejects.toMatchObject({ code: 'lease_lost' });
 });
 
 test('an abort ends requests, and requests that have ended leave no listeners on the signal', async () => {

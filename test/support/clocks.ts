@@ -25,22 +25,26 @@ export function hurriedClock(now: () => number): Clock {
   };
 }
 
+/** Milliseconds that all skipping clocks of this process have skipped, so that monotonic time is the same for all of them. */
+const skipped = { ms: 0 };
+
 /**
  * A clock whose sleeps end at once and advance it by their length, beside the real time that work takes. For work that sleeps to wait for
- * time, not for another process. Background sleeps take real time. `now` is the time of day without the sleeps.
+ * time, not for another process. Background sleeps take real time. `now` advances by the sleeps since the clock was created.
  */
 export function skippingClock(now: () => number = Date.now): Clock {
-  let skipped = 0;
+  const before = skipped.ms;
+  const monotonic = (): number => systemClock.monotonic() + skipped.ms;
   return {
-    now: () => now() + skipped,
-    monotonic: () => systemClock.monotonic() + skipped,
+    now: () => Math.floor(now() + skipped.ms - before),
+    monotonic,
     sleep: async (ms, signal, kind) => {
       if (kind === 'background') return systemClock.sleep(ms, signal);
       signal?.throwIfAborted();
-      const until = systemClock.monotonic() + skipped + ms;
+      const until = monotonic() + ms;
       await new Promise((resolve) => setImmediate(resolve));
       signal?.throwIfAborted();
-      skipped = Math.max(skipped, until - systemClock.monotonic());
+      skipped.ms = Math.max(skipped.ms, until - systemClock.monotonic());
     },
     random: () => Math.random(),
   };

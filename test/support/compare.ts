@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { withDependencies } from '../../src/sync/plan/plan-slices.ts';
 import { expectHistorySound } from './history.ts';
 import { type Expected, type Json, readUpstream, sorted, type Upstream } from './upstream-truth.ts';
 import type { TestWorkspace } from './workspace.ts';
@@ -10,16 +12,20 @@ export type Compared = Readonly<Record<string, number>>;
 
 /**
  * Compares every table of the warehouse with upstream's current data: keys, values, and the order of children. Throws
- * with the first differences of every table. Returns the number of rows of each table.
+ * with the first differences of every table. Returns the number of rows of each table. `only` names the resources of the syncs before;
+ * by default all.
  */
 export async function expectEqualToUpstream(
-  workspace: TestWorkspace,
-  options: Partial<Upstream> = {},
+  of: TestWorkspace,
+  { only, ...options }: Partial<Upstream> & { readonly only?: readonly string[] } = {},
 ): Promise<Compared> {
+  const workspace = only === undefined ? of : narrowed(of, only);
   const { sandbox } = workspace;
   const today = new Date(sandbox.world.now()).toISOString().slice(0, 10);
   const totalsOf = storedRanges(workspace);
-  const expected = await readUpstream({ baseUrl: sandbox.baseUrl, key: sandbox.key, today, totalsOf, ...options });
+  const about = { baseUrl: sandbox.baseUrl, key: sandbox.key, today, totalsOf };
+  const chosen = only === undefined ? {} : { declarations: workspace.catalogue.resources };
+  const expected = await readUpstream({ ...about, ...chosen, ...options });
   const differences: string[] = [];
   const compared: Record<string, number> = {};
   for (const part of expected) {
@@ -36,6 +42,14 @@ export async function expectEqualToUpstream(
   expect(Object.keys(compared).sort()).toEqual(workspace.catalogue.tables.map(({ name }) => name).sort());
   await expectConsistent(workspace);
   return compared;
+}
+
+function narrowed(workspace: TestWorkspace, only: readonly string[]): TestWorkspace {
+  const wanted = withDependencies(workspace.catalogue, only);
+  return {
+    ...workspace,
+    catalogue: createCatalogue(workspace.catalogue.resources.filter(({ name }) => wanted.has(name))),
+  };
 }
 
 /** Returns the ranges of up to a month whose totals are stored, which the sync chooses. */

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 /** The reason to skip lock tests; null on Linux, because they read /proc/locks. */
-export const NO_LOCK_LIST = process.platform === 'linux' ? null : 'NOT TRIED: /proc/locks is there on Linux only';
+export const NO_LOCK_LIST =
+  process.platform === 'linux' ? null : 'locks of files are listed in /proc/locks, on Linux only';
 
 const OTHER = fileURLToPath(new URL('other-duckdb.mjs', import.meta.url));
 /** Polling interval in milliseconds. */

@@ -16,12 +16,6 @@ const START_POLLS_MAX = 600;
 /** Whether Ceph's object gateway is installed: an independent S3 implementation that enforces conditional writes. */
 export const hasCeph = PROGRAMS.every((name) => existsSync(join('/usr/bin', name)));
 
-/** Prints on stderr that a test was skipped because Ceph is missing. */
-export function sayWithoutCeph(what: string): void {
-  const install = 'apt-get install --no-install-recommends ceph-mon ceph-osd ceph-mgr radosgw';
-  process.stderr.write(`NOT TRIED: ${what}. Ceph not found in /usr/bin; install it as root: ${install}\n`);
-}
-
 /** An S3-compatible store. */
 export interface Ceph {
   readonly endpoint: string;

@@ -1,14 +1,5 @@
-import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
-import { declarations } from '../../schemas/catalogue.ts';
-import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
-import { createCatalogue } from '../../src/contract/catalogue.ts';
 import type { Random } from '../../src/sandbox/random.ts';
-import type { Query, ResultRow } from '../../src/warehouse/database.ts';
-import { publishAnalytics } from '../../src/warehouse/replica.ts';
-import { ensureViews } from '../../src/warehouse/views.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
-import { temporaryFolder } from './folders.ts';
+import { openWritten, type Written } from './written.ts';
 
 /** Days of each of the two periods that mart.periods compares. */
 export const PERIOD_DAYS = 28;
@@ -41,26 +32,12 @@ export function worldId(world: number): string {
   return `00000000-0000-4000-8000-${String(world).padStart(12, '0')}`;
 }
 
-/** Reads a warehouse with worlds: rows as objects, or as lists. */
-interface Worlds {
-  all(sql: string): Promise<ResultRow[]>;
-  readonly query: Query;
-  /** Publishes the replica to a file. */
-  publish(path: string): Promise<unknown>;
-}
-
 /**
  * Writes worlds to a new warehouse with marts, each as a brand of its own. The responses of a period are spread evenly
  * over it.
  */
-export async function openWorlds(worlds: readonly (readonly Asked[])[]): Promise<Worlds> {
-  const { database, close } = await openWarehouse(
-    join(await temporaryFolder(), 'warehouse.duckdb'),
-    createCatalogue(declarations),
-    {},
-  );
-  onTestFinished(() => close());
-  await ensureViews(database, MART_SCHEMA, marts());
+export async function openWorlds(worlds: readonly (readonly Asked[])[]): Promise<Written> {
+  const written = await openWritten();
   const rows = worlds.flatMap((world, index) =>
     world.flatMap(({ prompt, engine, before, recent }) =>
       [before, recent].map((answers, period) => {
@@ -70,8 +47,7 @@ export async function openWorlds(worlds: readonly (readonly Asked[])[]): Promise
     ),
   );
   const brands = worlds.map((_, index) => `('${worldId(index)}', 'World ${index}')`);
-  await database.exclusive((session) =>
-    session.run(`INSERT INTO brands (id, name) VALUES ${brands.join(', ')};
+  await written.run(`INSERT INTO brands (id, name) VALUES ${brands.join(', ')};
       CREATE TEMP TABLE asked AS FROM (VALUES ${rows.join(', ')}) t(brand, prompt, engine, period, bits);
       INSERT INTO prompts (brand_id, id, text, active)
         SELECT DISTINCT CAST(brand AS UUID), CAST(replace(brand, '-8000-', '-9' || lpad(CAST(prompt AS VARCHAR), 3, '0') || '-') AS UUID),
@@ -85,11 +61,6 @@ export async function openWorlds(worlds: readonly (readonly Asked[])[]): Promise
       -- The last day with responses may be incomplete, so the periods end on the day before.
       INSERT INTO responses (id, brand_id, engine, created_at)
         SELECT uuid(), id, 'one', TIMESTAMP '2026-01-05 12:00:00' + INTERVAL ${2 * PERIOD_DAYS} DAY FROM brands;
-      DROP TABLE asked`),
-  );
-  return {
-    all: (sql) => database.exclusive((session) => session.all(sql)),
-    query: (sql, values) => database.exclusive((session) => session.query(sql, values)),
-    publish: (path) => publishAnalytics(database, path),
-  };
+      DROP TABLE asked`);
+  return written;
 }

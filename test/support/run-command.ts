@@ -28,14 +28,12 @@ export interface Surroundings {
   readonly signal?: AbortSignal;
 }
 
-const commandClock = skippingClock();
-
 /** Commands that run in this process, which has one current directory. */
-const running = { count: 0, cwd: '', before: { cwd: '', script: '' } };
+const running = { count: 0, cwd: '', before: { cwd: '', script: '', umask: 0 } };
 
 /** Runs the command line in this process, from the sources. For tests of the process itself, use `startCli`. */
 export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<Finished> {
-  const { cwd, env = {}, input = '', clock = commandClock, signal = new AbortController().signal } = surroundings;
+  const { cwd, env = {}, input = '', clock = skippingClock(), signal = new AbortController().signal } = surroundings;
   const [stdout, stderr] = [capture(), capture()];
   enter(cwd);
   try {
@@ -45,6 +43,7 @@ export async function runCommand(args: readonly string[], surroundings: Surround
         stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]),
         stdout: stdout.stream,
         stderr: stderr.stream,
+        umask: running.before.umask,
         folder: cwd,
         variables: { HOME: cwd, ...env },
       }),
@@ -59,7 +58,8 @@ function enter(cwd: string): void {
   if (running.count > 0 && running.cwd !== cwd)
     throw new Error(`a command runs in ${running.cwd}; commands in other folders at the same time need startCli`);
   if (running.count === 0) {
-    running.before = { cwd: process.cwd(), script: process.argv[1] ?? '' };
+    // As in main.ts: new files are private.
+    running.before = { cwd: process.cwd(), script: process.argv[1] ?? '', umask: process.umask(0o077) };
     running.cwd = cwd;
     process.chdir(cwd);
     process.argv[1] = MAIN;
@@ -72,6 +72,7 @@ function leave(): void {
   if (running.count > 0) return;
   process.chdir(running.before.cwd);
   process.argv[1] = running.before.script;
+  process.umask(running.before.umask);
 }
 
 function capture(): { readonly stream: Writable; text(): string } {

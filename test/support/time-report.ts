@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import type { Reporter, TestModule, Vitest } from 'vitest/node';
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 import { NOT_TRIED } from './needs.ts';
 
 const FILES_MAX = 25;
@@ -17,30 +17,64 @@ declare module 'vitest' {
 
 /**
  * Prints the files that took most of the run's CPU time, the time by folder and by kind of work, the tests that this machine cannot run, and
- * the totals as the last line.
+ * the totals as the last line. At a time limit it ends the run and prints the files that did not finish, which is not a failure.
  */
 export class TimeReport implements Reporter {
   private vitest: Vitest | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private isOver = false;
+  /** Files that ended before the limit. */
+  private readonly finished = new Set<TestModule>();
+
+  private readonly limitS: number | null;
+
+  constructor(limitS: number | null = null) {
+    this.limitS = limitS;
+  }
 
   onInit(vitest: Vitest): void {
     this.vitest = vitest;
   }
 
-  onTestRunEnd(modules: readonly TestModule[]): void {
+  onTestRunStart(): void {
+    if (this.limitS !== null) this.timer = setTimeout(() => this.endRun(), this.limitS * 1_000);
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    if (!this.isOver) this.finished.add(module);
+  }
+
+  // The tests that run now end, and the others are skipped.
+  private endRun(): void {
+    this.isOver = true;
+    void this.vitest?.cancelCurrentRun('keyboard-input');
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    clearTimeout(this.timer);
     const log = (line: string): void => this.vitest?.logger.log(line);
     if (modules.length > 1) for (const line of timesOf(modules)) log(line);
-    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const unfinished = new Set(this.isOver ? modules.filter((module) => !this.finished.has(module)) : []);
+    const isTold = (test: TestCase): boolean => !unfinished.has(test.module) || test.result().state !== 'skipped';
+    const tests = modules.flatMap((module) => [...module.children.allTests()]).filter(isTold);
     const reasons = new Map<string, number>();
     for (const test of tests) {
       if (test.result().state !== 'skipped') continue;
       const { note = '' } = test.result() as { note?: string };
-      const reason =
-        `${test.fullName} ${note}`.split(NOT_TRIED)[1]?.replace(/\].*/, '') ?? `no reason given: ${test.fullName}`;
+      const given = `${test.fullName} ${note}`.split(NOT_TRIED)[1]?.replace(/\].*/, '');
+      const reason = given ?? (note === '' ? `no reason given: ${test.fullName}` : note);
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
     }
     for (const [reason, count] of reasons) log(`${NOT_TRIED}${count} tests. ${reason}`);
+    if (unfinished.size > 0) {
+      const names = [...unfinished].map(({ moduleId }) => relative(process.cwd(), moduleId));
+      log(`NOT FINISHED within ${this.limitS} s: ${names.length} of ${modules.length} files: ${names.join(' ')}`);
+    }
     const count = (state: string): number => tests.filter((test) => test.result().state === state).length;
     const broken = modules.filter((module) => module.errors().length > 0).length;
+    log(`PROPERTY_SEED=${this.vitest?.config.env['PROPERTY_SEED']} repeats the generated cases`);
+    // Vitest counts an ended run as a failure.
+    if (this.isOver && count('failed') + broken + errors.length === 0) process.exitCode = 0;
     log(`${count('passed')} passed, ${count('failed') + broken} failed, ${count('skipped')} skipped`);
   }
 }

@@ -19,7 +19,9 @@ import { originalOf, startWorldSandbox, type World } from './worlds.ts';
 
 /** Options of a run. */
 export type RunChanges = Partial<SyncOptions> &
-  Partial<Pick<SyncParts, 'signal' | 'connections' | 'onProgress' | 'onRead' | 'clock' | 'clockPolicy'>> & {
+  Partial<
+    Pick<SyncParts, 'signal' | 'connections' | 'onProgress' | 'onRead' | 'clock' | 'clockPolicy' | 'archive' | 'drift'>
+  > & {
     readonly limits?: Partial<ClientLimits>;
   };
 

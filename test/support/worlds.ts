@@ -18,6 +18,23 @@ export const WORLDS = {
   tiny: { brands: 1, prompts: 3, days: 4 },
   /** Two brands, whose rows must not mix. */
   small: { brands: 2, prompts: 6, days: 8 },
+  /** Two ranges of 28 days, which the pages compare. */
+  months: { brands: 2, prompts: 4, days: 60 },
+  /** Months of an upstream with other definitions and forms of its numbers. */
+  fractions: {
+    seed: 2,
+    brands: 1,
+    prompts: 3,
+    days: 60,
+    choices: {
+      scale: 'fraction',
+      decimals: 3,
+      sentiment: { positive: 1, neutral: 0, negative: -1 },
+      timestamps: 'seconds',
+      siteTotals: 'unique',
+      websites: 'cited',
+    },
+  },
 } as const satisfies Readonly<Record<string, WorkspaceOptions>>;
 
 /** Name of a world. */
@@ -38,7 +55,7 @@ export function startWorldSandbox(world: World, options: WorkspaceOptions = {}):
  * `sightline sync` and `sightline export` at `NOW_MS`.
  */
 export async function copyWorld(world: World, folder: string): Promise<void> {
-  await cp(await originalOf(world), folder, { recursive: true, verbatimSymlinks: true });
+  await cp(await originalOf(world), folder, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
 }
 
 /** Returns the folder of a world, which no test may change. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { fixtures } from '../../schemas/fixtures/all.ts';
 import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.ts';
 import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
@@ -7,20 +6,23 @@ import { type Fixture, pagedFrom, Refusal, type Row } from '../../src/sandbox/fi
 import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace, type RunChanges, type TestWorkspace } from '../support/workspace.ts';
-import { bent } from './bent.ts';
+import { alteredBody, alteredRows } from './altered.ts';
 
-type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
+const TODAY = dayOf(NOW_MS);
+const NINE_DAYS_AGO = addDays(TODAY, -9);
+const few = { brands: 1, prompts: 2, days: 11, seed: 4 } as const;
+/** Three days, each with three pages of responses. */
+const long = { brands: 1, prompts: 4, days: 3, responsesPerDay: 250, seed: 3 } as const;
+const only = ['responses'];
+const complete = { status: 'complete', failures: [] } as const;
 
-const NINE_DAYS_AGO = addDays(dayOf(NOW_MS), -9);
-const long = { brands: 1, prompts: 4, days: 8, responsesPerDay: 350, seed: 3 } as const;
-
-// Stops after `pages` pages of responses, reading one slice at a time, so that a slice is unfinished.
+/** Stops after `pages` pages of responses, reading one slice at a time, so that a slice is unfinished. Returns its day. */
 async function stopWithin(workspace: TestWorkspace, pages: number, changes: RunChanges = {}): Promise<string> {
   const stop = new AbortController();
   const onProgress: RunChanges['onProgress'] = (stats) => {
     if ((stats.resources.get('responses')?.done ?? 0) >= pages) stop.abort(new Error('Ctrl-C'));
   };
-  const summary = await workspace.sync({ ...changes, signal: stop.signal, connections: 1, onProgress });
+  const summary = await workspace.sync({ only, ...changes, signal: stop.signal, connections: 1, onProgress });
   expect(summary.status).toBe('interrupted');
   const open = await workspace.query(
     "SELECT DISTINCT strftime(range_to, '%Y-%m-%d') AS day FROM sync.checkpoints WHERE resource = 'responses'",
@@ -29,7 +31,7 @@ async function stopWithin(workspace: TestWorkspace, pages: number, changes: RunC
   return String(open[0]?.['day']);
 }
 
-// Adds a response that is newer than all others of its day.
+/** Adds a response that is newer than all others of its day. */
 function insertLate({ sandbox }: TestWorkspace, day: string): void {
   const { world } = sandbox;
   const [brand] = world.brands as [Workspace['brands'][number]];
@@ -45,73 +47,63 @@ describe('a run is complete only if', () => {
     const day = await stopWithin(workspace, 2);
     workspace.sandbox.advance({ days: 2 / 24 });
     insertLate(workspace, day);
-    expect((await workspace.sync()).status).toBe('complete');
-    await expectEqualToUpstream(workspace);
+    expect((await workspace.sync({ only })).status).toBe('complete');
+    await expectEqualToUpstream(workspace, { only });
   });
 
   test('changes in days that an earlier run of the same pass completed are stored', async () => {
-    let isBroken = true;
-    const alerts = bent('alerts', (_question, rows) => {
-      if (isBroken) throw new Refusal(500, 'internal', 'broken');
-      return rows();
+    const alerts = alteredRows('alerts', () => {
+      throw new Refusal(500, 'internal', 'broken');
     });
-    const workspace = await openWorkspace({
-      brands: 1,
-      prompts: 4,
-      days: 20,
-      seed: 4,
-      responsesPerDay: 350,
-      fixtures: alerts,
-    });
-    expect((await workspace.sync()).status).toBe('partial');
-    isBroken = false;
+    const both = { only: ['responses', 'alerts'] };
+    const workspace = await openWorkspace({ ...few, fixtures: alerts.fixtures });
+    expect((await workspace.sync(both)).status).toBe('partial');
+    alerts.alter(null);
     workspace.sandbox.advance({ days: 0.9 });
     insertLate(workspace, NINE_DAYS_AGO);
-    expect((await workspace.sync()).status).toBe('complete');
-    await expectEqualToUpstream(workspace);
+    expect((await workspace.sync(both)).status).toBe('complete');
+    await expectEqualToUpstream(workspace, both);
   });
 
   test('rows missing from a response are stored; the day is read twice in the run and once in the next', async () => {
     let asked = 0;
     let lacksUntil = 1;
-    const responses = bent('responses', function* (question, rows, isFirst) {
-      const isIt = question.from <= NINE_DAYS_AGO && NINE_DAYS_AGO <= question.to;
+    const responses = alteredRows('responses', (rows, { question: { from, to }, isFirst }) => {
+      const isIt = from <= NINE_DAYS_AGO && NINE_DAYS_AGO <= to;
       if (isIt && isFirst) asked += 1;
       const lacks = isIt && asked <= lacksUntil;
-      for (const row of rows()) if (!lacks || dayOf(row.atMs) !== NINE_DAYS_AGO || row.id > '8') yield row;
+      return [...rows].filter(({ atMs, id }) => !lacks || dayOf(atMs) !== NINE_DAYS_AGO || id > '8');
     });
-    const workspace = await openWorkspace({ brands: 1, prompts: 4, days: 20, seed: 4, fixtures: responses });
-    expect((await workspace.sync()).status).toBe('complete');
+    const workspace = await openWorkspace({ ...few, prompts: 4, fixtures: responses.fixtures });
+    expect((await workspace.sync({ only })).status).toBe('complete');
     expect(asked).toBe(2);
-    await expectEqualToUpstream(workspace);
+    await expectEqualToUpstream(workspace, { only });
 
     asked = 0;
     lacksUntil = 100;
-    await workspace.sync({ full: true });
+    await workspace.sync({ only, full: true });
     expect(asked).toBe(2);
-    const again = await workspace.sync();
+    const again = await workspace.sync({ only });
     expect(again.failures).toMatchObject([{ code: 'counts_differ', message: expect.stringContaining(NINE_DAYS_AGO) }]);
     expect(asked, 'a retry reads the day once').toBe(3);
     lacksUntil = 0;
-    expect((await workspace.sync()).status).toBe('complete');
-    await expectEqualToUpstream(workspace);
+    expect((await workspace.sync({ only })).status).toBe('complete');
+    await expectEqualToUpstream(workspace, { only });
   });
 
   test('all days are proven; days missing from the day counts are read and make the run partial', async () => {
-    const counted = addDays(dayOf(NOW_MS), -6);
-    const daily: Answering = {
-      answer: (question) => {
-        const body = (fixtures['metrics_daily'] as Answering).answer(question) as { data: { date: string }[] };
-        return { ...body, data: body.data.filter(({ date }) => date >= counted) };
-      },
-    };
-    const workspace = await openWorkspace({ brands: 1, days: 12, seed: 5, fixtures: { metrics_daily: daily } });
-    await workspace.sync({ range: { from: counted, to: dayOf(NOW_MS) } });
+    const counted = addDays(TODAY, -6);
+    const daily = alteredBody('metrics_daily', (body) => ({
+      ...body,
+      data: body.data.filter(({ date }: { date: string }) => date >= counted),
+    }));
+    const workspace = await openWorkspace({ ...few, fixtures: daily.fixtures });
+    await workspace.sync({ only, range: { from: counted, to: TODAY } });
     const firstDay = async (): Promise<unknown> =>
       (await workspace.query("SELECT strftime(min(created_at), '%Y-%m-%d') AS day FROM responses"))[0]?.['day'];
     expect(await firstDay()).toBe(counted);
-    const whole = await workspace.sync();
-    expect(await firstDay()).toBe(addDays(dayOf(NOW_MS), -11));
+    const whole = await workspace.sync({ only });
+    expect(await firstDay()).toBe(addDays(TODAY, -10));
     // The day counts contradict the list, so nothing proves those days.
     expect(whole.failures).toMatchObject([{ code: 'counts_differ', message: expect.stringContaining('0 counted') }]);
   });
@@ -119,35 +111,34 @@ describe('a run is complete only if', () => {
 
 test('an expired cursor that returns an empty page restarts its window and deletes nothing', async () => {
   let forgotten = 0;
-  const responses = bent('responses', (_question, rows, isFirst) => (!isFirst && forgotten-- > 0 ? [] : rows()));
-  const workspace = await openWorkspace({ ...long, fixtures: responses });
-  await workspace.sync();
+  const responses = alteredRows('responses', (rows, { isFirst }) => (!isFirst && forgotten-- > 0 ? [] : rows));
+  const workspace = await openWorkspace({ ...long, fixtures: responses.fixtures });
+  await workspace.sync({ only });
   await stopWithin(workspace, 2, { full: true });
   forgotten = 1;
-  const summary = await workspace.sync({ full: true });
-  expect(summary).toMatchObject({ status: 'complete', failures: [] });
+  const summary = await workspace.sync({ only, full: true });
+  expect(summary).toMatchObject(complete);
   expect(forgotten).toBeLessThan(0);
   expect(summary.tables['responses']?.deleted).toBe(0);
-  await expectEqualToUpstream(workspace);
+  await expectEqualToUpstream(workspace, { only });
 });
 
 test('a cursor that expires during a run restarts its window once', async () => {
   let forgotten = 0;
-  let forget = (): void => undefined;
-  const responses = bent('responses', (_question, rows, isFirst) => {
-    if (isFirst && forgotten > 0) forget();
-    return isFirst || forgotten-- <= 0 ? rows() : [];
+  const responses = alteredRows('responses');
+  const workspace = await openWorkspace({ ...long, fixtures: responses.fixtures });
+  await workspace.sync({ only });
+  responses.alter((rows, { isFirst }) => {
+    // As after a long wait for the budget.
+    if (isFirst && forgotten > 0) workspace.sandbox.advance({ days: 0.005 });
+    return isFirst || forgotten-- <= 0 ? rows : [];
   });
-  const workspace = await openWorkspace({ ...long, fixtures: responses });
-  await workspace.sync();
-  // As after a long wait for the budget.
-  forget = () => void workspace.sandbox.advance({ days: 0.005 });
   forgotten = 1;
-  const summary = await workspace.sync({ full: true, connections: 1 });
-  expect(summary).toMatchObject({ status: 'complete', failures: [] });
+  const summary = await workspace.sync({ only, full: true, connections: 1 });
+  expect(summary).toMatchObject(complete);
   expect(summary.tables['responses']?.deleted).toBe(0);
   forgotten = 1000;
-  const failing = await workspace.sync({ full: true, connections: 1 });
+  const failing = await workspace.sync({ only, full: true, connections: 1 });
   expect(failing).toMatchObject({ status: 'partial', error: null });
   expect(failing.tables['responses']?.deleted).toBe(0);
 });
@@ -170,18 +161,19 @@ test.for([1, 3])('new items of a settled list that an unfinished read skipped ar
       return rows;
     },
   };
-  const workspace = await openWorkspace({ ...long, days: 3, fixtures: { alerts } });
+  const workspace = await openWorkspace({ ...long, days: 1, responsesPerDay: 500, fixtures: { alerts } });
+  const sync = () => workspace.sync({ only: ['alerts'] });
   const held = async (): Promise<number> =>
     Number((await workspace.query('SELECT count(*) AS n FROM alerts WHERE _deleted_at IS NULL'))[0]?.['n']);
-  await workspace.sync();
+  await sync();
   count = 310;
   isBroken = true;
-  expect((await workspace.sync()).status).toBe('partial');
+  expect((await sync()).status).toBe('partial');
   expect(await held()).toBe(210);
   isBroken = false;
-  // Too late to resume.
+  // Too late to resume, and in another pass.
   workspace.sandbox.advance({ days });
-  await stopWithin(workspace, 2, { only: ['responses'], range: { from: dayOf(NOW_MS), to: dayOf(NOW_MS) } });
-  expect((await workspace.sync()).status).toBe('complete');
+  await stopWithin(workspace, 2, { range: { from: TODAY, to: TODAY } });
+  expect((await sync()).status).toBe('complete');
   expect(await held()).toBe(310);
 });

@@ -1,8 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readDrift } from '../../src/warehouse/ledger/drift-notes.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { alteredBody } from './altered.ts';
 import { keepPages } from './kept.ts';
 
 const NONE = {
@@ -14,26 +13,28 @@ const NONE = {
   newParameters: 0,
   newEndpoints: 0,
 };
-const small = { brands: 1, prompts: 4, days: 6, seed: 31 } as const;
+const few = { brands: 1, prompts: 2, days: 2, seed: 31 } as const;
+const complete = { status: 'complete', drift: NONE } as const;
 
 describe('drift', () => {
   test('is not reported while upstream keeps to its specification, whatever its data', async () => {
-    const workspace = await openWorkspace({ ...small, brands: 2, days: 20 });
+    const workspace = await openWorkspace({ world: 'small' });
+    expect(await driftOf(workspace)).toEqual([]);
     const { sync } = await keepPages(workspace);
-    expect(await sync()).toMatchObject({ status: 'complete', drift: NONE });
     workspace.sandbox.advance({ days: 3, lateAnswers: 3, deletedPrompts: 1, deletedResponses: 3, pausedPrompts: 1 });
-    expect(await sync()).toMatchObject({ status: 'complete', drift: NONE });
+    expect(await sync()).toMatchObject(complete);
     await workspace.reopen();
-    expect(await sync()).toMatchObject({ status: 'complete', drift: NONE });
+    expect(await sync()).toMatchObject(complete);
     expect(await driftOf(workspace)).toEqual([]);
   });
 
   test('reports each undeclared field once and counts it', async () => {
-    const workspace = await openWorkspace({ ...small, choices: { extraFields: true } });
+    const workspace = await openWorkspace({ ...few, choices: { extraFields: true } });
     const { sync } = await keepPages(workspace);
     const first = await sync();
     expect(first.drift?.unknownFields).toBeGreaterThan(10);
     const rows = await driftOf(workspace);
+    expect(rows.filter(({ kind }) => kind === 'unknown_field')).toHaveLength(first.drift?.unknownFields ?? 0);
     const answers = rows.filter(({ resource }) => resource === 'responses');
     expect(answers.map(({ path, kind }) => `${kind} ${path}`).sort()).toEqual([
       'unknown_field zz_added',
@@ -49,16 +50,17 @@ describe('drift', () => {
   });
 
   test('reports new labels, but not those of the specification', async () => {
-    const workspace = await openWorkspace(small);
+    const workspace = await openWorkspace({ ...few, days: 4 });
     const { sync } = await keepPages(workspace);
+    const only = ['alerts', 'articles'];
     workspace.sandbox.setFaults([{ kind: 'unknownenums', match: '/alerts' }]);
-    const first = await sync();
+    const first = await sync({ only });
     const alerts = await driftOf(workspace);
     expect(alerts.every(({ resource, path }) => resource === 'alerts' && path === 'type')).toBe(true);
     expect(first.drift).toEqual({ ...NONE, newValues: alerts.length });
     expect(alerts.length).toBeGreaterThan(0);
     workspace.sandbox.setFaults([{ kind: 'unknownenums', match: '/articles' }]);
-    expect((await sync()).drift?.newValues).toBeGreaterThan(0);
+    expect((await sync({ only })).drift?.newValues).toBeGreaterThan(0);
     const found = (await driftOf(workspace)).filter(({ resource }) => resource === 'articles');
     expect(new Set(found.map(({ kind }) => kind))).toEqual(new Set(['new_value']));
     expect(found.map(({ path }) => path)).toContain('status');
@@ -66,7 +68,7 @@ describe('drift', () => {
   });
 
   test('reports values of another type, including quarantined ones', async () => {
-    const workspace = await openWorkspace(small);
+    const workspace = await openWorkspace(few);
     const { sync } = await keepPages(workspace);
     workspace.sandbox.setFaults([{ kind: 'wrongtypes', probability: 0.5 }]);
     const { drift, quarantined } = await sync();
@@ -79,17 +81,20 @@ describe('drift', () => {
   });
 
   test('reports vanished fields at any depth and changed types', async () => {
-    const workspace = await openWorkspace(small);
+    const prompts = alteredBody('prompts');
+    const workspace = await openWorkspace({ world: 'tiny', fixtures: prompts.fixtures });
     const { sync } = await keepPages(workspace);
-    expect((await sync()).drift).toEqual(NONE);
-    const bent = await bendingProxy(workspace, (body) => {
-      for (const item of listOf(body)) {
-        delete item['funnelStage'];
-        if ('topic' in item && isObject(item['topic'])) delete item['topic']['name'];
-        if (Array.isArray(item['tags'])) for (const tag of item['tags'] as Json[]) tag['colour'] = 'gsk_abcdefghijkl';
+    const only = ['prompts'];
+    expect((await sync({ only })).drift).toEqual(NONE);
+    prompts.alter((body) => {
+      for (const item of body.data) {
+        delete item.funnelStage;
+        delete item.topic?.name;
+        for (const tag of item.tags) tag.colour = 'gsk_abcdefghijkl';
       }
+      return body;
     });
-    const second = await sync({ baseUrl: bent, only: ['prompts'] });
+    const second = await sync({ only });
     expect(second).toMatchObject({ status: 'complete', drift: { ...NONE, unknownFields: 1, vanishedFields: 2 } });
     const rows = await driftOf(workspace);
     expect(rows.map(({ kind, path }) => `${kind} ${path}`).sort()).toEqual([
@@ -98,41 +103,10 @@ describe('drift', () => {
       'vanished_field topic.name',
     ]);
     expect(JSON.stringify(rows)).not.toContain('gsk_abc');
-    expect((await sync({ baseUrl: bent, only: ['prompts'] })).drift).toEqual(NONE);
+    expect((await sync({ only })).drift).toEqual(NONE);
   });
 });
 
-type Json = Record<string, unknown>;
-
 async function driftOf(workspace: TestWorkspace) {
   return workspace.warehouse().database.exclusive((session) => readDrift(session.query));
-}
-
-// A proxy that edits upstream's responses.
-async function bendingProxy({ sandbox }: TestWorkspace, bend: (body: unknown) => void): Promise<string> {
-  const { origin, pathname } = new URL(sandbox.baseUrl);
-  const server = createServer((request, response) => {
-    const headers = { authorization: String(request.headers.authorization) };
-    fetch(`${origin}${request.url}`, { headers })
-      .then(async (answer) => {
-        const body = (await answer.json()) as unknown;
-        bend(body);
-        response.writeHead(answer.status, { date: answer.headers.get('date') ?? '' }).end(JSON.stringify(body));
-      })
-      .catch(() => response.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}`;
-}
-
-function listOf(body: unknown): Json[] {
-  return isObject(body) && Array.isArray(body['data']) ? (body['data'] as Json[]) : [];
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,14 +6,14 @@ import { openRawArchive } from '../../src/sync/raw/raw-archive.ts';
 import { runSync } from '../../src/sync/run-sync.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
-import { hurriedClock } from '../support/clocks.ts';
+import { skippingClock } from '../support/clocks.ts';
 
 // A sync that archives raw pages, in a process that a test can kill.
 const [path = '', folder = '', baseUrl = '', key = '', nowMs = '0'] = process.argv.slice(3);
 const catalogue = createCatalogue(declarations);
 const warehouse = await openWarehouse(path, catalogue, {});
 process.send?.('open');
-const clock = hurriedClock(() => Number(nowMs));
+const clock = skippingClock(() => Number(nowMs));
 const { database } = warehouse;
 const archive = await openRawArchive({ database, clock, folder, limits: { days: 30, megabytes: 2000 } });
 const drift = await openDriftWatch(catalogue, database);

@@ -1,14 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createBudget } from '../../src/budget/budget.ts';
 import { openDriftWatch } from '../../src/sync/drift-watch.ts';
 import type { ReplayOptions } from '../../src/sync/raw/apply-record.ts';
 import { openRawArchive } from '../../src/sync/raw/raw-archive.ts';
 import { listRawFiles, type RawLimits } from '../../src/sync/raw/raw-log.ts';
 import { type ReplayResult, replayPages } from '../../src/sync/raw/replay-pages.ts';
-import { runSync, type SyncSummary } from '../../src/sync/run-sync.ts';
-import { createClient } from '../../src/upstream/client.ts';
+import type { SyncSummary } from '../../src/sync/run-sync.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
@@ -17,44 +15,20 @@ import type { TestWorkspace } from '../support/workspace.ts';
 export const KEEP_ALL: RawLimits = { days: 30, megabytes: 2000 };
 
 /** A sync with raw pages and drift detection. */
-export type KeepingSync = (
-  changes?: Partial<{ only: readonly string[]; baseUrl: string; limits: RawLimits; signal: AbortSignal }>,
-) => Promise<SyncSummary>;
+type KeepingSync = (changes?: { only?: readonly string[]; limits?: RawLimits }) => Promise<SyncSummary>;
 
 /** Returns a workspace's sync that archives pages in a new folder. */
 export async function keepPages(workspace: TestWorkspace): Promise<{ folder: string; sync: KeepingSync }> {
   const folder = join(await temporaryFolder(), 'raw');
-  const sync: KeepingSync = async (changes = {}) => {
-    const { catalogue, clock, sandbox } = workspace;
-    const {
-      only = null,
-      baseUrl = sandbox.baseUrl,
-      limits = KEEP_ALL,
-      signal = new AbortController().signal,
-    } = changes;
-    const budget = createBudget({ clock });
-    const client = createClient({
-      baseUrl,
-      key: sandbox.key,
-      keyHeader: 'authorization',
-      budget,
-      clock,
-      connections: 8,
-    });
-    const warehouse = workspace.warehouse();
-    const { database } = warehouse;
+  const sync: KeepingSync = async ({ only = null, limits = KEEP_ALL } = {}) => {
+    const { catalogue, clock } = workspace;
+    const { database } = workspace.warehouse();
     const archive = await openRawArchive({ database, clock, folder, limits });
     const drift = await openDriftWatch(catalogue, database);
-    try {
-      const parts = { catalogue, warehouse, archive, drift, client, clock, connections: 8, signal };
-      const summary = await runSync(parts, { only, range: null, brands: null });
-      await drift.close(clock.now());
-      await archive.close();
-      const warnings = [...summary.warnings, ...archive.takeWarnings()];
-      return { ...summary, warnings, drift: drift.takeCounts() };
-    } finally {
-      await client.close();
-    }
+    const summary = await workspace.sync({ only, archive, drift });
+    await drift.close(clock.now());
+    await archive.close();
+    return { ...summary, warnings: [...summary.warnings, ...archive.takeWarnings()], drift: drift.takeCounts() };
   };
   return { folder, sync };
 }

@@ -1,23 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.ts';
 import type { Advance } from '../../schemas/fixtures/world/model.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { parseFaults } from '../../src/sandbox/faults.ts';
 import { countDays } from '../../src/sync/plan/plan-next.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
+import { countOf } from '../support/counts.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
-/** `NIGHTS=90` for a quarter of a year. */
-const NIGHTS = Number(process.env['NIGHTS'] ?? 9);
-
 describe('nightly syncs over months', () => {
-  it('each end with a warehouse equal to upstream, despite faults, kills and changes', {
-    timeout: 60_000 + NIGHTS * 20_000,
-  }, async () => {
-    const workspace = await openWorkspace({ seed: 41, brands: 2, prompts: 4, days: 30 });
+  test('each end with a warehouse equal to upstream, despite faults, kills and changes', async () => {
+    const nights = countOf(3, 30);
+    const workspace = await openWorkspace({ seed: 41, brands: 2, prompts: countOf(2, 4), days: countOf(6, 30) });
     const { sandbox } = workspace;
     await workspace.sync();
-    for (let night = 1; night <= NIGHTS; night++) {
+    for (let night = 1; night <= nights; night++) {
       sandbox.world.advance(changesOf(night));
       if (night % 4 === 1) await stopMidway(workspace, night % 12);
       if (night % 3 === 2) sandbox.setFaults(parseFaults('500=6x,reset=3x,truncate=2x,429=2x'));
@@ -29,8 +26,8 @@ describe('nightly syncs over months', () => {
     }
   });
 
-  it('read the lists and the recent days, and one more page for a response nine days late', async () => {
-    const workspace = await openWorkspace({ seed: 42, brands: 1, prompts: 6, days: 40 });
+  test('read the lists and the recent days, and one more page for a response nine days late', async () => {
+    const workspace = await openWorkspace({ seed: 42, brands: 1, prompts: 3, days: 20 });
     const first = await workspace.sync();
     const quiet = await workspace.sync();
     const lists = workspace.catalogue.resources.filter(({ change }) => change.kind !== 'detail').length;
@@ -38,17 +35,15 @@ describe('nightly syncs over months', () => {
     // Each endpoint once, four groupings and two row modes of one, three days of totals, one window, the OpenAPI
     // description.
     expect(quiet.requests).toBeLessThanOrEqual(lists + 3 + 1 + 3 + 1 + 1);
-    const changed = (await workspace.query("SELECT count(*) AS n FROM sync.requests WHERE resource = 'responses'"))[0];
     await insertLateAnswer(workspace, 9);
     const late = await workspace.sync();
     expect(late.tables['responses']).toMatchObject({ inserted: 1, updated: 0, deleted: 0 });
     expect(late.requests).toBe(quiet.requests + 1);
-    expect(Number(changed?.['n'])).toBeGreaterThan(0);
     await expectEqualToUpstream(workspace);
   });
 
-  it('miss nothing when every run ends early at its allowance', async () => {
-    const workspace = await openWorkspace({ seed: 43, brands: 2, prompts: 5, days: 30 });
+  test('miss nothing when every run ends early at its allowance', async () => {
+    const workspace = await openWorkspace({ seed: 43, brands: 1, prompts: 2, days: 6 });
     const allowance = { maxRequests: 15, deadline: null };
     let runs = 0;
     for (let status = 'partial'; status !== 'complete'; runs++) {
@@ -61,7 +56,7 @@ describe('nightly syncs over months', () => {
       expect(Number(after[0]?.['n']) - Number(before[0]?.['n'])).toBe(summary.requests);
       expect(runs).toBeLessThan(40);
     }
-    expect(runs).toBeGreaterThan(3);
+    expect(runs).toBeGreaterThan(2);
     await expectEqualToUpstream(workspace);
   });
 });

@@ -41,9 +41,8 @@ async function poison({ query }: TestWorkspace): Promise<void> {
 }
 
 test('a warehouse with wrong dates has a normal plan and equals upstream after a sync', async () => {
-  const workspace = await openWorkspace({ brands: 1, days: 6 });
+  const workspace = await openWorkspace({ world: 'tiny' });
   const { catalogue, clock, query, sync, warehouse } = workspace;
-  await sync();
   await poison(workspace);
   await workspace.reopen();
   const { signal } = new AbortController();

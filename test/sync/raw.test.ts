@@ -6,10 +6,11 @@ import { describe, expect, test } from 'vitest';
 import { type Member, readMember, walkMembers } from '../../src/sync/raw/raw-format.ts';
 import { listRawFiles, openRawLog, type RawLimits, retainRawFiles } from '../../src/sync/raw/raw-log.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { testWith } from '../support/needs.ts';
 import { openWorkspace } from '../support/workspace.ts';
 import { daysKept, KEEP_ALL, keepPages, readRawFiles, replayAll } from './kept.ts';
 
-const small = { brands: 1, prompts: 2, days: 3, seed: 51 } as const;
+const few = { brands: 1, prompts: 2, days: 3, seed: 51 } as const;
 const body = (length: number): Buffer => Buffer.alloc(length, 'x{"ä": "\n"}');
 
 describe('raw files', () => {
@@ -88,12 +89,11 @@ describe('raw files', () => {
 });
 
 describe('a sync', () => {
-  const timeout = 120_000;
-
-  test('archives every page that it commits, without the API key', { timeout }, async () => {
-    const workspace = await openWorkspace(small);
+  test('archives every page that it commits, without the API key', async () => {
+    const workspace = await openWorkspace(few);
     const { folder, sync } = await keepPages(workspace);
-    expect(await sync()).toMatchObject({ status: 'complete', warnings: [] });
+    const only = ['responses', 'alerts', 'article'];
+    expect(await sync({ only })).toMatchObject({ status: 'complete', warnings: [] });
     const [counts] = await workspace.query(`SELECT
       (SELECT CAST(count(*) AS INTEGER) FROM sync.requests WHERE status = 200 AND rows IS NOT NULL) AS answered,
       (SELECT CAST(count(*) AS INTEGER) FROM sync.raw_pages) AS kept,
@@ -105,12 +105,12 @@ describe('a sync', () => {
       expect(text).not.toContain(workspace.sandbox.key);
       expect(text).not.toMatch(/gsk_|authorization|x-api-key/i);
     }
-    await sync({ limits: { days: 0, megabytes: 2000 } });
+    await sync({ only, limits: { days: 0, megabytes: 2000 } });
     expect(await listRawFiles(folder)).toHaveLength(1);
   });
 
-  test('deletes the records of pages whose file was removed', { timeout }, async () => {
-    const workspace = await openWorkspace(small);
+  test('deletes the records of pages whose file was removed', async () => {
+    const workspace = await openWorkspace(few);
     const { folder, sync } = await keepPages(workspace);
     await sync({ only: ['prompts'] });
     workspace.sandbox.advance({ days: 40 });
@@ -120,8 +120,8 @@ describe('a sync', () => {
     expect(kept.map(({ resource }) => resource)).toEqual(['alerts', 'brands']);
   });
 
-  test('continues with a warning if the folder of raw pages cannot be created', { timeout }, async () => {
-    const workspace = await openWorkspace(small);
+  test('continues with a warning if the folder of raw pages cannot be created', async () => {
+    const workspace = await openWorkspace(few);
     const { folder, sync } = await keepPages(workspace);
     await writeFile(folder, 'a file instead of the folder');
     const summary = await sync({ only: ['prompts'] });
@@ -130,12 +130,10 @@ describe('a sync', () => {
     expect(await workspace.query('SELECT 1 FROM sync.raw_pages')).toEqual([]);
   });
 
-  // Root can write everywhere.
-  test.skipIf(process.getuid?.() === 0)(
+  testWith(process.getuid?.() === 0 ? 'root can write into every folder' : null)(
     'continues if it may not write into the folder of raw pages',
-    { timeout },
     async () => {
-      const workspace = await openWorkspace(small);
+      const workspace = await openWorkspace(few);
       const { folder, sync } = await keepPages(workspace);
       await mkdir(folder);
       chmodSync(folder, 0o500);
@@ -149,10 +147,10 @@ describe('a sync', () => {
 
 describe('a replay of damaged files', () => {
   test('reports file and page, replays the rest, and deletes no rows because of missing pages', async () => {
-    const workspace = await openWorkspace({ ...small, responsesPerDay: 150 });
+    const workspace = await openWorkspace({ ...few, responsesPerDay: 150 });
     const { folder, sync } = await keepPages(workspace);
-    await sync({ only: ['responses', 'alerts'] });
-    await sync({ only: ['responses', 'alerts'] });
+    await sync({ only: ['responses'] });
+    await sync({ only: ['responses'] });
     const [page] = await workspace.query(`SELECT file, CAST(position AS INTEGER) AS position, chain FROM sync.raw_pages
       WHERE resource = 'responses' AND page = 2 ORDER BY received_at, file, position LIMIT 1`);
     expect(page).toBeDefined();

@@ -7,7 +7,7 @@ import { costOf, planRereads, REREAD_AFTER_MS, type ReadDays } from '../../src/s
 import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace } from '../support/workspace.ts';
-import { bent } from './bent.ts';
+import { alteredRows } from './altered.ts';
 import { catalogue, contextAt, NOW, TODAY } from './day-ranges.ts';
 
 const resource = catalogue.get('responses');
@@ -64,12 +64,6 @@ describe('the plan of rereads', () => {
 
 describe('an edit that changes no count', () => {
   const editedDay = addDays(dayOf(NOW_MS), -5);
-  let isEdited = false;
-  // Another title for every citation of a day.
-  const responses = bent('responses', function* (_question, rows) {
-    for (const row of rows())
-      yield isEdited && dayOf(row.atMs) === editedDay ? { ...row, item: () => edited(row) } : row;
-  });
 
   function edited(row: Row): unknown {
     const item = row.item() as { citations: object[] };
@@ -77,10 +71,14 @@ describe('an edit that changes no count', () => {
   }
 
   test('is found within a week by nightly syncs with 2 re-read requests, and not by syncs without them', async () => {
-    const small = { brands: 1, prompts: 4, days: 20, responsesPerDay: 60 };
-    const workspace = await openWorkspace({ ...small, fixtures: responses });
+    const list = alteredRows('responses');
+    const few = { brands: 1, prompts: 2, days: 9, responsesPerDay: 60 };
+    const workspace = await openWorkspace({ ...few, fixtures: list.fixtures });
     await workspace.sync();
-    isEdited = true;
+    // Another title for every citation of a day.
+    list.alter((rows) =>
+      [...rows].map((row) => (dayOf(row.atMs) === editedDay ? { ...row, item: () => edited(row) } : row)),
+    );
     const isFound = async (): Promise<boolean> =>
       (await workspace.query("SELECT 1 FROM response_citations WHERE title = 'Edited'")).length > 0;
     const syncNextNight = async (rereads: number): Promise<void> => {
@@ -100,8 +98,7 @@ describe('an edit that changes no count', () => {
 });
 
 test('a plan counts the requests for re-reads and states their reason', async () => {
-  const workspace = await openWorkspace({ brands: 2, prompts: 3, days: 12 });
-  await workspace.sync({ rereads: 20 });
+  const workspace = await openWorkspace({ world: 'small' });
   workspace.sandbox.advance({ days: 1 });
   await workspace.sync({ only: ['metrics_daily'], probe: true });
   const { catalogue, clock, warehouse } = workspace;

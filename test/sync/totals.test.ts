@@ -1,38 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { declarations } from '../../schemas/catalogue.ts';
-import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { addDays, DAY_MS, eachDay } from '../../src/contract/time.ts';
+import { addDays, DAY_MS, dayOf, eachDay } from '../../src/contract/time.ts';
 import { type ReportedTotals, resolveTotals, SETTLE_DAYS } from '../../src/plausibility/range-totals.ts';
-import { coveredBy, type PlanContext } from '../../src/sync/plan/plan-context.ts';
 import { olderTotals, planTotals, recentTotals } from '../../src/sync/plan/plan-totals.ts';
 import { RECENT_TOTALS_DAYS, totalsResources } from '../../src/warehouse/ledger/reported-totals.ts';
+import { catalogue, contextAt, dayBefore, NOW, TODAY } from './day-ranges.ts';
 
-const TODAY = '2026-03-15';
-const NOW = Date.parse(`${TODAY}T15:00:00Z`);
-const catalogue = createCatalogue(declarations);
 const [resource] = totalsResources(catalogue);
 const brand = { id: '00000000-0000-4000-8000-00000000000a', since: null, detailed: false };
-const dayBefore = (days: number): string => addDays(TODAY, -days);
-
-function contextAt(now: number): PlanContext {
-  return {
-    today: new Date(now).toISOString().slice(0, 10),
-    now,
-    range: null,
-    wanted: new Set(catalogue.resources.map(({ name }) => name)),
-    names: new Map(),
-    connections: 8,
-    closed: [],
-    open: [],
-    read: new Set(),
-    covered: coveredBy([]),
-    full: false,
-    rereads: 0,
-    settleDays: SETTLE_DAYS,
-    begun: new Set(),
-  };
-}
 
 /** Numbers of days before today; days without an entry are zero. */
 type Days = ReadonlyMap<string, number>;
@@ -45,7 +20,7 @@ const mean: Answer = (days, from, to) => (sum(days, from, to) ?? 0) / [...eachDa
 
 /** Runs one sync of the totals: the whole range first, then what is planned, until nothing is. */
 function syncTotals(days: Days, answer: Answer, reported: ReportedTotals[], now: number, older = false) {
-  const context = contextAt(now);
+  const context = contextAt({ today: dayOf(now), now, settleDays: SETTLE_DAYS });
   const asked = new Set<string>();
   const read = (from: string, to: string): void => {
     const at = reported.findIndex((one) => one.from === from && one.to === to);

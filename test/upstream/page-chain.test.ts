@@ -1,33 +1,39 @@
 import { describe, expect, test } from 'vitest';
+import type { Client } from '../../src/upstream/client.ts';
 import type { UpstreamError } from '../../src/upstream/errors.ts';
 import { PAGES_MAX, walkPages } from '../../src/upstream/page-chain.ts';
 import { json, openClient } from './support.ts';
 
+type Next = (cursor: string | null, count: number) => string | null;
+
+/** Walks the pages of a list whose responses have the cursor that `next` returns. */
+async function walkWith(client: Pick<Client, 'get'>, from: string | null = null) {
+  const pages: { cursor: string | null; next: string | null }[] = [];
+  const walking = walkPages(client as Client, {
+    request: { path: '/list', query: { from: '2026-01-01', limit: '100' } },
+    pages: { kind: 'cursor', parameter: 'cursor', next: 'nextCursor' },
+    read: (body) => body,
+    nextOf: (body) => (body as { nextCursor: string | null }).nextCursor,
+    from,
+    signal: new AbortController().signal,
+    onAttempt: () => undefined,
+  });
+  const error = await (async () => {
+    for await (const page of walking) pages.push({ cursor: page.state, next: page.next });
+    return null;
+  })().catch((thrown: unknown) => thrown as UpstreamError);
+  return { pages, error };
+}
+
 describe('walkPages', () => {
-  const walk = async (
-    next: (cursor: string | null, count: number) => string | null,
-    options: { from?: string | null; pagesMax?: number } = {},
-  ) => {
+  const walk = async (next: Next, from: string | null = null) => {
     const { client, requests } = await openClient((request, response, count) => {
       const cursor = new URL(request.url ?? '', 'http://x').searchParams.get('cursor');
       json(response, 200, { data: [cursor], nextCursor: next(cursor, count) }, { 'x-ratelimit-limit': '10000' });
     });
-    const pages: { cursor: string | null; next: string | null }[] = [];
-    const walking = walkPages(client, {
-      request: { path: '/list', query: { from: '2026-01-01', limit: '100' } },
-      pages: { kind: 'cursor', parameter: 'cursor', next: 'nextCursor' },
-      read: (body) => body,
-      nextOf: (body) => (body as { nextCursor: string | null }).nextCursor,
-      from: options.from ?? null,
-      signal: new AbortController().signal,
-      onAttempt: () => undefined,
-    });
-    const error = await (async () => {
-      for await (const page of walking) pages.push({ cursor: page.state, next: page.next });
-      return null;
-    })().catch((thrown: unknown) => thrown as UpstreamError);
+    const walked = await walkWith(client, from);
     const queries = requests.map(({ url }) => Object.fromEntries(new URL(url ?? '', 'http://x').searchParams));
-    return { pages, error, queries };
+    return { ...walked, queries };
   };
 
   test('ends at the last page and repeats all other parameters unchanged', async () => {
@@ -43,7 +49,7 @@ describe('walkPages', () => {
   });
 
   test('resumes from a saved cursor', async () => {
-    const { pages } = await walk(() => null, { from: 'saved' });
+    const { pages } = await walk(() => null, 'saved');
     expect(pages).toEqual([{ cursor: 'saved', next: null }]);
   });
 
@@ -59,7 +65,14 @@ describe('walkPages', () => {
 
   test('fails after 10,000 pages', async () => {
     expect(PAGES_MAX).toBeLessThanOrEqual(10_000);
-    const { error, pages } = await walk((_cursor, count) => String(count));
+    let count = 0;
+    // 10,000 responses over HTTP would take seconds.
+    const get: Client['get'] = (_request, read) => {
+      count += 1;
+      const text = { bytes: Buffer.from(''), isDamaged: false, link: null, baseUrl: 'http://x' };
+      return Promise.resolve({ value: read({ nextCursor: String(count) }, text), date: null });
+    };
+    const { error, pages } = await walkWith({ get });
     expect(error?.message).toContain('does not end');
     expect(pages.length).toBe(PAGES_MAX);
   });

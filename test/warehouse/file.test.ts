@@ -1,21 +1,46 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { declarations } from '../../schemas/catalogue.ts';
-import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import type { Database } from '../../src/warehouse/database.ts';
 import { createShapeWriter, readShapes } from '../../src/warehouse/ledger/shapes.ts';
 import { SCHEMA_VERSION, sqlTypes } from '../../src/warehouse/schema.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
-import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { testWith } from '../support/needs.ts';
+import { ROOT } from '../support/root.ts';
 
-const script = new URL('../support/sync-child.ts', import.meta.url);
-
-const catalogue = createCatalogue(declarations);
+const open = (path: string) => openWarehouse(path, catalogue, {});
 
 async function newPath(): Promise<string> {
   return join(await temporaryFolder(), 'warehouse.duckdb');
+}
+
+let empty: Buffer;
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-'));
+  const path = join(folder, 'warehouse.duckdb');
+  await (await open(path)).close();
+  empty = await readFile(path);
+  await rm(folder, { recursive: true });
+});
+
+/** Writes a new warehouse without rows. */
+async function newWarehouse(): Promise<string> {
+  const path = await newPath();
+  await writeFile(path, empty);
+  return path;
+}
+
+/** Runs work on an open warehouse without rows. */
+async function openEmpty(): Promise<Database> {
+  const warehouse = await open(await newWarehouse());
+  onTestFinished(() => warehouse.close());
+  return warehouse.database;
 }
 
 // Changes a warehouse without sightline.
@@ -27,156 +52,142 @@ async function change(path: string, sql: string): Promise<void> {
   instance.closeSync();
 }
 
-async function make(path: string): Promise<void> {
-  const warehouse = await openWarehouse(path, catalogue, {});
-  await warehouse.close();
-}
-
-describe('a new warehouse', () => {
-  test('has every table and column of the catalogue, with types and comments', async () => {
-    const path = await newPath();
-    const warehouse = await openWarehouse(path, catalogue, {});
-    const rows = await warehouse.database.exclusive((session) =>
-      session.all(`SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE schema_name = 'main'
-        AND NOT internal ORDER BY table_name, column_index`),
-    );
-    const tables = await warehouse.database.exclusive((session) =>
-      session.all("SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'main'"),
-    );
-    await warehouse.close();
-    const every = [...catalogue.tables, ...catalogue.histories];
-    const byTable = every.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    expect(rows).toEqual(
-      byTable.flatMap(({ name, columns }) =>
-        columns.map((column) => ({
-          table_name: name,
-          column_name: column.name,
-          data_type: sqlTypes[column.kind],
-          comment: column.about,
-        })),
-      ),
-    );
-    expect(new Map(tables.map((row) => [row['table_name'], row['comment']]))).toEqual(
-      new Map(every.map(({ name, about }) => [name, about])),
-    );
-  });
-
-  test('does not change when it is opened again', async () => {
-    const path = await newPath();
-    await make(path);
-    await change(path, "INSERT INTO tags (id, name) VALUES (uuid(), 'x')");
-    const warehouse = await openWarehouse(path, catalogue, {});
-    const [row] = await warehouse.database.exclusive((session) => session.all('SELECT count(*) AS n FROM tags'));
-    expect(row).toEqual({ n: 1n });
-    await warehouse.close();
-  });
+test('a new warehouse has every table and column of the catalogue, with types and comments', async () => {
+  const database = await openEmpty();
+  const read = (sql: string) => database.exclusive((session) => session.all(sql));
+  const rows = await read(`SELECT table_name, column_name, data_type, comment FROM duckdb_columns()
+    WHERE schema_name = 'main' AND NOT internal ORDER BY table_name, column_index`);
+  const tables = await read("SELECT table_name, comment FROM duckdb_tables() WHERE schema_name = 'main'");
+  const every = [...catalogue.tables, ...catalogue.histories];
+  const byTable = every.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  expect(rows).toEqual(
+    byTable.flatMap(({ name, columns }) =>
+      columns.map((column) => ({
+        table_name: name,
+        column_name: column.name,
+        data_type: sqlTypes[column.kind],
+        comment: column.about,
+      })),
+    ),
+  );
+  expect(new Map(tables.map((row) => [row['table_name'], row['comment']]))).toEqual(
+    new Map(every.map(({ name, about }) => [name, about])),
+  );
 });
 
 describe('an older warehouse', () => {
   test('gets missing columns and tables and keeps its rows', async () => {
-    const path = await newPath();
-    await make(path);
+    const path = await newWarehouse();
     await change(
       path,
       "INSERT INTO tags (id, name) VALUES (uuid(), 'x'); ALTER TABLE tags DROP COLUMN _extra; DROP TABLE alerts",
     );
-    const warehouse = await openWarehouse(path, catalogue, {});
-    const [row] = await warehouse.database.exclusive((session) => session.all('SELECT name, _extra FROM tags'));
-    expect(row).toEqual({ name: 'x', _extra: null });
-    const [alerts] = await warehouse.database.exclusive((session) => session.all('SELECT count(*) AS n FROM alerts'));
-    expect(alerts).toEqual({ n: 0n });
-    const comment = await warehouse.database.exclusive((session) =>
-      session.all("SELECT comment FROM duckdb_columns() WHERE table_name = 'tags' AND column_name = '_extra'"),
-    );
-    expect(comment).toEqual([{ comment: expect.stringContaining('JSON') }]);
-    await warehouse.close();
+    const { database, close } = await open(path);
+    onTestFinished(close);
+    const read = (sql: string) => database.exclusive((session) => session.all(sql));
+    expect(await read('SELECT name, _extra FROM tags')).toEqual([{ name: 'x', _extra: null }]);
+    expect(await read('SELECT count(*) AS n FROM alerts')).toEqual([{ n: 0n }]);
+    expect(
+      await read("SELECT comment FROM duckdb_columns() WHERE table_name = 'tags' AND column_name = '_extra'"),
+    ).toEqual([{ comment: expect.stringContaining('JSON') }]);
   });
 
   test('with a column of another type is rejected by name and not changed', async () => {
-    const path = await newPath();
-    await make(path);
+    const path = await newWarehouse();
     await change(path, 'ALTER TABLE tags ALTER name TYPE INTEGER; ALTER TABLE tags DROP COLUMN _extra');
-    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({
+    await expect(open(path)).rejects.toMatchObject({
       code: 'warehouse_invalid',
       message: expect.stringMatching(/tags\.name .* is INTEGER, not VARCHAR/),
     });
     await change(path, 'ALTER TABLE tags ADD COLUMN _extra JSON');
     await change(path, 'ALTER TABLE tags ALTER name TYPE VARCHAR');
-    await make(path);
+    await (await open(path)).close();
   });
 });
 
 describe('a warehouse is rejected if', () => {
-  test('a newer version of sightline wrote it', async () => {
-    const path = await newPath();
-    await make(path);
-    await change(path, `UPDATE sync.meta SET value = '${SCHEMA_VERSION + 1}'`);
-    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'warehouse_newer' });
+  test.for<[string, string]>([
+    [`${SCHEMA_VERSION + 1}`, 'warehouse_newer'],
+    ['2.5', 'warehouse_invalid'],
+    ['x', 'warehouse_invalid'],
+    ['', 'warehouse_invalid'],
+    ['0', 'warehouse_invalid'],
+  ])('its version is %j', async ([version, code]) => {
+    const path = await newWarehouse();
+    await change(path, `UPDATE sync.meta SET value = '${version}'`);
+    await expect(open(path)).rejects.toMatchObject({ code, message: expect.stringContaining(path) });
     await change(path, `UPDATE sync.meta SET value = '${SCHEMA_VERSION}'`);
-    await make(path);
+    await (await open(path)).close();
   });
 
-  test.for<[string, string]>([
-    ['text', 'this is not a database, and longer than a header of one would be: '.repeat(100)],
-    ['half a page', 'DUCK'],
-  ])('the file is not a database but %s, and the file is not changed', async ([, content]) => {
+  test.for<[string, (whole: Buffer) => Buffer]>([
+    ['is text', () => Buffer.from('this is not a database, and longer than a header of one would be: '.repeat(100))],
+    ['is half a page', () => Buffer.from('DUCK')],
+    ['is truncated', (whole) => whole.subarray(0, Math.floor(whole.length / 3))],
+  ])('the file %s, and the file is not changed', async ([, contentOf]) => {
     const path = await newPath();
+    const content = contentOf(empty);
     await writeFile(path, content);
-    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({
+    await expect(open(path)).rejects.toMatchObject({
       code: 'warehouse_invalid',
       message: expect.stringContaining(path),
     });
-    expect(await readFile(path, 'utf8')).toBe(content);
+    expect((await readFile(path)).equals(content)).toBe(true);
   });
 
   test('the file is a folder', async () => {
     const path = await newPath();
     await mkdir(path);
-    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ message: expect.stringContaining(path) });
+    await expect(open(path)).rejects.toMatchObject({ message: expect.stringContaining(path) });
   });
 
-  test('it is truncated', async () => {
-    const path = await newPath();
-    await make(path);
-    const whole = await readFile(path);
-    await writeFile(path, whole.subarray(0, Math.floor(whole.length / 3)));
-    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'warehouse_invalid' });
-  });
-
-  test.skipIf(process.getuid?.() === 0)('this user may not write to it', async () => {
-    const path = await newPath();
-    await make(path);
-    await chmod(path, 0o444);
-    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'folder_unwritable' });
-  });
+  testWith(process.getuid?.() === 0 ? 'root may write to every file' : null)(
+    'this user may not write to it',
+    async () => {
+      const path = await newWarehouse();
+      await chmod(path, 0o444);
+      await expect(open(path)).rejects.toMatchObject({ code: 'folder_unwritable' });
+    },
+  );
 
   test('this process already has it open', async () => {
-    const path = await newPath();
-    const warehouse = await openWarehouse(path, catalogue, {});
-    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({ code: 'internal' });
+    const path = await newWarehouse();
+    const warehouse = await open(path);
+    await expect(open(path)).rejects.toMatchObject({ code: 'internal' });
     await warehouse.close();
-    await make(path);
+    await (await open(path)).close();
   });
 
   test('another process owns it, until that process ends', async () => {
-    const path = await newPath();
-    const child = startChild(script, path);
-    expect(await child.message()).toBe('open');
-    await expect(openWarehouse(path, catalogue, {})).rejects.toMatchObject({
+    const path = await newWarehouse();
+    const script = `const { DuckDBInstance } = await import('@duckdb/node-api');
+      const instance = await DuckDBInstance.create(${JSON.stringify(path)});
+      console.log('open');
+      setInterval(() => instance, 1000);`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { cwd: ROOT });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    await expect(open(path)).rejects.toMatchObject({
       code: 'warehouse_locked',
       exit: 4,
-      message: expect.stringContaining(String(child.process.pid)),
+      message: expect.stringContaining(String(child.pid)),
     });
-    await child.kill();
-    await make(path);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await (await open(path)).close();
   });
 });
 
+const names = (database: Database): Promise<unknown[]> =>
+  database.exclusive(async (session) =>
+    (await session.all('SELECT name FROM tags ORDER BY rowid')).map(({ name }) => name),
+  );
+const insert = (name: string): string => `INSERT INTO tags (id, name) VALUES (uuid(), '${name}')`;
+
 test('a failed transaction is rolled back, and the next one succeeds', async () => {
-  const warehouse = await openWarehouse(await newPath(), catalogue, {});
-  const { database } = warehouse;
+  const database = await openEmpty();
   const failed = database.transaction(async (session) => {
-    await session.run("INSERT INTO tags (id, name) VALUES (uuid(), 'x')");
+    await session.run(insert('x'));
     throw new Error('stop');
   });
   await expect(failed).rejects.toThrow('stop');
@@ -185,22 +196,18 @@ test('a failed transaction is rolled back, and the next one succeeds', async () 
     code: 'internal',
     cause: { message: expect.stringContaining('nothing') },
   });
-  await database.transaction((session) => session.run("INSERT INTO tags (id, name) VALUES (uuid(), 'y')"));
-  expect(await database.exclusive((session) => session.all('SELECT name FROM tags'))).toEqual([{ name: 'y' }]);
-  await warehouse.close();
+  await database.transaction((session) => session.run(insert('y')));
+  expect(await names(database)).toEqual(['y']);
+  await database.close();
   await expect(database.exclusive((session) => session.all('SELECT 1'))).rejects.toThrow('closed');
 });
 
 test('sessions that read together see the same state, and writes wait for them', async () => {
-  const warehouse = await openWarehouse(await newPath(), catalogue, {});
-  const { database } = warehouse;
-  const insert = (name: string) =>
-    database.transaction((session) => session.run(`INSERT INTO tags (id, name) VALUES (uuid(), '${name}')`));
-  const names = 'SELECT name FROM tags ORDER BY name';
-  await insert('a');
+  const database = await openEmpty();
+  await database.transaction((session) => session.run(insert('a')));
   const order: string[] = [];
   const reading = database.readTogether(3, async (sessions) => {
-    const queued = insert('b').then(() => order.push('written'));
+    const queued = database.transaction((session) => session.run(insert('b'))).then(() => order.push('written'));
     queued.catch(() => undefined);
     const found = await Promise.all(
       sessions.map(async (session, index) => {
@@ -213,55 +220,45 @@ test('sessions that read together see the same state, and writes wait for them',
     return found;
   });
   expect(await reading).toEqual([0, 1, 2].map((number) => [{ number, name: 'a' }]));
-  expect(await database.exclusive((session) => session.all(names))).toEqual([{ name: 'a' }, { name: 'b' }]);
+  expect(await names(database)).toEqual(['a', 'b']);
   expect(order).toEqual(['read', 'written']);
   const failed = database.readTogether(2, async ([, other]) => {
-    await other?.run("INSERT INTO tags (id, name) VALUES (uuid(), 'c')");
+    await other?.run(insert('c'));
     throw new Error('stop');
   });
   await expect(failed).rejects.toThrow('stop');
-  expect(await database.exclusive((session) => session.all(names))).toEqual([{ name: 'a' }, { name: 'b' }]);
-  await warehouse.close();
+  expect(await names(database)).toEqual(['a', 'b']);
 });
 
 test('waiting writes share a commit; if one of them fails, the others are committed alone and in order', async () => {
-  const warehouse = await openWarehouse(await newPath(), catalogue, {});
-  onTestFinished(() => warehouse.close());
-  const { database } = warehouse;
-  const transaction = 'SELECT CAST(txid_current() AS VARCHAR) AS id';
-  const insert = (name: string, error?: Error): Promise<unknown> =>
+  const database = await openEmpty();
+  const write = (name: string, error?: Error): Promise<unknown> =>
     database.groupCommit(async (session) => {
-      await session.run(`INSERT INTO tags (id, name) VALUES (uuid(), '${name}')`);
+      await session.run(insert(name));
       if (error !== undefined) throw error;
-      return (await session.all(transaction))[0]?.['id'];
+      return (await session.all('SELECT CAST(txid_current() AS VARCHAR) AS id'))[0]?.['id'];
     });
-  const names = (): Promise<unknown[]> =>
-    database.exclusive(async (session) =>
-      (await session.all('SELECT name FROM tags ORDER BY rowid')).map(({ name }) => name),
-    );
 
-  const together = await Promise.all(['a', 'b', 'c'].map((name) => insert(name)));
+  const together = await Promise.all(['a', 'b', 'c'].map((name) => write(name)));
   expect(new Set(together).size).toBe(1);
-  expect(await names()).toEqual(['a', 'b', 'c']);
+  expect(await names(database)).toEqual(['a', 'b', 'c']);
 
   // Other work between two writes keeps its place.
-  const split = [insert('d'), names(), insert('e')];
-  const [first, between, last] = await Promise.all(split);
+  const [first, between, last] = await Promise.all([write('d'), names(database), write('e')]);
   expect(between).toEqual(['a', 'b', 'c', 'd']);
   expect(first).not.toBe(last);
 
-  const failing = await Promise.allSettled([insert('f'), insert('g', new Error('stop')), insert('h')]);
+  const failing = await Promise.allSettled([write('f'), write('g', new Error('stop')), write('h')]);
   expect(failing.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   expect(failing[1]).toMatchObject({ reason: new Error('stop') });
-  expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'h']);
+  expect(await names(database)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'h']);
 
-  await warehouse.close();
-  for (const name of ['i', 'j']) await expect(insert(name)).rejects.toThrow('closed');
+  await database.close();
+  for (const name of ['i', 'j']) await expect(write(name)).rejects.toThrow('closed');
 });
 
 test('if the write of a page fails, the next page stores its forms', async () => {
-  const { database, close } = await openWarehouse(await newPath(), catalogue, {});
-  onTestFinished(close);
+  const database = await openEmpty();
   const stored = async (): Promise<unknown> => (await database.exclusive((session) => readShapes(session.query))).rows;
   const writer = createShapeWriter({ rows: [] });
   const forms = new Map([['envelope', 'data']]);

@@ -1,23 +1,17 @@
 import { mkdir } from 'node:fs/promises';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { WorkspaceConfig } from '../../src/base/config/config.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import type { FleetRow } from '../../src/web/page-data/fleet-row.ts';
 import { openFleetServer, workspaceIn } from '../serve/fleet-server.ts';
-import { launchBrowser, noBrowser } from '../support/browser.ts';
+import { noBrowser } from '../support/browser.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { describeWith } from '../support/needs.ts';
-import { expectUsable, LOOKS, openApp } from './app-browser.ts';
-import { workspaceBefore } from './support.ts';
+import { expectUsable, openPage } from './open-page.ts';
+import { worldBefore, worldTime } from './support.ts';
 
 describeWith(noBrowser)('the list of workspaces in a browser', () => {
-  const workspace = workspaceBefore(60);
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
+  const workspace = worldBefore('small');
 
   /** Serves `north`, which has data, and `south` and `south-east`, which have none. */
   async function serveFleet() {
@@ -29,8 +23,8 @@ describeWith(noBrowser)('the list of workspaces in a browser', () => {
       configs.set(name, own);
     }
     configs.set('north', { ...workspace().config, name: 'north' });
-    const { text: key } = await createKey(folder, 'fleet', null, Date.now(), { workspaces: 'all' });
-    const server = await openFleetServer({ fleetFolder: folder, workspaces: () => configs });
+    const { text: key } = await createKey(folder, 'fleet', null, worldTime.now(), { workspaces: 'all' });
+    const server = await openFleetServer({ fleetFolder: folder, workspaces: () => configs }, { clock: worldTime });
     const signInUrl = await server.signInUrl();
     if (signInUrl === null) throw new Error('there is no sign-in link');
     return { origin: new URL(server.baseUrl).origin, key, signInUrl };
@@ -38,7 +32,7 @@ describeWith(noBrowser)('the list of workspaces in a browser', () => {
 
   test('has a row per workspace with the numbers of /data/fleet, and leads to the pages of each', async () => {
     const { origin, key, signInUrl } = await serveFleet();
-    const { page, trouble } = await openApp(browser, signInUrl);
+    const page = await openPage(signInUrl);
     const rows = page.getByRole('region', { name: 'Rows of Workspaces' }).locator('tbody tr');
     const north = rows.filter({ has: page.getByRole('link', { name: 'north', exact: true }) });
     await north.locator('[data-value]').first().waitFor();
@@ -51,6 +45,12 @@ describeWith(noBrowser)('the list of workspaces in a browser', () => {
       const shown = await row.locator('td').nth(2).getAttribute('data-value');
       expect(shown === null ? null : Number(shown), name).toBe(visibility?.['visibility'] ?? null);
     }
+    await expectUsable(page);
+    await page.getByText('Account').click();
+    await page.getByRole('button', { name: 'Sessions' }).click();
+    await page.getByText('this one').waitFor();
+    await expectUsable(page, 'with sessions');
+    await page.reload();
     await page.getByLabel('Filter rows of Workspaces').fill('south');
     expect(await rows.count()).toBe(2);
     await page.getByLabel('Filter rows of Workspaces').fill('');
@@ -63,20 +63,5 @@ describeWith(noBrowser)('the list of workspaces in a browser', () => {
     await page.getByRole('heading', { name: 'No data yet' }).waitFor();
     await page.goto(`${origin}/w/unknown/prompts`);
     await page.getByText('This workspace does not exist').waitFor();
-    expect(trouble).toEqual([]);
-    await page.close();
-  });
-
-  test.each(LOOKS)('is accessible and has no horizontal scroll at %i pixels, %s', async (width, colorScheme) => {
-    const { signInUrl } = await serveFleet();
-    const { page, trouble } = await openApp(browser, signInUrl, { viewport: { width, height: 900 }, colorScheme });
-    await page.getByRole('link', { name: 'north', exact: true }).waitFor();
-    await expectUsable(page);
-    await page.getByText('Account').click();
-    await page.getByRole('button', { name: 'Sessions' }).click();
-    await page.getByText('this one').waitFor();
-    await expectUsable(page);
-    expect(trouble).toEqual([]);
-    await page.close();
   });
 });

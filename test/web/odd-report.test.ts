@@ -1,6 +1,7 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
@@ -13,14 +14,17 @@ import { type ReportDocument, writeReports } from './report-document.ts';
 /** Time-ordered ids, as some databases generate them: ids created at the same time share their first digits. */
 const [FIRST, SECOND] = ['0199a0b0-1111-7000-8000-000000000001', '0199a0b0-2222-7000-8000-000000000002'] as const;
 
-/** Two brands with the same name and without a website; half of the responses of one have no engine. */
-async function reportsOfOddBrands(name = '日本'): Promise<ReportDocument[]> {
-  const folder = await temporaryFolder();
+const NAME = '日本</style></title><script>alert(1)</script>"\'&';
+
+/** Reports of two brands with the same name and without a website; half of the responses of one have no engine. */
+let reports: ReportDocument[];
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-odd-'));
   const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, {});
-  onTestFinished(() => warehouse.close());
   const { database } = warehouse;
   await ensureViews(database, MART_SCHEMA, marts());
-  const quoted = name.replaceAll("'", "''");
+  const quoted = NAME.replaceAll("'", "''");
   await database.exclusive((session) =>
     session.run(`INSERT INTO brands (id, name) VALUES ('${FIRST}', '${quoted}'), ('${SECOND}', '${quoted}');
       INSERT INTO responses (id, brand_id, engine, created_at, brand_mentioned)
@@ -35,18 +39,19 @@ async function reportsOfOddBrands(name = '日本'): Promise<ReportDocument[]> {
   const published = join(folder, 'published');
   await mkdir(published);
   await publishAnalytics(database, join(published, 'analytics.duckdb'));
-  return writeReports({ name: 'odd', folder: published });
-}
+  await warehouse.close();
+  reports = await writeReports({ name: 'odd', folder: published });
+  await rm(folder, { recursive: true, force: true });
+});
 
-test('each brand has its own report, even with equal names and similar ids', async () => {
-  const reports = await reportsOfOddBrands();
+test('each brand has its own report, even with equal names and similar ids', () => {
   expect(reports.map(({ written }) => written.brandId).sort()).toEqual([FIRST, SECOND]);
   expect(new Set(reports.map(({ written }) => written.page)).size).toBe(2);
   for (const { text } of reports) expect(text).toContain('日本');
 });
 
-test('unknown values are not reported as zero', async () => {
-  const [report] = await reportsOfOddBrands();
+test('unknown values are not reported as zero', () => {
+  const [report] = reports;
   expect(report?.tile('Visibility')).toBeGreaterThan(0.3);
   // No response has a position or a sentiment, and without a website the brand's own pages are unknown.
   for (const title of ['Position', 'Sentiment', 'Own citations']) {
@@ -62,18 +67,17 @@ test('unknown values are not reported as zero', async () => {
   expect(report?.block('Cited pages by owner')).toContain('owners of cited pages are not known');
 });
 
-test('names and titles of upstream are text, and only addresses of the web are links', async () => {
-  const name = '</style></title><script>alert(1)</script>"\'&';
-  const [report] = await reportsOfOddBrands(name);
+test('names and titles of upstream are text, and only addresses of the web are links', () => {
+  const [report] = reports;
   expect(report?.text).not.toMatch(/<script/i);
   expect(report?.text.match(/<\/style>/g)).toHaveLength(1);
-  expect(report?.block('Forum threads to answer')).toContain(name);
+  expect(report?.block('Forum threads to answer')).toContain(NAME);
   const links = [...(report?.text ?? '').matchAll(/href="([^"]*)"/g)].map(([, url]) => url);
   expect(links).toEqual(['https://forum.example/?a=&quot;b&quot;']);
 });
 
-test('a brand without prompts or responses gets the next step instead of numbers', async () => {
-  const report = (await reportsOfOddBrands()).find(({ written }) => written.brandId === SECOND);
+test('a brand without prompts or responses gets the next step instead of numbers', () => {
+  const report = reports.find(({ written }) => written.brandId === SECOND);
   expect(report?.block('Next step')).toContain('The brand has no prompts. Add prompts in the app');
   expect(report?.text).not.toContain('<svg');
   expect(report?.block('Articles')).toContain('No articles.');

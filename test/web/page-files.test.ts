@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { APP_PATHS } from '../../src/serve/http/page-paths.ts';
 import { readRaw, requestText, sendRaw } from '../serve/http/support.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { serveStatus, workspaceBefore } from './support.ts';
+import { serveStatus, worldBefore } from './support.ts';
 
-const workspace = workspaceBefore(3);
+const workspace = worldBefore('tiny');
 const ID = '3f2b1c9e-0000-4000-8000-000000000001';
 
 /** Writes data pages as the build does, and returns their folder. */

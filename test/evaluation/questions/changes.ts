@@ -1,21 +1,21 @@
 // Comparisons, causes, events and opportunities.
 import { byGroup, groups, mean, mentions, select, visibility } from '../naive.ts';
-import type { Ask, EvaluatedQuestion, Result } from '../plan.ts';
+import { type Ask, calls, type EvaluatedQuestion, type Result } from '../plan.ts';
 import {
-  BEFORE_FOUR_WEEKS,
+  BOTH,
+  before,
+  CAFE,
+  ENGINES_OF_MAIN,
   type EvaluatedWorld,
-  FOUR_WEEKS,
   LAST_DAY,
+  month,
+  ORBIT,
   PLANTED,
   type RawResponse,
   TODAY,
   YESTERDAY,
 } from '../worlds.ts';
 
-const CAFE = 'Kavárna Žluťoučký kůň';
-const ORBIT = 'Orbit "One" \\ Analytics';
-const month = { from: FOUR_WEEKS, to: LAST_DAY };
-const before = { from: BEFORE_FOUR_WEEKS, to: '2026-02-15' };
 const SINCE = '2026-03-09';
 const SINCE_MS = Date.parse(SINCE);
 /** Scores with p = 0.05, and p = 0.05 / 6: with six prompts, greater scores are significant after any correction. */
@@ -74,17 +74,13 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
     },
     known: (world) =>
       Object.fromEntries(
-        [CAFE, ORBIT].map((brand) => {
+        BOTH.map((brand) => {
           const [now, then] = [select(world, { brand, ...month }), select(world, { brand, ...before })];
           return [brand, [visibility(now), visibility(then), isClearChange(now, then)]];
         }),
       ),
     upstream: {
-      plan: async (ask) => {
-        for (const brand of [CAFE, ORBIT]) {
-          for (const range of [month, before]) await ask('get_metrics', { brandId: brand, ...range });
-        }
-      },
+      plan: calls('get_metrics', ...BOTH.flatMap((brandId) => [month, before].map((range) => ({ brandId, ...range })))),
       lacks: 'the test',
     },
   },
@@ -107,11 +103,10 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
         .map(([engine, all]) => [engine, visibility(then.get(engine) ?? []), visibility(all)]);
     },
     upstream: {
-      plan: async (ask) => {
-        for (const engine of ['chatgpt', 'claude', 'gemini', 'perplexity']) {
-          for (const range of [month, before]) await ask('get_metrics', { brandId: CAFE, engine, ...range });
-        }
-      },
+      plan: calls(
+        'get_metrics',
+        ...ENGINES_OF_MAIN.flatMap((engine) => [month, before].map((range) => ({ brandId: CAFE, engine, ...range }))),
+      ),
       lacks: 'the tests',
     },
   },
@@ -156,10 +151,11 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
       return [mean(then), mean(now), isClearMove(now, then), 0];
     },
     upstream: {
-      plan: async (ask) => {
-        await ask('get_metrics', { brandId: CAFE, from: '2026-03-02', to: LAST_DAY });
-        await ask('get_metrics', { brandId: CAFE, from: '2026-02-16', to: '2026-03-01' });
-      },
+      plan: calls(
+        'get_metrics',
+        { brandId: CAFE, from: '2026-03-02', to: LAST_DAY },
+        { brandId: CAFE, from: '2026-02-16', to: '2026-03-01' },
+      ),
       lacks: 'the test and the causes',
     },
   },
@@ -176,9 +172,7 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
       return [prompts[PLANTED.lost]?.id, prompts[PLANTED.won]?.id].sort();
     },
     upstream: {
-      plan: async (ask) => {
-        for (const range of [month, before]) await ask('get_prompt_metrics', { brandId: ORBIT, ...range });
-      },
+      plan: calls('get_prompt_metrics', { brandId: ORBIT, ...month }, { brandId: ORBIT, ...before }),
       lacks: 'the test',
     },
   },
@@ -220,10 +214,11 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
         .sort();
     },
     upstream: {
-      plan: async (ask) => {
-        await ask('list_cited_domains', { brandId: CAFE, from: SINCE, to: TODAY, limit: 200 });
-        await ask('list_cited_domains', { brandId: CAFE, from: '2025-12-17', to: '2026-03-08', limit: 200 });
-      },
+      plan: calls(
+        'list_cited_domains',
+        { brandId: CAFE, from: SINCE, to: TODAY, limit: 200 },
+        { brandId: CAFE, from: '2025-12-17', to: '2026-03-08', limit: 200 },
+      ),
     },
   },
   {
@@ -241,11 +236,7 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
       for (const { type } of alerts.filter(({ atMs }) => atMs >= SINCE_MS)) found[type] = (found[type] ?? 0) + 1;
       return found;
     },
-    upstream: {
-      plan: async (ask) => {
-        for (const brand of [CAFE, ORBIT]) await ask('list_alerts', { brandId: brand });
-      },
-    },
+    upstream: { plan: calls('list_alerts', ...BOTH.map((brandId) => ({ brandId }))) },
   },
   {
     id: 'alert-headlines',
@@ -260,7 +251,7 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
         .filter(({ brand, atMs }) => brand === ORBIT && atMs >= SINCE_MS)
         .toSorted((one, other) => other.atMs - one.atMs)
         .map(({ id }) => id),
-    upstream: { plan: async (ask) => ask('list_alerts', { brandId: ORBIT }) },
+    upstream: { plan: calls('list_alerts', { brandId: ORBIT }) },
   },
   {
     id: 'source-gap',
@@ -295,7 +286,7 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
     },
     known: (world) => wonByRivals(world, ORBIT),
     upstream: {
-      plan: async (ask) => ask('list_action_plans', { brandId: ORBIT }),
+      plan: calls('list_action_plans', { brandId: ORBIT }),
       lacks: 'the test; it covers 14 days',
     },
   },

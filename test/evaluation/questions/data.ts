@@ -1,13 +1,9 @@
 // Sources, traffic, content, completeness, and questions that only SQL answers.
-import { byGroup, ranked, round, select, sums, weekOf } from '../naive.ts';
-import type { EvaluatedQuestion, Result } from '../plan.ts';
-import { type EvaluatedWorld, FOUR_WEEKS, LAST_DAY, TODAY } from '../worlds.ts';
+import { byGroup, counts, ranked, round, select, sums, weekOf } from '../naive.ts';
+import { calls, column, type EvaluatedQuestion, metric, type Result } from '../plan.ts';
+import { BOTH, CAFE, type EvaluatedWorld, LAST_DAY, month, ORBIT, TODAY } from '../worlds.ts';
 import { readResponses } from './changes.ts';
-import { column } from './numbers.ts';
 
-const CAFE = 'Kavárna Žluťoučký kůň';
-const ORBIT = 'Orbit "One" \\ Analytics';
-const month = { from: FOUR_WEEKS, to: LAST_DAY };
 const GRANTED = 5_000;
 
 interface Visit {
@@ -44,26 +40,18 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
     },
     known: (world) => {
       const pages = select(world, { brand: CAFE, ...month }).flatMap((one) => one.pages);
-      const counts = sums(
-        pages,
-        ({ domain }) => domain,
-        () => 1,
-      );
-      return ranked(counts)
+      const found = counts(pages, ({ domain }) => domain);
+      return ranked(found)
         .slice(0, 5)
-        .map((domain) => [domain, counts[domain]]);
+        .map((domain) => [domain, found[domain]]);
     },
-    upstream: { plan: async (ask) => ask('list_cited_domains', { brandId: CAFE, limit: 5, ...month }) },
+    upstream: { plan: calls('list_cited_domains', { brandId: CAFE, limit: 5, ...month }) },
   },
   {
     id: 'owners',
     question: 'How are the citations of Kavárna divided between our site, those of competitors and others?',
     world: 'labs',
-    plan: async (ask) => {
-      const values = { metrics: ['citation_share'], group_by: ['owner'], brand: 'Kavárna' };
-      const { rows } = await ask('query_metrics', values);
-      return column(rows, ['owner'], 'citation_share');
-    },
+    plan: metric('citation_share', { group_by: ['owner'], brand: 'Kavárna' }),
     known: (world) => {
       const brand = world.brands.find(({ name }) => name === CAFE);
       const own = host(brand?.websiteUrl ?? '');
@@ -73,15 +61,11 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
         return isAt(own) ? 'owned' : rivals.some(isAt) ? 'competitor' : 'third party';
       };
       const pages = select(world, { brand: CAFE, ...month }).flatMap((one) => one.pages);
-      const counts = sums(
-        pages,
-        ({ domain }) => ownerOf(domain),
-        () => 1,
-      );
-      return Object.fromEntries(Object.entries(counts).map(([owner, count]) => [owner, round(count / pages.length)]));
+      const found = counts(pages, ({ domain }) => ownerOf(domain));
+      return Object.fromEntries(Object.entries(found).map(([owner, count]) => [owner, round(count / pages.length)]));
     },
     upstream: {
-      plan: async (ask) => ask('list_cited_domains', { brandId: CAFE, limit: 200, ...month }),
+      plan: calls('list_cited_domains', { brandId: CAFE, limit: 200, ...month }),
       lacks: 'the owners',
     },
   },
@@ -89,17 +73,14 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
     id: 'traffic-by-source',
     question: 'Which assistants sent visitors to Kavárna in the last four weeks?',
     world: 'main',
-    plan: async (ask) => {
-      const { rows } = await ask('query_metrics', { metrics: ['ai_sessions'], group_by: ['source'], brand: 'Kavárna' });
-      return column(rows, ['source'], 'ai_sessions');
-    },
+    plan: metric('ai_sessions', { group_by: ['source'], brand: 'Kavárna' }),
     known: async (world) =>
       sums(
         await visits(world),
         ({ source }) => source,
         ({ sessions }) => sessions,
       ),
-    upstream: { plan: async (ask) => ask('get_ai_traffic', { brandId: CAFE, ...month }) },
+    upstream: { plan: calls('get_ai_traffic', { brandId: CAFE, ...month }) },
   },
   {
     id: 'revenue-by-week',
@@ -117,7 +98,7 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
       );
       return Object.fromEntries(Object.entries(weeks).map(([week, revenue]) => [week, round(revenue)]));
     },
-    upstream: { plan: async (ask) => ask('get_ai_traffic', { brandId: CAFE, ...month }) },
+    upstream: { plan: calls('get_ai_traffic', { brandId: CAFE, ...month }) },
   },
   {
     id: 'credits',
@@ -152,7 +133,7 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
         .slice(0, 3)
         .map(({ id }) => id),
     upstream: {
-      plan: async (ask) => ask('list_responses', { brandId: CAFE, engine: 'gemini', brandMentioned: false, limit: 3 }),
+      plan: calls('list_responses', { brandId: CAFE, engine: 'gemini', brandMentioned: false, limit: 3 }),
     },
   },
   {
@@ -174,20 +155,12 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
         ({ type }) => type,
         ({ wordCount }) => wordCount ?? 0,
       );
-      const counts = sums(
-        done,
-        ({ type }) => type,
-        () => 1,
-      );
+      const found = counts(done, ({ type }) => type);
       return Object.fromEntries(
-        Object.entries(words).map(([type, sum]) => [type, Math.round((100 * sum) / (counts[type] ?? 0)) / 100]),
+        Object.entries(words).map(([type, sum]) => [type, Math.round((100 * sum) / (found[type] ?? 0)) / 100]),
       );
     },
-    upstream: {
-      plan: async (ask) => {
-        for (const brand of [CAFE, ORBIT]) await ask('list_articles', { brandId: brand });
-      },
-    },
+    upstream: { plan: calls('list_articles', ...BOTH.map((brandId) => ({ brandId }))) },
   },
   {
     id: 'rivals-together',
@@ -233,10 +206,6 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
         .filter(({ pausedAtMs }) => pausedAtMs !== undefined)
         .map(({ text }) => text)
         .sort(),
-    upstream: {
-      plan: async (ask) => {
-        for (const brand of [CAFE, ORBIT]) await ask('list_prompts', { brandId: brand });
-      },
-    },
+    upstream: { plan: calls('list_prompts', ...BOTH.map((brandId) => ({ brandId }))) },
   },
 ];

@@ -1,6 +1,7 @@
 // Numbers, trends and rankings.
 import {
   byGroup,
+  counts,
   groups,
   mean,
   mentions,
@@ -13,21 +14,12 @@ import {
   weekOf,
   wilson,
 } from '../naive.ts';
-import type { Ask, EvaluatedQuestion, Result } from '../plan.ts';
-import { FOUR_WEEKS, LAST_DAY, TWELVE_WEEKS } from '../worlds.ts';
+import { type Ask, calls, type EvaluatedQuestion, metric, type Result } from '../plan.ts';
+import { BOTH, CAFE, ENGINES_OF_MAIN, LAST_DAY, month, ORBIT, TWELVE_WEEKS } from '../worlds.ts';
 
-const CAFE = 'Kavárna Žluťoučký kůň';
-const ORBIT = 'Orbit "One" \\ Analytics';
-const ENGINES = ['chatgpt', 'claude', 'gemini', 'perplexity'];
-const month = { from: FOUR_WEEKS, to: LAST_DAY };
 const quarter = { from: TWELVE_WEEKS, to: LAST_DAY };
 const CALLS_MAX = 200;
 const week = { from: '2026-03-09', to: LAST_DAY };
-
-/** Returns a value of each row by its keys, joined by a space. */
-export function column(rows: Result, keys: readonly string[], name: string): Record<string, unknown> {
-  return Object.fromEntries(rows.map((row: Result) => [keys.map((key) => row[key]).join(' '), row[name]]));
-}
 
 /** Returns the id of a brand, as a caller of endpoints finds it. */
 async function brandId(ask: Ask, name: string): Promise<string> {
@@ -77,16 +69,8 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     id: 'responses-last-week',
     question: 'How many responses did we collect for each brand last week?',
     world: 'main',
-    plan: async (ask) => {
-      const { rows } = await ask('query_metrics', { metrics: ['responses'], group_by: ['brand'], ...week });
-      return column(rows, ['brand'], 'responses');
-    },
-    known: (world) =>
-      byGroup(
-        select(world, week),
-        ({ brand }) => [brand],
-        (all) => all.length,
-      ),
+    plan: metric('responses', { group_by: ['brand'], ...week }),
+    known: (world) => counts(select(world, week), ({ brand }) => brand),
     upstream: {
       plan: async (ask) => {
         const { data } = await ask('list_brands');
@@ -98,10 +82,7 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     id: 'position-by-engine',
     question: 'On which place does each engine mention Orbit on average?',
     world: 'main',
-    plan: async (ask) => {
-      const { rows } = await ask('query_metrics', { metrics: ['position'], group_by: ['engine'], brand: 'Orbit' });
-      return column(rows, ['engine'], 'position');
-    },
+    plan: metric('position', { group_by: ['engine'], brand: 'Orbit' }),
     known: (world) =>
       byGroup(
         select(world, { brand: ORBIT, ...month }, ({ mentioned }) => mentioned),
@@ -111,7 +92,7 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     upstream: {
       plan: async (ask) => {
         const id = await brandId(ask, ORBIT);
-        for (const engine of ENGINES) await ask('get_metrics', { brandId: id, engine, ...month });
+        for (const engine of ENGINES_OF_MAIN) await ask('get_metrics', { brandId: id, engine, ...month });
       },
     },
   },
@@ -119,10 +100,7 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     id: 'sentiment-by-brand',
     question: 'How positive are the mentions of each brand?',
     world: 'main',
-    plan: async (ask) => {
-      const { rows } = await ask('query_metrics', { metrics: ['sentiment'], group_by: ['brand'] });
-      return column(rows, ['brand'], 'sentiment');
-    },
+    plan: metric('sentiment', { group_by: ['brand'] }),
     known: (world) =>
       byGroup(
         select(world, month, ({ mentioned }) => mentioned),
@@ -140,24 +118,19 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     id: 'weekly-by-engine-two-brands',
     question: 'Show the weekly visibility of both brands by engine over the last 12 weeks.',
     world: 'main',
-    plan: async (ask) => {
-      const values = { metrics: ['visibility'], group_by: ['brand', 'engine'], grain: 'week', ...quarter };
-      const { rows } = await ask('query_metrics', values);
-      return column(rows, ['brand', 'engine', 'period'], 'visibility');
-    },
+    plan: metric('visibility', { group_by: ['brand', 'engine'], grain: 'week', ...quarter }),
     known: (world) =>
       byGroup(select(world, quarter), ({ brand, engine, day }) => [`${brand} ${engine} ${weekOf(day)}`], visibility),
     upstream: {
-      plan: async (ask) => {
-        for (const brand of [CAFE, ORBIT]) {
-          for (const engine of ENGINES) {
-            for (const from of mondays) await ask('get_metrics', { brandId: brand, engine, from, to: sunday(from) });
-          }
-        }
-      },
+      plan: calls(
+        'get_metrics',
+        ...BOTH.flatMap((brandId) =>
+          ENGINES_OF_MAIN.flatMap((engine) => mondays.map((from) => ({ brandId, engine, from, to: sunday(from) }))),
+        ),
+      ),
       lacks: 'intervals',
       alternative: async (ask) => {
-        for (const brand of [CAFE, ORBIT]) await readDays(ask, { brandId: brand, ...quarter });
+        for (const brandId of BOTH) await readDays(ask, { brandId, ...quarter });
       },
     },
   },
@@ -165,16 +138,10 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     id: 'weekly-trend',
     question: 'How did the visibility of Orbit develop week by week since Christmas?',
     world: 'main',
-    plan: async (ask) => {
-      const values = { metrics: ['visibility'], grain: 'week', brand: 'Orbit', ...quarter };
-      const { rows } = await ask('query_metrics', values);
-      return column(rows, ['period'], 'visibility');
-    },
+    plan: metric('visibility', { grain: 'week', brand: 'Orbit', ...quarter }),
     known: (world) => byGroup(select(world, { brand: ORBIT, ...quarter }), ({ day }) => [weekOf(day)], visibility),
     upstream: {
-      plan: async (ask) => {
-        for (const from of mondays) await ask('get_metrics', { brandId: ORBIT, from, to: sunday(from) });
-      },
+      plan: calls('get_metrics', ...mondays.map((from) => ({ brandId: ORBIT, from, to: sunday(from) }))),
       lacks: 'intervals',
     },
   },
@@ -182,24 +149,15 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     id: 'daily-mentions',
     question: 'How many responses mentioned Kavárna on each day of last week?',
     world: 'main',
-    plan: async (ask) => {
-      const { rows } = await ask('query_metrics', { metrics: ['mentions'], grain: 'day', brand: 'Kavárna', ...week });
-      return column(rows, ['period'], 'mentions');
-    },
+    plan: metric('mentions', { grain: 'day', brand: 'Kavárna', ...week }),
     known: (world) => byGroup(select(world, { brand: CAFE, ...week }), ({ day }) => [day], mentions),
-    upstream: {
-      plan: async (ask) => ask('get_daily_metrics', { brandId: CAFE, breakdown: 'none', ...week }),
-    },
+    upstream: { plan: calls('get_daily_metrics', { brandId: CAFE, breakdown: 'none', ...week }) },
   },
   {
     id: 'monthly-voice',
     question: 'What share of voice did each brand have in January and in February?',
     world: 'main',
-    plan: async (ask) => {
-      const values = { metrics: ['share_of_voice'], group_by: ['brand'], grain: 'month' };
-      const { rows } = await ask('query_metrics', { ...values, from: '2026-01-01', to: '2026-02-28' });
-      return column(rows, ['brand', 'period'], 'share_of_voice');
-    },
+    plan: metric('share_of_voice', { group_by: ['brand'], grain: 'month', from: '2026-01-01', to: '2026-02-28' }),
     known: (world) =>
       byGroup(
         select(world, { from: '2026-01-01', to: '2026-02-28' }),
@@ -207,12 +165,13 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
         (all) => voice(all, all[0]?.brand ?? ''),
       ),
     upstream: {
-      plan: async (ask) => {
-        for (const brand of [CAFE, ORBIT]) {
-          await ask('get_metrics', { brandId: brand, from: '2026-01-01', to: '2026-01-31' });
-          await ask('get_metrics', { brandId: brand, from: '2026-02-01', to: '2026-02-28' });
-        }
-      },
+      plan: calls(
+        'get_metrics',
+        ...BOTH.flatMap((brandId) => [
+          { brandId, from: '2026-01-01', to: '2026-01-31' },
+          { brandId, from: '2026-02-01', to: '2026-02-28' },
+        ]),
+      ),
     },
   },
   {
@@ -227,7 +186,7 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
       const prompts = brands.find(({ name }) => name === ORBIT)?.prompts ?? [];
       return [...new Set(prompts.flatMap(({ topic }) => topic?.name ?? []))].sort();
     },
-    upstream: { plan: async (ask) => ask('list_prompts', { brandId: ORBIT }) },
+    upstream: { plan: calls('list_prompts', { brandId: ORBIT }) },
   },
   {
     id: 'weakest-prompts',
@@ -251,20 +210,16 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
         .slice(0, 2)
         .map((prompt) => [prompt, found[prompt]]);
     },
-    upstream: { plan: async (ask) => ask('get_prompt_metrics', { brandId: CAFE, ...month }) },
+    upstream: { plan: calls('get_prompt_metrics', { brandId: CAFE, ...month }) },
   },
   {
     id: 'prompts-of-topic',
     question: 'In which topics is Orbit strongest?',
     world: 'main',
-    plan: async (ask) => {
-      const values = { metrics: ['visibility'], group_by: ['topic'], brand: 'Orbit', order: ['-visibility'] };
-      const { rows } = await ask('query_metrics', values);
-      return column(rows, ['topic'], 'visibility');
-    },
+    plan: metric('visibility', { group_by: ['topic'], brand: 'Orbit', order: ['-visibility'] }),
     known: (world) =>
       byGroup(select(world, { brand: ORBIT, ...month }), ({ prompt }) => [prompt.topic?.name], visibility),
-    upstream: { plan: async (ask) => ask('get_group_metrics', { brandId: ORBIT, groupBy: 'topic', ...month }) },
+    upstream: { plan: calls('get_group_metrics', { brandId: ORBIT, groupBy: 'topic', ...month }) },
   },
   {
     id: 'tags',
@@ -281,16 +236,13 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
         ({ prompt }) => prompt.tags.map(({ name }) => name),
         (all) => [visibility(all), voice(all, CAFE)],
       ),
-    upstream: { plan: async (ask) => ask('get_group_metrics', { brandId: CAFE, groupBy: 'tag', ...month }) },
+    upstream: { plan: calls('get_group_metrics', { brandId: CAFE, groupBy: 'tag', ...month }) },
   },
   {
     id: 'branded',
     question: 'How visible are we on prompts that do not name the brand, compared with those that do?',
     world: 'main',
-    plan: async (ask) => {
-      const { rows } = await ask('query_metrics', { metrics: ['visibility'], group_by: ['brand', 'branded'] });
-      return column(rows, ['brand', 'branded'], 'visibility');
-    },
+    plan: metric('visibility', { group_by: ['brand', 'branded'] }),
     known: (world) =>
       byGroup(
         select(world, month),
@@ -298,31 +250,19 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
         visibility,
       ),
     upstream: {
-      plan: async (ask) => {
-        for (const brand of [CAFE, ORBIT])
-          await ask('get_group_metrics', { brandId: brand, groupBy: 'branded', ...month });
-      },
+      plan: calls('get_group_metrics', ...BOTH.map((brandId) => ({ brandId, groupBy: 'branded', ...month }))),
     },
   },
   {
     id: 'voice-ranking',
     question: 'Who leads the share of voice in the market of Kavárna?',
     world: 'main',
-    plan: async (ask) => {
-      const values = {
-        metrics: ['share_of_voice'],
-        group_by: ['entity'],
-        brand: 'Kavárna',
-        order: ['-share_of_voice'],
-      };
-      const { rows } = await ask('query_metrics', values);
-      return column(rows, ['entity'], 'share_of_voice');
-    },
+    plan: metric('share_of_voice', { group_by: ['entity'], brand: 'Kavárna', order: ['-share_of_voice'] }),
     known: (world) => {
       const all = select(world, { brand: CAFE, ...month });
       return Object.fromEntries(entitiesOf(world, CAFE).map((entity) => [entity, voice(all, entity)]));
     },
-    upstream: { plan: async (ask) => ask('get_metrics', { brandId: CAFE, ...month }) },
+    upstream: { plan: calls('get_metrics', { brandId: CAFE, ...month }) },
   },
   {
     id: 'rivals-on-one-engine',
@@ -346,7 +286,7 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
       );
       return ranked(found).filter((entity) => (found[entity] ?? 0) > (found[CAFE] ?? 0));
     },
-    upstream: { plan: async (ask) => ask('get_metrics', { brandId: CAFE, engine: 'perplexity', ...month }) },
+    upstream: { plan: calls('get_metrics', { brandId: CAFE, engine: 'perplexity', ...month }) },
   },
   {
     id: 'with-competitor',
@@ -381,10 +321,7 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
     id: 'net-sentiment',
     question: 'What is the balance of positive and negative mentions of Orbit by week in the last four weeks?',
     world: 'main',
-    plan: async (ask) => {
-      const { rows } = await ask('query_metrics', { metrics: ['net_sentiment'], grain: 'week', brand: 'Orbit' });
-      return column(rows, ['period'], 'net_sentiment');
-    },
+    plan: metric('net_sentiment', { grain: 'week', brand: 'Orbit' }),
     known: (world) =>
       byGroup(
         select(world, { brand: ORBIT, ...month }, ({ mentioned }) => mentioned),
@@ -427,7 +364,7 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
       plan: async (ask) => {
         const { data } = await ask('get_prompt_metrics', { brandId: CAFE, ...month });
         const best = data.toSorted((a: Result, b: Result) => b.visibility - a.visibility)[0];
-        for (const engine of [...ENGINES, 'google-ai-mode'])
+        for (const engine of [...ENGINES_OF_MAIN, 'google-ai-mode'])
           await ask('get_metrics', { brandId: CAFE, engine, promptId: best.promptId, ...month });
       },
     },

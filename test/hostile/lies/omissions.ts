@@ -1,185 +1,199 @@
+import { dayOf } from '../../../src/contract/time.ts';
+import { NOW_MS } from '../../support/clocks.ts';
 import type { Lie } from '../attack.ts';
-import type { Exchange } from '../liar.ts';
+import { at, edit, editEach, isBrands, isDayCounts, isPrompts, isResponses, once, reply } from './tell.ts';
 
-type State = Map<string, unknown>;
+// biome-ignore lint/suspicious/noExplicitAny: a lie knows the items that it edits
+type Items = any[];
 
-const isList = ({ path }: Exchange): boolean => path.endsWith('/responses');
-const isDayCounts = ({ path }: Exchange): boolean => path.endsWith('/metrics/daily');
-
-// Edits a list until it has been read `times` times per brand and range; 0 edits every read.
-function edit(
-  isWanted: (exchange: Exchange) => boolean,
-  // biome-ignore lint/suspicious/noExplicitAny: a lie knows the body that it edits
-  change: (body: any, exchange: Exchange) => unknown,
-  times = 0,
-): Lie['tell'] {
-  return (exchange, state: State) => {
-    if (!isWanted(exchange) || exchange.status !== 200) return;
-    const told = Number(state.get(exchange.path) ?? 0) + 1;
-    state.set(exchange.path, told);
-    if (times === 0 || told <= times) exchange.edit((body) => change(body, exchange));
-  };
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: see above
-const half = (body: any): unknown => ({
-  ...body,
-  data: body.data.slice(0, Math.floor(body.data.length / 2)),
-  nextCursor: null,
-});
-// biome-ignore lint/suspicious/noExplicitAny: see above
-const empty = (body: any): unknown => ({ ...body, data: [], ...('nextCursor' in body ? { nextCursor: null } : {}) });
-const isBrands = ({ path }: Exchange): boolean => path === '/brands';
-const isPrompts = ({ path }: Exchange): boolean => path.endsWith('/prompts') && !path.includes('/metrics/');
-const isArticles = ({ path }: Exchange): boolean => path.endsWith('/articles');
+/** Sends the chosen items of each list, and no further page. */
+const only = (choose: (items: Items) => Items): Lie['tell'] =>
+  edit((body) => {
+    if (Array.isArray(body)) return choose(body);
+    return { ...body, data: choose(body.data), ...('nextCursor' in body ? { nextCursor: null } : {}) };
+  });
+const half = only((items) => items.slice(0, Math.floor(items.length / 2)));
+const empty = only(() => []);
+const yesterday = dayOf(NOW_MS - 86_400_000);
 
 /** Lists, counts and details that lack items, alone or inconsistent with each other. */
 export const omissionLies: readonly Lie[] = [
   {
     title: 'cuts every list of responses to half, with correct day counts',
-    tell: edit(isList, half),
-    exits: [3],
+    on: isResponses,
+    tell: half,
+    ends: ['partial'],
     // The counts of a day are equal if the half that is listed has its late responses; then the figures of edited ones differ.
     says: /\d+ counted(, \d+ stored| and stored, other figures differ)/,
   },
   {
     title: 'cuts every list of responses to half in the first sync',
     attacks: 'first',
-    tell: edit(isList, half),
-    exits: [3],
+    on: isResponses,
+    tell: half,
+    ends: ['partial'],
     says: /days? differs? from upstream's day counts/,
   },
+  { title: 'sends an empty list of responses once', on: isResponses, tell: once(empty), ends: ['complete', 'partial'] },
+  { title: 'sends empty lists of responses always', on: isResponses, tell: empty, ends: ['partial'], says: /counted/ },
   {
-    title: 'sends an empty list of responses once',
-    tell: edit(isList, empty, 1),
-    exits: [0, 3],
-  },
-  {
-    title: 'sends empty lists of responses always',
-    tell: edit(isList, empty),
-    exits: [3],
-    says: /counted/,
+    title: 'sends empty lists of responses in the first sync',
+    attacks: 'first',
+    on: isResponses,
+    tell: empty,
+    ends: ['partial'],
+    says: /counted, 0 stored/,
   },
   {
     title: 'leaves out the responses of yesterday',
-    tell: edit(isList, (body) => {
-      const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-      return { ...body, data: body.data.filter((row: { createdAt: string }) => !row.createdAt.startsWith(yesterday)) };
-    }),
-    exits: [3],
+    on: isResponses,
+    tell: edit((body) => ({
+      ...body,
+      data: body.data.filter((row: { createdAt: string }) => !row.createdAt.startsWith(yesterday)),
+    })),
+    ends: ['partial'],
     says: /counted/,
   },
   {
     title: 'returns 500 for every list of responses',
-    tell: (exchange) => {
-      if (isList(exchange)) exchange.status = 500;
-    },
-    exits: [3],
+    on: isResponses,
+    tell: reply(500),
+    ends: ['partial'],
     says: /500/,
   },
   {
     title: 'counts no responses on any day',
-    tell: edit(isDayCounts, (body) => ({
-      ...body,
-      data: body.data.map((row: object) => ({ ...row, responses: 0, mentions: 0 })),
-    })),
-    exits: [3],
+    on: isDayCounts,
+    tell: editEach((row) => Object.assign(row, { responses: 0, mentions: 0 })),
+    ends: ['partial'],
     says: /0 counted/,
   },
-  {
-    title: 'sends empty day counts',
-    tell: edit(isDayCounts, empty),
-    exits: [3],
-    says: /accept-deletions/,
-  },
+  { title: 'sends empty day counts', on: isDayCounts, tell: empty, ends: ['partial'], says: /accept-deletions/ },
   {
     title: 'sends empty day counts in the first sync',
     attacks: 'first',
-    tell: edit(isDayCounts, empty),
-    exits: [3],
+    on: isDayCounts,
+    tell: empty,
+    ends: ['partial'],
+    says: /0 counted/,
+  },
+  {
+    title: 'leaves two days out of the day counts',
+    on: isDayCounts,
+    tell: only((rows) => {
+      const days = [...new Set(rows.map(({ date }) => date))].sort().slice(0, 2);
+      return rows.filter(({ date }) => !days.includes(date));
+    }),
+    ends: ['partial'],
     says: /0 counted/,
   },
   {
     title: 'counts one response too many on every day',
-    tell: edit(isDayCounts, (body) => ({
-      ...body,
-      data: body.data.map((row: { responses: number }) => ({ ...row, responses: row.responses + 1 })),
-    })),
-    exits: [3],
+    on: isDayCounts,
+    tell: editEach((row) => Object.assign(row, { responses: row.responses + 1 })),
+    ends: ['partial'],
     says: /days? differs?/,
   },
-  {
-    title: 'returns 500 for the day counts',
-    tell: (exchange) => {
-      if (isDayCounts(exchange)) exchange.status = 500;
-    },
-    exits: [3],
-    says: /500/,
-  },
+  { title: 'returns 500 for the day counts', on: isDayCounts, tell: reply(500), ends: ['partial'], says: /500/ },
   {
     title: 'sends an empty list of brands always',
-    tell: edit(isBrands, empty),
-    exits: [3],
+    world: 'small',
+    on: isBrands,
+    tell: empty,
+    ends: ['partial'],
     says: /no longer lists 2 of 2 stored rows of brands; they stay/,
   },
+  { title: 'sends an empty list of brands once', on: isBrands, tell: once(empty), ends: ['complete'] },
   {
     title: 'leaves one brand out of the list of brands',
-    tell: edit(isBrands, (body) => (Array.isArray(body) ? body.slice(1) : { ...body, data: body.data.slice(1) })),
-    exits: [3],
+    world: 'small',
+    on: isBrands,
+    tell: only((brands) => brands.slice(1)),
+    ends: ['partial'],
     says: /no longer lists 1 of 2 stored rows of brands/,
   },
   {
     title: 'cuts the lists of prompts to a third',
-    tell: edit(isPrompts, (body) => ({ ...body, data: body.data.slice(0, Math.floor(body.data.length / 3)) })),
-    exits: [3],
+    world: 'prompts',
+    on: isPrompts,
+    tell: only((prompts) => prompts.slice(0, Math.floor(prompts.length / 3))),
+    ends: ['partial'],
     says: /accept-deletions/,
   },
   {
+    title: 'sends an empty list of prompts once',
+    world: 'prompts',
+    on: isPrompts,
+    tell: once(empty),
+    ends: ['complete'],
+  },
+  {
+    title: 'sends empty lists of prompts always',
+    world: 'prompts',
+    on: isPrompts,
+    tell: empty,
+    ends: ['partial'],
+    says: /stored rows of prompts; they stay/,
+  },
+  // Up to 10 rows may be deleted at once.
+  { title: 'sends empty lists of articles', on: at('/articles'), tell: empty, ends: ['complete', 'partial'] },
+  {
     title: 'returns 404 for every detail of an article',
     attacks: 'first',
-    tell: (exchange) => {
-      if (exchange.path.includes('/articles/')) exchange.status = 404;
-    },
-    exits: [3],
+    on: ({ path }) => path.includes('/articles/'),
+    tell: reply(404),
+    ends: ['partial'],
     says: /article .*404/,
   },
   {
     title: 'returns 404 for every detail of a brand',
     attacks: 'first',
-    tell: (exchange) => {
-      if (/^\/brands\/[^/]+$/.test(exchange.path)) exchange.status = 404;
-    },
-    exits: [3],
+    on: ({ path }) => /^\/brands\/[^/]+$/.test(path),
+    tell: reply(404),
+    ends: ['partial'],
     says: /404/,
   },
   {
     title: 'sends responses without their competitors',
-    tell: edit(isList, (body) => ({ ...body, data: body.data.map((row: object) => ({ ...row, competitors: [] })) })),
-    exits: [3],
+    on: isResponses,
+    tell: editEach((row) => Object.assign(row, { competitors: [] })),
+    ends: ['partial'],
     says: /other figures differ/,
   },
   {
     title: 'sends responses without their citations',
-    tell: edit(isList, (body) => ({ ...body, data: body.data.map((row: object) => ({ ...row, citations: [] })) })),
-    exits: [3],
+    on: isResponses,
+    tell: editEach((row) => Object.assign(row, { citations: [] })),
+    ends: ['partial'],
     says: /citations/,
+  },
+  {
+    title: 'ends every list of responses after its first items',
+    attacks: 'first',
+    on: isResponses,
+    tell: only((items) => items.slice(0, 10)),
+    ends: ['partial'],
+    says: /days? differs? from upstream's day counts/,
   },
   {
     title: 'sends the first page of responses twice',
     attacks: 'first',
+    on: isResponses,
     tell: (exchange, state) => {
-      if (!isList(exchange) || exchange.status !== 200) return;
+      if (exchange.status !== 200) return;
       const key = `${exchange.path} ${exchange.query.get('from')}`;
       if (exchange.query.has('cursor')) {
         exchange.edit((body) => ({ ...body, data: state.get(key) ?? body.data.slice(0, 1) }));
       } else exchange.edit((body) => void state.set(key, body.data));
     },
-    exits: [0, 3],
+    ends: ['complete', 'partial'],
   },
   {
     title: 'sends the responses of the other brand',
+    world: 'small',
+    on: isResponses,
     tell: (exchange, state) => {
-      if (!isList(exchange) || exchange.status !== 200) return;
+      if (exchange.status !== 200) return;
       const lists = (state.get('lists') ?? new Map()) as Map<string, unknown>;
       state.set('lists', lists);
       exchange.edit((body) => {
@@ -188,79 +202,30 @@ export const omissionLies: readonly Lie[] = [
         return other === undefined ? body : { ...body, data: other, nextCursor: null };
       });
     },
-    exits: [3],
-  },
-];
-
-/** Variants of the lies above, also used in random sequences. */
-export const furtherOmissionLies: readonly Lie[] = [
-  {
-    title: 'ends every list of responses after its first page',
-    attacks: 'first',
-    tell: edit(isList, (body) => ({ ...body, data: body.data.slice(0, 10), nextCursor: null })),
-    exits: [3],
-    says: /days? differs? from upstream's day counts/,
-  },
-  {
-    title: 'sends empty lists of responses in the first sync',
-    attacks: 'first',
-    tell: edit(isList, empty),
-    exits: [3],
-    says: /counted, 0 stored/,
+    ends: ['partial'],
   },
   {
     title: 'sends empty lists of responses for one brand',
+    world: 'small',
+    on: isResponses,
     tell: (exchange, state) => {
       const brand = state.get('brand') ?? exchange.path.split('/')[2];
-      if (!isList(exchange)) return;
       state.set('brand', brand);
-      if (exchange.path.includes(String(brand))) exchange.edit(empty);
+      if (exchange.path.includes(String(brand))) empty(exchange, state);
     },
-    exits: [3],
+    ends: ['partial'],
     says: /counted/,
   },
   {
-    title: 'leaves two days out of the day counts',
-    tell: edit(isDayCounts, (body) => {
-      const days = [...new Set(body.data.map((row: { date: string }) => row.date))].sort().slice(0, 2);
-      return { ...body, data: body.data.filter((row: { date: string }) => !days.includes(row.date)) };
-    }),
-    exits: [3],
-    says: /0 counted/,
-  },
-  {
-    title: 'sends an empty list of brands once',
-    tell: edit(isBrands, empty, 1),
-    exits: [0],
-  },
-  {
-    title: 'sends an empty list of prompts once',
-    tell: edit(isPrompts, empty, 1),
-    exits: [0],
-  },
-  {
-    title: 'sends empty lists of prompts always',
-    tell: edit(isPrompts, empty),
-    exits: [3],
-    says: /stored rows of prompts; they stay/,
-  },
-  {
-    title: 'sends empty lists of articles',
-    tell: edit(isArticles, empty),
-    // Up to 10 rows may be deleted at once.
-    exits: [0, 3],
-  },
-  {
     title: 'sends responses in another order',
-    tell: edit(isList, (body) => ({ ...body, data: body.data.toReversed() })),
-    exits: [0],
+    on: isResponses,
+    tell: edit((body) => ({ ...body, data: body.data.toReversed() })),
+    ends: ['complete'],
   },
   {
     title: 'sends alerts up to the first page only, without the oldest',
-    tell: edit(
-      ({ path }) => path.endsWith('/alerts'),
-      (body) => ({ ...body, data: body.data.slice(0, -1), nextCursor: null }),
-    ),
-    exits: [0, 3],
+    on: at('/alerts'),
+    tell: only((alerts) => alerts.slice(0, -1)),
+    ends: ['complete', 'partial'],
   },
 ];

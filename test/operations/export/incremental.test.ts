@@ -4,10 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startSandboxWorkspace } from '../../../schemas/fixtures/start.ts';
 import type { Advance } from '../../../schemas/fixtures/world/model.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { loadConfig } from '../../../src/base/config/config.ts';
 import { createRowReader } from '../../../src/contract/rows.ts';
 import { type ExportedFiles, exportFiles, type FileExport } from '../../../src/operations/export/export-files.ts';
 import { exportWorkspace } from '../../../src/operations/export.ts';
@@ -19,8 +17,11 @@ import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { openPosition } from '../../../src/snapshot/positions.ts';
 import { toSince } from '../../../src/snapshot/since.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
+import { NOW_MS, skippingClock } from '../../support/clocks.ts';
+import { countOf } from '../../support/counts.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { NO_PROBES } from '../../support/no-probes.ts';
+import { copyWorld, startWorldSandbox } from '../../support/worlds.ts';
+import { contextIn } from '../world-context.ts';
 
 type Row = Record<string, unknown>;
 type Tables = Map<string, Map<string, Row>>;
@@ -33,12 +34,6 @@ const nothing = (): void => undefined;
 const exactTimes = { timestampFromMicroseconds: (micros: bigint) => micros };
 const tables = [...catalogue.tables, ...catalogue.histories];
 const readers = new Map(catalogue.resources.map((one) => [one.name, createRowReader(catalogue, one)]));
-
-async function contextIn(folder: string, environment: Record<string, string> = {}): Promise<Context> {
-  const config = loadConfig({ flags: {}, environment, folder });
-  await mkdir(config.folder, { recursive: true });
-  return { config, clock: systemClock, signal: new AbortController().signal, command: 'test' };
-}
 
 function exportOf(context: Context, output: string, changes: Partial<FileExport> = {}): Promise<ExportedFiles> {
   const everything = { tables: null, from: null, to: null, brands: null, compression: 'snappy' };
@@ -134,6 +129,7 @@ const step = fc.oneof(
 /** Writes pages of complete reads through the writer of syncs. */
 async function openPages(context: Context) {
   const { warehouse: path } = layoutOf(context.config.folder);
+  await mkdir(context.config.folder, { recursive: true });
   let at = START_MS;
   return async (kind: string, items: readonly object[], tickSeconds: number): Promise<void> => {
     at += tickSeconds * 1000;
@@ -158,9 +154,9 @@ const written = {
 describe('the changes of exports since the last one', () => {
   test('applied in order reproduce every table at every point, for any sequence of reads', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: countOf(8, 12) }), async (steps) => {
         const folder = await temporaryFolder();
-        const context = await contextIn(folder);
+        const context = contextIn(folder);
         const write = await openPages(context);
         const target: Tables = new Map();
         await write('competitors', [], 0);
@@ -174,13 +170,13 @@ describe('the changes of exports since the last one', () => {
           expect(texts(target)).toEqual(texts(await liveRows(context, complete)));
         }
       }),
-      { numRuns: 6 },
+      { numRuns: countOf(2, 20) },
     );
   });
 
   test('report a row that was inserted and deleted, deleted and inserted again, and nested rows that are gone', async () => {
     const folder = await temporaryFolder();
-    const context = await contextIn(folder);
+    const context = contextIn(folder);
     const write = await openPages(context);
     const cites = (...urls: string[]) => urls.map((url) => ({ url: `https://${url}.example/` }));
     const changes = async (): Promise<string[]> => {
@@ -213,7 +209,7 @@ describe('the changes of exports since the last one', () => {
 
   test('follow the selection, and are repeated if the export fails before the position has moved', async () => {
     const folder = await temporaryFolder();
-    const context = await contextIn(folder);
+    const context = contextIn(folder);
     const write = await openPages(context);
     const output = join(folder, 'out');
     await write('competitors', [{ id: itemId(1), name: 'A' }], 0);
@@ -239,7 +235,7 @@ describe('the changes of exports since the last one', () => {
   test('keep a dated folder with other changes, and replace the one of an export that was killed', async () => {
     const folder = await temporaryFolder();
     const nowMs = Date.parse('2026-11-22T14:02:03Z');
-    const context = { ...(await contextIn(folder)), clock: { ...systemClock, now: () => nowMs } };
+    const context = { ...contextIn(folder), clock: { ...systemClock, now: () => nowMs } };
     const write = await openPages(context);
     await write('competitors', [{ id: itemId(1), name: 'A' }], 0);
     const template = join(folder, '%Y', '%m-%d');
@@ -263,7 +259,7 @@ describe('the changes of exports since the last one', () => {
 
   test('are rejected with the next step if the earlier rows are missing or damaged', async () => {
     const folder = await temporaryFolder();
-    const context = await contextIn(folder);
+    const context = contextIn(folder);
     const write = await openPages(context);
     await write('competitors', [{ id: itemId(1), name: 'A' }], 0);
     const output = join(folder, 'out');
@@ -321,32 +317,28 @@ const EDITS: readonly Advance[] = [
 ];
 
 test('the changes of every table since the last export, a snapshot and a time lead to the same rows', async () => {
-  let now = Date.now();
-  const options = { brands: 2, prompts: 4, days: 4, rateLimit: 10_000 } as const;
-  const sandbox = await startSandboxWorkspace({ ...options, clock: () => now });
-  onTestFinished(() => sandbox.close());
   const folder = await temporaryFolder();
-  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
-  const context = await contextIn(folder, environment);
+  await copyWorld('tiny', folder);
+  let now = NOW_MS;
+  const sandbox = await startWorldSandbox('tiny', { clock: () => now });
+  onTestFinished(() => sandbox.close());
+  const context = { ...contextIn(folder, sandbox), clock: skippingClock(() => now) };
   const sync = async () => {
-    const summary = await syncWorkspace(
-      context,
-      { only: null, range: null, brands: null, acceptDeletions: true },
-      nothing,
-    );
-    expect(summary).toMatchObject({ error: null, failures: [] });
+    const everything = { only: null, range: null, brands: null, acceptDeletions: true };
+    expect(await syncWorkspace(context, everything, nothing)).toMatchObject({ error: null, failures: [] });
   };
-  await sync();
   const last = { since: { kind: 'last' } } as const;
   const target: Tables = new Map();
   await apply(target, await exportOf(context, join(folder, 'last'), last));
   expect([...target.keys()].sort()).toEqual(tables.map(({ name }) => name).sort());
   const { id } = await exportWorkspace(context, nothing);
   const atSnapshot = await liveRows(context);
-  const startedAt = new Date(Date.now()).toISOString();
+  now += 60_000;
+  const startedAt = new Date(now).toISOString();
+  now += 60_000;
   for (const edit of EDITS) {
     sandbox.advance(edit);
-    now += 1;
+    now += 60_000;
     await sync();
     await apply(target, await exportOf(context, join(folder, 'last'), last));
     expect(texts(target)).toEqual(texts(await liveRows(context)));

@@ -1,23 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startSandboxWorkspace } from '../../../schemas/fixtures/start.ts';
 import { gallery } from '../../../src/analytics/gallery/gallery.ts';
 import { MART_SCHEMA, marts } from '../../../src/analytics/marts/marts.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { loadConfig } from '../../../src/base/config/config.ts';
 import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
-import { syncWorkspace } from '../../../src/operations/sync.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { ensureViews } from '../../../src/warehouse/views.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
 import { breakOuts } from '../../cli/breakouts.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { NO_PROBES } from '../../support/no-probes.ts';
+import { originalOf } from '../../support/worlds.ts';
 import { brandAttempts } from './brand-attempts.ts';
 
 const { signal } = new AbortController();
@@ -28,27 +23,14 @@ let service: SqlService;
 let own = '';
 /** Ids and names that a session for the first brand must never see. */
 let secrets: string[] = [];
-let clean = async (): Promise<void> => undefined;
 
 async function rowsOf(sql: string, brands: readonly string[] | null): Promise<readonly (readonly unknown[])[]> {
   return (await service.run({ session: 'one', brands }, { sql, rowsMax: 100_000 }, signal)).rows;
 }
 
 beforeAll(async () => {
-  const sandbox = await startSandboxWorkspace({ brands: 3, prompts: 4, days: 4, rateLimit: 10_000 });
-  const folder = await mkdtemp(join(tmpdir(), 'sightline-sql-'));
-  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
-  const config = loadConfig({ flags: {}, environment, folder });
-  const context = { config, clock: systemClock, signal, command: 'sync' };
-  const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
-  expect(summary.status).toBe('complete');
-  path = layoutOf(config.folder).analytics;
+  path = join(await originalOf('small'), 'data/default/analytics.duckdb');
   service = createSqlService({ path, catalogue, clock: systemClock, limits: { timeoutMs: 120_000 } });
-  clean = async () => {
-    await service.close();
-    await sandbox.close();
-    await rm(folder, { recursive: true, force: true });
-  };
   own = String((await rowsOf('SELECT min(id) FROM brands', null))[0]?.[0]);
   const not = (column: string): string => `WHERE ${column} <> '${own}'`;
   const others = await rowsOf(
@@ -62,7 +44,7 @@ beforeAll(async () => {
   expect(secrets.length).toBeGreaterThan(20);
 });
 
-afterAll(() => clean());
+afterAll(() => service.close());
 
 describe('a session for one brand', () => {
   test('sees its own brand only, in every attempt and in every table', async () => {
@@ -203,9 +185,9 @@ test('the process ends when it has been idle, and the next query starts another'
     (await idle.run(ALL, { sql: "SELECT getvariable('none'), (SELECT count(*) FROM brands)", rowsMax: 1 }, signal))
       .rows;
   const before = childrenOf(process.pid);
-  expect(await processOf()).toEqual([[null, 3]]);
+  expect(await processOf()).toEqual([[null, 2]]);
   while (childrenOf(process.pid).length > before.length) await new Promise((next) => setImmediate(next));
-  expect(await processOf()).toEqual([[null, 3]]);
+  expect(await processOf()).toEqual([[null, 2]]);
 });
 
 test('a query after a publish reads the new replica', async () => {
@@ -215,7 +197,7 @@ test('a query after a publish reads the new replica', async () => {
   onTestFinished(() => reopened.close());
   const count = async (brands: readonly string[] | null): Promise<unknown> =>
     (await reopened.run({ session: 'one', brands }, { sql: 'SELECT count(*) FROM brands', rowsMax: 1 }, signal)).rows;
-  expect([await count(null), await count([own])]).toEqual([[[3]], [[1]]]);
+  expect([await count(null), await count([own])]).toEqual([[[2]], [[1]]]);
   const first = await reopened.schema(ALL, signal);
   const { database, close } = await openWarehouse(join(await temporaryFolder(), 'warehouse.duckdb'), catalogue, {});
   await ensureViews(database, MART_SCHEMA, marts());

@@ -9,6 +9,7 @@ import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import type { Query } from '../../../src/warehouse/database.ts';
+import { countOf } from '../../support/counts.ts';
 import { openMirror } from '../mirror.ts';
 
 const NAMES = /(^|_)(name|text|prompt|headline|title|question)$/;
@@ -37,8 +38,7 @@ async function valuesByBrand(query: Query): Promise<Map<string, Set<string>>> {
 }
 
 test('a key for one brand gets no id or name of another brand from any declared query or measure', async () => {
-  const mirror = await openMirror({ seed: 3, brands: 2, prompts: 6, days: 20 });
-  await mirror.publish();
+  const mirror = await openMirror({ world: 'small' });
   const { service, catalogue, clock } = mirror;
   const replica = await service.newest();
   const values = await replica.replica.work((query) => valuesByBrand(query));
@@ -68,8 +68,8 @@ test('a key for one brand gets no id or name of another brand from any declared 
   const uuids = (from: Iterable<string>): string[] => [...from].filter((value) => /^[0-9a-f-]{36}$/.test(value));
   const idsOf = (from: Iterable<string>): string[] =>
     uuids(from)
-      .filter((_value, index) => index % 7 === 0)
-      .slice(0, 25);
+      .filter((_value, index) => index % 11 === 0)
+      .slice(0, countOf(6, 25));
   for (const { name, parameters } of declaredQueries()) {
     const required = parameters.filter(({ standard }) => standard === undefined);
     const attempts: Record<string, string>[] = required.length === 0 ? [{}, { brand: other }] : [];

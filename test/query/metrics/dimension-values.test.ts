@@ -6,7 +6,7 @@ import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import { openMirror } from '../mirror.ts';
 
 test('values of each dimension are listed, searched in any letter case, and counted beyond the limit', async () => {
-  const mirror = await openMirror({ seed: 3, brands: 2, prompts: 12, days: 15 });
+  const mirror = await openMirror({ world: 'small' });
   mirror.sandbox.world.advance({ deletedPrompts: 1, deletedCompetitors: 1 });
   await mirror.publish();
   const source: MetricsSource = {

@@ -1,18 +1,9 @@
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { declarations } from '../../../schemas/catalogue.ts';
-import { readConventions } from '../../../src/analytics/calibration/findings.ts';
-import { MART_SCHEMA, marts } from '../../../src/analytics/marts/marts.ts';
-import { createCatalogue } from '../../../src/contract/catalogue.ts';
+import { expect, test } from 'vitest';
 import { explainMetric } from '../../../src/query/metrics/explanations.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
-import { openServedReplica } from '../../../src/query/open-replica.ts';
-import { publishAnalytics, REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
-import { ensureViews } from '../../../src/warehouse/views.ts';
-import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
-import { temporaryFolder } from '../../support/folders.ts';
-import { wilson } from './naive-statistics.ts';
+import { wilson } from '../../support/oracle/statistics.ts';
+import { openWritten } from '../../support/written.ts';
 
 /** A brand and its responses per period: 50 in the later one and 40 in the earlier one. */
 interface Flat {
@@ -34,44 +25,26 @@ const RANGE = 'from=2026-03-01&to=2026-03-10';
 
 /** Opens a replica with brands whose responses are all the same. */
 async function openFlats(): Promise<MetricsSource> {
-  const folder = await temporaryFolder();
-  const catalogue = createCatalogue(declarations);
-  const { database, close } = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, { threads: 1 });
-  const path = join(folder, 'analytics.duckdb');
+  const { run, source } = await openWritten();
   const child = 'r.brand_id, r.id AS response_id, r.prompt_id, r.engine, r.created_at';
-  try {
-    await ensureViews(database, MART_SCHEMA, marts());
-    await database.exclusive(async (session) => {
-      for (const { name, mentioned, rival, domains } of FLATS) {
-        const brand = `CAST(md5('${name}') AS UUID)`;
-        const ofBrand = `FROM responses r WHERE r.brand_id = ${brand}`;
-        for (const sql of [
-          `INSERT INTO brands BY NAME SELECT ${brand} AS id, '${name}' AS name, 'https://own.example' AS website_url, DATE '2026-02-01' AS created_at`,
-          `INSERT INTO competitors BY NAME SELECT ${brand} AS brand_id, CAST(md5('rival ${name}') AS UUID) AS id, 'Rival' AS name`,
-          `INSERT INTO responses BY NAME SELECT ${brand} AS brand_id, uuid() AS id, CAST(md5('prompt ${name}') AS UUID) AS prompt_id, 'claude' AS engine,
-             if(i < ${RECENT}, TIMESTAMPTZ '2026-03-02 10:00:00+00', TIMESTAMPTZ '2026-02-20 10:00:00+00') AS created_at,
-             ${mentioned} AS brand_mentioned, 2 AS brand_position, 'positive' AS brand_sentiment FROM range(${RECENT + EARLIER}) t(i)`,
-          ...(rival
-            ? [
-                `INSERT INTO response_competitors BY NAME SELECT ${child}, 0 AS ordinal, CAST(md5('rival ${name}') AS UUID) AS competitor_id, 'Rival' AS name ${ofBrand}`,
-              ]
-            : []),
-          ...domains.map(
-            (domain, ordinal) =>
-              `INSERT INTO response_citations BY NAME SELECT ${child}, ${ordinal} AS ordinal, 'https://${domain}/${ordinal}' AS url, '${domain}' AS domain ${ofBrand}`,
-          ),
-        ]) {
-          await session.run(sql);
-        }
-      }
-    });
-    await publishAnalytics(database, path);
-  } finally {
-    await close();
+  for (const { name, mentioned, rival, domains } of FLATS) {
+    const brand = `CAST(md5('${name}') AS UUID)`;
+    const ofBrand = `FROM responses r WHERE r.brand_id = ${brand}`;
+    await run(
+      `INSERT INTO brands BY NAME SELECT ${brand} AS id, '${name}' AS name, 'https://own.example' AS website_url, DATE '2026-02-01' AS created_at`,
+      `INSERT INTO competitors BY NAME SELECT ${brand} AS brand_id, CAST(md5('rival ${name}') AS UUID) AS id, 'Rival' AS name`,
+      `INSERT INTO responses BY NAME SELECT ${brand} AS brand_id, uuid() AS id, CAST(md5('prompt ${name}') AS UUID) AS prompt_id, 'claude' AS engine,
+         if(i < ${RECENT}, TIMESTAMPTZ '2026-03-02 10:00:00+00', TIMESTAMPTZ '2026-02-20 10:00:00+00') AS created_at,
+         ${mentioned} AS brand_mentioned, 2 AS brand_position, 'positive' AS brand_sentiment FROM range(${RECENT + EARLIER}) t(i)`,
+      `INSERT INTO response_competitors BY NAME SELECT ${child}, 0 AS ordinal, CAST(md5('rival ${name}') AS UUID) AS competitor_id,
+         'Rival' AS name ${ofBrand} AND ${rival}`,
+      ...domains.map(
+        (domain, ordinal) =>
+          `INSERT INTO response_citations BY NAME SELECT ${child}, ${ordinal} AS ordinal, 'https://${domain}/${ordinal}' AS url, '${domain}' AS domain ${ofBrand}`,
+      ),
+    );
   }
-  const replica = await openServedReplica(path, { catalogue, replica: REPLICA_OPTIONS, readConventions });
-  onTestFinished(() => replica.replica.close());
-  return { replica, catalogue, nowMs: Date.parse('2026-03-11T09:30:00Z') };
+  return source(Date.parse('2026-03-11T09:30:00Z'));
 }
 
 test('a ratio from 0 to 1 without variance has the interval of a share of its sample units', async () => {

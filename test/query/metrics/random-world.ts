@@ -1,16 +1,8 @@
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
-import { declarations } from '../../../schemas/catalogue.ts';
-import { readConventions } from '../../../src/analytics/calibration/findings.ts';
-import { MART_SCHEMA, marts } from '../../../src/analytics/marts/marts.ts';
-import { createCatalogue } from '../../../src/contract/catalogue.ts';
 import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
-import { openServedReplica } from '../../../src/query/open-replica.ts';
 import type { Query } from '../../../src/warehouse/database.ts';
-import { publishAnalytics, REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
-import { ensureViews } from '../../../src/warehouse/views.ts';
-import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/folders.ts';
+import { openWritten } from '../../support/written.ts';
 
 /** Settings of a random world. */
 export interface WorldSettings {
@@ -45,27 +37,11 @@ export interface RandomWorld {
  * not tracked, missing positions, labels and domains, unknown labels, prompts without a topic and with several tags.
  */
 export async function openRandomWorld(settings: WorldSettings): Promise<RandomWorld> {
-  const folder = await temporaryFolder();
-  const catalogue = createCatalogue(declarations);
-  const { database, close } = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, { threads: 1 });
-  const path = join(folder, 'analytics.duckdb');
-  try {
-    await ensureViews(database, MART_SCHEMA, marts());
-    await database.exclusive(async (session) => {
-      // Random values depend on the order of rows, which only one thread keeps.
-      for (const sql of statements(settings)) await session.run(sql);
-    });
-    await publishAnalytics(database, path);
-  } finally {
-    await close();
-  }
-  const replica = await openServedReplica(path, { catalogue, replica: REPLICA_OPTIONS, readConventions });
-  onTestFinished(() => replica.replica.close());
-  return {
-    source: { replica, catalogue, nowMs: NOW_MS },
-    path,
-    query: (sql, parameters) => replica.replica.work((query) => query(sql, parameters)),
-  };
+  const written = await openWritten();
+  await written.run(...statements(settings));
+  const path = join(await temporaryFolder(), 'analytics.duckdb');
+  const source = await written.source(NOW_MS, path);
+  return { source, path, query: (sql, parameters) => source.replica.replica.work((query) => query(sql, parameters)) };
 }
 
 function id(kind: string, number: string): string {

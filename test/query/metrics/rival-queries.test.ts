@@ -1,27 +1,13 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
 import { differenceOf, type Estimate } from '../../../src/web/app/state/difference.ts';
-import { groupBy } from '../../support/marts/held.ts';
+import { type Answer, readHeld } from '../../support/oracle/rows.ts';
+import { adjust, binomialMidP, wilson } from '../../support/oracle/statistics.ts';
 import { type Mirror, openMirror } from '../mirror.ts';
-import { adjust, wilson } from './naive-statistics.ts';
 
 type Row = Record<string, unknown>;
-
-/** A response as the naive computations read it. */
-interface Answer {
-  readonly id: string;
-  readonly prompt: string;
-  readonly engine: string;
-  readonly day: string;
-  readonly at: string;
-  readonly mentioned: boolean;
-  readonly position: number | null;
-  /** First position by competitor. */
-  readonly rivals: ReadonlyMap<string, number | null>;
-  readonly cited: readonly { readonly url: string; readonly domain: string | null }[];
-}
 
 /** Days of the range and of the comparison. */
 const RANGE = { from: '2026-03-01', to: '2026-03-14', beforeFrom: '2026-02-15', beforeTo: '2026-02-28' };
@@ -37,7 +23,7 @@ interface World {
 
 /** Opens a workspace with a removed competitor, and with a prompt that was moved from a deleted topic. */
 async function openWorld(): Promise<World> {
-  const mirror = await openMirror({ seed: 5, brands: 1, prompts: 10, days: 40 });
+  const mirror = await openMirror({ seed: 5, brands: 1, prompts: 5, days: 30 });
   await mirror.publish();
   const [{ id } = { id: null }] = await mirror.query('SELECT CAST(id AS VARCHAR) AS id FROM brands');
   const brand = String(id);
@@ -45,13 +31,15 @@ async function openWorld(): Promise<World> {
     await mirror.warehouse().database.exclusive((session) => session.run(change));
   }
   await mirror.publishOnly();
+  const held = await readHeld(mirror.copy);
+  onTestFinished(() => held.reader.close());
   const { service, catalogue, clock } = mirror;
   const source = { replica: await service.newest(), catalogue, nowMs: clock.now() };
   const ask: World['ask'] = async (name, more = {}) =>
     recordsOf(
       await runDeclaredQuery(source, name, new URLSearchParams({ brand, from: RANGE.from, to: RANGE.to, ...more })),
     );
-  return { mirror, source, brand, answers: await answersOf(mirror), ask };
+  return { mirror, source, brand, answers: held.answers, ask };
 }
 
 function changesOf(): readonly string[] {
@@ -68,42 +56,6 @@ function changesOf(): readonly string[] {
     `UPDATE prompts_history SET valid_from = TIMESTAMPTZ '2026-03-08 00:00:00+00', change = 'updated'
       WHERE id = ${prompt} AND topic_id <> UUID '${OLD_TOPIC}'`,
   ];
-}
-
-async function answersOf(mirror: Mirror): Promise<readonly Answer[]> {
-  const responses = await mirror.query(`SELECT CAST(id AS VARCHAR) AS id, CAST(prompt_id AS VARCHAR) AS prompt, engine,
-    strftime(make_timestamp(epoch_us(created_at)), '%Y-%m-%dT%H:%M:%S') AS at, brand_mentioned AS mentioned, brand_position AS position
-    FROM responses WHERE _deleted_at IS NULL`);
-  const rivals =
-    await mirror.query(`SELECT CAST(response_id AS VARCHAR) AS id, CAST(competitor_id AS VARCHAR) AS rival, position
-    FROM response_competitors WHERE _deleted_at IS NULL ORDER BY response_id, ordinal`);
-  const cited = await mirror.query(
-    'SELECT CAST(response_id AS VARCHAR) AS id, url, domain FROM response_citations WHERE _deleted_at IS NULL',
-  );
-  const rivalsOf = groupBy(rivals, ({ id }) => String(id));
-  const citedOf = groupBy(cited, ({ id }) => String(id));
-  return responses.map((row) => {
-    const positions = new Map<string, number | null>();
-    for (const each of rivalsOf.get(String(row['id'])) ?? []) {
-      const rival = String(each['rival']);
-      if (!positions.has(rival)) positions.set(rival, numberOf(each['position']));
-    }
-    const mentioned = row['mentioned'] === true;
-    return {
-      id: String(row['id']),
-      prompt: String(row['prompt']),
-      engine: String(row['engine']),
-      at: String(row['at']),
-      day: String(row['at']).slice(0, 10),
-      mentioned,
-      position: mentioned ? numberOf(row['position']) : null,
-      rivals: positions,
-      cited: (citedOf.get(String(row['id'])) ?? []).map((each) => ({
-        url: String(each['url']),
-        domain: each['domain'] === null ? null : String(each['domain']),
-      })),
-    };
-  });
 }
 
 test('the queries of the pages equal a naive computation', { timeout: 120_000 }, async () => {
@@ -124,10 +76,10 @@ async function expectCoMentions({ answers, ask }: World): Promise<void> {
   expect(rows.length).toBeGreaterThan(1);
   const selected = answers.filter(inRange);
   for (const row of rows) {
-    const own = selected.filter(({ rivals }) => rivals.has(String(row['competitor_id'])));
+    const own = selected.filter(({ listed }) => listed.includes(String(row['competitor_id'])));
     const both = own.filter(({ mentioned }) => mentioned);
-    const placed = both.flatMap(({ position, rivals }) => {
-      const other = rivals.get(String(row['competitor_id'])) ?? null;
+    const placed = both.flatMap(({ position, mentions }) => {
+      const other = mentions.find(({ competitor_id }) => competitor_id === row['competitor_id'])?.['position'] ?? null;
       return position === null || other === null ? [] : [{ position, other }];
     });
     expect(row).toMatchObject({
@@ -153,14 +105,12 @@ async function expectCompetitors({ mirror, answers, ask }: World): Promise<void>
   const listed = await mirror.query('SELECT CAST(id AS VARCHAR) AS id FROM competitors');
   expect(new Set(rows.map((row) => row['competitor_id']))).toEqual(new Set(listed.map(({ id }) => id)));
   for (const row of rows) {
-    const own = answers.filter(({ rivals }) => rivals.has(String(row['competitor_id'])));
+    const own = answers.filter(({ listed }) => listed.includes(String(row['competitor_id'])));
     expect(row['mentions']).toBe(own.filter(inRange).length);
-    const last =
-      own
-        .map(({ at }) => at)
-        .sort()
-        .at(-1) ?? null;
-    expect(row['last_mentioned_at'] === null ? null : String(row['last_mentioned_at']).slice(0, 19)).toBe(last);
+    const last = row['last_mentioned_at'];
+    expect(last === null ? null : Date.parse(String(last))).toBe(
+      own.length === 0 ? null : Math.max(...own.map(({ at }) => at)),
+    );
   }
   // A removed competitor has no share of voice.
   const measured = await ask('co_mentions');
@@ -174,8 +124,8 @@ async function expectPrompts({ answers, ask, mirror, brand }: World): Promise<vo
   expect(rows.map((row) => row['prompt_id']).sort()).toEqual([...new Set(selected.map(({ prompt }) => prompt))].sort());
   const expected = rows.map((row) => {
     const own = selected.filter(({ prompt }) => prompt === row['prompt_id']);
-    const only = own.filter(({ mentioned, rivals }) => rivals.has(rival) && !mentioned).length;
-    const brandOnly = own.filter(({ mentioned, rivals }) => !rivals.has(rival) && mentioned).length;
+    const only = own.filter(({ mentioned, listed }) => listed.includes(rival) && !mentioned).length;
+    const brandOnly = own.filter(({ mentioned, listed }) => !listed.includes(rival) && mentioned).length;
     expect(row).toMatchObject({ responses: own.length, competitor_only: only, brand_only: brandOnly });
     expectClose(row['lead'], (only - brandOnly) / own.length);
     return binomialMidP(only, brandOnly);
@@ -186,9 +136,9 @@ async function expectPrompts({ answers, ask, mirror, brand }: World): Promise<vo
     expectClose(row['p_adjusted'], adjusted[index] ?? null);
   }
   const domains = await ask('competitor_domains', { competitor_id: rival, limit: '1000' });
-  const mentioning = selected.filter(({ rivals }) => rivals.has(rival));
+  const mentioning = selected.filter(({ listed }) => listed.includes(rival));
   for (const row of domains) {
-    const citing = mentioning.filter(({ cited }) => cited.some(({ domain }) => domain === row['domain']));
+    const citing = mentioning.filter(({ citations }) => citations.some(({ domain }) => domain === row['domain']));
     expect(row).toMatchObject({
       responses: citing.length,
       mentions: mentioning.length,
@@ -196,7 +146,9 @@ async function expectPrompts({ answers, ask, mirror, brand }: World): Promise<vo
     });
   }
   expect(new Set(domains.map((row) => row['domain']))).toEqual(
-    new Set(mentioning.flatMap(({ cited }) => cited.flatMap(({ domain }) => (domain === null ? [] : [domain])))),
+    new Set(
+      mentioning.flatMap(({ citations }) => citations.flatMap(({ domain }) => (domain === null ? [] : [domain]))),
+    ),
   );
   // Lost prompts are the rows of the mart.
   const lost = await mirror.query(
@@ -211,16 +163,16 @@ async function expectSources({ answers, ask, mirror, brand }: World): Promise<vo
   const owned = await mirror.query(`SELECT domain, owner FROM mart.dim_domain WHERE brand_id = '${brand}'`);
   const ownerOf = new Map(owned.map((row) => [row['domain'], row['owner']]));
   expect(new Set(pages.map((row) => row['url']))).toEqual(
-    new Set(selected.flatMap(({ cited }) => cited.map(({ url }) => url))),
+    new Set(selected.flatMap(({ citations }) => citations.map(({ url }) => url))),
   );
   const citationsOf = (url: unknown, of: readonly Answer[]): number =>
-    of.reduce((sum, { cited }) => sum + cited.filter((each) => each.url === url).length, 0);
+    of.reduce((sum, { citations }) => sum + citations.filter((each) => each['url'] === url).length, 0);
   for (const row of pages) {
     expect(row).toMatchObject({
       owner: ownerOf.get(row['domain']) ?? null,
       citations: citationsOf(row['url'], selected),
       before_citations: citationsOf(row['url'], answers.filter(isBefore)),
-      responses: selected.filter(({ cited }) => cited.some(({ url }) => url === row['url'])).length,
+      responses: selected.filter(({ citations }) => citations.some(({ url }) => url === row['url'])).length,
       selected: selected.length,
     });
   }
@@ -232,17 +184,17 @@ async function expectSources({ answers, ask, mirror, brand }: World): Promise<vo
     const of = selected.filter(
       ({ day, engine }) => day === row['period'] && (row['engine'] === null || engine === row['engine']),
     );
-    const citing = of.filter(({ cited }) => cited.some((each) => each.domain === domain));
+    const citing = of.filter(({ citations }) => citations.some((each) => each['domain'] === domain));
     expect(row).toMatchObject({ responses: citing.length, responses_of_all: of.length });
     const { lower, upper } = wilson(citing.length, of.length);
     expectClose(row['share_lower'], lower);
     expectClose(row['share_upper'], upper);
   }
   const newest = await ask('domain_responses', { domain, limit: '5' });
-  const citing = selected.filter(({ cited }) => cited.some((each) => each.domain === domain));
+  const citing = selected.filter(({ citations }) => citations.some((each) => each['domain'] === domain));
   expect(newest.map((row) => row['response_id'])).toEqual(
     citing
-      .sort((a, b) => (a.at === b.at ? 0 : a.at < b.at ? 1 : -1))
+      .sort((a, b) => b.at - a.at)
       .slice(0, 5)
       .map(({ id }) => id),
   );
@@ -356,17 +308,4 @@ function numberOf(value: unknown): number | null {
 function expectClose(found: unknown, expected: number | null): void {
   if (expected === null) expect(found).toBeNull();
   else expect(Number(found)).toBeCloseTo(expected, 9);
-}
-
-function binomialMidP(a: number, b: number): number | null {
-  const n = a + b;
-  if (n === 0) return null;
-  let tail = 0;
-  let weight = 2 ** -n;
-  for (let k = 0; k <= n; k++) {
-    if (k === Math.max(a, b)) tail += weight / 2;
-    else if (k > Math.max(a, b)) tail += weight;
-    weight = (weight * (n - k)) / (k + 1);
-  }
-  return Math.min(1, 2 * tail);
 }

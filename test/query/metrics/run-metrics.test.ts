@@ -21,8 +21,7 @@ function recordsOf({ columns, rows }: TableResult): Record<string, unknown>[] {
 }
 
 test('measures and declared queries have the columns that they declare, and a key for one brand sees no other', async () => {
-  const mirror = await openMirror({ seed: 3, brands: 2, prompts: 8, days: 40 });
-  await mirror.publish();
+  const mirror = await openMirror({ world: 'small' });
   const source = await sourceOf(mirror);
   const brands = recordsOf(await runDeclaredQuery(source, 'brands', new URLSearchParams()));
   expect(brands).toHaveLength(2);
@@ -38,8 +37,7 @@ test('measures and declared queries have the columns that they declare, and a ke
 });
 
 test('a name with a comma is one value, branded is also true or false, and a missing brand is required by its name', async () => {
-  const mirror = await openMirror({ seed: 3, brands: 2, prompts: 8, days: 20 });
-  await mirror.publish();
+  const mirror = await openMirror({ world: 'small' });
   const source = await sourceOf(mirror);
   const rival = mirror.sandbox.world.brands
     .flatMap(({ competitors }) => competitors)
@@ -72,8 +70,7 @@ test('a name with a comma is one value, branded is also true or false, and a mis
 });
 
 test('days outside the limits, and periods that overlap, are rejected', async () => {
-  const mirror = await openMirror({ seed: 3, brands: 1, prompts: 8, days: 20 });
-  await mirror.publish();
+  const mirror = await openMirror({ world: 'tiny' });
   const source = await sourceOf(mirror);
   const measured = (given: string): Promise<TableResult> =>
     runMetrics(source, new URLSearchParams(`metrics=responses&${given}`));
@@ -121,15 +118,17 @@ test('the model describes every measure with its test, and no SQL', () => {
 });
 
 test('filters accept prompts and competitors that only stored responses have', async () => {
-  const mirror = await openMirror({ seed: 5, brands: 2, prompts: 6, days: 12 });
-  // Upstream deletes them before the first sync and still returns their responses.
-  mirror.sandbox.world.advance({ deletedPrompts: 2, deletedCompetitors: 2 });
-  await mirror.publish();
+  const mirror = await openMirror({ world: 'small' });
   const brand = mirror.sandbox.world.brands[0];
-  const prompt = brand?.prompts.find(({ deletedAtMs }) => deletedAtMs !== undefined)?.id ?? '';
-  const rival = brand?.competitors.find(
-    ({ deletedAtMs, popularity }) => deletedAtMs !== undefined && popularity > 0,
-  )?.id;
+  const prompt = brand?.prompts[0]?.id ?? '';
+  const rival = brand?.competitors.find(({ popularity }) => popularity > 0)?.id;
+  // As if upstream had deleted them before the first sync.
+  for (const [table, id] of [
+    ['prompts', prompt],
+    ['competitors', rival],
+  ])
+    await mirror.query(`DELETE FROM ${table} WHERE id = '${id}'`);
+  await mirror.publishOnly();
   const source = await sourceOf(mirror);
   const other = await sourceOf(
     mirror,

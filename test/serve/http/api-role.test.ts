@@ -1,149 +1,122 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { addDays } from '../../../src/contract/time.ts';
-import { expectRefusal, makeFolder, type Running, runCli, startCli, until } from '../../cli/helpers.ts';
+import { expectRefusal, startCli, startedLine, until } from '../../cli/helpers.ts';
+import { NOW_MS } from '../../support/clocks.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import type { Surroundings } from '../../support/run-command.ts';
+import { NO_PROBES } from '../../support/no-probes.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { S3_KEY, startS3Server } from '../../support/s3-server.ts';
+import { startWorldSandbox } from '../../support/worlds.ts';
+import { connect, toolClient } from '../mcp/support.ts';
+import { startCommand, startedServer } from '../running-command.ts';
+import { stillClock, worldBefore } from '../served-world.ts';
 
-const NAMES = ['north', 'south', 'west'] as const;
-type Name = (typeof NAMES)[number];
-
-const sandboxes = new Map<Name, WorkspaceSandbox>();
-let folder = '';
-let env: Record<string, string> = {};
-
-beforeAll(async () => {
-  folder = await makeFolder();
-  for (const [index, name] of NAMES.entries()) {
-    const size = { brands: 1, prompts: 2, days: 3, rateLimit: 10_000 };
-    sandboxes.set(name, await startSandboxWorkspace({ ...size, key: `gsk_upstream_${name}`, seed: index + 1 }));
-    env = { ...env, [`${name.toUpperCase()}_KEY`]: `gsk_upstream_${name}` };
-  }
-  await configure('north', 'south');
-  const synced = await runCli(['sync', '--all'], { cwd: folder, env });
-  expect(synced.code, synced.stderr).toBe(0);
-});
-
-afterAll(async () => {
-  for (const sandbox of sandboxes.values()) await sandbox.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function configure(...names: readonly Name[]): Promise<void> {
-  const workspaces = names.map((name) => {
-    const { baseUrl } = sandboxes.get(name) as WorkspaceSandbox;
-    return [name, { baseUrl, apiKeyVariable: `${name.toUpperCase()}_KEY` }];
-  });
-  await writeFile(
-    join(folder, 'sightline.config.json'),
-    JSON.stringify({ workspaces: Object.fromEntries(workspaces) }),
-  );
+interface Addresses {
+  readonly baseUrl: string;
+  readonly mcpUrl: string;
+  readonly metricsUrl: string;
+  readonly workspaces: number;
+  readonly keys: number;
 }
 
-async function makeKey(workspace: Name, name: string): Promise<string> {
-  const made = await runCli(['keys', 'create', name, '--workspace', workspace], { cwd: folder, env });
+const [tiny, small] = [worldBefore('tiny'), worldBefore('small')];
+const UPSTREAM = { baseUrl: 'https://api.example.com/v1', apiKeyVariable: 'NOT_SET' };
+let folder = '';
+
+// The data of the workspaces differ, so that a response shows from which one it is.
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  await configure('north', 'south');
+  await addData('north', tiny().copy);
+  await addData('south', small().copy);
+});
+
+function configure(...names: readonly string[]): Promise<void> {
+  const workspaces = Object.fromEntries(names.map((name) => [name, UPSTREAM]));
+  return writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ workspaces }));
+}
+
+async function addData(workspace: string, copy: string): Promise<void> {
+  await mkdir(join(folder, 'data', workspace), { recursive: true });
+  await cp(copy, join(folder, 'data', workspace, 'analytics.duckdb'));
+}
+
+async function makeKey(workspace: string): Promise<string> {
+  const args = ['keys', 'create', `of ${workspace}`, '--workspace', workspace];
+  const made = await runCommand(args, { cwd: folder, clock: stillClock });
   expect(made.code, made.stderr).toBe(0);
   return made.stdout.trim();
 }
 
-async function serveAll(...flags: readonly string[]) {
-  return serveFrom({ cwd: folder, env }, ...flags);
+const flagsOf = (flags: readonly string[]) => ['serve', '--role', 'api', '--json', '--port', '0', ...flags];
+
+async function serve(...flags: readonly string[]) {
+  const running = startCommand(flagsOf(flags), { cwd: folder });
+  return { ...running, ...withGet(await startedServer<Addresses>(running)) };
 }
 
-async function serveFrom(surroundings: Surroundings, ...flags: readonly string[]) {
-  const args = ['serve', '--role', 'api', '--json', '--port', '0', ...flags];
-  const running: Running = startCli(args, surroundings);
-  const lines = createInterface({ input: running.process.stdout as NodeJS.ReadableStream });
-  const line = await new Promise<string>((resolve, reject) => {
-    lines.once('line', resolve);
-    void running.finished.then(({ stderr }) => reject(new Error(stderr)));
-  });
-  const told = JSON.parse(line) as {
-    baseUrl: string;
-    mcpUrl: string;
-    metricsUrl: string;
-    workspaces: number;
-    keys: number;
-  };
-  const stop = async () => {
-    running.process.kill('SIGTERM');
-    return running.finished;
-  };
-  onTestFinished(async () => {
-    running.process.kill('SIGKILL');
-    await running.finished;
-  });
+function withGet<T extends Addresses>(addresses: T) {
   const get = (path: string, key: string) =>
-    fetch(`${told.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
-  return { ...told, get, stop };
+    fetch(`${addresses.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  return { ...addresses, get };
 }
 
-async function upstreamBrands(name: Name): Promise<unknown> {
-  const { baseUrl, key } = sandboxes.get(name) as WorkspaceSandbox;
-  return (await fetch(`${baseUrl}/brands`, { headers: { 'x-api-key': key } })).json();
-}
+const idsOf = async (answer: Response): Promise<string[]> =>
+  ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
 
 describe('serve --role api', () => {
-  it('serves each key from its own workspace, including keys and workspaces added later', async () => {
-    const north = await makeKey('north', 'n');
-    const server = await serveAll('--metrics-port', '0');
+  it('serves each key from its own workspace, including keys and workspaces added later, as a process', async () => {
+    const north = await makeKey('north');
+    const running = startCli(flagsOf(['--metrics-port', '0']), { cwd: folder, nowMs: NOW_MS });
+    onTestFinished(() => void running.process.kill('SIGKILL'));
+    const server = withGet(await startedLine<Addresses>(running));
     expect(server).toMatchObject({ workspaces: 2, keys: 1 });
-    const south = await makeKey('south', 's');
+    const south = await makeKey('south');
+    await until('the new key is found', async () => (await server.get('/brands', south)).status === 200);
     const answers = await Promise.all([north, south, north].map((key) => server.get('/brands', key)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-    const bodies = await Promise.all(answers.map((answer) => answer.json()));
-    expect(bodies[0]).toEqual(await upstreamBrands('north'));
-    expect(bodies[1]).toEqual(await upstreamBrands('south'));
-    expect(bodies[2]).toEqual(bodies[0]);
-
-    const [brand] = (bodies[1] as { data: { id: string }[] }).data;
-    expect((await server.get(`/brands/${brand?.id}/responses`, south)).status).toBe(200);
+    const [first, second, third] = await Promise.all(answers.map(idsOf));
+    expect([first?.length, second?.length]).toEqual([1, 2]);
+    expect(third).toEqual(first);
     // The data of one workspace do not exist for another.
-    expect((await server.get(`/brands/${brand?.id}/responses`, north)).status).toBe(404);
+    const foreign = second?.find((id) => !first?.includes(id));
+    expect((await server.get(`/brands/${foreign}/responses`, south)).status).toBe(200);
+    expect((await server.get(`/brands/${foreign}/responses`, north)).status).toBe(404);
     expect((await server.get('/brands', 'gsk_nobody')).status).toBe(401);
     expect((await fetch(`${server.baseUrl}/brands`)).status).toBe(401);
-    expect((await fetch(new URL('/readyz', server.baseUrl))).status).toBe(200);
-    expect((await fetch(`${server.baseUrl}/openapi.json`)).status).toBe(200);
-    expect((await fetch(new URL('/', server.baseUrl))).status).toBe(200);
+    for (const path of ['/readyz', '/v1/openapi.json', '/'])
+      expect((await fetch(new URL(path, server.baseUrl))).status, path).toBe(200);
 
     await configure('north', 'south', 'west');
-    const west = await makeKey('west', 'w');
+    const west = await makeKey('west');
     await until('the third workspace is served', async () => (await server.get('/brands', west)).status === 503);
-    const synced = await runCli(['sync', '--workspace', 'west'], { cwd: folder, env });
-    expect(synced.code, synced.stderr).toBe(0);
-    expect(await (await server.get('/brands', west)).json()).toEqual(await upstreamBrands('west'));
+    await addData('west', small().copy);
+    expect(await idsOf(await server.get('/brands', west))).toEqual(second);
 
-    const revoked = await runCli(['keys', 'revoke', 'n', '--workspace', 'north'], { cwd: folder, env });
-    expect(revoked.code).toBe(0);
+    const args = ['keys', 'revoke', 'of north', '--workspace', 'north'];
+    expect(await runCommand(args, { cwd: folder })).toMatchObject({ code: 0 });
     expect((await server.get('/brands', north)).status).toBe(401);
     expect((await server.get('/brands', south)).status).toBe(200);
     const metrics = await (await fetch(server.metricsUrl)).text();
     expect(metrics).toContain('sightline_http_requests_total{route="/v1/brands",status="200"}');
-    const { code, stderr } = await server.stop();
+    running.process.kill('SIGTERM');
+    const { code, stderr } = await running.finished;
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('"workspace":"south"');
     expect(stderr).not.toContain('gsk_');
   });
 
   it('limits the number of open workspaces, keeps rate limits of closed ones, and serves MCP', async () => {
-    const keys = [await makeKey('north', 'n2'), await makeKey('south', 's2')] as const;
-    const server = await serveAll('--open-workspaces', '1', '--rate-limit', '12');
+    const keys = [await makeKey('north'), await makeKey('south')] as const;
+    const server = await serve('--open-workspaces', '1', '--rate-limit', '12');
     for (let round = 0; round < 4; round++) {
-      const [first, second] = await Promise.all(keys.map((key) => server.get('/brands', key)));
-      expect(await first?.json()).toEqual(await upstreamBrands('north'));
-      expect(await second?.json()).toEqual(await upstreamBrands('south'));
+      const answers = await Promise.all(keys.map((key) => server.get('/brands', key)));
+      expect((await Promise.all(answers.map(idsOf))).map(({ length }) => length)).toEqual([1, 2]);
     }
-    const client = new Client({ name: 'test', version: '1' });
-    const headers = { authorization: `Bearer ${keys[1]}` };
-    await client.connect(new StreamableHTTPClientTransport(new URL(server.mcpUrl), { requestInit: { headers } }));
-    const { tools } = await client.listTools();
-    expect(tools.length).toBeGreaterThan(10);
-    await client.close();
+    const client = await connect(server.mcpUrl, '2026-07-28', { authorization: `Bearer ${keys[1]}` });
+    expect((await toolClient(client)).tools.length).toBeGreaterThan(10);
     const statuses: number[] = [];
     for (let times = 0; times < 9; times++) statuses.push((await server.get('/brands', keys[0])).status);
     expect(statuses).toEqual([...Array<number>(8).fill(200), 429]);
@@ -154,64 +127,88 @@ describe('serve --role api', () => {
   it('serves workspaces that another machine syncs into a bucket, and switches to each new version', async () => {
     const store = await startS3Server();
     onTestFinished(() => store.close());
-    const sandbox = sandboxes.get('north') as WorkspaceSandbox;
-    const home = { kind: 's3', bucket: store.bucket, endpoint: store.endpoint };
-    const workspaces = { north: { baseUrl: sandbox.baseUrl, apiKeyVariable: 'NORTH_KEY', home } };
+    // The client of the store reads its credentials from the environment of the process.
+    for (const [name, value] of Object.entries(S3_KEY)) vi.stubEnv(name, value);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const sandbox = await startWorldSandbox('tiny');
+    onTestFinished(() => sandbox.close());
+    const remote = { kind: 's3', bucket: store.bucket, endpoint: store.endpoint };
+    const workspaces = { north: { baseUrl: sandbox.baseUrl, apiKeyVariable: 'NORTH_KEY', remote } };
     const [writer, reader] = [await temporaryFolder(), await temporaryFolder()];
-    for (const cwd of [writer, reader]) {
-      await mkdir(cwd, { recursive: true });
+    for (const cwd of [writer, reader])
       await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ workspaces }));
-    }
+    let now = NOW_MS;
+    const clock = { ...stillClock, now: () => now };
+    const sync = async (): Promise<void> => {
+      const env = { ...NO_PROBES, NORTH_KEY: sandbox.key };
+      const { code, stdout, stderr } = await runCommand(['sync'], {
+        cwd: writer,
+        env,
+        clock,
+      });
+      expect(code, stdout + stderr).toBe(0);
+    };
     // A process that only reads has no key for upstream.
-    const { NORTH_KEY: key = '' } = env;
-    const sync = () => runCli(['sync'], { cwd: writer, env: { ...S3_KEY, NORTH_KEY: key } });
-    const surroundings = { cwd: reader, env: S3_KEY };
-    const made = await runCli(['keys', 'create', 'far'], surroundings);
-    const server = await serveFrom(surroundings, '--refresh', '1', '--rate-limit', 'off');
+    const made = await runCommand(['keys', 'create', 'far'], { cwd: reader });
+    const running = startCommand(flagsOf(['--refresh', '1', '--rate-limit', 'off']), {
+      cwd: reader,
+      env: S3_KEY,
+      clock,
+    });
+    const { get } = withGet(await startedServer<Addresses>(running));
+    const [from, to] = [-10, 10].map((days) => addDays('2026-03-15', days));
+    const path = `/brands/${tiny().brandId}/responses?limit=100&from=${from}&to=${to}`;
     const responses = async (): Promise<number> => {
-      const [brand] = ((await upstreamBrands('north')) as { data: { id: string }[] }).data;
-      // A default range ends at the server's today, and upstream's clock will be a day ahead.
-      const [from, to] = [-10, 10].map((days) => addDays(new Date().toISOString().slice(0, 10), days));
-      const path = `/brands/${brand?.id}/responses?limit=100&from=${from}&to=${to}`;
-      const answer = await server.get(path, made.stdout.trim());
-      return answer.status === 200 ? ((await answer.json()) as { data: unknown[] }).data.length : 0;
+      const answer = await get(path, made.stdout.trim());
+      return answer.status === 200 ? (await idsOf(answer)).length : 0;
     };
     expect(await responses()).toBe(0);
-    const first = await sync();
-    expect(first.code, first.stderr).toBe(0);
+    await sync();
     await until('the first published version is served', async () => (await responses()) > 0);
     const before = await responses();
     sandbox.world.advance({ days: 1 });
-    expect((await sync()).code).toBe(0);
+    now += 86_400_000;
+    await sync();
     await until('the second published version is served', async () => (await responses()) > before);
     store.fault = () => 'busy';
     expect(await responses()).toBeGreaterThan(before);
-    const { code, stderr } = await server.stop();
+    const { code, stderr } = await running.stop();
     expect(code, stderr).toBe(0);
     expect(stderr).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
   });
 
-  it('rejects invalid flags, and keeps running with one damaged key file', async () => {
-    const run = (...args: string[]) => runCli(['serve', '--role', 'api', '--port', '0', ...args], { cwd: folder, env });
-    expectRefusal(await run('--workspace', 'north'), 'usage', false);
-    expectRefusal(await run('--open-workspaces', '0'), 'usage', false);
-    expectRefusal(await run('--refresh', 'soon'), 'usage', false);
-    expectRefusal(await run('--pages', 'loopback'), 'usage', false);
-    const path = join(folder, 'data', 'north', 'keys.json');
-    const before = await readFile(path);
+  it('rejects invalid flags, and keeps running with one damaged key file and without a configuration file', async () => {
+    for (const flags of [
+      ['--workspace', 'north'],
+      ['--open-workspaces', '0'],
+      ['--refresh', 'soon'],
+      ['--pages', 'loopback'],
+    ])
+      expectRefusal(
+        await runCommand(
+          flagsOf(flags).filter((flag) => flag !== '--json'),
+          { cwd: folder },
+        ),
+        'usage',
+        false,
+      );
+    await makeKey('north');
+    const path = join(folder, 'data/north/keys.json');
     await writeFile(path, 'not json');
-    onTestFinished(() => writeFile(path, before));
-    const south = await makeKey('south', 's3');
-    const server = await serveAll();
+    const south = await makeKey('south');
+    const server = await serve('--rate-limit', 'off');
     expect((await server.get('/brands', south)).status).toBe(200);
     // Simulates an editor that is rewriting the file.
-    await rm(join(folder, 'sightline.config.json'));
-    for (let look = 0; look < 25; look++) {
+    const config = join(folder, 'sightline.config.json');
+    const text = await readFile(config, 'utf8');
+    await rm(config);
+    await until('the missing file is logged', async () => {
       expect((await server.get('/brands', south)).status).toBe(200);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+      return server.errorText().includes('no longer exists');
+    });
+    await writeFile(config, text);
+    expect((await server.get('/brands', south)).status).toBe(200);
     const { stderr } = await server.stop();
     expect(stderr).toContain('"workspace":"north"');
-    expect(stderr).toContain('no longer exists');
   });
 });

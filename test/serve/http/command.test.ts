@@ -1,26 +1,30 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
 import { parseArguments } from '../../../src/cli/program/program.ts';
-import { type CliWorkspace, expectRefusal, openCli, type Running, startedLine } from '../../cli/helpers.ts';
+import { expectRefusal, openCli, startedLine, until } from '../../cli/helpers.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+import { type Finished, runCommand } from '../../support/run-command.ts';
+import { startCommand, startedServer } from '../running-command.ts';
 
-/** A server started from the command line, and its addresses. */
-interface Serving extends Running {
+interface Addresses {
   readonly baseUrl: string;
   readonly mcpUrl: string;
   readonly metricsUrl: string | null;
 }
 
-async function serve({ start }: CliWorkspace, ...flags: readonly string[]): Promise<Serving> {
-  const running = start('serve', '--json', '--port', '0', '--no-jobs', ...flags);
-  return { ...running, ...(await startedLine<Pick<Serving, 'baseUrl' | 'mcpUrl' | 'metricsUrl'>>(running)) };
+const SERVE = ['serve', '--json', '--port', '0', '--no-jobs'];
+const STOPPING = 'Stopping after the current work; press Ctrl-C again to stop at once.\n';
+
+/** Serves a workspace without data in this process. */
+async function serve(cwd: string, ...flags: readonly string[]) {
+  const running = startCommand([...SERVE, ...flags], { cwd });
+  return { ...running, ...(await startedServer<Addresses>(running)) };
 }
 
-async function stop(serving: Running, signal: NodeJS.Signals = 'SIGTERM') {
-  serving.process.kill(signal);
-  return serving.finished;
-}
+const statusOf = async ({ baseUrl }: Addresses, key: string): Promise<number> =>
+  (await fetch(`${baseUrl}/brands`, { headers: { authorization: `Bearer ${key}` } })).status;
 
 /** Returns the error of a command that must fail at start, run in the test's process. */
 async function refusalOf(...args: readonly string[]): Promise<SightlineError> {
@@ -35,91 +39,84 @@ async function refusalOf(...args: readonly string[]): Promise<SightlineError> {
 }
 
 describe('sightline serve', () => {
-  it('starts without data or keys, picks them up later, and stops cleanly', async () => {
-    const workspace = await openCli();
-    const server = await serve(workspace, '--metrics-port', '0');
+  it('picks up data and keys, runs beside a sync, and stops on SIGTERM with every response complete, as a process', async () => {
+    const workspace = await openCli({ world: 'tiny' });
+    const { folder, data, sandbox } = workspace;
+    await rename(data, join(folder, 'later'));
+    const flags = ['--metrics-port', '0', '--rate-limit', 'off', '--log-level', 'warn'];
+    const running = workspace.start(...SERVE, ...flags);
+    const server = await startedLine<Addresses>(running);
     expect(server.mcpUrl).toBe(`${server.baseUrl}/mcp`);
-    const ask = (key: string) => fetch(`${server.baseUrl}/brands`, { headers: { authorization: `Bearer ${key}` } });
-    expect((await ask('gsk_none')).status).toBe(401);
+    expect(await statusOf(server, 'gsk_none')).toBe(401);
     const made = await workspace.run('keys', 'create', 'ci');
-    expect(made).toMatchObject({ code: 0 });
     const key = made.stdout.trim();
     expect(key).toMatch(/^gsk_[\w-]{43}$/);
-    expect(made.stderr).not.toContain(key);
-    expect((await ask(key)).status).toBe(503);
-    expect(await workspace.run('sync')).toMatchObject({ code: 0 });
-    const answer = await ask(key);
-    expect(answer.status).toBe(200);
-    const upstream = await fetch(`${workspace.sandbox.baseUrl}/brands`, {
-      headers: { 'x-api-key': workspace.sandbox.key },
-    });
-    expect(await answer.json()).toEqual(await upstream.json());
+    expect(made).toMatchObject({ code: 0, stderr: expect.not.stringContaining(key) });
+    expect(await statusOf(server, key)).toBe(503);
+    await cp(join(folder, 'later'), data, { recursive: true, verbatimSymlinks: true });
+    const headers = { 'x-api-key': key };
+    const upstream = await fetch(`${sandbox.baseUrl}/brands`, { headers: { 'x-api-key': sandbox.key } });
+    expect(await (await fetch(`${server.baseUrl}/brands`, { headers })).json()).toEqual(await upstream.json());
     expect(await (await fetch(server.metricsUrl ?? '')).text()).toContain('sightline_data_age_seconds');
-    // Sync while serving: the server never opens the live file.
+    // The server never opens the live file.
     expect(await workspace.run('sync')).toMatchObject({ code: 0 });
-    expect(await workspace.run('keys', 'revoke', 'ci')).toMatchObject({ code: 0 });
-    expect((await ask(key)).status).toBe(401);
-    const { code, stdout, stderr } = await stop(server);
+
+    let answered = 0;
+    const statuses = new Set<number>();
+    const client = async (): Promise<void> => {
+      for (;;) {
+        try {
+          const response = await fetch(`${server.baseUrl}/brands`, { headers });
+          statuses.add(response.status);
+          await response.json();
+          answered += 1;
+        } catch (thrown) {
+          // A connection may be refused or closed before a response, never during one.
+          expect((thrown as Error).message).toBe('fetch failed');
+          return;
+        }
+      }
+    };
+    const clients = Array.from({ length: 8 }, client);
+    await until('the server is under load', () => answered >= 100);
+    running.process.kill('SIGTERM');
+    const { code, stdout, stderr } = await running.finished;
+    await Promise.all(clients);
     expect(code, stderr).toBe(0);
+    for (const status of statuses) expect([200, 503]).toContain(status);
+    expect(stderr.endsWith(STOPPING)).toBe(true);
     expect(stdout.trim().split('\n')).toHaveLength(1);
-    expect(stderr).toContain('No keys yet: create one with `sightline keys create NAME`');
     expect(stderr + stdout).not.toContain(key.slice(4));
-    const logged = stderr.split('\n').filter((line) => line.startsWith('{'));
-    expect(logged.map((line) => (JSON.parse(line) as { status: number }).status)).toEqual([401, 503, 200, 401]);
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'serves under load until %s, and every response is complete',
-    async (signal) => {
-      const workspace = await openCli();
-      expect(await workspace.run('sync')).toMatchObject({ code: 0 });
-      const key = (await workspace.run('keys', 'create', 'load')).stdout.trim();
-      const server = await serve(workspace, '--rate-limit', 'off', '--log-level', 'warn');
-      let answered = 0;
-      const statuses = new Set<number>();
-      const client = async (): Promise<void> => {
-        for (;;) {
-          try {
-            const response = await fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': key } });
-            statuses.add(response.status);
-            await response.json();
-            answered += 1;
-          } catch (thrown) {
-            // A connection may be refused or closed before a response, never during one.
-            expect((thrown as Error).message).toBe('fetch failed');
-            return;
-          }
-        }
-      };
-      const clients = Array.from({ length: 8 }, client);
-      while (answered < 200) await new Promise((resolve) => setTimeout(resolve, 5));
-      const { code, stderr } = await stop(server, signal);
-      await Promise.all(clients);
-      expect(code, stderr).toBe(0);
-      for (const status of statuses) expect([200, 503]).toContain(status);
-      expect(stderr).toBe('Stopping after the current work; press Ctrl-C again to stop at once.\n');
-    },
-  );
+  it('logs requests, warns about missing keys, and rejects a revoked key', async () => {
+    const cwd = await temporaryFolder();
+    const server = await serve(cwd);
+    const { stdout } = await runCommand(['keys', 'create', 'ci'], { cwd });
+    expect(await statusOf(server, stdout.trim())).toBe(503);
+    expect(await runCommand(['keys', 'revoke', 'ci'], { cwd })).toMatchObject({ code: 0 });
+    expect(await statusOf(server, stdout.trim())).toBe(401);
+    const { code, stderr } = await server.stop();
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain('No keys yet: create one with `sightline keys create NAME`');
+    expect(stderr).not.toContain(stdout.trim().slice(4));
+    const logged = stderr.split('\n').filter((line) => line.startsWith('{'));
+    expect(logged.map((line) => (JSON.parse(line) as { status: number }).status)).toEqual([503, 401]);
+  });
 
-  it('prints its addresses and warns about missing data and keys', async () => {
-    const workspace = await openCli();
-    const running = workspace.start('serve', '--port', '0', '--host', '0.0.0.0');
-    let said = '';
-    await new Promise<void>((resolve) => {
-      running.process.stderr?.on('data', (chunk) => {
-        said += String(chunk);
-        if (said.includes('no restart')) resolve();
-      });
-    });
+  it('prints its addresses, and warns about missing TLS, data and keys', async () => {
+    const args = ['serve', '--port', '0', '--host', '0.0.0.0', '--no-jobs'];
+    const running = startCommand(args, { cwd: await temporaryFolder() });
+    await until('all is printed', () => running.errorText().includes('no restart'));
+    const said = running.errorText();
     expect(said).toMatch(/^Serving workspace default at http:\/\/127\.0\.0\.1:\d+\/v1, and to AI assistants at /);
     expect(said).toContain('TLS');
-    expect((await stop(running)).stdout).toBe('');
+    expect((await running.stop()).stdout).toBe('');
   });
 
   it('reports a port in use, and rejects invalid flags', async () => {
-    const workspace = await openCli();
-    const server = await serve(workspace);
-    const { port } = new URL(server.baseUrl);
+    const folder = await temporaryFolder();
+    const { port } = new URL((await serve(folder)).baseUrl);
     for (const args of [
       ['--port', port],
       ['--port', '0', '--metrics-port', port],
@@ -136,44 +133,42 @@ describe('sightline serve', () => {
       ['--metrics-port', '-1'],
     ]) {
       const all = args[0] === '--port' ? args : ['--port', '0', ...args];
-      const refusal = await refusalOf('serve', ...all, '--data-dir', workspace.folder);
+      const refusal = await refusalOf('serve', ...all, '--data-dir', folder);
       expect(refusal.code).toBe('usage');
       for (const part of [...args.slice(-2), 'allowed: ']) expect(refusal.message).toContain(part);
     }
-    await stop(server);
   });
 
-  it('rejects all keys if the key file is damaged', async () => {
-    const workspace = await openCli();
-    expect(await workspace.run('keys', 'create', 'first')).toMatchObject({ code: 0 });
-    const server = await serve(workspace);
-    const path = join(workspace.data, 'keys.json');
+  it('rejects all keys while the key file is damaged', async () => {
+    const cwd = await temporaryFolder();
+    const run = (...args: string[]) => runCommand(args, { cwd });
+    expect(await run('keys', 'create', 'first')).toMatchObject({ code: 0 });
+    const server = await serve(cwd);
+    const path = join(cwd, 'data/default/keys.json');
     const before = await readFile(path);
     await writeFile(path, '{');
-    const ask = () => fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': 'gsk_any' } });
-    expect((await ask()).status).toBe(500);
-    expectRefusal(await workspace.run('serve', '--port', '0'), 'config_invalid', false);
-    expectRefusal(await workspace.run('keys', 'list'), 'config_invalid', false);
+    expect(await statusOf(server, 'gsk_any')).toBe(500);
+    expectRefusal(await run('serve', '--port', '0'), 'config_invalid', false);
+    expectRefusal(await run('keys', 'list'), 'config_invalid', false);
     await writeFile(path, before);
-    expect((await ask()).status).toBe(401);
-    const { stderr } = await stop(server);
-    expect(stderr).toContain('keys.json is damaged');
+    expect(await statusOf(server, 'gsk_any')).toBe(401);
+    expect((await server.stop()).stderr).toContain('keys.json is damaged');
   });
 });
 
 describe('sightline keys', () => {
   it('creates, lists and revokes keys', async () => {
-    const workspace = await openCli();
-    const empty = await workspace.run('keys', 'list', '--json');
-    expect(empty).toMatchObject({ code: 0, stdout: '[]\n' });
-    const made = await workspace.run('keys', 'create', 'laptop', '--expires', '30d', '--json');
+    const cwd = await temporaryFolder();
+    const keys = (...args: string[]): Promise<Finished> => runCommand(['keys', ...args], { cwd });
+    expect(await keys('list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
+    const made = await keys('create', 'laptop', '--expires', '30d', '--json');
     const key = JSON.parse(made.stdout) as { id: string; key: string; prefix: string; expiresAt: string };
     expect(Date.parse(key.expiresAt) - Date.now()).toBeGreaterThan(29 * 86_400_000);
-    const dated = await workspace.run('keys', 'create', 'dated', '--expires', '2999-12-31', '--json');
+    const dated = await keys('create', 'dated', '--expires', '2999-12-31', '--json');
     expect(JSON.parse(dated.stdout)).toMatchObject({ name: 'dated', expiresAt: '3000-01-01T00:00:00.000Z' });
-    const table = (await workspace.run('keys', 'list')).stdout;
+    const table = (await keys('list')).stdout;
     for (const text of ['laptop', key.prefix, '3000-01-01 00:00 UTC']) expect(table).toContain(text);
-    const list = (await workspace.run('keys', 'list', '--json')).stdout;
+    const list = (await keys('list', '--json')).stdout;
     expect(list + table).not.toContain(key.key);
     expect(list).not.toContain('hash');
     expect(JSON.parse(list)).toMatchObject([{ name: 'laptop', expired: false }, { name: 'dated' }]);
@@ -189,14 +184,14 @@ describe('sightline keys', () => {
       ['destroy'],
       [],
     ]) {
-      const flags = args.length < 2 ? [] : ['--data-dir', join(workspace.folder, 'data')];
+      const flags = args.length < 2 ? [] : ['--data-dir', join(cwd, 'data')];
       expect(await refusalOf('keys', ...args, ...flags)).toMatchObject({ code: 'usage' });
     }
-    expect((await workspace.run('keys', 'revoke', 'nobody')).stderr).toContain('"laptop", "dated"');
-    expect(await workspace.run('keys', 'revoke', key.prefix)).toMatchObject({ code: 0, stdout: '' });
-    expect(JSON.parse((await workspace.run('keys', 'revoke', 'dated', '--json')).stdout)).toMatchObject({
+    expect((await keys('revoke', 'nobody')).stderr).toContain('"laptop", "dated"');
+    expect(await keys('revoke', key.prefix)).toMatchObject({ code: 0, stdout: '' });
+    expect(JSON.parse((await keys('revoke', 'dated', '--json')).stdout)).toMatchObject({
       name: 'dated',
     });
-    expect((await workspace.run('keys', 'list', '--json')).stdout).toBe('[]\n');
+    expect((await keys('list', '--json')).stdout).toBe('[]\n');
   });
 });

@@ -3,17 +3,15 @@ import formats from 'ajv-formats';
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import type { History } from '../../../src/analytics/explain/what-changed.ts';
-import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { SightlineError } from '../../../src/base/errors.ts';
 import type { BrandOpportunities, ChangeExplanation } from '../../../src/query/metrics/explanations.ts';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import type { Tables } from '../../../src/serve/data/page-tables.ts';
 import { until } from '../../cli/helpers.ts';
-import { NOW_MS } from '../../support/clocks.ts';
-import { openServer, publishBefore, type TestServerOptions } from './support.ts';
+import { sharedBefore, stillClock, worldBefore } from '../served-world.ts';
+import { openServer, startTestServer, type TestServer, type TestServerOptions } from './support.ts';
 
-const clock: Clock = { ...systemClock, now: () => NOW_MS };
-const published = publishBefore(1, clock);
+const world = worldBefore('small');
 
 const TABLE: TableResult = {
   name: 'samples',
@@ -56,17 +54,23 @@ const TABLE: TableResult = {
 
 const EXPLAINED = { brandId: 'a', from: '2026-11-01', to: '2026-11-21', partial: false } as const;
 
-/** Starts a server with `run` as its declared queries; default: the metrics layer. */
-async function openData(run: Tables['runQuery'] | null, options: TestServerOptions = {}) {
-  const status = {
-    access: 'key',
-    workspace: 'test',
-    folder: published().copy,
-    runsJobs: false,
-    reportedLimit: async () => null,
-    jobs: async () => [],
-  } as const;
-  const tables: Tables | null = run && {
+const STATUS = {
+  access: 'key',
+  workspace: 'test',
+  folder: '/nowhere',
+  runsJobs: false,
+  reportedLimit: async () => null,
+  jobs: async () => [],
+} as const;
+
+/** A server that computes the tables of its pages with the metrics layer. */
+const real = sharedBefore(async (closeLater) => {
+  return withData(await startTestServer(world().copy, { pages: { status: STATUS } }, closeLater));
+});
+
+/** Starts a server with `run` as its queries and metrics. */
+async function openData(run: Tables['runQuery'], options: TestServerOptions = {}) {
+  const tables: Tables = {
     queries: () => [{ name: 'samples' }],
     model: () => ({ measures: [] }),
     upstreamNotes: () => ({}),
@@ -82,39 +86,35 @@ async function openData(run: Tables['runQuery'] | null, options: TestServerOptio
     listChanges: async () => ({ since: '2026-11-15T12:00:00.000Z', changes: [], counts: {} }),
     listOpportunities: async () => ({ ...EXPLAINED, asOf: null, completeTo: null, opportunities: [], total: 0 }),
   };
-  const server = await openServer(published().copy, {
-    clock,
-    pages: tables === null ? { status } : { status, tables },
-    ...options,
-  });
-  const { origin } = new URL(server.baseUrl);
+  return withData(await openServer(world().copy, { pages: { status: STATUS, tables }, ...options }));
+}
+
+/** Adds a function that requests a path below /data with the key. */
+function withData(server: TestServer) {
   const ask = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${origin}/data${path}`, { ...init, headers: { 'x-api-key': server.key, ...headers } });
-  return { ...server, origin, ask };
+    fetch(`${server.origin}/data${path}`, { ...init, headers: { 'x-api-key': server.key, ...headers } });
+  return { ...server, ask };
 }
 
-interface Described {
-  readonly content: { readonly 'application/json': { readonly schema: object } };
+/** A JSON value of a row, for a value of Arrow. Times are in milliseconds. */
+function toJson(type: string, value: unknown): unknown {
+  if (value === null) return null;
+  if (type === 'DATE') return new Date(Number(value)).toISOString().slice(0, 10);
+  if (type.startsWith('TIMESTAMP')) return Number(value);
+  if (type === 'JSON' || type.endsWith('[]')) return JSON.parse(String(value));
+  return typeof value === 'bigint' ? Number(value) : value;
 }
 
-interface OpenApi {
-  readonly paths: Readonly<
-    Record<
-      string,
-      { readonly get: { readonly responses: Readonly<Record<number, Described | { readonly $ref: string }>> } }
-    >
-  >;
-  readonly components: { readonly responses: Readonly<Record<string, Described>> };
-}
-
-function resolved(
-  described: Described | { readonly $ref: string } | undefined,
-  { responses }: OpenApi['components'],
-): Described {
-  const found =
-    described !== undefined && '$ref' in described ? responses[described.$ref.split('/').at(-1) ?? ''] : described;
-  if (found === undefined) throw new Error('the response is not described');
-  return found;
+/** Checks that the Arrow form of a table has the columns and rows of its JSON form. Returns the Arrow types. */
+async function expectSameRows(arrow: Response, { columns, rows }: TableResult, path = ''): Promise<string[]> {
+  const table = tableFromIPC(new Uint8Array(await arrow.arrayBuffer()));
+  const read = table.toArray().map((row) => columns.map(({ name, type }) => toJson(type, row[name])));
+  const times = columns.map(({ type }) => type.startsWith('TIMESTAMP'));
+  const expected = rows.map((row) =>
+    row.map((value, at) => (times[at] && value !== null ? Date.parse(`${value}`) : value)),
+  );
+  expect(read, path).toEqual(expected);
+  return table.schema.fields.map(({ name, type }) => `${name} ${type}`);
 }
 
 function createGate(): { readonly opened: Promise<void>; open(): void } {
@@ -138,8 +138,7 @@ describe('tables', () => {
 
     const arrow = await ask('/queries/samples', { accept: 'application/vnd.apache.arrow.stream' });
     expect(arrow.headers.get('content-disposition')).toBe('attachment; filename="samples.arrows"');
-    const table = tableFromIPC(new Uint8Array(await arrow.arrayBuffer()));
-    expect(table.schema.fields.map(({ name, type }) => `${name} ${type}`)).toEqual([
+    expect(await expectSameRows(arrow, TABLE)).toEqual([
       'id Utf8',
       'domain Utf8',
       'citations Int64',
@@ -151,15 +150,6 @@ describe('tables', () => {
       'engines Utf8',
       'extra Utf8',
     ]);
-    const toJson = (name: string, value: unknown): unknown => {
-      if (value === null) return null;
-      if (name === 'day') return new Date(Number(value)).toISOString().slice(0, 10);
-      if (name === 'seen_at') return new Date(Number(value)).toISOString();
-      if (name === 'engines' || name === 'extra') return JSON.parse(String(value));
-      return typeof value === 'bigint' ? Number(value) : value;
-    };
-    const rows = table.toArray().map((row) => TABLE.columns.map(({ name }) => toJson(name, row[name])));
-    expect(rows).toEqual(TABLE.rows);
 
     const csv = await (await ask('/queries/samples', { accept: 'text/csv' })).text();
     expect(csv.split('\r\n')[0]).toBe(TABLE.columns.map(({ name }) => name).join());
@@ -169,7 +159,7 @@ describe('tables', () => {
 
   it('are not sent again until the request, the data or the day changes', async () => {
     const now = { ms: Date.UTC(2026, 10, 22, 12) };
-    const clock: Clock = { ...systemClock, now: () => now.ms };
+    const clock = { ...stillClock, now: () => now.ms };
     const asked: string[] = [];
     const { ask } = await openData(
       async (_source, name, given) => {
@@ -259,51 +249,29 @@ describe('tables', () => {
 
 describe('the declared queries and the measures', () => {
   it('have the same rows as JSON, Arrow and CSV', async () => {
-    const { ask } = await openData(null);
-    const declared = (await (await ask('/queries')).json()) as readonly {
-      readonly name: string;
-      readonly parameters: readonly { readonly name: string }[];
-      readonly columns: readonly { readonly name: string; readonly type: string }[];
-    }[];
+    const { ask } = real();
+    const declared = (await (await ask('/queries')).json()) as readonly { readonly name: string }[];
     expect(declared.map(({ name }) => name)).toEqual(expect.arrayContaining(['brands', 'series_events']));
-    const brand = `brand=${published().brandId}`;
+    const brand = `brand=${world().brandId}`;
     const grouped = (by: string) => `/metrics?metrics=visibility,position&${by}&${brand}`;
     const paths = ['group_by=engine', 'group_by=prompt&grain=day', 'grain=week&compare_to=none'].map(grouped);
     for (const path of ['/queries/brands', `/queries/series_events?${brand}`, ...paths]) {
       const json = await ask(path);
       expect(json.status, path).toBe(200);
-      const { columns, rows, sql } = (await json.json()) as TableResult;
-      expect(sql, path).toMatch(/select/i);
-      const arrow = await ask(path, { accept: 'application/vnd.apache.arrow.stream' });
-      const table = tableFromIPC(new Uint8Array(await arrow.arrayBuffer()));
-      expect(
-        table.schema.fields.map(({ name }) => name),
-        path,
-      ).toEqual(columns.map(({ name }) => name));
-      const toJson = (type: string, value: unknown): unknown => {
-        if (value === null) return null;
-        if (type === 'DATE') return new Date(Number(value)).toISOString().slice(0, 10);
-        if (type.startsWith('TIMESTAMP')) return Date.parse(new Date(Number(value)).toISOString());
-        if (type === 'JSON') return JSON.parse(String(value));
-        return typeof value === 'bigint' ? Number(value) : value;
-      };
-      const isTime = columns.map(({ type }) => type.startsWith('TIMESTAMP'));
-      expect(
-        table.toArray().map((row) => columns.map(({ name, type }) => toJson(type, row[name]))),
-        path,
-      ).toEqual(
-        rows.map((row) => row.map((value, at) => (isTime[at] && value !== null ? Date.parse(`${value}`) : value))),
-      );
+      const table = (await json.json()) as TableResult;
+      expect(table.sql, path).toMatch(/select/i);
+      await expectSameRows(await ask(path, { accept: 'application/vnd.apache.arrow.stream' }), table, path);
       const csv = await (await ask(path, { accept: 'text/csv' })).text();
-      expect(csv.split('\r\n')[0], path).toBe(columns.map(({ name }) => name).join());
+      expect(csv.split('\r\n')[0], path).toBe(table.columns.map(({ name }) => name).join());
     }
     const byEngine = (await (await ask(paths[0] as string)).json()) as TableResult;
     expect(byEngine.rows.length).toBeGreaterThan(0);
   });
 
   it('match the served OpenAPI document', async () => {
-    const { ask, baseUrl } = await openData(null);
-    const { paths, components } = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as OpenApi;
+    const { ask, baseUrl } = real();
+    // biome-ignore lint/suspicious/noExplicitAny: the document is judged by its schemas, not by types
+    const { paths, components }: any = await (await fetch(`${baseUrl}/openapi.json`)).json();
     const ajv = new Ajv2020({ strict: false });
     formats.default(ajv);
     for (const [path, address] of [
@@ -314,22 +282,23 @@ describe('the declared queries and the measures', () => {
       ['/data/metrics', '/metrics?metrics=nothing'],
       ['/data/metrics/values', '/metrics/values?dimension=prompt&limit=3'],
       ['/data/metrics/values', '/metrics/values?dimension=prompts'],
-      ['/data/explain', `/explain?metric=visibility&brand=${published().brandId}`],
+      ['/data/explain', `/explain?metric=visibility&brand=${world().brandId}`],
       ['/data/changes', '/changes?since=60d'],
-      ['/data/opportunities', `/opportunities?brand=${published().brandId}&limit=2`],
+      ['/data/opportunities', `/opportunities?brand=${world().brandId}&limit=2`],
       ['/data/opportunities', '/opportunities?limit=0'],
     ] as const) {
       const response = await ask(address);
-      const described = paths[path]?.get.responses[response.status];
-      const { schema } = resolved(described, components).content['application/json'];
+      const described = paths[path].get.responses[response.status];
+      const { content } = components.responses[described.$ref?.split('/').at(-1)] ?? described;
+      const { schema } = content['application/json'];
       const check = ajv.compile({ ...schema, components });
       expect(check(await response.json()) ? null : check.errors, address).toBe(null);
     }
   });
 
   it('explain changes, and list changes by kind and opportunities up to a limit', async () => {
-    const { ask } = await openData(null);
-    const brand = `brand=${published().brandId}`;
+    const { ask } = real();
+    const brand = `brand=${world().brandId}`;
     const read = async <T>(path: string): Promise<T> => {
       // Explanations have no rows, so they are JSON in every format.
       const response = await ask(path, { accept: 'text/csv' });
@@ -346,7 +315,7 @@ describe('the declared queries and the measures', () => {
     const half = Math.floor(days.length / 2);
     const range = `before_from=${days[0]}&before_to=${days[half - 1]}&from=${days[half]}&to=${days.at(-1)}`;
     const explained = await read<ChangeExplanation>(`/explain?metric=visibility&${brand}&${range}`);
-    expect(explained).toMatchObject({ brandId: published().brandId, metric: 'visibility' });
+    expect(explained).toMatchObject({ brandId: world().brandId, metric: 'visibility' });
     const found = explained.associations.map(({ occurrence }) => occurrence.verdict);
     expect(found.every((verdict) => verdict === 'significant')).toBe(true);
     expect(explained.associationsWithinChance).toBeGreaterThan(0);
@@ -366,7 +335,7 @@ describe('the declared queries and the measures', () => {
   });
 
   it('reject unknown names and wrong parameters with the allowed ones', async () => {
-    const { ask } = await openData(null);
+    const { ask } = real();
     const errorOf = async (path: string) => {
       const response = await ask(path);
       return [response.status, ((await response.json()) as { error: { message: string } }).error.message];

@@ -2,8 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Advance } from '../../../schemas/fixtures/world/model.ts';
 import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
+import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
 import { questions, readVocabulary } from '../../query/questions.ts';
+import { countOf } from '../../support/counts.ts';
+import type { World } from '../../support/worlds.ts';
 import { openServer, type TestServer } from './support.ts';
 
 const TYPES = ['application/json', 'application/json', 'text/csv', 'application/x-ndjson'] as const;
@@ -45,13 +48,18 @@ async function bytesOf(server: TestServer, path: string, accept: string, tag: st
   };
 }
 
-async function servedMirror(): Promise<{
+// The server of these tests has its own calibration.
+async function publish({ warehouse, copy }: Mirror): Promise<void> {
+  await publishAnalytics(warehouse().database, copy);
+}
+
+async function servedMirror(world: World): Promise<{
   mirror: Mirror;
   server: TestServer;
   use(changed: Partial<Conventions>): void;
 }> {
-  const mirror = await openMirror({ brands: 2, prompts: 4, days: 4 });
-  await mirror.publish();
+  const mirror = await openMirror({ world });
+  await publish(mirror);
   let conventions = defaultConventions;
   const { copy, clock } = mirror;
   const server = await openServer(copy, { clock, rateLimit: 'off', conventions: () => conventions });
@@ -62,20 +70,20 @@ async function servedMirror(): Promise<{
 }
 
 describe('ETags over random syncs', () => {
-  it('are equal only for equal bytes, and 304 only for current ones', { timeout: 300_000 }, async () => {
-    const { mirror, server, use } = await servedMirror();
+  it('are equal only for equal bytes, and 304 only for current ones', async () => {
+    const { mirror, server, use } = await servedMirror('tiny');
     const brands = (await readVocabulary(mirror)).brands.map(({ id }) => `/brands/${id}`);
-    const sampled = fc.sample(questions(await readVocabulary(mirror)), { numRuns: 60, seed: 7 });
+    const sampled = fc.sample(questions(await readVocabulary(mirror)), { numRuns: countOf(20, 60), seed: 7 });
     const lists = ['prompts', 'responses', 'alerts', 'articles', 'traffic', 'metrics/groups', 'metrics/prompts'];
     const paths = [...sampled, '/brands', ...brands.flatMap((brand) => lists.map((name) => `${brand}/${name}`))];
     const known = new Map<string, string>();
     const last = new Map<string, string>();
     const seen = { same: 0, changed: 0 };
-    for (const { change, only, topCompetitors } of fc.sample(nights, { numRuns: 5, seed: 11 })) {
+    for (const { change, only, topCompetitors } of fc.sample(nights, { numRuns: countOf(2, 6), seed: 11 })) {
       mirror.sandbox.world.advance(change);
       await mirror.sync({ only });
       use({ topCompetitors });
-      await mirror.publishOnly();
+      await publish(mirror);
       for (const [index, path] of paths.entries()) {
         const accept = TYPES[index % TYPES.length] as string;
         const { status, tag, bytes } = await bytesOf(server, path, accept, null);
@@ -90,25 +98,17 @@ describe('ETags over random syncs', () => {
         expect((await bytesOf(server, path, accept, before)).status, name).toBe(before === tag ? 304 : 200);
       }
     }
-    expect(seen.same).toBeGreaterThan(50);
-    expect(seen.changed).toBeGreaterThan(50);
+    expect(seen.same).toBeGreaterThan(5);
+    expect(seen.changed).toBeGreaterThan(5);
   });
 });
 
 describe('an ETag', () => {
   it('changes only with the tables and the brand of its response, and the calibration', async () => {
-    const { mirror, server, use } = await servedMirror();
+    const { mirror, server, use } = await servedMirror('small');
     const [first, second] = (await readVocabulary(mirror)).brands.map(({ id }) => id);
-    const lists = [
-      'responses',
-      'prompts',
-      'alerts',
-      'articles',
-      'traffic',
-      'metrics',
-      'sources/domains',
-      'metrics/groups',
-    ];
+    const computed = ['traffic', 'metrics', 'sources/domains', 'metrics/groups'];
+    const lists = ['responses', 'prompts', 'alerts', 'articles', ...computed];
     const paths = [
       '/brands',
       '/engines',
@@ -120,7 +120,7 @@ describe('an ETag', () => {
     let before = await tagsNow();
     const changedBy = async (sql: string | null): Promise<string[]> => {
       if (sql !== null) await mirror.query(sql);
-      await mirror.publishOnly();
+      await publish(mirror);
       const after = await tagsNow();
       const changed = paths.filter((_path, index) => after[index] !== before[index]);
       before = after;
@@ -141,10 +141,9 @@ describe('an ETag', () => {
     expect(await changedBy(`UPDATE brands SET name = 'Renamed' WHERE id = '${second}'`)).toEqual([
       '/brands',
       `/brands/${second}`,
-      ...of(second, 'traffic', 'metrics', 'sources/domains', 'metrics/groups'),
+      ...of(second, ...computed),
     ]);
     use({ topCompetitors: 1 });
-    const computed = ['traffic', 'metrics', 'sources/domains', 'metrics/groups'];
     expect(await changedBy(null)).toEqual([...of(first, ...computed), ...of(second, ...computed)]);
   });
 });

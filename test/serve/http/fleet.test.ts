@@ -1,37 +1,39 @@
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { WorkspaceConfig } from '../../../src/base/config/config.ts';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import { createKey, type KeyRights } from '../../../src/serve/auth/keys.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import type { FleetRow } from '../../../src/web/page-data/fleet-row.ts';
 import { until } from '../../cli/helpers.ts';
-import { temporaryFolder } from '../../support/folders.ts';
 import { openFleetServer, workspaceIn } from '../fleet-server.ts';
-import { publishBefore } from './support.ts';
+import { type CloseLater, sharedBefore, stillClock, worldBefore } from '../served-world.ts';
 
-const published = publishBefore();
+const world = worldBefore();
+const served = sharedBefore((closeLater) => serveFleet(closeLater));
 
 /** Serves the workspaces `north` and `west`, which have data, and `south`, which has none. */
-async function serveFleet(options: { openMax?: number } = {}) {
-  const folder = await temporaryFolder();
+async function serveFleet(closeLater: CloseLater, openMax = 10) {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-fleet-'));
+  closeLater(() => rm(folder, { recursive: true, force: true }));
   const configs = new Map<string, WorkspaceConfig>();
   for (const name of ['south', 'west', 'north']) {
     const own = workspaceIn(folder, name);
     await mkdir(own.folder);
-    if (name !== 'south') await cp(published().copy, layoutOf(own.folder).analytics);
+    if (name !== 'south') await cp(world().copy, layoutOf(own.folder).analytics);
     configs.set(name, own);
   }
-  const keyOf = async (rights: KeyRights, at = folder): Promise<string> =>
-    (await createKey(at, `key ${Math.random()}`, null, Date.now(), rights)).text;
+  const keyOf = async (name: string, rights: KeyRights, at = folder): Promise<string> =>
+    (await createKey(at, name, null, Date.now(), rights)).text;
   const keys = {
-    all: await keyOf({ workspaces: 'all' }),
-    some: await keyOf({ workspaces: ['west', 'south'] }),
-    limited: await keyOf({ workspaces: 'all', brands: [published().brandId] }),
-    own: await keyOf({}, join(folder, 'north')),
-    sql: await keyOf({ workspaces: 'all', scopes: ['read', 'sql'] }),
+    all: await keyOf('all', { workspaces: 'all' }),
+    some: await keyOf('some', { workspaces: ['west', 'south'] }),
+    limited: await keyOf('limited', { workspaces: 'all', brands: [world().brandId] }),
+    own: await keyOf('own', {}, join(folder, 'north')),
+    sql: await keyOf('sql', { workspaces: 'all', scopes: ['read', 'sql'] }),
   };
   const app = join(folder, 'app');
   await mkdir(join(app, 'assets'), { recursive: true });
@@ -40,15 +42,13 @@ async function serveFleet(options: { openMax?: number } = {}) {
     '<meta name="sightline-base" content=""><script src="./assets/a.js"></script>',
   );
   await writeFile(join(app, 'assets/a.js'), '1');
-  const server = await openFleetServer({
-    openMax: options.openMax ?? 10,
-    fleetFolder: folder,
-    app: pathToFileURL(`${app}/`),
-    workspaces: () => configs,
-  });
+  const server = await openFleetServer(
+    { openMax, fleetFolder: folder, app: pathToFileURL(`${app}/`), workspaces: () => configs },
+    { clock: stillClock, closeLater },
+  );
   const { origin } = new URL(server.baseUrl);
-  const ask = (path: string, key = ''): Promise<Response> =>
-    fetch(`${origin}${path}`, { headers: key === '' ? {} : { 'x-api-key': key } });
+  const ask = (path: string, key = '', init: RequestInit = {}): Promise<Response> =>
+    fetch(`${origin}${path}`, { ...init, headers: { ...(key === '' ? {} : { 'x-api-key': key }), ...init.headers } });
   const rowsOf = async (key: string): Promise<FleetRow[]> => {
     let rows: FleetRow[] = [];
     await until('all replicas are read', async () => {
@@ -62,7 +62,7 @@ async function serveFleet(options: { openMax?: number } = {}) {
 
 describe('the list of workspaces', () => {
   it('has a row for each workspace that the key opens, the most urgent first', async () => {
-    const fleet = await serveFleet();
+    const fleet = served();
     const { all, some } = fleet.apiKeys;
     const rows = await fleet.rowsOf(all);
     expect(rows.map(({ workspace }) => workspace).sort()).toEqual(['north', 'south', 'west']);
@@ -94,7 +94,7 @@ describe('the list of workspaces', () => {
   });
 
   it('needs a key, hides numbers from keys of some brands, and is 304 while nothing changes', async () => {
-    const fleet = await serveFleet();
+    const fleet = served();
     expect((await fleet.ask('/data/fleet')).status).toBe(401);
     expect((await fleet.ask('/data/fleet', 'gsk_wrong')).status).toBe(401);
     const { all, own, limited } = fleet.apiKeys;
@@ -103,16 +103,16 @@ describe('the list of workspaces', () => {
       expect([brands, visibility]).toEqual([null, null]);
     await fleet.rowsOf(all);
     const tag = (await fleet.ask('/data/fleet', all)).headers.get('etag') ?? '';
-    const again = await fetch(`${fleet.origin}/data/fleet`, { headers: { 'x-api-key': all, 'if-none-match': tag } });
+    const again = await fleet.ask('/data/fleet', all, { headers: { 'if-none-match': tag } });
     expect(again.status).toBe(304);
   });
 
   it('reads a workspace again when its replica is replaced, and shows one that cannot be read as a problem', async () => {
-    const fleet = await serveFleet({ openMax: 1 });
+    const fleet = await serveFleet(onTestFinished, 1);
     const { all } = fleet.apiKeys;
     await fleet.rowsOf(all);
     const copy = (name: string) => layoutOf(fleet.configs.get(name)?.folder ?? '').analytics;
-    await cp(published().copy, copy('south'));
+    await cp(world().copy, copy('south'));
     await rm(copy('west'));
     await writeFile(copy('west'), 'not a database');
     await until('the new replica is read', async () => {
@@ -128,7 +128,7 @@ describe('the list of workspaces', () => {
 
 describe('the pages of several workspaces', () => {
   it('have a document with the prefix of the workspace, with and without a key', async () => {
-    const fleet = await serveFleet();
+    const fleet = served();
     const { all, own } = fleet.apiKeys;
     for (const key of ['', all, own]) {
       for (const [path, base] of [
@@ -152,7 +152,7 @@ describe('the pages of several workspaces', () => {
   });
 
   it('have data only for keys that open the workspace', async () => {
-    const fleet = await serveFleet();
+    const fleet = served();
     const { all, own } = fleet.apiKeys;
     for (const path of [
       '/data/queries/brands',
@@ -173,22 +173,20 @@ describe('the pages of several workspaces', () => {
   });
 
   it('run SQL on the data of their workspace only, for keys with the scope', async () => {
-    const fleet = await serveFleet();
+    const fleet = served();
     const { all, sql } = fleet.apiKeys;
     const folder = fleet.configs.get('north')?.folder ?? '';
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ sql: 'SELECT count(*) FROM brands' });
     const ask = (workspace: string, key: string): Promise<Response> =>
-      fetch(`${fleet.origin}/w/${workspace}/data/sql`, {
-        method: 'POST',
-        headers: { 'x-api-key': key, 'content-type': 'application/json' },
-        body: JSON.stringify({ sql: 'SELECT count(*) FROM brands' }),
-      });
+      fleet.ask(`/w/${workspace}/data/sql`, key, { method: 'POST', headers, body });
     expect(await (await ask('north', sql)).json()).toMatchObject({ rows: [[1]] });
     expect((await ask('south', sql)).status).toBe(503);
     expect((await ask('nobody', sql)).status).toBe(404);
     expect((await ask('north', all)).status).toBe(403);
-    const saved = await fetch(`${fleet.origin}/w/north/data/sql/saved/weekly`, {
+    const saved = await fleet.ask('/w/north/data/sql/saved/weekly', sql, {
       method: 'PUT',
-      headers: { 'x-api-key': sql, 'content-type': 'application/json', 'if-none-match': '*' },
+      headers: { ...headers, 'if-none-match': '*' },
       body: JSON.stringify({ sql: 'SELECT 1' }),
     });
     expect(saved.status).toBe(200);

@@ -1,9 +1,7 @@
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Listener, listenEarly } from '../../../src/serve/http/listener.ts';
-import { temporaryFolder } from '../../support/folders.ts';
-import { openServer, readRaw, requestText, sendRaw } from './support.ts';
+import { NO_REPLICA, openServer, readRaw, requestText, sendRaw } from './support.ts';
 
 async function listenHere(): Promise<Listener & { readonly port: number; readonly origin: string }> {
   const listener = await listenEarly('127.0.0.1', 0);
@@ -27,7 +25,7 @@ it('answers /livez before its routes exist, and other requests once they do', as
   await new Promise((resolve) => listener.server.once('request', resolve));
   expect((await fetch(`${listener.origin}/livez`)).status).toBe(200);
   expect(isAnswered).toBe(false);
-  const server = await openServer(join(await temporaryFolder(), 'none.duckdb'), { listener, port: listener.port });
+  const server = await openServer(NO_REPLICA, { listener, port: listener.port });
   expect(server.port).toBe(listener.port);
   const { status, headers } = await waiting;
   expect([status, headers.has('retry-after')]).toEqual([503, true]);
@@ -39,7 +37,7 @@ it('answers /livez before its routes exist, and other requests once they do', as
 
 it('stops listening when the server is closed', async () => {
   const listener = await listenHere();
-  const server = await openServer(join(await temporaryFolder(), 'none.duckdb'), { listener, port: listener.port });
+  const server = await openServer(NO_REPLICA, { listener, port: listener.port });
   await server.close();
   expect(listener.server.listening).toBe(false);
   await expect(fetch(`${listener.origin}/livez`)).rejects.toThrow('fetch failed');

@@ -1,31 +1,32 @@
-import { rename } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import { parquetReadObjects } from 'hyparquet';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
 import type { CompleteList, ListPage, Question, Service } from '../../../src/query/service.ts';
 import { createListStreams } from '../../../src/serve/http/list-streams.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
-import { type Generated, generate } from '../../bench/generate.ts';
+import { generate } from '../../bench/generate.ts';
 import { makeFolder } from '../../cli/helpers.ts';
-import { openServer, publishBefore, type TestServer } from './support.ts';
+import { sharedBefore } from '../served-world.ts';
+import { openServer, serverBefore, type TestServer } from './support.ts';
 
-const published = publishBefore();
+const small = serverBefore();
 
-/** Responses of the larger workspace: several pages of 1,000. */
-const RESPONSES = 20_000;
+/** Responses of the larger workspace: several pages of 1,000, more than the buffers of a connection hold. */
+const RESPONSES = 12_000;
 const NDJSON = 'application/x-ndjson';
 
-let large: Generated;
-
-beforeAll(async () => {
-  large = await generate(await makeFolder(), RESPONSES);
+const large = sharedBefore(async (closeLater) => {
+  const folder = await makeFolder();
+  closeLater(() => rm(folder, { recursive: true, force: true }));
+  return generate(folder, RESPONSES);
 });
 
 interface Received {
@@ -83,12 +84,12 @@ async function pagedItems(server: TestServer, path: string): Promise<Record<stri
 }
 
 function largeList(): string {
-  const from = new Date(Date.parse(large.today) - 365 * 86_400_000).toISOString().slice(0, 10);
-  return `/brands/${large.brandId}/responses?from=${from}&to=${large.today}`;
+  const from = new Date(Date.parse(large().today) - 365 * 86_400_000).toISOString().slice(0, 10);
+  return `/brands/${large().brandId}/responses?from=${from}&to=${large().today}`;
 }
 
 function smallList(): string {
-  return `/brands/${published().brandId}/responses?from=2026-01-01&to=2026-12-31`;
+  return `/brands/${small().brandId}/responses?from=2026-01-01&to=2026-12-31`;
 }
 
 /** Wraps the pages of complete lists. */
@@ -107,8 +108,8 @@ function withPages(
 
 describe('a complete list', () => {
   it('has the items of all pages, in every format, and reports their number', async () => {
-    const server = await openServer(published().copy);
-    for (const path of [smallList(), `${smallList()}&brandMentioned=true`, `/brands/${published().brandId}/alerts?`]) {
+    const server = small();
+    for (const path of [smallList(), `${smallList()}&brandMentioned=true`, `/brands/${small().brandId}/alerts?`]) {
       const items = await pagedItems(server, path);
       const ids = items.map(({ id }) => id);
       const lines = await linesOf(server, path);
@@ -133,7 +134,7 @@ describe('a complete list', () => {
   });
 
   it('is only for requests without a limit, and continues after a cursor', async () => {
-    const server = await openServer(published().copy);
+    const server = small();
     const all = (await linesOf(server, smallList())).slice(0, -1);
     expect(all.length).toBeGreaterThan(25);
     const page = await open(server, `${smallList()}&limit=7`, { accept: NDJSON });
@@ -150,8 +151,8 @@ describe('a complete list', () => {
   });
 
   it('may be empty', async () => {
-    const server = await openServer(published().copy);
-    const path = `/brands/${published().brandId}/responses?from=2020-01-01&to=2020-01-31`;
+    const server = small();
+    const path = `/brands/${small().brandId}/responses?from=2020-01-01&to=2020-01-31`;
     expect(await linesOf(server, path)).toEqual([{ _end: { rows: 0 } }]);
     const { response, body } = await open(server, path, { accept: 'text/csv' });
     expect((await body).toString()).toMatch(/^id,promptId,[^\r\n]*\r\n$/);
@@ -163,7 +164,7 @@ describe('a complete list', () => {
   });
 
   it('is compressed, conditional, and sent without a body for HEAD', async () => {
-    const server = await openServer(published().copy);
+    const server = small();
     const plain = await (await open(server, smallList(), { accept: NDJSON })).body;
     for (const [encoding, unpack] of [
       ['gzip', gunzipSync],
@@ -195,7 +196,7 @@ describe('a complete list', () => {
         yield page;
       }
     });
-    const server = await openServer(large.copy, { around: failing });
+    const server = await openServer(large().copy, { around: failing });
     for (const accept of [
       NDJSON,
       'text/csv',
@@ -226,7 +227,7 @@ describe('a complete list', () => {
         yield page;
       }
     });
-    const server = await openServer(large.copy, { around: counting });
+    const server = await openServer(large().copy, { around: counting });
     const slow = await new Promise<IncomingMessage>((resolve, reject) => {
       const headers = { 'x-api-key': server.key, accept: NDJSON };
       request(`${server.baseUrl}${largeList()}`, { headers, agent: false }, resolve).on('error', reject).end();
@@ -238,16 +239,16 @@ describe('a complete list', () => {
     expect(pulled[1]).toBe(RESPONSES / 1_000);
     expect(pulled[0]).toBeLessThan(RESPONSES / 1_000);
     expect(server.service.load()).toEqual({ running: 0, waiting: 0 });
-    const warehouse = await openWarehouse(large.warehouse, catalogue, {});
+    const warehouse = await openWarehouse(large().warehouse, catalogue, {});
     try {
       await warehouse.database.exclusive((session) =>
         session.run(`UPDATE responses SET prompt = 'edited', _extra = '{"zeta": 1}', _run_id = uuid()`),
       );
-      await publishAnalytics(warehouse.database, `${large.copy}.next`);
+      await publishAnalytics(warehouse.database, `${large().copy}.next`);
     } finally {
       await warehouse.close();
     }
-    await rename(`${large.copy}.next`, large.copy);
+    await rename(`${large().copy}.next`, large().copy);
     const [edited] = await linesOf(server, largeList());
     expect(edited).toMatchObject({ prompt: 'edited', zeta: 1 });
     const chunks: Buffer[] = [];

@@ -2,54 +2,34 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
-import { systemClock } from '../../../src/base/clock.ts';
-import { loadConfig, type WorkspaceConfig } from '../../../src/base/config/config.ts';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/base/config/config.ts';
 import { exportWorkspace } from '../../../src/operations/export.ts';
 import { syncWorkspace } from '../../../src/operations/sync.ts';
-import { type ServedWorkspace, serveWorkspace } from '../../../src/serve/serve-workspace.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
+import { NOW_MS } from '../../support/clocks.ts';
+import { testWith } from '../../support/needs.ts';
+import { startWorldSandbox, worldClock } from '../../support/worlds.ts';
+import { serveWorld, sharedBefore } from '../served-world.ts';
 
 const deploy = new URL('../../../docs/deploy/', import.meta.url);
 const NAME = /\b(?:sightline|process|nodejs)_[a-z0-9_]+/g;
+const noPromtool = spawnSync('promtool', ['--version']).error === undefined ? null : 'promtool is not installed';
 
-let folder: string;
-let sandbox: WorkspaceSandbox;
-let server: ServedWorkspace;
-let config: WorkspaceConfig;
-
-beforeAll(async () => {
-  sandbox = await startSandboxWorkspace({ brands: 1, prompts: 3, days: 20, rateLimit: 10_000 });
-  folder = await mkdtemp(join(tmpdir(), 'sightline-metrics-'));
+const served = sharedBefore(async (closeLater) => {
+  const sandbox = await startWorldSandbox('tiny', { days: 8 });
+  closeLater(() => sandbox.close());
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-metrics-'));
+  closeLater(() => rm(folder, { recursive: true, force: true }));
   const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
-  config = loadConfig({ flags: {}, environment, folder });
-  server = await serveWorkspace(
-    { config, clock: systemClock },
-    {
-      host: '127.0.0.1',
-      port: 0,
-      metricsPort: 0,
-      rateLimit: 'off',
-      corsOrigins: [],
-      allowedHosts: [],
-      logLevel: 'silent',
-      queryTimeoutMs: 30_000,
-      pages: 'off',
-      runsJobs: true,
-      log: () => undefined,
-    },
-  );
-});
-
-afterAll(async () => {
-  await server.close();
-  await sandbox.close();
-  await rm(folder, { recursive: true, force: true });
+  const config = loadConfig({ flags: {}, environment, folder });
+  const server = await serveWorld(config, { metricsPort: 0, pages: 'off', runsJobs: true });
+  closeLater(server.close);
+  return { sandbox, config, metricsUrl: server.metricsUrl ?? '' };
 });
 
 async function scrape(): Promise<{ text: string; value: (series: string) => number | null }> {
-  const answer = await fetch(server.metricsUrl ?? '');
+  const answer = await fetch(served().metricsUrl);
   expect(answer.status).toBe(200);
   const text = await answer.text();
   const values = new Map(
@@ -71,8 +51,9 @@ describe('the metrics of a workspace', () => {
   });
 
   it('report the state of sync, budget, freshness, warehouse and jobs', async () => {
+    const { config, sandbox } = served();
     const { signal } = new AbortController();
-    const context = { config, clock: systemClock, signal, command: 'sync' };
+    const context = { config, clock: worldClock(), signal, command: 'sync' };
     const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
     expect(summary.status).toBe('complete');
     const snapshot = await exportWorkspace(context, () => undefined);
@@ -108,7 +89,7 @@ describe('the metrics of a workspace', () => {
     for (const [series, expected] of Object.entries(exact)) expect(value(series), series).toBe(expected);
     const rows = snapshot.tables.reduce((sum, table) => sum + table.rows, 0);
     expect(value('sightline_snapshot_rows')).toBe(rows);
-    const now = Date.now() / 1000;
+    const now = NOW_MS / 1000;
     for (const moment of [
       'sightline_sync_last_complete_timestamp_seconds',
       `sightline_read_timestamp_seconds{resource="responses",brand="${brand}"}`,
@@ -149,12 +130,7 @@ describe('the metrics of a workspace', () => {
     expect(undocumented.filter((name) => !docs.includes(name))).toEqual([]);
   });
 
-  it('pass promtool', async (context) => {
-    const tool = spawnSync('promtool', ['--version']);
-    if (tool.error !== undefined) {
-      process.stderr.write('promtool is not on this machine: the form of metrics and rules was not checked\n');
-      context.skip();
-    }
+  testWith(noPromtool)('pass promtool', async () => {
     const { text } = await scrape();
     const metrics = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
     const said = metrics.stderr.split('\n').filter((line) => line.includes('sightline_'));
@@ -164,7 +140,7 @@ describe('the metrics of a workspace', () => {
   });
 
   it('report a damaged replica and continue with the previous one', async () => {
-    const { analytics } = layoutOf(config.folder);
+    const { analytics } = layoutOf(served().config.folder);
     await writeFile(`${analytics}.damaged`, 'this is no database');
     await rename(`${analytics}.damaged`, analytics);
     const { value } = await scrape();

@@ -4,48 +4,38 @@ import { readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { rangeOf } from '../../../src/serve/http/snapshots.ts';
-import { type Layout, layoutOf } from '../../../src/snapshot/layout.ts';
-import { exportSnapshot, type Snapshot } from '../../../src/snapshot/snapshot-export.ts';
-import { makeFolder } from '../../cli/helpers.ts';
-import { type OddWorkspace, openOddWorkspace } from '../../snapshot/odd-workspace.ts';
-import { openServer, readRaw, requestText, sendRaw, type TestServer } from './support.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { layoutOf } from '../../../src/snapshot/layout.ts';
+import { listSnapshots, type Manifest } from '../../../src/snapshot/manifest.ts';
+import { exportSnapshot } from '../../../src/snapshot/snapshot-export.ts';
+import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
+import { openCopy, sharedBefore, stillClock } from '../served-world.ts';
+import { NO_REPLICA, openServer, readRaw, requestText, sendRaw, startTestServer } from './support.ts';
 
-let workspace: OddWorkspace;
-let folder: string;
-let layout: Layout;
-let first: Snapshot;
-let second: Snapshot;
-
-beforeAll(async () => {
-  workspace = await openOddWorkspace();
-  folder = await makeFolder();
-  layout = layoutOf(folder);
-  first = await take();
-  await workspace.run("UPDATE alerts SET headline = 'edited'");
-  second = await take();
-});
-
-afterAll(async () => {
-  await workspace.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-function take(): Promise<Snapshot> {
-  const { database, catalogue, clock } = workspace;
-  const { signal } = new AbortController();
-  return exportSnapshot(database, catalogue, layout, { compression: 'snappy', keep: null, clock, signal });
-}
-
-async function open(): Promise<TestServer & { ask(path: string, init?: RequestInit): Promise<Response> }> {
-  const server = await openServer(join(folder, 'none.duckdb'), { snapshots: layout.snapshots });
+/** A server of the snapshot of a world, and of one after a change of its alerts. */
+const served = sharedBefore(async (closeLater) => {
+  const { config } = await openCopy('tiny', closeLater);
+  const layout = layoutOf(config.folder);
+  const warehouse = await openWarehouse(layout.warehouse, catalogue, {});
+  try {
+    const { database } = warehouse;
+    await database.exclusive(({ run }) => run("UPDATE alerts SET headline = 'edited'"));
+    const { signal } = new AbortController();
+    await exportSnapshot(database, catalogue, layout, { compression: 'snappy', keep: null, clock: stillClock, signal });
+  } finally {
+    await warehouse.close();
+  }
+  const [first, second] = await listSnapshots(layout.snapshots);
+  if (first === undefined || second === undefined) throw new Error('two snapshots are needed');
+  const server = await startTestServer(NO_REPLICA, { snapshots: layout.snapshots }, closeLater);
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`http://127.0.0.1:${server.port}${path}`, { ...init, headers: { 'x-api-key': server.key, ...init.headers } });
-  return { ...server, ask };
-}
+    fetch(`${server.origin}${path}`, { ...init, headers: { 'x-api-key': server.key, ...init.headers } });
+  return { ...server, ask, first, second, folder: layout.snapshots };
+});
 
-function fileOf({ tables }: Snapshot, table: string) {
+function fileOf({ tables }: Manifest, table: string) {
   const found = tables.find(({ name }) => name === table)?.files[0];
   if (found === undefined) throw new Error(`no file of ${table}`);
   return found;
@@ -57,7 +47,7 @@ async function bytesOf(response: Response): Promise<Buffer> {
 
 describe('snapshots over HTTP', () => {
   test('are listed newest first, and manifests are served as stored', async () => {
-    const { ask } = await open();
+    const { ask, folder, first, second } = served();
     const listed = (await (await ask('/snapshots')).json()) as { snapshots: object[] };
     expect(listed).toMatchObject({ latest: second.id, snapshots: [{ id: second.id }, { id: first.id }] });
     const rows = second.tables.reduce((sum, table) => sum + table.rows, 0);
@@ -65,7 +55,7 @@ describe('snapshots over HTTP', () => {
     const latest = await ask('/snapshots/latest/manifest.json');
     expect(latest.headers.get('cache-control')).toBe('private, no-cache');
     expect(latest.headers.get('content-location')).toBe(`/snapshots/${second.id}/manifest.json`);
-    expect(await latest.text()).toBe(await readFile(join(second.path, 'manifest.json'), 'utf8'));
+    expect(await latest.text()).toBe(await readFile(join(folder, second.id, 'manifest.json'), 'utf8'));
     const headers = { 'if-none-match': latest.headers.get('etag') ?? '' };
     expect((await ask('/snapshots/latest/manifest.json', { headers })).status).toBe(304);
     const own = await ask(`/snapshots/${first.id}/manifest.json`, { headers });
@@ -74,8 +64,8 @@ describe('snapshots over HTTP', () => {
   });
 
   test('have compressed manifests, with an ETag for each encoding', async () => {
-    const server = await open();
-    const plain = await readFile(join(second.path, 'manifest.json'));
+    const { folder, second, ...server } = served();
+    const plain = await readFile(join(folder, second.id, 'manifest.json'));
     const path = '/snapshots/latest/manifest.json';
     for (const [encoding, unpack] of [
       ['gzip', gunzipSync],
@@ -102,7 +92,7 @@ describe('snapshots over HTTP', () => {
   });
 
   test('include every file of a manifest, with its SHA-256 as ETag', async () => {
-    const { ask } = await open();
+    const { ask, first, second } = served();
     for (const [path, { tables }] of [
       ['latest', second],
       [first.id, first],
@@ -127,10 +117,10 @@ describe('snapshots over HTTP', () => {
   });
 
   test('support range requests, and return 404 for unknown files', async () => {
-    const { ask } = await open();
+    const { ask, folder, second } = served();
     const { path, bytes, sha256 } = fileOf(second, 'responses');
     const url = `/snapshots/latest/${path}`;
-    const whole = await readFile(join(second.path, path));
+    const whole = await readFile(join(folder, second.id, path));
     const part = async (range: string, more: Record<string, string> = {}) => {
       const response = await ask(url, { headers: { range, ...more } });
       const body = await bytesOf(response);
@@ -159,7 +149,7 @@ describe('snapshots over HTTP', () => {
   });
 
   test('require a key, count against its limit, and allow only GET and HEAD', async () => {
-    const server = await open();
+    const { origin, ask, folder, second } = served();
     const { path } = fileOf(second, 'responses');
     const paths = [
       '/snapshots',
@@ -168,19 +158,18 @@ describe('snapshots over HTTP', () => {
       '/snapshots/a/b/c/d/e',
     ];
     for (const path of paths) {
-      const bare = await fetch(`http://127.0.0.1:${server.port}${path}`);
+      const bare = await fetch(`${origin}${path}`);
       expect([path, bare.status]).toEqual([path, 401]);
       await bare.body?.cancel();
     }
-    const posted = await server.ask('/snapshots', { method: 'POST' });
+    const posted = await ask('/snapshots', { method: 'POST' });
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-    const narrow = await openServer(join(folder, 'none.duckdb'), { snapshots: layout.snapshots, rateLimit: 1 });
-    const ask = () => fetch(`http://127.0.0.1:${narrow.port}/snapshots`, { headers: { 'x-api-key': narrow.key } });
-    expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
+    const narrow = await openServer(NO_REPLICA, { snapshots: folder, rateLimit: 1 });
+    for (const status of [200, 429]) expect((await narrow.raw('/snapshots')).status).toBe(status);
   });
 
   test('do not include files that no manifest lists', async () => {
-    const { port, key } = await open();
+    const { raw, first, second } = served();
     const { path } = fileOf(first, 'alerts');
     const id = second.id;
     const targets = [
@@ -199,28 +188,24 @@ describe('snapshots over HTTP', () => {
       `/snapshots/${id}`,
     ];
     for (const target of targets) {
-      const { status, body } = readRaw(await sendRaw(port, requestText('GET', target, { 'X-Api-Key': key })));
+      const { status, body } = await raw(target);
       expect([target, status, JSON.parse(body).error.code]).toEqual([target, 404, 'not_found']);
     }
   });
 
-  test('are an empty list without snapshots, and disappear when they are deleted', async () => {
-    const own = await makeFolder();
-    onTestFinished(() => rm(own, { recursive: true, force: true }));
-    const server = await openServer(join(own, 'none.duckdb'), { snapshots: join(own, 'snapshots') });
-    const ask = (path: string) =>
-      fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { 'x-api-key': server.key } });
-    expect(await (await ask('/snapshots')).json()).toEqual({ latest: null, snapshots: [] });
-    expect((await ask('/snapshots/latest/manifest.json')).status).toBe(404);
-    const { database, catalogue, clock } = workspace;
-    const { signal } = new AbortController();
-    const options = { compression: 'snappy', keep: null, clock, signal };
-    const snapshot = await exportSnapshot(database, catalogue, layoutOf(own), options);
-    const url = `/snapshots/${snapshot.id}/${fileOf(snapshot, 'alerts').path}`;
-    expect((await ask(url)).status).toBe(200);
-    await rm(snapshot.path, { recursive: true });
-    expect((await ask(url)).status).toBe(404);
-    expect((await ask(`/snapshots/${snapshot.id}/manifest.json`)).status).toBe(404);
+  test('are an empty list without snapshots', async () => {
+    const { raw } = await openServer(NO_REPLICA, { snapshots: '/nowhere/snapshots' });
+    expect(JSON.parse((await raw('/snapshots')).body)).toEqual({ latest: null, snapshots: [] });
+    expect((await raw('/snapshots/latest/manifest.json')).status).toBe(404);
+  });
+
+  // The last test with the older snapshot, which it deletes.
+  test('disappear when they are deleted', async () => {
+    const { ask, first, folder } = served();
+    const urls = [`/snapshots/${first.id}/${fileOf(first, 'alerts').path}`, `/snapshots/${first.id}/manifest.json`];
+    for (const url of urls) expect((await ask(url)).status, url).toBe(200);
+    await rm(join(folder, first.id), { recursive: true });
+    for (const url of urls) expect((await ask(url)).status, url).toBe(404);
   });
 });
 

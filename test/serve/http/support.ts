@@ -3,66 +3,26 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { startSandboxWorkspace, type WorkspaceSandbox } from '../../../schemas/fixtures/start.ts';
+import { onTestFinished } from 'vitest';
 import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
-import { type Clock, systemClock } from '../../../src/base/clock.ts';
-import { loadConfig } from '../../../src/base/config/config.ts';
-import { syncWorkspace } from '../../../src/operations/sync.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import { createService } from '../../../src/query/create-service.ts';
-import type { Service } from '../../../src/query/service.ts';
+import type { Question, Service } from '../../../src/query/service.ts';
 import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
 import type { SiteOAuth } from '../../../src/serve/auth/oauth/oauth.ts';
 import type { HttpLimits } from '../../../src/serve/http/http-limits.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../../src/serve/http/http-server.ts';
 import type { SiteParts } from '../../../src/serve/http/site.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
-import { temporaryFolder } from '../../support/folders.ts';
-import { NO_PROBES } from '../../support/no-probes.ts';
+import { until } from '../../cli/helpers.ts';
+import { originalOf, type World } from '../../support/worlds.ts';
 import { OPEN_OPTIONS } from '../fleet-server.ts';
+import { type CloseLater, readWorkspace, sharedBefore, stillClock, type WorldWorkspace } from '../served-world.ts';
 
-/** A workspace synced and published once for all tests of a file. */
-export interface Published {
-  readonly sandbox: WorkspaceSandbox;
-  /** Path of the replica. */
-  readonly copy: string;
-  readonly brandId: string;
-}
-
-/**
- * Publishes a small workspace with this number of brands before the tests of a file; returns a function that returns it. The responses depend
- * on the day: tests of what they contain need a clock of their own.
- */
-export function publishBefore(brands = 1, clock: Clock = systemClock): () => Published {
-  let published: Published | null = null;
-  let clean = async (): Promise<void> => undefined;
-  beforeAll(async () => {
-    const sandbox = await startSandboxWorkspace({ brands, prompts: 6, days: 5, rateLimit: 10_000, clock: clock.now });
-    const folder = await mkdtemp(join(tmpdir(), 'sightline-serve-'));
-    clean = async () => {
-      await sandbox.close();
-      await rm(folder, { recursive: true, force: true });
-    };
-    const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
-    const config = loadConfig({ flags: {}, environment, folder });
-    const { signal } = new AbortController();
-    const context = { config, clock, signal, command: 'sync' };
-    const summary = await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
-    if (summary.status !== 'complete') throw summary.error ?? new Error(`the sync ended ${summary.status}`);
-    const copy = layoutOf(config.folder).analytics;
-    published = { sandbox, copy, brandId: sandbox.world.brands[0]?.id ?? '' };
-  });
-  afterAll(() => clean());
-  return () => {
-    if (published === null) throw new Error('nothing was published');
-    return published;
-  };
-}
-
-/** A server for one test. */
+/** A server with one key. */
 export interface TestServer extends RunningServer {
+  readonly origin: string;
   readonly port: number;
   /** Folder of its keys. */
   readonly folder: string;
@@ -71,13 +31,16 @@ export interface TestServer extends RunningServer {
   readonly service: Service;
   /** Sends a request below /v1, with the key unless other headers are given. */
   get(path: string, init?: RequestInit): Promise<Response>;
-  /** All log lines so far, parsed. */
+  /** Sends a request with the key on a connection of its own; `target` is not normalized. */
+  raw(target: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<RawAnswer>;
+  /** Returns the log lines since the last call, parsed. */
   log(): Promise<Record<string, unknown>[]>;
 }
 
 /** Options of a test server. */
 export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>> {
   readonly limits?: Partial<HttpLimits>;
+  /** Default: the time of worlds. */
   readonly clock?: Clock;
   /** Folder of the keys, to start a server again; default: a new one. */
   readonly folder?: string;
@@ -92,10 +55,38 @@ export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>
   readonly around?: (service: Service) => Service;
 }
 
-/** Starts a server over the replica, or without data, with a key; closed after the test. */
-export async function openServer(copy: string, options: TestServerOptions = {}): Promise<TestServer> {
-  const { clock = systemClock, around = (service: Service) => service, snapshots, oauth, pages, ...others } = options;
-  const { folder = await temporaryFolder(), conventions = () => defaultConventions, ...given } = others;
+/** A server over a world's replica, and what the world contains. */
+type WorldServer = TestServer & WorldWorkspace;
+
+/** Starts a server over the replica of a world before the tests of a file; returns a function that returns it. */
+export function serverBefore(options: TestServerOptions = {}, world: World = 'tiny'): () => WorldServer {
+  return sharedBefore(async (closeLater) => {
+    const workspace = await readWorkspace(await originalOf(world));
+    return { ...workspace, ...(await startTestServer(workspace.copy, options, closeLater)) };
+  });
+}
+
+/** Starts a server without data before the tests of a file; returns a function that returns it. */
+export function emptyServerBefore(options: TestServerOptions = {}): () => TestServer {
+  return sharedBefore((closeLater) => startTestServer(NO_REPLICA, options, closeLater));
+}
+
+/** Starts a server over a replica that may not exist; closed after the test. */
+export function openServer(copy: string, options: TestServerOptions = {}): Promise<TestServer> {
+  return startTestServer(copy, options, onTestFinished);
+}
+
+/** Path at which there is no replica. */
+export const NO_REPLICA = '/nowhere/analytics.duckdb';
+
+/** Starts a server over a replica that may not exist. */
+export async function startTestServer(
+  copy: string,
+  options: TestServerOptions,
+  closeLater: CloseLater,
+): Promise<TestServer> {
+  const { clock = stillClock, around = (service: Service) => service, snapshots, oauth, pages, ...others } = options;
+  const { folder = await folderUntil(closeLater), conventions = () => defaultConventions, ...given } = others;
   const { key, text } = await createKey(folder, 'test', null, clock.now());
   const service = around(
     createService({
@@ -111,28 +102,87 @@ export async function openServer(copy: string, options: TestServerOptions = {}):
   const write = (line: string) => void lines.push(line);
   const served = { ...(snapshots === undefined ? {} : { snapshots }), ...(oauth === undefined ? {} : { oauth }) };
   const parts = { service, keyring: openKeyring(folder), clock, log: write, ...served, ...pages };
-  const server = await startServer(parts, {
-    ...OPEN_OPTIONS,
-    rateLimit: 1_000_000,
-    ...given,
-  });
-  onTestFinished(async () => {
+  const server = await startServer(parts, { ...OPEN_OPTIONS, rateLimit: 1_000_000, ...given });
+  closeLater(async () => {
     await server.close();
     await service.close();
   });
-  const get = (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${server.baseUrl}${path}`, { ...init, headers: { 'x-api-key': text, ...init.headers } });
-  const log = async (): Promise<Record<string, unknown>[]> => {
-    // A log line is written in the event loop turn after the end of its request.
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    return lines
-      .join('')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { origin, port } = new URL(server.baseUrl);
+  return {
+    ...server,
+    origin,
+    port: Number(port),
+    folder,
+    key: text,
+    keyId: key.id,
+    service,
+    get: (path, init = {}) =>
+      fetch(`${server.baseUrl}${path}`, { ...init, headers: { 'x-api-key': text, ...init.headers } }),
+    raw: async (target, headers = {}, method = 'GET') => {
+      const all = { Authorization: `Bearer ${text}`, ...headers };
+      return readRaw(await sendRaw(Number(port), requestText(method, target, all)));
+    },
+    log: async () => {
+      // A log line is written in the event loop turn after the end of its request.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const taken = lines.splice(0).join('').split('\n');
+      return taken.filter((line) => line !== '').map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
   };
-  const port = Number(new URL(server.baseUrl).port);
-  return { ...server, port, folder, key: text, keyId: key.id, service, get, log };
+}
+
+async function folderUntil(closeLater: CloseLater): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-serve-'));
+  closeLater(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A query layer whose responses wait while the gate is shut, and what was asked of it. */
+interface Gate {
+  readonly seen: { asked: number; aborted: number };
+  readonly around: (service: Service) => Service;
+  shut(): void;
+  open(): void;
+  /** Resolves when so many responses have been asked for since the start. */
+  asked(count: number): Promise<void>;
+}
+
+/** Creates an open gate before the real query layer. */
+export function createGate(): Gate {
+  const seen = { asked: 0, aborted: 0 };
+  let opened: Promise<void> = Promise.resolve();
+  let open = (): void => undefined;
+  const around = (service: Service): Service => ({
+    ...service,
+    ask: async (...given): Promise<Question> => {
+      const question = await service.ask(...given);
+      const answer: Question['answer'] = async (signal) => {
+        seen.asked += 1;
+        signal?.addEventListener('abort', () => {
+          seen.aborted += 1;
+        });
+        await opened;
+        return question.answer(signal);
+      };
+      return { ...question, answer };
+    },
+  });
+  const shut = (): void => {
+    opened = new Promise((resolve) => {
+      open = resolve;
+    });
+  };
+  const asked = (count: number): Promise<void> => until(`${count} responses are computed`, () => seen.asked >= count);
+  return { seen, around, shut, open: () => open(), asked };
+}
+
+/** A response as received. */
+interface RawAnswer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly text: string;
 }
 
 /** Sends raw bytes and returns everything received until the server closes the connection. */
@@ -155,11 +205,11 @@ export function requestText(method: string, target: string, headers: Readonly<Re
 }
 
 /** Parses a response: status, headers with lower-case names, body. */
-export function readRaw(text: string): { status: number; headers: Record<string, string>; body: string } {
+export function readRaw(text: string): RawAnswer {
   const at = text.indexOf('\r\n\r\n');
   const [first = '', ...lines] = text.slice(0, at).split('\r\n');
   const headers = Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   );
-  return { status: Number(first.split(' ')[1]), headers, body: text.slice(at + 4) };
+  return { status: Number(first.split(' ')[1]), headers, body: text.slice(at + 4), text };
 }

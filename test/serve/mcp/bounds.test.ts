@@ -6,51 +6,61 @@ import type { Answer, Question, Service } from '../../../src/query/service.ts';
 import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { estimateTokens, tokensOfJson } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { shorten } from '../../../src/serve/mcp/shorten.ts';
-import { type Mirror, openMirror } from '../../query/mirror.ts';
-import { type Body, call, connect, outputValidator, startBareMcp } from './support.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { countOf } from '../../support/counts.ts';
+import { serverBefore } from '../http/support.ts';
+import { sharedBefore, stillClock } from '../served-world.ts';
+import { type Body, call, connect, outputValidator, startBareMcp, toolClient } from './support.ts';
 
 /** So small that responses of a small workspace do not fit. */
 const TOKENS_MAX = 1_500;
 const CALLS_MAX = 200;
 
+const server = serverBefore();
+const narrow = sharedBefore(async (closeLater) => {
+  const url = await startBareMcp(server().service, { tokensMax: TOKENS_MAX }, {}, stillClock, closeLater);
+  return toolClient(await connect(url, '2026-07-28', {}, closeLater));
+});
+
 describe('a list that is too long', () => {
   it('ends after a complete row, states the next skip, and is complete when continued', async () => {
-    const { mirror, client, tools } = await open();
+    const { client, tools } = narrow();
+    const { brandId } = server();
+    let continued = 0;
     for (const tool of tools.filter(({ inputSchema }) => inputSchema.properties?.['skip'] !== undefined)) {
-      const resource = mirror.catalogue.resources.find((candidate) => candidate.tool === tool.name);
-      for (const brandId of await brandsOf(mirror)) {
-        const values = tool.inputSchema.required?.includes('brandId') ? { brandId } : {};
-        const { body } = await mirror.mirror((resource?.path ?? '').replace('{brandId}', brandId));
-        const rows = listsIn(body).flat();
-        const shown = await readOn(client, tool, values);
-        expect({ tool: tool.name, rows: shown }).toEqual({ tool: tool.name, rows });
-      }
+      const values = tool.inputSchema.required?.includes('brandId') ? { brandId } : {};
+      const rows = listsIn(await bodyOf(pathOf(tool))).flat();
+      const shown = await readOn(client, tool, values);
+      expect({ tool: tool.name, rows: shown.rows }).toEqual({ tool: tool.name, rows });
+      continued += shown.calls - 1;
     }
+    expect(continued).toBeGreaterThan(2);
   });
 
   it('is complete if it fits, and reports a skip beyond its end', async () => {
-    const { client } = await open(RESULT_TOKENS.standard);
-    const { content, note } = await call(client, 'list_brands');
+    const { client } = narrow();
+    const values = { brandId: server().brandId };
+    const { content, note } = await call(client, 'list_competitors', values);
     expect(note).not.toHaveProperty('omitted');
-    expect(content.data).toHaveLength(2);
-    const beyond = await call(client, 'list_brands', { skip: 2 });
+    const count = content.data.length;
+    expect(count).toBeGreaterThan(1);
+    const beyond = await call(client, 'list_competitors', { ...values, skip: count });
     expect(beyond.content.data).toEqual([]);
-    expect(beyond.remarks).toContain('There are only 2 rows.');
-    const rest = await call(client, 'list_brands', { skip: 1 });
+    expect(beyond.remarks).toContain(`There are only ${count} rows.`);
+    const rest = await call(client, 'list_competitors', { ...values, skip: 1 });
     expect(rest.content.data).toEqual(content.data.slice(1));
-    expect(rest.remarks).toContain('Rows 2 to 2 of 2.');
+    expect(rest.remarks).toContain(`Rows 2 to ${count} of ${count}.`);
   });
 });
 
 describe('a page that is too long', () => {
   it('ends earlier, and its cursor continues with all other arguments unchanged', async () => {
-    const { mirror, client, tools } = await open();
-    const [brandId = ''] = await brandsOf(mirror);
+    const { client, tools } = narrow();
+    const { brandId } = server();
     const paged = tools.filter(({ inputSchema }) => inputSchema.properties?.['cursor'] !== undefined);
     expect(paged.length).toBeGreaterThan(2);
     for (const tool of paged) {
-      const resource = mirror.catalogue.resources.find((candidate) => candidate.tool === tool.name);
-      const whole = await walk(mirror, (resource?.path ?? '').replace('{brandId}', brandId));
+      const whole = await walk(pathOf(tool));
       const rows: unknown[] = [];
       const isValid = outputValidator(tool);
       let cursor: unknown;
@@ -72,18 +82,15 @@ describe('a page that is too long', () => {
 
 describe('an object that is too long', () => {
   it('has its long texts cut, with a mark of what is missing and the REST path', async () => {
-    const mirror = await openMirror();
-    await mirror.publish();
+    const { service, brandId } = server();
     const markdown = 'Öl 🛢 '.repeat(40_000);
     const bodies = new Map<string, (body: Body) => Body>([
       ['article', (body) => ({ ...body, markdown, html: `<p>${markdown}</p>` })],
       ['articles', (body) => ({ data: body.data.map((row: Body) => ({ ...row, title: markdown })) })],
     ]);
-    const client = await connect(await startBareMcp(changed(mirror.service, bodies), {}));
-    const { tools } = await client.listTools();
-    const [brandId = ''] = await brandsOf(mirror);
-    const { body } = await mirror.mirror(`/brands/${brandId}/articles`);
-    const [{ id: articleId }] = (body as Body).data;
+    const { client, tool } = await toolClient(await connect(await startBareMcp(changed(service, bodies), {})));
+    const articles = (await bodyOf(`/brands/${brandId}/articles`)).data as { id: string }[];
+    const articleId = articles[0]?.id;
     const article = await call(client, 'get_article', { brandId, articleId });
     expect(estimateTokens(article.text)).toBeLessThanOrEqual(RESULT_TOKENS.standard);
     expect(estimateTokens(article.text)).toBeGreaterThan(RESULT_TOKENS.standard * 0.9);
@@ -91,10 +98,10 @@ describe('an object that is too long', () => {
     expect(article.content.markdown.isWellFormed()).toBe(true);
     expect(article.content.html.length).toBeLessThan(500);
     expect(article.note.omitted).toContain(`/brands/${brandId}/articles/${articleId}`);
-    const isValid = outputValidator(tools.find(({ name }) => name === 'get_article') as Tool);
+    const isValid = outputValidator(tool('get_article'));
     expect(isValid(article.shown), JSON.stringify(isValid.errors)).toBe(true);
-    const rows = await readOn(client, tools.find(({ name }) => name === 'list_articles') as Tool, { brandId });
-    expect(rows.map((row) => (row as Body).id)).toEqual((body as Body).data.map((row: Body) => row.id));
+    const { rows } = await readOn(client, tool('list_articles'), { brandId });
+    expect(rows.map((row) => (row as Body).id)).toEqual(articles.map(({ id }) => id));
   });
 
   it('shorten() fits any value into any size that has room for its frame', () => {
@@ -114,7 +121,7 @@ describe('an object that is too long', () => {
         expect(isWhole).toBe(tokensOfJson(value) <= 1_000 + more);
         if (isWhole) expect(cut.value).toEqual(value);
       }),
-      { numRuns: 50 },
+      { numRuns: countOf(20, 200) },
     );
     expect(
       shorten(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field${index}`, index])), 1_000),
@@ -122,23 +129,20 @@ describe('an object that is too long', () => {
   });
 });
 
-async function open(tokensMax = TOKENS_MAX): Promise<{ mirror: Mirror; client: Client; tools: Tool[] }> {
-  const mirror = await openMirror({ prompts: 10, days: 10 });
-  await mirror.publish();
-  const client = await connect(await startBareMcp(mirror.service, { tokensMax }));
-  return { mirror, client, tools: (await client.listTools()).tools };
+function pathOf({ name }: Tool): string {
+  const resource = catalogue.resources.find((candidate) => candidate.tool === name);
+  return (resource?.path ?? '').replace('{brandId}', server().brandId);
 }
 
-async function brandsOf(mirror: Mirror): Promise<string[]> {
-  const { body } = await mirror.mirror('/brands');
-  return (body as Body).data.map(({ id }: { id: string }) => id);
+async function bodyOf(path: string): Promise<Body> {
+  return (await server().get(path)).json();
 }
 
 // Continues with `skip` as the remark states until nothing is omitted.
-async function readOn(client: Client, tool: Tool, values: Record<string, unknown>): Promise<unknown[]> {
+async function readOn(client: Client, tool: Tool, values: object): Promise<{ rows: unknown[]; calls: number }> {
   const isValid = outputValidator(tool);
   const rows: unknown[] = [];
-  for (let calls = 0; calls < CALLS_MAX; calls += 1) {
+  for (let calls = 1; calls < CALLS_MAX; calls += 1) {
     const result = await call(client, tool.name, { ...values, skip: rows.length });
     const { isError, text, content, note } = result;
     expect({ isError, text: isError ? text : '' }).toEqual({ isError: false, text: '' });
@@ -147,7 +151,7 @@ async function readOn(client: Client, tool: Tool, values: Record<string, unknown
     expect(isValid(result.shown), JSON.stringify(isValid.errors)).toBe(true);
     rows.push(...listsIn(content).flat());
     const next = /call again with skip=(\d+)/.exec(note.omitted ?? '')?.[1];
-    if (next === undefined) return rows;
+    if (next === undefined) return { rows, calls };
     expect(Number(next)).toBe(rows.length);
   }
   throw new Error(`${tool.name} goes on for ever`);
@@ -157,13 +161,12 @@ function listsIn(content: unknown): unknown[][] {
   return Array.isArray(content) ? [content] : Object.values(content as object).filter((value) => Array.isArray(value));
 }
 
-async function walk(mirror: Mirror, path: string): Promise<unknown[]> {
+async function walk(path: string): Promise<unknown[]> {
   const rows: unknown[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const search: string = cursor === '' ? '' : `&cursor=${cursor}`;
-    const { body } = await mirror.mirror(`${path}?limit=100${search}`);
-    rows.push(...(body as Body).data);
-    cursor = (body as Body).nextCursor;
+    const body: Body = await bodyOf(`${path}?limit=100${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    rows.push(...body.data);
+    cursor = body.nextCursor;
   }
   return rows;
 }

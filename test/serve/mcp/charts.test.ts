@@ -1,46 +1,36 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Client } from '@modelcontextprotocol/client';
 import { parseHTML } from 'linkedom';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { describe, expect, it } from 'vitest';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import { chartSpecOf } from '../../../src/serve/mcp/charts/chart-spec.ts';
-import type { McpOptions } from '../../../src/serve/mcp/tool-calls.ts';
-import { cursorSecretOf, openService } from '../../../src/serve/open-service.ts';
 import { mcpWorkspaces } from '../../../src/serve/serve-mcp.ts';
-import { workspaceBefore } from '../../web/support.ts';
+import { copyBefore, openWorldService, sharedBefore, stillClock } from '../served-world.ts';
 import { openStream } from './stream-client.ts';
 import { type Body, connect, startBareMcp } from './support.ts';
 
-const workspace = workspaceBefore(9, { brands: 2, prompts: 3, responsesPerDay: 12 });
-
-async function open(options: McpOptions = {}): Promise<Client> {
-  const { config } = workspace();
-  const service = openService(config, systemClock, await cursorSecretOf(config, false), 30_000);
-  onTestFinished(() => service.close());
-  return connect(await startBareMcp(service, options));
-}
-
-async function firstBrand(client: Client): Promise<string> {
-  const { structuredContent } = await client.callTool({
-    name: 'list_dimension_values',
-    arguments: { dimension: 'brand' },
-  });
-  return (structuredContent as Body).values[0][1];
-}
+const workspace = copyBefore('small');
+const service = sharedBefore(async (closeLater) => {
+  const opened = openWorldService(workspace().config);
+  closeLater(opened.close);
+  return opened;
+});
+const shared = sharedBefore(async (closeLater) => {
+  const url = await startBareMcp(service(), {}, {}, stillClock, closeLater);
+  return connect(url, '2026-07-28', {}, closeLater);
+});
 
 interface Svg {
   getAttribute(name: string): string | null;
   querySelectorAll(selector: string): ArrayLike<{ readonly textContent: string }>;
 }
 
-async function readSvg(client: Client, uri: string): Promise<Svg> {
-  const { contents } = await client.readResource({ uri });
+async function readSvg(uri: string): Promise<Svg> {
+  const { contents } = await shared().readResource({ uri });
   const [content] = contents as [Body];
   expect(content).toMatchObject({ uri, mimeType: 'image/svg+xml' });
   return parseHTML(content.text).document.querySelector('svg') as unknown as Svg;
 }
+
+const ask = (given: Record<string, unknown>) => shared().callTool({ name: 'query_metrics', arguments: given });
 
 const textsOf = (svg: Svg): string[] => Array.from(svg.querySelectorAll('text')).map(({ textContent }) => textContent);
 
@@ -61,12 +51,8 @@ const REQUESTS: Record<string, Record<string, unknown>> = {
 
 describe('a chart of query_metrics', () => {
   it.each(Object.entries(REQUESTS))('shows %s with n, as an image and as a linked SVG', async (name, request) => {
-    const client = await open();
-    const brand = await firstBrand(client);
-    const result = await client.callTool({
-      name: 'query_metrics',
-      arguments: { ...request, brand: [brand], chart: true },
-    });
+    const brand = workspace().brands[0]?.name ?? '';
+    const result = await ask({ ...request, brand: [brand], chart: true });
     expect(result.isError ?? false, JSON.stringify(result.content).slice(0, 300)).toBe(false);
     const [, image, link] = result.content as [Body, Body, Body];
     expect(image).toMatchObject({ type: 'image', mimeType: 'image/png' });
@@ -74,9 +60,7 @@ describe('a chart of query_metrics', () => {
     expect(png.subarray(1, 4).toString('latin1')).toBe('PNG');
     expect(png.readUInt32BE(16)).toBe(2 * 720);
     expect(link).toMatchObject({ type: 'resource_link', mimeType: 'image/svg+xml' });
-    const svg = await readSvg(client, link.uri);
-    if (process.env['CHARTS_TO'] !== undefined)
-      await writeFile(join(process.env['CHARTS_TO'], `${name.replaceAll(' ', '-')}.png`), png);
+    const svg = await readSvg(link.uri);
     expect(svg.getAttribute('width')).toBe('720');
     const texts = textsOf(svg).join('\n');
     expect(texts).toContain(brand);
@@ -90,27 +74,20 @@ describe('a chart of query_metrics', () => {
 
 describe('the rows of a chart', () => {
   it('are all rows of the request, whatever its limit and order are', async () => {
-    const client = await open();
     const request = { metrics: ['visibility'], group_by: ['engine'], grain: 'day', chart: true };
-    const cut = { limit: 5, order: ['-visibility'] };
-    const all = await client.callTool({ name: 'query_metrics', arguments: request });
-    const some = await client.callTool({ name: 'query_metrics', arguments: { ...request, ...cut } });
+    const all = await ask(request);
+    const some = await ask({ ...request, limit: 5, order: ['-visibility'] });
     expect((some.structuredContent as Body).rows).toHaveLength(5);
     expect((all.structuredContent as Body).rows.length).toBeGreaterThan(5);
     expect(some.content.slice(1)).toEqual(all.content.slice(1));
   });
 
   it('are the first bars in the order of the call, with the number of all groups', async () => {
-    const client = await open();
     const request = { metrics: ['citing_responses'], group_by: ['domain'], compare_to: 'previous', limit: 3 };
-    const order = ['-citing_responses_change'];
-    const result = await client.callTool({
-      name: 'query_metrics',
-      arguments: { ...request, order, chart: true, exact: true },
-    });
+    const result = await ask({ ...request, order: ['-citing_responses_change'], chart: true, exact: true });
     const { columns, rows } = result.structuredContent as Body;
     const [, , link] = result.content as [Body, Body, Body];
-    const texts = textsOf(await readSvg(client, link.uri));
+    const texts = textsOf(await readSvg(link.uri));
     expect(texts.join('\n')).toMatch(/; 3 of \d+ groups/);
     const domains = rows.map((row: Body) => row[columns.indexOf('domain')]);
     expect(texts.filter((text) => domains.includes(text))).toEqual(domains);
@@ -145,24 +122,22 @@ describe('the rows of a chart', () => {
 
 describe('a chart as a resource', () => {
   it('states in its subtitle the groups and intervals that it does not show', async () => {
-    const client = await open();
-    const svg = await readSvg(client, 'sightline://chart?metrics=responses&group_by=engine,prompt&grain=day');
+    const svg = await readSvg('sightline://chart?metrics=responses&group_by=engine,prompt&grain=day');
     expect(textsOf(svg).join(' ')).toMatch(/by day; 8 of \d+ groups/);
-    const lines = await readSvg(client, 'sightline://chart?metrics=visibility&group_by=engine,prompt&grain=day');
+    const lines = await readSvg('sightline://chart?metrics=visibility&group_by=engine,prompt&grain=day');
     expect(textsOf(lines).join(' ')).toMatch(/by day; 8 of \d+ groups; n = .* per day; intervals not shown/);
   });
 
   it('takes the arguments of query_metrics from its URI', async () => {
-    const client = await open();
-    const { resourceTemplates } = await client.listResourceTemplates();
+    const { resourceTemplates } = await shared().listResourceTemplates();
     const template = resourceTemplates.find(({ name }) => name === 'chart');
     expect(template?.uriTemplate).toMatch(/^sightline:\/\/chart\{\?metrics,group_by,grain,brand,/);
-    const svg = await readSvg(client, 'sightline://chart?metrics=visibility&group_by=brand,engine');
+    const svg = await readSvg('sightline://chart?metrics=visibility&group_by=brand,engine');
     expect(textsOf(svg)).toContain('Visibility by brand and engine');
   });
 
   it('is rejected with the argument, its value and what is allowed', async () => {
-    const client = await open();
+    const client = shared();
     for (const [uri, message] of [
       ['sightline://chart?metrics=visibilty', /metrics is "visibilty"; allowed: .*did you mean "visibility"/],
       ['sightline://chart?metric=visibility', /parameter is "metric"; allowed: metrics/],
@@ -180,7 +155,7 @@ describe('a chart as a resource', () => {
       await expect(client.readResource({ uri }), uri).rejects.toThrow(
         /Unknown resource: .*sightline:\/\/chart\?metrics/,
       );
-    const reader = await open({ scopes: ['read'] });
+    const reader = await connect(await startBareMcp(service(), { scopes: ['read'] }));
     await expect(reader.readResource({ uri: 'sightline://chart?metrics=visibility' })).rejects.toThrow('scope metrics');
   });
 
@@ -188,7 +163,7 @@ describe('a chart as a resource', () => {
     const { config } = workspace();
     const configs = new Map(['alpha', 'beta'].map((name) => [name, { ...config, name }]));
     const onError = (error: Error): void => expect.unreachable(error.message);
-    const context = { clock: systemClock, signal: new AbortController().signal };
+    const context = { clock: stillClock, signal: new AbortController().signal };
     const client = await openStream((streams) =>
       mcpWorkspaces(configs, context, { streams, queryTimeoutMs: 30_000, onError }),
     );
@@ -204,9 +179,8 @@ describe('a chart as a resource', () => {
   });
 
   it('is absent, with a remark, if the result has no values', async () => {
-    const client = await open();
     const given = { metrics: ['visibility'], from: '1999-01-01', to: '1999-01-02', chart: true };
-    const { content, structuredContent } = await client.callTool({ name: 'query_metrics', arguments: given });
+    const { content, structuredContent } = await ask(given);
     expect(content).toHaveLength(1);
     expect((structuredContent as Body)._sightline.remarks.join()).toContain('there is no chart');
   });

@@ -1,105 +1,59 @@
-import { execFile } from 'node:child_process';
-import { createServer, request as sendRequest } from 'node:http';
-import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { openMirror } from '../../query/mirror.ts';
-import { temporaryFolder } from '../../support/folders.ts';
-import { type Endpoint, SMALL, startEndpoint } from './support.ts';
+import { request as sendRequest } from 'node:http';
+import { expect, it } from 'vitest';
+import { serverBefore, type TestServer } from '../http/support.ts';
+import type { Body } from './support.ts';
 
-const require = createRequire(import.meta.url);
+const server = serverBefore();
+const INFO = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } };
 
-/** Scenarios of @modelcontextprotocol/conformance that apply to a server with read-only tools. */
-const APPLIES = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'dns-rebinding-protection'];
-
-/** Scenarios that do not apply, grouped by the feature they need. */
-const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
-  'a tool of the suite itself, such as test_simple_text': [
-    'tools-call-simple-text',
-    'tools-call-image',
-    'tools-call-audio',
-    'tools-call-embedded-resource',
-    'tools-call-mixed-content',
-    'tools-call-with-logging',
-    'tools-call-error',
-    'tools-call-with-progress',
-    'tools-call-sampling',
-    'tools-call-elicitation',
-    'json-schema-2020-12',
-    'elicitation-sep1034-defaults',
-    'elicitation-sep1330-enums',
-    'server-sse-polling',
-  ],
-  'a resource of the suite itself, such as test://static-text': [
-    'resources-read-text',
-    'resources-read-binary',
-    'resources-templates-read',
-  ],
-  'sessions, in which streams stay open and resources are watched': [
-    'server-sse-multiple-streams',
-    'resources-subscribe',
-    'resources-unsubscribe',
-  ],
-  'prompts, of which there are none': [
-    'prompts-list',
-    'prompts-get-simple',
-    'prompts-get-with-args',
-    'prompts-get-embedded-resource',
-    'prompts-get-with-image',
-    'completion-complete',
-  ],
-  'log messages to clients, of which there are none': ['logging-set-level'],
-};
-
-it('passes the scenarios of the conformance suite that apply', async () => {
-  const listed = [...(await suite(['list', '--server'])).stdout.matchAll(/^ +- (\S+)/gm)].map((match) => match[1]);
-  // A new scenario must be reviewed and added to one of the lists.
-  expect(listed.sort()).toEqual([...APPLIES, ...Object.values(LEFT_OUT).flat()].sort());
-  const mirror = await openMirror(SMALL);
-  await mirror.publish();
-  const url = await startKeyHolder(await startEndpoint(mirror.service));
-  for (const scenario of APPLIES) {
-    const { code, stdout } = await suite(['server', '--url', url, '--scenario', scenario]);
-    expect({ scenario, code, stdout: code === 0 ? '' : stdout }).toEqual({ scenario, code: 0, stdout: '' });
-    expect(stdout).toMatch(/Passed: ([1-9]\d*)\/\1, 0 failed, 0 warnings/);
+// `npm run test:interop -- mcp-conformance` runs the scenarios of the suite of the protocol's authors.
+it('answers the messages of the conformance suite that apply to a server with read-only tools', async () => {
+  const ask = async (method: string, params: object = {}): Promise<Body> => {
+    const response = await fetch(server().mcpUrl, {
+      method: 'POST',
+      headers: { ...headersOf(server()), 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }),
+    });
+    const text = await response.text();
+    const body = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
+    expect([response.status, body.jsonrpc, body.id, body.error]).toEqual([200, '2.0', 7, undefined]);
+    return body.result;
+  };
+  expect(await ask('initialize', INFO)).toMatchObject({
+    protocolVersion: INFO.protocolVersion,
+    serverInfo: { name: expect.any(String), version: expect.any(String) },
+    capabilities: { tools: expect.any(Object), resources: expect.any(Object) },
+  });
+  expect(await ask('ping')).toEqual({});
+  const { tools } = await ask('tools/list');
+  expect(tools.length).toBeGreaterThan(0);
+  for (const tool of tools) {
+    expect(tool).toMatchObject({
+      name: expect.any(String),
+      description: expect.any(String),
+      inputSchema: { type: 'object' },
+    });
   }
-  for (const [needs, scenarios] of Object.entries(LEFT_OUT)) {
-    process.stderr.write(`conformance: left out, needing ${needs}: ${scenarios.join(', ')}\n`);
+  for (const { uri, name } of (await ask('resources/list')).resources) {
+    expect([new URL(uri).href, name]).toEqual([uri, expect.stringMatching(/./)]);
   }
+  expect(await statusFor(server(), `127.0.0.1:${server().port}`)).toBe(200);
+  expect(await statusFor(server(), 'evil.example.com')).toBe(403);
 });
 
-// Runs the suite's command line in a temporary folder, to which it writes its results.
-async function suite(args: readonly string[]): Promise<{ code: number; stdout: string }> {
-  const cwd = await temporaryFolder();
-  const hook = join(import.meta.dirname, 'conformance-on-node-20.mjs');
-  const main = join(dirname(require.resolve('@modelcontextprotocol/conformance/package.json')), 'dist/index.js');
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['--import', hook, main, ...args], { cwd }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout: `${stdout}${stderr}` });
-    });
-  });
+function headersOf({ key }: TestServer): Record<string, string> {
+  return { authorization: `Bearer ${key}`, accept: 'application/json, text/event-stream' };
 }
 
-// The suite sends no key, so this proxy forwards its requests with one, otherwise unchanged.
-async function startKeyHolder({ server: { mcpUrl }, key }: Endpoint): Promise<string> {
-  const { port, pathname } = new URL(mcpUrl);
-  const holder = createServer((request, response) => {
-    const headers = { ...request.headers, authorization: `Bearer ${key}` };
-    const passed = sendRequest(
-      { host: '127.0.0.1', port, path: pathname, method: request.method, headers },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      },
-    );
-    passed.on('error', () => response.destroy());
-    request.pipe(passed);
+// fetch() sets the header Host itself.
+function statusFor(given: TestServer, host: string): Promise<number | undefined> {
+  const headers = { ...headersOf(given), host, origin: `http://${host}`, 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const request = sendRequest(given.mcpUrl, { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.once('error', reject);
+    request.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: INFO }));
   });
-  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    holder.closeAllConnections();
-    await new Promise((resolve) => holder.close(resolve));
-  });
-  return `http://127.0.0.1:${(holder.address() as AddressInfo).port}${pathname}`;
 }

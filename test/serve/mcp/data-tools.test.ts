@@ -1,40 +1,33 @@
-import { randomBytes } from 'node:crypto';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dimensions } from '../../../src/analytics/model/dimensions.ts';
 import { measures } from '../../../src/analytics/model/measures.ts';
-import { systemClock } from '../../../src/base/clock.ts';
 import { addDays, dayOf } from '../../../src/contract/time.ts';
 import { createSqlService } from '../../../src/operations/sql/sql-service.ts';
 import { dimensionValues } from '../../../src/query/metrics/dimension-values.ts';
 import { explainMetric, listChanges, listOpportunities } from '../../../src/query/metrics/explanations.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
-import type { Service } from '../../../src/query/service.ts';
-import { openService } from '../../../src/serve/open-service.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { NOW_MS } from '../../support/clocks.ts';
+import { openWorldService, sharedBefore, stillClock } from '../served-world.ts';
 import { askChecked, serveBefore } from './serve-before.ts';
 import type { Body, Called } from './support.ts';
 
 const DESCRIBED_TOKENS_MAX = 900;
-const world = serveBefore(24, { brands: 2, prompts: 5 });
-
-const today = dayOf(Date.now());
-const [from, to] = [addDays(today, -10), addDays(today, -2)];
-const LONG_AGO = addDays(today, -300);
-
-let service: Service;
-let source: MetricsSource;
-let brand = '';
-
-beforeAll(async () => {
-  const { config, sandbox } = world();
-  service = openService(config, systemClock, randomBytes(32), 30_000);
-  source = { replica: await service.newest(), catalogue, nowMs: Date.now() };
-  brand = sandbox.world.brands[0]?.name ?? '';
+const world = serveBefore('small');
+const layer = sharedBefore(async (closeLater) => {
+  const service = openWorldService(world().config);
+  closeLater(service.close);
+  const source: MetricsSource = { replica: await service.newest(), catalogue, nowMs: NOW_MS };
+  return { source, syncedAtMs: (await service.freshness()).syncedAt ?? 0 };
 });
+const source = () => layer().source;
 
-afterAll(() => service.close());
+const today = dayOf(NOW_MS);
+const [from, to] = [addDays(today, -4), addDays(today, -2)];
+const LONG_AGO = addDays(today, -300);
+const brandName = (): string => world().brands[0]?.name ?? '';
 
 const ask = (name: string, values: Record<string, unknown> = {}): Promise<Called> => askChecked(world(), name, values);
 
@@ -72,7 +65,7 @@ async function computed(request: Readonly<Record<string, string | string[]>>): P
   const given = 'limit' in request ? { ...request, limit: Number(request['limit']) } : { ...request };
   for (const name of ['metrics', 'group_by', 'order'])
     if (name in given) Object.assign(given, { [name]: [request[name]].flat() });
-  const below = await runMetrics(source, parameters({ compare_to: 'none', limit: '200', ...request }));
+  const below = await runMetrics(source(), parameters({ compare_to: 'none', limit: '200', ...request }));
   expect(below.rows.length, JSON.stringify(request)).toBeGreaterThan(0);
   return { given, below };
 }
@@ -181,8 +174,8 @@ describe('the other tools', () => {
 
   it('list_dimension_values returns the values of the metrics layer for each dimension, with the true total', async () => {
     for (const { name: dimension } of dimensions) {
-      for (const more of [{}, { search: 'e', brand: [brand] }]) {
-        const below = await dimensionValues(source, parameters({ dimension, ...more, limit: '3' }));
+      for (const more of [{}, { search: 'e', brand: [brandName()] }]) {
+        const below = await dimensionValues(source(), parameters({ dimension, ...more, limit: '3' }));
         const { shown, note } = await ask('list_dimension_values', { dimension, ...more, limit: 3 });
         expect(shown.columns).toEqual(below.columns.map(({ name }) => name));
         expect(shown.values).toEqual(plain(below.rows));
@@ -194,8 +187,8 @@ describe('the other tools', () => {
 
   it('explain_change returns the explanation of the metrics layer', async () => {
     for (const metric of ['visibility', 'share_of_voice']) {
-      const below = await explainMetric(source, parameters({ metric, brand, from, to }));
-      const { shown, note } = await ask('explain_change', { metric, brand, from, to, max_tokens: 20_000 });
+      const below = await explainMetric(source(), parameters({ metric, brand: brandName(), from, to }));
+      const { shown, note } = await ask('explain_change', { metric, brand: brandName(), from, to, max_tokens: 20_000 });
       expect(shown.summary).toBe(below.summary);
       expect(shown.causes.map(({ sentence }: Body) => sentence)).toEqual(below.causes.map(({ sentence }) => sentence));
       expect(shown.causes.map(({ evidence }: Body) => evidence)).toEqual(
@@ -214,16 +207,15 @@ describe('the other tools', () => {
   });
 
   it('what_changed returns the changes of the histories, limited and by kind, with the true counts', async () => {
-    // A fixed day, because changes leave a range that moves with the clock.
-    const since = addDays(dayOf(Date.now()), -20);
-    const below = await listChanges(source, parameters({ since }));
+    const since = addDays(today, -20);
+    const below = await listChanges(source(), parameters({ since }));
     const { shown, note } = await ask('what_changed', { since, limit: 200, max_tokens: 20_000 });
     expect(below.changes.length).toBeGreaterThan(3);
     expect(shown.counts).toEqual(below.counts);
     expect(shown.changes.map(([at, kind, , sentence]: string[]) => [at, kind, sentence])).toEqual(
       below.changes.slice(0, shown.changes.length).map(({ at, kind, sentence }) => [at, kind, sentence]),
     );
-    expect(note.asOf).toBe(new Date((await service.freshness()).syncedAt ?? 0).toISOString());
+    expect(note.asOf).toBe(new Date(layer().syncedAtMs).toISOString());
     const [[kind, count] = ['', 0]] = Object.entries(below.counts);
     const one = await ask('what_changed', { since, kind: [kind], limit: 1 });
     expect(one.shown.counts).toEqual({ [kind]: count });
@@ -232,7 +224,8 @@ describe('the other tools', () => {
   });
 
   it('find_opportunities returns the opportunities of the metrics layer, by kind', async () => {
-    const below = await listOpportunities(source, parameters({ brand, from, to, limit: '200' }));
+    const brand = brandName();
+    const below = await listOpportunities(source(), parameters({ brand, from, to, limit: '200' }));
     expect(below.opportunities.length).toBeGreaterThan(1);
     const { shown, note } = await ask('find_opportunities', { brand, from, to, limit: 200, max_tokens: 20_000 });
     expect(
@@ -249,7 +242,7 @@ describe('the other tools', () => {
   });
 
   it('query, list_tables and describe_table return rows and tables of guarded SQL within their sizes', async () => {
-    const sql = createSqlService({ path: world().replica, catalogue, clock: systemClock });
+    const sql = createSqlService({ path: world().copy, catalogue, clock: stillClock });
     const { signal } = new AbortController();
     const caller = { session: 'test', brands: null };
     const question = 'SELECT brand_id, engine, count(*) AS n FROM responses GROUP BY ALL ORDER BY ALL';

@@ -1,17 +1,37 @@
 import { dirname } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
-import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createKey } from '../../../src/serve/auth/keys.ts';
 import { APP_PATHS } from '../../../src/serve/http/page-paths.ts';
 import { mcpWorkspace } from '../../../src/serve/serve-mcp.ts';
+import type { ServeWorkspaceOptions } from '../../../src/serve/serve-workspace.ts';
 import { writeServerRecord } from '../../../src/session/server-record.ts';
 import { readFilters } from '../../../src/web/app/state/filters.ts';
-import { type StatusServer, serveStatus, workspaceBefore } from '../../web/support.ts';
+import { NOW_MS } from '../../support/clocks.ts';
 import { openFleetServer } from '../fleet-server.ts';
-import { openStream, type StreamClient } from './stream-client.ts';
+import {
+  type CloseLater,
+  copyBefore,
+  openCopy,
+  serveWorld,
+  sharedBefore,
+  stillClock,
+  type WorldBrand,
+} from '../served-world.ts';
+import { openStream } from './stream-client.ts';
 import { type Body, call, connect } from './support.ts';
 
-const workspace = workspaceBefore(14, { brands: 2, prompts: 3, responsesPerDay: 10 });
+const workspace = copyBefore('small');
+const key = sharedBefore(async () => (await createKey(workspace().config.folder, 'test', null, NOW_MS)).text);
+const served = sharedBefore((closeLater) => serve({}, closeLater));
+
+/** Serves the workspace; `origin` is the address of its pages. */
+async function serve(changes: Partial<ServeWorkspaceOptions>, closeLater: CloseLater = onTestFinished) {
+  const server = await serveWorld(workspace().config, changes);
+  closeLater(server.close);
+  const client = await connect(server.mcpUrl, '2026-07-28', { Authorization: `Bearer ${key()}` }, closeLater);
+  return { client, origin: new URL(server.baseUrl).origin };
+}
 
 /** A link, as the pages read their address. */
 function readLink(url: string, origin: string) {
@@ -19,15 +39,6 @@ function readLink(url: string, origin: string) {
   const { pathname, searchParams } = new URL(url.slice(origin.length), 'http://pages.invalid');
   expect(APP_PATHS).toContain(pathname);
   return { path: pathname, filters: readFilters(searchParams), search: Object.fromEntries(searchParams) };
-}
-
-async function connectTo(server: StatusServer): Promise<Client> {
-  return connect(server.mcpUrl, '2026-07-28', { Authorization: `Bearer ${workspace().key}` });
-}
-
-async function brandsOf(client: Client): Promise<{ id: string; name: string }[]> {
-  const { shown } = await call(client, 'list_dimension_values', { dimension: 'brand' });
-  return shown.values.map(([id, name]: string[]) => ({ id, name }));
 }
 
 async function firstValue(client: Client, dimension: string, brand: string): Promise<string> {
@@ -39,9 +50,8 @@ const isId = (value: string | null): boolean => value !== null && /^[0-9a-f]{8}-
 
 describe('the link of a result of query_metrics', () => {
   it('shows the page of the dimension with the brand, days and filters of the call', async () => {
-    const server = await serveStatus(workspace());
-    const client = await connectTo(server);
-    const [brand = { id: '', name: '' }] = await brandsOf(client);
+    const { client, origin } = served();
+    const brand = workspace().brands[0] as WorldBrand;
     const [topic, competitor] = [
       await firstValue(client, 'topic', brand.id),
       await firstValue(client, 'entity', brand.id),
@@ -67,7 +77,7 @@ describe('the link of a result of query_metrics', () => {
         where: { engine: ['chatgpt'], topic, branded: 'non-branded', competitor },
       });
       expect(isError, text).toBe(false);
-      const link = readLink(shown.url, server.origin);
+      const link = readLink(shown.url, origin);
       expect(link.path).toBe(path);
       expect(link.filters).toEqual({
         brand: brand.id,
@@ -84,18 +94,17 @@ describe('the link of a result of query_metrics', () => {
       });
     }
     const traffic = await call(client, 'query_metrics', { metrics: ['ai_sessions'], brand: [brand.id] });
-    expect(readLink(traffic.shown.url, server.origin).path).toBe('/traffic');
-    expect(readLink(days.url, server.origin).filters).toMatchObject({ to, compareTo: 'none' });
+    expect(readLink(traffic.shown.url, origin).path).toBe('/traffic');
+    expect(readLink(days.url, origin).filters).toMatchObject({ to, compareTo: 'none' });
     const tags = await call(client, 'query_metrics', { metrics: ['visibility'], group_by: ['tag'], brand: [brand.id] });
-    expect(readLink(tags.shown.url, server.origin)).toMatchObject({ path: '/topics', search: { view: 'tag' } });
+    expect(readLink(tags.shown.url, origin)).toMatchObject({ path: '/topics', search: { view: 'tag' } });
   });
 
   it('compares two brands, and is absent if no page shows the same view', async () => {
-    const server = await serveStatus(workspace());
-    const client = await connectTo(server);
-    const [a, b] = await brandsOf(client);
+    const { client, origin } = served();
+    const [a, b] = workspace().brands;
     const both = await call(client, 'query_metrics', { metrics: ['visibility'], group_by: ['brand'] });
-    const link = readLink(both.shown.url, server.origin);
+    const link = readLink(both.shown.url, origin);
     expect(link.path).toBe('/compare');
     expect([link.search['a'], link.search['b']].sort()).toEqual([a?.id, b?.id].sort());
     expect(link.search['of']).toBe('brand');
@@ -107,30 +116,29 @@ describe('the link of a result of query_metrics', () => {
 
 describe('the links of explanations, changes and opportunities', () => {
   it('show both periods, the days since the time, and the page of their kind', async () => {
-    const server = await serveStatus(workspace());
-    const client = await connectTo(server);
-    const [brand = { id: '', name: '' }] = await brandsOf(client);
+    const { client, origin } = served();
+    const brand = workspace().brands[0] as WorldBrand;
     const explained = await call(client, 'explain_change', { metric: 'visibility', brand: brand.name });
     const { from, to, before_from, before_to, url } = explained.shown;
-    const link = readLink(url, server.origin);
+    const link = readLink(url, origin);
     expect(link).toMatchObject({ path: '/compare', filters: { brand: brand.id, from, to } });
     expect(link.search).toMatchObject({ of: 'period', a: `${from}..${to}`, b: `${before_from}..${before_to}` });
 
     const changed = await call(client, 'what_changed', { since: '30d', brand: [brand.name] });
-    expect(readLink(changed.shown.url, server.origin).filters).toMatchObject({ brand: brand.id, range: null });
+    expect(readLink(changed.shown.url, origin).filters).toMatchObject({ brand: brand.id, range: null });
     const alerts = await call(client, 'what_changed', { since: '30d', brand: [brand.name], kind: ['alert'] });
     expect(alerts.shown.counts.alert).toBeGreaterThan(0);
-    expect(readLink(alerts.shown.url, server.origin).path).toBe('/alerts');
+    expect(readLink(alerts.shown.url, origin).path).toBe('/alerts');
 
     const found = await call(client, 'find_opportunities', { brand: brand.name });
-    expect(readLink(found.shown.url, server.origin)).toMatchObject({
+    expect(readLink(found.shown.url, origin)).toMatchObject({
       filters: { brand: brand.id, from: found.shown.from, to: found.shown.to },
     });
     const pages = { source_gap: 'gaps', page_cited_once: 'pages' };
     for (const [kind, view] of Object.entries(pages)) {
       const { shown } = await call(client, 'find_opportunities', { brand: brand.name, kind: [kind] });
       if (shown.opportunities.length === 0) continue;
-      expect(readLink(shown.url, server.origin)).toMatchObject({ path: '/sources', search: { view } });
+      expect(readLink(shown.url, origin)).toMatchObject({ path: '/sources', search: { view } });
     }
   });
 });
@@ -138,40 +146,34 @@ describe('the links of explanations, changes and opportunities', () => {
 describe('the address of the pages', () => {
   it('is not known without pages, or for a server that other machines reach', async () => {
     for (const changes of [{ pages: 'off' }, { allowedHosts: ['data.example.com'] }] as const) {
-      const server = await serveStatus(workspace(), changes);
-      const { shown } = await call(await connectTo(server), 'query_metrics', { metrics: ['responses'] });
+      const { client } = await serve(changes);
+      const { shown } = await call(client, 'query_metrics', { metrics: ['responses'] });
       expect(shown.rows.length).toBeGreaterThan(0);
       expect(shown).not.toHaveProperty('url');
     }
   });
 
   it('has the prefix of the workspace if a server has several', async () => {
-    const { config, key } = workspace();
-    const fleetFolder = dirname(config.folder);
-    const server = await openFleetServer({ fleetFolder, workspaces: () => new Map([[config.name, config]]) });
-    const client = await connect(server.mcpUrl, '2026-07-28', { Authorization: `Bearer ${key}` });
+    const { config } = workspace();
+    const workspaces = () => new Map([[config.name, config]]);
+    const server = await openFleetServer({ fleetFolder: dirname(config.folder), workspaces }, { clock: stillClock });
+    const client = await connect(server.mcpUrl, '2026-07-28', { Authorization: `Bearer ${key()}` });
     const { shown } = await call(client, 'query_metrics', { metrics: ['visibility'], group_by: ['brand'] });
     const prefix = `${new URL(server.baseUrl).origin}/w/${config.name}`;
     expect(readLink(shown.url, prefix).path).toBe('/compare');
   });
 
   it('is that of a running server of the same workspace over stdio', async () => {
-    const { config } = workspace();
-    const client = await openOne();
+    const { config } = await openCopy('small', onTestFinished);
+    const context = { config, clock: stillClock, signal: new AbortController().signal, command: 'mcp' };
+    const options = { queryTimeoutMs: 30_000, onStart: () => undefined, onError: () => undefined };
+    const client = await openStream((streams) => mcpWorkspace(context, { ...options, streams }));
     const firstUrl = async (): Promise<string | undefined> =>
       (await client.call('query_metrics', { metrics: ['responses'] })).structuredContent.url;
     expect(await firstUrl()).toBeUndefined();
-    const remove = await writeServerRecord(config.folder, 'http://127.0.0.1:4321', 'serve', systemClock.now());
+    const remove = await writeServerRecord(config.folder, 'http://127.0.0.1:4321', 'serve', Date.now());
     const during = await firstUrl();
     await remove();
     expect(readLink(during ?? '', 'http://127.0.0.1:4321').path).toBe('/compare');
   });
 });
-
-/** Serves the workspace like `sightline mcp`. */
-function openOne(): Promise<StreamClient> {
-  const { config } = workspace();
-  const context = { config, clock: systemClock, signal: new AbortController().signal, command: 'mcp' };
-  const options = { queryTimeoutMs: 30_000, onStart: () => undefined, onError: () => undefined };
-  return openStream((streams) => mcpWorkspace(context, { ...options, streams }));
-}

@@ -1,35 +1,30 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { describe, expect, it } from 'vitest';
 import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
 import type { ServedReplica } from '../../../src/query/open-replica.ts';
 import type { Service } from '../../../src/query/service.ts';
 import { servedOne } from '../../../src/serve/mcp/served.ts';
 import { serveStdio } from '../../../src/serve/mcp/stdio.ts';
-import { cursorSecretOf, openService } from '../../../src/serve/open-service.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { layoutOf } from '../../../src/snapshot/layout.ts';
-import { workspaceBefore } from '../../web/support.ts';
+import { openWorldService, sharedBefore, stillClock, worldBefore } from '../served-world.ts';
 import { openStream, type StreamClient } from './stream-client.ts';
-import { type Body, connect, post, REVISIONS, startBareMcp } from './support.ts';
+import { type Body, connect, REVISIONS, startBareMcp } from './support.ts';
 
-const workspace = workspaceBefore(8, { brands: 1, prompts: 3, responsesPerDay: 8 });
+const workspace = worldBefore('small');
+const services = sharedBefore(async (closeLater) => {
+  const service = openWorldService(workspace().config, 600_000);
+  const sql = createSqlService({ path: workspace().copy, catalogue, clock: stillClock });
+  closeLater(async () => {
+    await Promise.all([service.close(), sql.close()]);
+  });
+  return { service, sql };
+});
 
 /** A query that runs until it is interrupted. */
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000) a(i), range(1000) b(j) WHERE (i * j) % 7 = 3';
 
-async function openServices(): Promise<{ service: Service; sql: SqlService }> {
-  const { config } = workspace();
-  const service = openService(config, systemClock, await cursorSecretOf(config, false), 600_000);
-  const sql = createSqlService({ path: layoutOf(config.folder).analytics, catalogue, clock: systemClock });
-  onTestFinished(async () => {
-    await Promise.all([service.close(), sql.close()]);
-  });
-  return { service, sql };
-}
-
 function openStdio(parts: { service: Service; sql: SqlService }): Promise<StreamClient> {
   const { signal } = new AbortController();
-  return openStream((streams) => serveStdio(servedOne({ ...parts, pageUrl: null }, systemClock), streams, signal));
+  return openStream((streams) => serveStdio(servedOne({ ...parts, pageUrl: null }, stillClock), streams, signal));
 }
 
 /** Work that has begun, and the error with which it ended. */
@@ -94,11 +89,6 @@ const LONG: readonly (readonly [string, object])[] = [
   ['query', { sql: 'SELECT count(*) FROM responses' }],
 ];
 
-async function nameOfBrand(service: Service): Promise<string> {
-  const [brand] = [...(await service.newest()).brands.values()];
-  return brand?.name ?? '';
-}
-
 function expectRising(progress: readonly Body[]): void {
   expect(progress.length).toBeGreaterThan(1);
   const values = progress.map((one) => one.progress);
@@ -111,9 +101,8 @@ function expectRising(progress: readonly Body[]): void {
 
 describe('a long call', () => {
   it('sends progress over stdio if it has a token, and none otherwise', async () => {
-    const { service, sql } = await openServices();
-    const brand = await nameOfBrand(service);
-    const client = await openStdio({ service, sql });
+    const brand = workspace().brands[0]?.name;
+    const client = await openStdio(services());
     for (const [name, given] of LONG) {
       const params = { name, arguments: { ...given, ...('brand' in given ? { brand } : {}) } };
       const before = client.notifications.length;
@@ -130,7 +119,7 @@ describe('a long call', () => {
   });
 
   it.each(REVISIONS)('sends progress over HTTP in revision %s', async (revision) => {
-    const { service, sql } = await openServices();
+    const { service, sql } = services();
     const client = await connect(await startBareMcp(service, {}, { sql }), revision);
     const progress: Body[] = [];
     const given = { name: 'what_changed', arguments: { since: '30d' } };
@@ -143,19 +132,19 @@ describe('a long call', () => {
 
 describe('a cancelled call', () => {
   it('ends its query over stdio, and the server responds to others', async () => {
-    const services = await openServices();
-    const gate = withEndlessQuery(services.service);
-    const client = await openStdio({ sql: services.sql, service: gate.service });
+    const { service, sql } = services();
+    const gate = withEndlessQuery(service);
+    const client = await openStdio({ sql, service: gate.service });
     const requestId = client.send('tools/call', { name: 'what_changed', arguments: { since: '30d' } });
     await gate.begun;
     client.notify('notifications/cancelled', { requestId, reason: 'no longer needed' });
     expect(await gate.ended).toBeDefined();
-    expect((await services.service.newest()).replica.load()).toEqual({ running: 0, waiting: 0 });
+    expect((await service.newest()).replica.load()).toEqual({ running: 0, waiting: 0 });
     expect((await client.call('list_metrics', {})).isError ?? false).toBe(false);
   });
 
   it('ends its SQL over stdio', async () => {
-    const { service, sql } = await openServices();
+    const { service, sql } = services();
     const gate = watchSql(sql);
     const client = await openStdio({ service, sql: gate.sql });
     const requestId = client.send('tools/call', { name: 'query', arguments: { sql: ENDLESS } });
@@ -164,27 +153,5 @@ describe('a cancelled call', () => {
     expect(await gate.ended).not.toMatchObject({ code: 'query_timeout' });
     const { structuredContent } = await client.call('query', { sql: 'SELECT 1 AS one' });
     expect(structuredContent.rows).toEqual([[1]]);
-  });
-
-  it('ends its query when the client disconnects from HTTP', async () => {
-    const { service } = await openServices();
-    const gate = withEndlessQuery(service);
-    const url = await startBareMcp(gate.service, {});
-    const stop = new AbortController();
-    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-    const params = { name: 'what_changed', arguments: { since: '30d' } };
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-    const asked = fetch(url, { method: 'POST', headers, body, signal: stop.signal });
-    const settled = asked.then(
-      () => 'answered',
-      () => 'aborted',
-    );
-    await gate.begun;
-    stop.abort();
-    expect(await settled).toBe('aborted');
-    expect(await gate.ended).toBeDefined();
-    expect((await service.newest()).replica.load()).toEqual({ running: 0, waiting: 0 });
-    const ping = await post(url, { jsonrpc: '2.0', id: 2, method: 'tools/list' });
-    expect(ping.status).toBe(200);
   });
 });

@@ -1,40 +1,56 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { describe, expect, it } from 'vitest';
 import { isRecord } from '../../../src/base/json.ts';
-import type { Service } from '../../../src/query/service.ts';
-import { cursorSecretOf, openService } from '../../../src/serve/open-service.ts';
 import { mcpWorkspace, mcpWorkspaces } from '../../../src/serve/serve-mcp.ts';
-import { workspaceBefore } from '../../web/support.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { layoutOf } from '../../../src/snapshot/layout.ts';
+import { publishAnalytics } from '../../../src/warehouse/replica.ts';
+import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
+import { openCopy, openWorldService, sharedBefore, stillClock } from '../served-world.ts';
 import { openStream, type StreamClient } from './stream-client.ts';
 import { type Body, connect, startBareMcp } from './support.ts';
 
-const workspace = workspaceBefore(14, { brands: 2, prompts: 3, responsesPerDay: 10 });
+/** Prompts compare a week with the week before, of which the world has no responses. */
+const WEEK_BEFORE = `INSERT INTO responses BY NAME
+  SELECT * REPLACE (uuid() AS id, created_at - INTERVAL 7 DAY AS created_at) FROM responses`;
+
+const workspace = sharedBefore(async (closeLater) => {
+  const world = await openCopy('small', closeLater);
+  const { database, close } = await openWarehouse(layoutOf(world.config.folder).warehouse, catalogue, {});
+  await database.exclusive(({ run }) => run(WEEK_BEFORE));
+  await publishAnalytics(database, world.copy);
+  await close();
+  return world;
+});
 
 const NAMES = ['weekly_brand_brief', 'competitor_deep_dive', 'explain_alert', 'content_gaps', 'data_quality_check'];
 const options = { queryTimeoutMs: 30_000, onError: (error: Error) => expect.unreachable(error.message) };
 
-/** Serves the workspace like `sightline mcp`. */
-function openOne(): Promise<StreamClient> {
-  const context = { clock: systemClock, signal: new AbortController().signal, command: 'mcp' };
-  return openStream((streams) =>
-    mcpWorkspace({ config: workspace().config, ...context }, { ...options, streams, onStart: () => undefined }),
-  );
-}
+const context = { clock: stillClock, signal: new AbortController().signal, command: 'mcp' };
 
-/** Serves the workspace twice, with two names, like `sightline mcp --all`. */
-function openAll(): Promise<StreamClient> {
+/** The workspace, served like by `sightline mcp`. */
+const single = sharedBefore((closeLater) =>
+  openStream(
+    (streams) =>
+      mcpWorkspace({ config: workspace().config, ...context }, { ...options, streams, onStart: () => undefined }),
+    closeLater,
+  ),
+);
+
+/** The workspace twice, with two names, served like by `sightline mcp --all`. */
+const several = sharedBefore((closeLater) => {
   const { config } = workspace();
   const configs = new Map(['alpha', 'beta'].map((name) => [name, { ...config, name }]));
-  const context = { clock: systemClock, signal: new AbortController().signal };
-  return openStream((streams) => mcpWorkspaces(configs, context, { ...options, streams }));
-}
+  return openStream((streams) => mcpWorkspaces(configs, context, { ...options, streams }), closeLater);
+});
 
-async function openLimited(brand: string, more: object = {}) {
-  const { config } = workspace();
-  const service: Service = openService(config, systemClock, await cursorSecretOf(config, false), 30_000);
-  onTestFinished(() => service.close());
-  return connect(await startBareMcp(service.limitedTo([brand]), more));
-}
+const service = sharedBefore(async (closeLater) => {
+  const opened = openWorldService(workspace().config);
+  closeLater(opened.close);
+  return opened;
+});
+
+const openLimited = async (brand: string, more: object = {}) =>
+  connect(await startBareMcp(service().limitedTo([brand]), more));
 
 interface PlannedCall {
   readonly name: string;
@@ -86,11 +102,11 @@ async function complete(client: StreamClient, prompt: string, name: string, valu
 }
 
 describe.each([
-  ['one workspace', openOne, {}],
-  ['several workspaces', openAll, { workspace: 'beta' }],
+  ['one workspace', single, {}],
+  ['several workspaces', several, { workspace: 'beta' }],
 ] as const)('the prompts over %s', (_, open, named) => {
   it('plan calls that all succeed and return rows', async () => {
-    const client = await open();
+    const client = open();
     const { result } = await client.request('prompts/list');
     expect(result.prompts.map(({ name }: Body) => name)).toEqual(NAMES);
     const { brand, competitor } = await namesOf(client, named);
@@ -117,7 +133,7 @@ describe.each([
 
 describe('the arguments of prompts', () => {
   it('are names, beginnings of names or ids', async () => {
-    const client = await openOne();
+    const client = single();
     const { brand } = await namesOf(client);
     const texts = await Promise.all(
       [brand, brand.slice(0, -1), brand.toUpperCase()].map((given) =>
@@ -131,7 +147,7 @@ describe('the arguments of prompts', () => {
   });
 
   it('are rejected with the value and the allowed ones', async () => {
-    const client = await openAll();
+    const client = several();
     const { brand } = await namesOf(client, { workspace: 'alpha' });
     const known = { workspace: 'alpha', brand };
     const cases: [string, object, RegExp][] = [
@@ -153,7 +169,7 @@ describe('the arguments of prompts', () => {
   });
 
   it('plan only calls that the scopes of the caller allow', async () => {
-    const brands = (await namesOf(await openOne())).brand;
+    const brands = (await namesOf(single())).brand;
     const client = await openLimited(brands, { scopes: ['metrics'] });
     const { messages } = await client.getPrompt({ name: 'data_quality_check' });
     const tools = callsOf(textOf(messages)).map(({ name }) => name);
@@ -166,7 +182,7 @@ describe('the arguments of prompts', () => {
 
 describe('the completion', () => {
   it('returns names that begin with the text before those that contain it', async () => {
-    const client = await openAll();
+    const client = several();
     expect(await complete(client, 'content_gaps', 'workspace', 'ta')).toEqual({
       values: ['beta'],
       total: 1,
@@ -200,7 +216,7 @@ describe('the completion', () => {
   });
 
   it('returns names of tools and tables, at most 100 with the total', async () => {
-    const client = await openOne();
+    const client = single();
     const values = async (uri: string, value: string, name = 'name') => {
       const ref = { type: 'ref/resource', uri };
       const { result } = await client.request('completion/complete', { ref, argument: { name, value } });
@@ -210,10 +226,12 @@ describe('the completion', () => {
     const { result: templates } = await client.request('resources/templates/list');
     const chart = templates.resourceTemplates.find(({ name }: Body) => name === 'chart').uriTemplate;
     expect((await values(chart, 'visi', 'metrics')).values).toEqual(['visibility']);
-    const tables = await values('sightline://table/{name}', 'response');
-    expect(tables.values[0]).toMatch(/^response/);
-    const places = tables.values.map((name: string) => name.indexOf('response') > 0);
-    expect(places).toEqual(places.toSorted());
+    for (const text of ['response', 'p']) {
+      const { values: tables } = await values('sightline://table/{name}', text);
+      const isContained: boolean[] = tables.map((name: string) => !name.startsWith(text));
+      expect(isContained[0]).toBe(false);
+      expect(isContained).toEqual(isContained.toSorted());
+    }
     const { result: all } = await client.request('resources/list');
     const count = all.resources.filter(({ uri }: Body) => uri.startsWith('sightline://table/')).length;
     const every = await values('sightline://table/{name}', '');
@@ -227,7 +245,7 @@ describe('the completion', () => {
   });
 
   it('returns names of the data for the filters of charts, which select them', async () => {
-    const client = await openOne();
+    const client = single();
     const { result: templates } = await client.request('resources/templates/list');
     const uri = templates.resourceTemplates.find(({ name }: Body) => name === 'chart').uriTemplate;
     const values = async (name: string, value: string, given: object) => {
@@ -261,7 +279,7 @@ describe('the completion', () => {
   });
 
   it('is rejected for unknown prompts, templates and arguments', async () => {
-    const client = await openOne();
+    const client = single();
     const cases = [
       [{ type: 'ref/prompt', name: 'nothing' }, 'brand', /prompt is "nothing"/],
       [{ type: 'ref/prompt', name: 'content_gaps' }, 'alert', /no argument "alert"; allowed: brand, to/],
@@ -275,7 +293,7 @@ describe('the completion', () => {
   });
 
   it('contains only the brands of the caller, and competitors and alerts of these', async () => {
-    const all = (await complete(await openOne(), 'content_gaps', 'brand', '')).values;
+    const all = (await complete(single(), 'content_gaps', 'brand', '')).values;
     const [own = '', other = ''] = all;
     const client = await openLimited(own);
     const ref = { type: 'ref/prompt', name: 'explain_alert' } as const;

@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { metaOf } from '../../../src/contract/fields.ts';
 import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
-import { openMirror } from '../../query/mirror.ts';
-import { SMALL, startEndpoint } from './support.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { serverBefore } from '../http/support.ts';
+import { clientBefore } from './support.ts';
+
+const server = serverBefore();
+const connected = clientBefore(server);
 
 /** Tokens of the longest page of the data dictionary. */
 const PIECE_TOKENS_MAX = 2_000;
 
 describe('MCP resources', () => {
   it('are listed, and document every tool, field, table and column in short pieces', async () => {
-    const { mirror, client } = await open();
+    const { client } = connected();
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
       'sightline://tool/{name}',
@@ -17,7 +21,6 @@ describe('MCP resources', () => {
       expect.stringMatching(/^sightline:\/\/chart\{\?metrics,/),
     ]);
     const { resources } = await client.listResources();
-    const { catalogue } = mirror.service;
     const tables = [...catalogue.tables, ...catalogue.histories];
     expect(resources.map(({ uri }) => uri)).toEqual([
       'sightline://dictionary',
@@ -25,10 +28,10 @@ describe('MCP resources', () => {
       ...catalogue.resources.map(({ tool }) => `sightline://tool/${tool}`),
       ...tables.map(({ name }) => `sightline://table/${name}`),
     ]);
-    const index = await read('sightline://dictionary', client);
+    const index = await read('sightline://dictionary');
     for (const { tool, tables: filled } of catalogue.resources) {
       expect(index).toContain(`- \`${tool}\`: `);
-      const text = await read(`sightline://tool/${tool}`, client);
+      const text = await read(`sightline://tool/${tool}`);
       expect(estimateTokens(text)).toBeLessThan(PIECE_TOKENS_MAX);
       for (const { fields } of filled) {
         for (const name of Object.keys(fields)) expect(text).toMatch(new RegExp(`\\b${name}\\b`));
@@ -40,7 +43,7 @@ describe('MCP resources', () => {
     }
     for (const { name, about, columns } of tables) {
       expect(index).toContain(`- \`${name}\`: ${about}`);
-      const text = await read(`sightline://table/${name}`, client);
+      const text = await read(`sightline://table/${name}`);
       expect(estimateTokens(text)).toBeLessThan(PIECE_TOKENS_MAX);
       expect(text).toContain(about);
       for (const column of columns) expect(text).toContain(`| \`${column.name}\` | ${column.kind} | ${column.about} |`);
@@ -49,8 +52,7 @@ describe('MCP resources', () => {
   });
 
   it('are rejected with the nearest name if they are unknown', async () => {
-    const { client } = await open();
-    const read = (uri: string) => client.readResource({ uri });
+    const read = (uri: string) => connected().client.readResource({ uri });
     await expect(read('sightline://table/respones')).rejects.toThrow(
       /; did you mean sightline:\/\/table\/responses\?$/,
     );
@@ -61,29 +63,21 @@ describe('MCP resources', () => {
   });
 
   it('report the freshness of each resource with ISO 8601 times', async () => {
-    const { mirror, client } = await open();
-    const told = JSON.parse(await read('sightline://freshness', client));
-    const known = await mirror.service.freshness();
+    const told = JSON.parse(await read('sightline://freshness'));
+    const known = await server().service.freshness();
     expect(told).toMatchObject({ ready: true, status: 'complete', dataVersion: known.dataVersion });
     expect(Date.parse(told.syncedAt)).toBe(known.syncedAt);
     expect(told.resources).toHaveLength(known.resources.length);
     for (const { name, tool, asOf, partial } of told.resources) {
       const same = known.resources.find((resource) => resource.name === name);
-      expect({ tool, partial }).toEqual({ tool: mirror.catalogue.get(name).tool, partial: same?.partial });
+      expect({ tool, partial }).toEqual({ tool: catalogue.get(name).tool, partial: same?.partial });
       expect(Date.parse(asOf)).toBe(same?.asOf);
     }
   });
 });
 
-async function open() {
-  const mirror = await openMirror({ ...SMALL, choices: { rowModeParameter: 'rows' } });
-  await mirror.publish();
-  const endpoint = await startEndpoint(mirror.service);
-  return { mirror, client: await endpoint.connect() };
-}
-
-async function read(uri: string, client: Awaited<ReturnType<typeof open>>['client']): Promise<string> {
-  const { contents } = await client.readResource({ uri });
+async function read(uri: string): Promise<string> {
+  const { contents } = await connected().client.readResource({ uri });
   expect(contents).toHaveLength(1);
   return (contents[0] as { text: string }).text;
 }

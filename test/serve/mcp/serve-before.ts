@@ -1,41 +1,32 @@
-import { type Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client';
+import type { Client, Tool } from '@modelcontextprotocol/client';
 import type { ValidateFunction } from 'ajv';
-import { afterAll, beforeAll, expect } from 'vitest';
-import type { WorkspaceOptions } from '../../../schemas/fixtures/start.ts';
+import { expect } from 'vitest';
 import { createKey, type KeyRights } from '../../../src/serve/auth/keys.ts';
 import { NOTE } from '../../../src/serve/mcp/result-note.ts';
 import type { ServedWorkspace } from '../../../src/serve/serve-workspace.ts';
 import { SCOPES } from '../../../src/session/stored-keys.ts';
-import { layoutOf } from '../../../src/snapshot/layout.ts';
-import { type StatusWorkspace, serveQuietly, workspaceBefore } from '../../web/support.ts';
-import { type Called, call, compile, createClient, outputValidator } from './support.ts';
+import type { World } from '../../support/worlds.ts';
+import { openCopy, serveWorld, sharedBefore, type WorldWorkspace } from '../served-world.ts';
+import { type Called, call, compile, connect, outputValidator, type ToolClient, toolClient } from './support.ts';
 
-/** A synced workspace that is served over HTTP, with guarded SQL, for all tests of a file. */
-export interface ServedWorld extends StatusWorkspace {
+/** A copy of a world that is served over HTTP, with guarded SQL; its client has all rights. */
+interface ServedWorld extends WorldWorkspace, ToolClient {
   readonly server: ServedWorkspace;
-  /** Path of the replica. */
-  readonly replica: string;
-  /** A client whose key has all rights, and the tools that it sees. */
-  readonly client: Client;
-  readonly tools: readonly Tool[];
   /** Returns a client whose key has these rights; one for equal rights, closed after the tests of the file. */
   connectAs(rights: KeyRights): Promise<Client>;
 }
 
-/** Serves a small synced workspace before the tests of a file; returns a function that returns it. */
-export function serveBefore(days: number, options: WorkspaceOptions): () => ServedWorld {
-  const workspace = workspaceBefore(days, options);
-  const clients = new Map<string, Promise<Client>>();
-  let world: ServedWorld | null = null;
-  beforeAll(async () => {
-    const { config } = workspace();
-    const server = await serveQuietly(config, { rateLimit: 'off' });
+/** Serves a copy of a world before the tests of a file; returns a function that returns it. */
+export function serveBefore(world: World): () => ServedWorld {
+  return sharedBefore(async (closeLater) => {
+    const workspace = await openCopy(world, closeLater);
+    const { folder } = workspace.config;
+    const server = await serveWorld(workspace.config);
+    closeLater(server.close);
+    const clients = new Map<string, Promise<Client>>();
     const connectWith = async (rights: KeyRights): Promise<Client> => {
-      const { text } = await createKey(config.folder, `mcp ${clients.size}`, null, Date.now(), rights);
-      const headers = { authorization: `Bearer ${text}` };
-      const client = createClient('2025-06-18');
-      await client.connect(new StreamableHTTPClientTransport(new URL(server.mcpUrl), { requestInit: { headers } }));
-      return client;
+      const { text } = await createKey(folder, `mcp ${clients.size}`, null, Date.now(), rights);
+      return connect(server.mcpUrl, '2026-07-28', { authorization: `Bearer ${text}` }, closeLater);
     };
     // A workspace has at most 10 keys.
     const connectAs = (rights: KeyRights): Promise<Client> => {
@@ -44,19 +35,8 @@ export function serveBefore(days: number, options: WorkspaceOptions): () => Serv
       clients.set(key, client);
       return client;
     };
-    const replica = layoutOf(config.folder).analytics;
-    const client = await connectAs({ scopes: [...SCOPES] });
-    const { tools } = await client.listTools();
-    world = { ...workspace(), server, replica, connectAs, client, tools };
+    return { ...workspace, server, connectAs, ...(await toolClient(await connectAs({ scopes: [...SCOPES] }))) };
   });
-  afterAll(async () => {
-    await Promise.all([...clients.values()].map(async (client) => (await client).close()));
-    await world?.server.close();
-  });
-  return () => {
-    if (world === null) throw new Error('the workspace is not served');
-    return world;
-  };
 }
 
 /** The validators of the arguments and of the result, by tool; compiling them takes longer than a call. */
@@ -64,11 +44,11 @@ const validators = new WeakMap<Tool, [ValidateFunction, ValidateFunction]>();
 
 /** Calls a tool, and checks that its arguments and its result match its schemas. */
 export async function askChecked(
-  { client, tools }: ServedWorld,
+  { client, tool: toolOf }: ToolClient,
   name: string,
   values: Record<string, unknown>,
 ): Promise<Called> {
-  const tool = tools.find((one) => one.name === name) as Tool;
+  const tool = toolOf(name);
   const [acceptsArguments, isValid] = validators.get(tool) ?? [compile(tool.inputSchema), outputValidator(tool)];
   validators.set(tool, [acceptsArguments, isValid]);
   expect(acceptsArguments(values), `${name} ${JSON.stringify(acceptsArguments.errors)}`).toBe(true);

@@ -1,11 +1,14 @@
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Streams } from '../../../src/serve/mcp/stdio.ts';
+import type { CloseLater } from '../served-world.ts';
 import type { Body } from './support.ts';
 
 /** A client over a pair of streams, without a library, so that tests see each message. */
 export interface StreamClient {
+  /** The instructions of the server. */
+  readonly instructions: string;
   /** Sends a request and returns its response: `result` or `error`. */
   request(method: string, params?: object): Promise<Body>;
   /** Sends a request and returns its id. */
@@ -20,7 +23,11 @@ export interface StreamClient {
 }
 
 /** Starts a server over streams and initializes it; both end after the test. */
-export async function openStream(serve: (streams: Streams) => Promise<void>): Promise<StreamClient> {
+export async function openStream(
+  serve: (streams: Streams) => Promise<unknown>,
+  closeLater: CloseLater = onTestFinished,
+  revision = '2025-06-18',
+): Promise<StreamClient> {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const served = serve({ input, output });
   const responses = new Map<number, (message: Body) => void>();
@@ -52,15 +59,16 @@ export async function openStream(serve: (streams: Streams) => Promise<void>): Pr
       check();
     });
   const notify: StreamClient['notify'] = (method, params) => write({ method, params });
-  onTestFinished(async () => {
+  closeLater(async () => {
     input.end();
     await served;
     output.end();
   });
   const clientInfo = { name: 'tests', version: '1' };
-  await request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+  const { result } = await request('initialize', { protocolVersion: revision, capabilities: {}, clientInfo });
+  expect(result.protocolVersion).toBe(revision);
   notify('notifications/initialized');
   const call: StreamClient['call'] = async (name, given) =>
     (await request('tools/call', { name, arguments: given })).result;
-  return { request, send, notify, notifications, until, call };
+  return { instructions: result.instructions ?? '', request, send, notify, notifications, until, call };
 }

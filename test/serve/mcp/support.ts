@@ -6,23 +6,19 @@ import type { AnySchemaObject, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { expect, onTestFinished } from 'vitest';
-import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import { isRecord } from '../../../src/base/json.ts';
 import type { Service } from '../../../src/query/service.ts';
-import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
-import { type RunningServer, startServer } from '../../../src/serve/http/http-server.ts';
 import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { createMcpHandler } from '../../../src/serve/mcp/mcp-http.ts';
 import { type ServedWorkspace, servedOne } from '../../../src/serve/mcp/served.ts';
 import type { McpOptions } from '../../../src/serve/mcp/tool-calls.ts';
-import { temporaryFolder } from '../../support/folders.ts';
+import type { TestServer } from '../http/support.ts';
+import { type CloseLater, sharedBefore, stillClock } from '../served-world.ts';
 
 /** The newest revision and those that current clients use. */
 export const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
 export type Revision = (typeof REVISIONS)[number];
-
-/** A workspace that is created quickly, for tests that do not depend on its numbers. */
-export const SMALL = { prompts: 3, days: 3 } as const;
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are judged by assertions, not by types
 export type Body = any;
@@ -42,52 +38,13 @@ export interface Called {
   readonly remarks: string;
 }
 
-/** A read server with REST and MCP, and clients for both. */
-export interface Endpoint {
-  readonly server: RunningServer;
-  readonly key: string;
-  rest(path: string): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Body }>;
-  post(body: unknown, headers?: Record<string, string>): Promise<Response>;
-  connect(revision?: Revision): Promise<Client>;
-}
-
-/** Serves REST and MCP of a service on a free port, with a key; closed after the test. */
-export async function startEndpoint(service: Service, rateLimit: number | 'off' = 'off'): Promise<Endpoint> {
-  const folder = await temporaryFolder();
-  const { text: key } = await createKey(folder, 'tests', null, Date.now());
-  const server = await startServer(
-    { service, keyring: openKeyring(folder), clock: systemClock, log: () => undefined },
-    {
-      host: '127.0.0.1',
-      port: 0,
-      metricsPort: null,
-      rateLimit,
-      corsOrigins: [],
-      allowedHosts: [],
-      logLevel: 'silent',
-    },
-  );
-  onTestFinished(() => server.close());
-  const headers = { Authorization: `Bearer ${key}` };
-  const url = server.mcpUrl;
-  return {
-    server,
-    key,
-    rest: async (path) => {
-      const response = await fetch(`${server.baseUrl}${path}`, { headers });
-      return { status: response.status, headers: response.headers, body: await response.json() };
-    },
-    post: (body, more = {}) => post(url, body, { ...headers, ...more }),
-    connect: (revision = '2026-07-28') => connect(url, revision, headers),
-  };
-}
-
 /** Serves only MCP, without keys; returns its address. */
 export async function startBareMcp(
   service: Service,
   options: McpOptions,
   more: Partial<ServedWorkspace> = {},
-  clock: Clock = systemClock,
+  clock: Clock = stillClock,
+  closeLater: CloseLater = onTestFinished,
 ): Promise<string> {
   const served = servedOne({ service, sql: null, pageUrl: null, ...more }, clock);
   const handler = createMcpHandler(served, options);
@@ -96,7 +53,7 @@ export async function startBareMcp(
     await handler(request, response, text === '' ? undefined : JSON.parse(text), { session: 'tests' });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
+  closeLater(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
@@ -104,10 +61,16 @@ export async function startBareMcp(
 }
 
 /** Sends one message, given as a value or as text. */
-export function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+export function post(
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+): Promise<Response> {
   const accepted = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return fetch(url, { method: 'POST', headers: { ...accepted, ...headers }, body: text });
+  const init = { method: 'POST', headers: { ...accepted, ...headers }, body: text };
+  return fetch(url, signal === undefined ? init : { ...init, signal });
 }
 
 /** Connects a client with one protocol revision; closed after the test. */
@@ -115,12 +78,41 @@ export async function connect(
   url: string,
   revision: Revision = '2026-07-28',
   headers: Record<string, string> = {},
+  closeLater: CloseLater = onTestFinished,
 ): Promise<Client> {
   const client = createClient(revision);
-  onTestFinished(() => client.close());
+  closeLater(() => client.close());
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
   expect(client.getNegotiatedProtocolVersion()).toBe(revision);
   return client;
+}
+
+/** Connects a client with the key of a server. */
+export function connectTo(
+  { mcpUrl, key }: Pick<TestServer, 'mcpUrl' | 'key'>,
+  revision?: Revision,
+  closeLater?: CloseLater,
+): Promise<Client> {
+  return connect(mcpUrl, revision, { Authorization: `Bearer ${key}` }, closeLater);
+}
+
+/** A client and the tools that it sees. */
+export interface ToolClient {
+  readonly client: Client;
+  readonly tools: readonly Tool[];
+  /** Returns a tool by name. */
+  tool(name: string): Tool;
+}
+
+/** Connects a client before the tests of a file; returns a function that returns it. */
+export function clientBefore(server: () => TestServer): () => ToolClient {
+  return sharedBefore(async (closeLater) => toolClient(await connectTo(server(), '2026-07-28', closeLater)));
+}
+
+/** Lists the tools of a client. */
+export async function toolClient(client: Client): Promise<ToolClient> {
+  const { tools } = await client.listTools();
+  return { client, tools, tool: (name) => tools.find((one) => one.name === name) as Tool };
 }
 
 /** Creates a client with one protocol revision. */

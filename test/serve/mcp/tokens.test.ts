@@ -7,12 +7,15 @@ import { createSqlService } from '../../../src/operations/sql/sql-service.ts';
 import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
 import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
-import { openMirror } from '../../query/mirror.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { serverBefore } from '../http/support.ts';
+import { stillClock } from '../served-world.ts';
 import { type Body, call, connect, startBareMcp } from './support.ts';
 
 /** Tokens of the definitions of all tools, including those of SQL. */
 const DEFINITIONS_TOKENS_MAX = 6_000;
 
+const server = serverBefore({}, 'small');
 const root = join(import.meta.dirname, '../../..');
 const uuids = JSON.stringify(Array.from({ length: 100 }, () => randomUUID()));
 const times = JSON.stringify(Array.from({ length: 100 }, (_, index) => new Date(1.7e12 + index * 1e8).toISOString()));
@@ -44,17 +47,14 @@ describe('the estimated tokens of a text', () => {
   );
 
   it('are 92 to 125 % of the count for the result of every tool, in both forms', async () => {
-    const mirror = await openMirror({ prompts: 10, days: 20 });
-    await mirror.publish();
-    const { catalogue, clock } = mirror;
-    const sql = createSqlService({ path: mirror.copy, catalogue, clock });
+    const { copy, service, brandId } = server();
+    const sql = createSqlService({ path: copy, catalogue, clock: stillClock });
     onTestFinished(() => sql.close());
-    const client = await connect(await startBareMcp(mirror.service, {}, { sql }));
+    const client = await connect(await startBareMcp(service, {}, { sql }));
     const all = (await client.listTools()).tools;
     expect(all).toHaveLength(dataTools.length + catalogue.resources.length);
     expect(countTokens(JSON.stringify(all))).toBeLessThan(DEFINITIONS_TOKENS_MAX);
     const tools = all.slice(dataTools.length);
-    const brandId = (await call(client, 'list_brands')).content.data[0].id as string;
     for (const { name, inputSchema } of tools.filter(({ inputSchema: { required = [] } }) => required.length < 2)) {
       const values = (inputSchema.required ?? []).length === 0 ? {} : { brandId };
       const { text } = await call(client, name, values);

@@ -1,22 +1,38 @@
 import type { Client, Tool } from '@modelcontextprotocol/client';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Choices } from '../../../schemas/fixtures/choices.ts';
 import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
-import type { Catalogue } from '../../../src/contract/catalogue.ts';
+import type { Resource } from '../../../src/contract/catalogue.ts';
+import { servedName } from '../../../src/contract/query-parameters.ts';
+import { dayOf } from '../../../src/contract/time.ts';
 import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
-import { type Mirror, openMirror } from '../../query/mirror.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
+import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { openMirror } from '../../query/mirror.ts';
+import { questions, readVocabulary } from '../../query/questions.ts';
+import { NOW_MS } from '../../support/clocks.ts';
+import { countOf } from '../../support/counts.ts';
+import { openServer, serverBefore, type TestServer } from '../http/support.ts';
+import { stillClock } from '../served-world.ts';
 import {
+  type Body,
   call,
   callToEnd,
+  clientBefore,
   compile,
   connect,
-  type Endpoint,
+  connectTo,
   outputValidator,
   REVISIONS,
   startBareMcp,
-  startEndpoint,
   toContent,
+  toolClient,
 } from './support.ts';
+
+const server = serverBefore();
+const connected = clientBefore(server);
 
 /** Arguments of data tools whose name is enough. */
 const SELF_EXPLANATORY: readonly string[] = ['brand', 'before_to', 'include_sql'];
@@ -35,45 +51,69 @@ const SPECIFIED = [
 ];
 
 const METRICS_TOOLS = dataTools.flatMap(({ name, scope }) => (scope === 'metrics' ? [name] : []));
+// These servers have no SQL.
+const ALL_TOOLS = [...METRICS_TOOLS, ...catalogue.resources.map(({ tool }) => tool)];
 
-const variants: readonly { readonly name: string; readonly choices: Partial<Choices> }[] = [
-  { name: 'objects under data', choices: {} },
-  {
-    name: 'bare lists, slugs, a bare number, unknown fields, another row mode',
-    choices: {
-      listEnvelope: 'bare',
-      engineItems: 'strings',
-      credits: 'number',
-      extraFields: true,
-      combinedEngine: 'absent',
-      rowModeParameter: 'rows',
-      timestamps: 'seconds',
-      ungrouped: 'null',
-      emptyShare: null,
-    },
-  },
-  { name: 'objects wrapped, nested credits', choices: { wrapObjects: true, credits: 'nested', decimals: 'none' } },
-];
+const QUESTIONS = countOf(25, 400);
 
-describe.each(variants)('MCP tools with $name', ({ choices }) => {
-  it('return the same data as REST in every revision', async () => {
-    const { mirror, endpoint } = await open(choices);
-    for (const revision of REVISIONS) {
-      const client = await endpoint.connect(revision);
-      const { tools } = await client.listTools();
-      const names = mirror.catalogue.resources.map(({ tool }) => tool);
-      // This server has no SQL.
-      expect(tools.map(({ name }) => name)).toEqual([...METRICS_TOOLS, ...names]);
-      for (const tool of tools.filter(({ name }) => names.includes(name)))
-        await compareWithRest(client, tool, mirror.catalogue, endpoint);
-    }
+/** A result with fewer tokens than this is never shortened; 500 of the limit are reserved for the note. */
+const NEVER_LONG = (RESULT_TOKENS.standard - 500) * 0.9;
+
+describe('MCP tools return the same data as REST', () => {
+  it.each(REVISIONS)('in revision %s', async (revision) => {
+    const client = await connectTo(server(), revision);
+    const { tools, tool } = await toolClient(client);
+    expect(tools.map(({ name }) => name)).toEqual(ALL_TOOLS);
+    // The revisions differ in the protocol, which is the same for all tools.
+    const compared =
+      revision === '2026-07-28'
+        ? catalogue.resources
+        : ['list_brands', 'get_metrics', 'list_responses'].map(resourceOf);
+    for (const resource of compared) await compareAll(server(), client, tool(resource.tool));
+  });
+
+  it.each<[string, number, Partial<Choices>]>([
+    [
+      'bare lists, slugs, a bare number, unknown fields, another row mode',
+      2,
+      {
+        listEnvelope: 'bare',
+        engineItems: 'strings',
+        credits: 'number',
+        extraFields: true,
+        combinedEngine: 'absent',
+        rowModeParameter: 'rows',
+        timestamps: 'seconds',
+        ungrouped: 'null',
+        emptyShare: null,
+      },
+    ],
+    ['objects wrapped, nested credits', 1, { wrapObjects: true, credits: 'nested', decimals: 'none' }],
+  ])('of an upstream with %s, for any request', async (_, brands, choices) => {
+    const mirror = await openMirror({ brands, prompts: 3, days: 3, seed: 5, choices });
+    await mirror.publish();
+    const own = await openServer(mirror.copy, { clock: mirror.clock });
+    const { client, tools, tool } = await toolClient(await connectTo(own));
+    expect(tools.map(({ name }) => name)).toEqual(ALL_TOOLS);
+    for (const resource of catalogue.resources) await compareAll(own, client, tool(resource.tool));
+    const vocabulary = await readVocabulary(mirror);
+    let answered = 0;
+    await fc.assert(
+      fc.asyncProperty(questions(vocabulary), async (path) => {
+        if (await compare(own, client, path)) answered += 1;
+      }),
+      { numRuns: QUESTIONS },
+    );
+    expect(answered).toBeGreaterThan(QUESTIONS / 4);
+    const id = vocabulary.brands[0]?.id;
+    // A page of long rows and an error, which random questions seldom ask for.
+    expect(await compare(own, client, `/brands/${id}/responses?limit=57`)).toBe(true);
+    expect(await compare(own, client, `/brands/${id}/responses?competitorId=nobody`)).toBe(false);
   });
 });
 
-it('the server has exactly the specified tools, all marked as read-only, with every argument described', async () => {
-  const { mirror, endpoint } = await open();
-  const client = await endpoint.connect();
-  const { tools } = await client.listTools();
+it('the server has exactly the specified tools, all marked as read-only, with every argument described', () => {
+  const { client, tools } = connected();
   const instructions = client.getInstructions() ?? '';
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(SPECIFIED));
   for (const { name: tool, annotations, title, description, inputSchema, outputSchema } of tools) {
@@ -82,7 +122,7 @@ it('the server has exactly the specified tools, all marked as read-only, with ev
     expect(description?.length).toBeGreaterThan(40);
     expect(outputSchema).toMatchObject({ type: 'object' });
     compile(inputSchema);
-    const isEndpoint = mirror.catalogue.resources.some((resource) => resource.tool === tool);
+    const isEndpoint = catalogue.resources.some((resource) => resource.tool === tool);
     for (const [name, property] of Object.entries(inputSchema.properties ?? {})) {
       expect(property, `${tool} ${name}`).toMatchObject({ type: expect.any(String) });
       const { description: about, ...schema } = property as { description?: string };
@@ -99,14 +139,13 @@ it('the server has exactly the specified tools, all marked as read-only, with ev
 });
 
 it('tools describe their arguments from the declarations: types, bounds, defaults, sources of ids', async () => {
-  const { mirror, endpoint } = await open({ rowModeParameter: 'granularity' });
-  const client = await endpoint.connect();
-  const { tools } = await client.listTools();
+  const service = { ...server().service, namesOf: () => ({ breakdown: 'granularity' }) };
+  const { client, tool } = await toolClient(await connect(await startBareMcp(service, {})));
   const instructions = client.getInstructions() ?? '';
   expect(instructions).toContain('They need a brandId of list_brands.');
   expect(instructions).toContain('Names of brands, competitors, topics, tags and engines are accepted instead of ids.');
-  for (const { query, path, tool: name } of mirror.catalogue.resources) {
-    const { inputSchema } = tools.find((tool) => tool.name === name) as Tool;
+  for (const { query, path, tool: name } of catalogue.resources) {
+    const { inputSchema } = tool(name);
     const properties = inputSchema.properties as Record<string, Record<string, unknown>>;
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
     expect(inputSchema.required ?? []).toEqual(inPath);
@@ -130,84 +169,136 @@ it('tools describe their arguments from the declarations: types, bounds, default
 });
 
 it('descriptions say which metric tool to use, and how the served numbers are written', async () => {
-  const { mirror, endpoint } = await open();
-  const client = await endpoint.connect();
-  const described = async (): Promise<Record<string, string>> =>
-    Object.fromEntries((await client.listTools()).tools.map(({ name, description = '' }) => [name, description]));
-  const percent = await described();
+  const { tool } = connected();
+  const about = (name: string): string => tool(name).description ?? '';
   for (const name of ['get_metrics', 'get_daily_metrics', 'get_prompt_metrics', 'get_group_metrics']) {
-    expect(percent[name]).toContain('Use it ');
-    expect(percent[name]).toContain('avgPosition: 1 is first, lower is better.');
-    expect(percent[name]).toContain('sentiment: mean of positive 100, neutral 50 and negative 0; higher is better.');
+    expect(about(name)).toContain('Use it ');
+    expect(about(name)).toContain('avgPosition: 1 is first, lower is better.');
+    expect(about(name)).toContain('sentiment: mean of positive 100, neutral 50 and negative 0; higher is better.');
   }
-  expect(percent['get_metrics']).toContain('visibility and shareOfVoice: percent, 0 to 100.');
-  expect(percent['get_group_metrics']).toContain('visibilityChange: in percentage points.');
-  expect(percent['list_cited_domains']).toContain('share: percent, 0 to 100. Base: all citations.');
-  expect(percent['list_responses']).toContain('brandPosition and position: 1 is first, lower is better.');
-  expect(percent['list_alerts']).not.toContain('percent');
+  expect(about('get_metrics')).toContain('visibility and shareOfVoice: percent, 0 to 100.');
+  expect(about('get_group_metrics')).toContain('visibilityChange: in percentage points.');
+  expect(about('list_cited_domains')).toContain('share: percent, 0 to 100. Base: all citations.');
+  expect(about('list_responses')).toContain('brandPosition and position: 1 is first, lower is better.');
+  expect(about('list_alerts')).not.toContain('percent');
   const conventions: Conventions = {
     ...defaultConventions,
     visibility: { whole: 1, decimals: 3, mode: 'half-away' },
     visibilityChange: { ...defaultConventions.visibilityChange, whole: 1 },
     labels: { positive: 1, negative: -1 },
   };
-  const other = await connect(await startBareMcp({ ...mirror.service, conventions: () => conventions }, {}));
-  const fraction = (await other.listTools()).tools.find(({ name }) => name === 'get_group_metrics')?.description;
+  const service = { ...server().service, conventions: () => conventions };
+  const other = await toolClient(await connect(await startBareMcp(service, {})));
+  const fraction = other.tool('get_group_metrics').description;
   expect(fraction).toContain('shareOfVoice: percent, 0 to 100. visibility: fraction, 0 to 1.');
   expect(fraction).toContain('visibilityChange: difference of two fractions.');
   expect(fraction).toContain('sentiment: mean of positive 1 and negative -1;');
 });
 
 it('each tool result reports its freshness like the REST headers', async () => {
-  const { endpoint } = await open();
-  const client = await endpoint.connect();
-  const { body } = await endpoint.rest('/brands');
-  const brandId = body.data[0].id;
-  for (const range of [{}, { from: '2025-04-01', to: '2026-02-01' }]) {
-    const { headers } = await endpoint.rest(`/brands/${brandId}/metrics?${new URLSearchParams(range)}`);
-    const { remarks, note } = await call(client, 'get_metrics', { brandId, ...range });
-    const coverage = headers.get('x-data-coverage');
+  const { copy, brandId } = server();
+  const later = { ...stillClock, now: () => NOW_MS + 2 * 86_400_000 };
+  for (const [clock, coverage] of [
+    [stillClock, 'complete'],
+    [later, 'partial'],
+  ] as const) {
+    const own = await openServer(copy, { clock });
+    const range = { from: '2026-03-12', to: dayOf(clock.now()) };
+    const { headers } = await own.get(`/brands/${brandId}/metrics?${new URLSearchParams(range)}`);
+    expect(headers.get('x-data-coverage')).toBe(coverage);
+    const { remarks, note } = await call(await connectTo(own), 'get_metrics', { brandId, ...range });
     expect(note).toMatchObject({ asOf: headers.get('x-data-as-of'), coverage });
     expect(remarks.includes('never read completely')).toBe(coverage === 'partial');
   }
 });
 
-async function open(choices: Partial<Choices> = {}): Promise<{ mirror: Mirror; endpoint: Endpoint }> {
-  const mirror = await openMirror({ choices });
-  await mirror.publish();
-  return { mirror, endpoint: await startEndpoint(mirror.service) };
+function resourceOf(tool: string): Resource {
+  return catalogue.resources.find((candidate) => candidate.tool === tool) as Resource;
 }
 
-async function compareWithRest(client: Client, tool: Tool, catalogue: Catalogue, endpoint: Endpoint): Promise<void> {
-  const resource = catalogue.resources.find((candidate) => candidate.tool === tool.name);
+/** Compares a tool with its endpoint for all brands, and for the first few rows of a list whose details it returns. */
+async function compareAll({ get }: TestServer, client: Client, tool: Tool): Promise<void> {
+  const { path: template } = resourceOf(tool.name);
   const isValid = outputValidator(tool);
-  for (const values of await pathValues(endpoint, resource?.path ?? '')) {
-    const path = (resource?.path ?? '').replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
-    const { status, body } = await endpoint.rest(path);
-    expect({ path, status }).toEqual({ path, status: 200 });
-    const { isError, text, content, shown } = await callToEnd(client, tool, values);
-    expect({ path, isError }).toEqual({ path, isError: false });
-    expect(content).toEqual(toContent(body));
-    expect(JSON.parse(text)).toEqual(shown);
-    expect({ path, valid: isValid(shown), errors: isValid.errors ?? [] }).toEqual({ path, valid: true, errors: [] });
+  const rowsOf = async (path: string): Promise<{ id: string }[]> => {
+    const body: Body = await (await get(path)).json();
+    return Array.isArray(body) ? body : body.data;
+  };
+  const brands = template.includes('{brandId}') ? (await rowsOf('/brands')).map(({ id }) => ({ brandId: id })) : [{}];
+  const [, list, parameter] = /^\/brands\/\{brandId\}(\/\w+)\/\{(\w+)\}$/.exec(template) ?? [];
+  for (const brand of brands as Record<string, string>[]) {
+    const rows = list === undefined ? null : (await rowsOf(`/brands/${brand['brandId']}${list}`)).slice(0, 2);
+    for (const values of rows?.map(({ id }) => ({ ...brand, [String(parameter)]: id })) ?? [brand]) {
+      const path = template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+      const response = await get(path);
+      expect({ path, status: response.status }).toEqual({ path, status: 200 });
+      const { isError, text, content, shown } = await callToEnd(client, tool, values);
+      expect({ path, isError }).toEqual({ path, isError: false });
+      expect(content).toEqual(toContent(await response.json()));
+      expect(JSON.parse(text)).toEqual(shown);
+      expect({ path, valid: isValid(shown), errors: isValid.errors ?? [] }).toEqual({ path, valid: true, errors: [] });
+    }
   }
 }
 
-// All brands; of the data of a brand, the first few.
-async function pathValues(endpoint: Endpoint, path: string): Promise<Record<string, string>[]> {
-  const listOf = async (from: string): Promise<{ id: string }[]> => {
-    const { body } = await endpoint.rest(from);
-    return Array.isArray(body) ? body : body.data;
-  };
-  if (!path.includes('{')) return [{}];
-  const brands = (await listOf('/brands')).map(({ id }) => ({ brandId: id }));
-  const inner = /^(\/brands\/)\{brandId\}(\/\w+)\/\{(\w+)\}$/.exec(path);
-  if (inner === null) return brands;
-  const values = await Promise.all(
-    brands.map(async ({ brandId }) => {
-      const rows = await listOf(`${inner[1]}${brandId}${inner[2]}`);
-      return rows.slice(0, 3).map(({ id }) => ({ brandId, [String(inner[3])]: id }));
-    }),
-  );
-  return values.flat();
+/** Compares a request by REST with the same call of a tool. Returns whether it has a result. */
+async function compare({ get, service }: TestServer, client: Client, path: string): Promise<boolean> {
+  const { pathname, searchParams } = new URL(path, 'http://rest.invalid');
+  const { resource, values } = routeOf(pathname);
+  for (const [name, text] of searchParams) values[name] = typed(resource, name, text, service.namesOf(resource));
+  const rest = await get(path);
+  const body: Body = await rest.json();
+  const { isError, text, remarks, content, note, shown } = await call(client, resource.tool, values);
+  if (!isError) expect(estimateTokens(JSON.stringify(shown))).toBeLessThanOrEqual(RESULT_TOKENS.standard);
+  expect({ path, isError }).toEqual({ path, isError: rest.status !== 200 });
+  if (isError) {
+    expect(text).toContain(`${body.error.code}: ${body.error.message}\n`);
+    expect(content).toBeUndefined();
+  } else if (note.omitted !== undefined) {
+    expect(estimateTokens(JSON.stringify(body))).toBeGreaterThan(NEVER_LONG);
+    expect(Object.keys(content)).toEqual(Object.keys(toContent(body) as object));
+  } else if (/^The page ends after \d+ rows/m.test(remarks)) {
+    // A page of REST that is too long for a result of MCP arrives as several pages.
+    expect(estimateTokens(JSON.stringify(body))).toBeGreaterThan(NEVER_LONG);
+    expect(await readRows(client, resource, values, body.data.length)).toEqual(body.data);
+  } else {
+    expect(content).toEqual(toContent(body));
+  }
+  return !isError;
+}
+
+/** Follows the cursors of a tool until at least `count` rows are read, and returns the first `count`. */
+async function readRows(client: Client, { tool, query }: Resource, values: object, count: number): Promise<unknown[]> {
+  const [cursor] = Object.entries(query).find(([, { kind }]) => kind === 'cursor') as [string, unknown];
+  const rows: unknown[] = [];
+  let at = {};
+  while (rows.length < count) {
+    const { content } = await call(client, tool, { ...values, ...at });
+    expect(content.data.length).toBeGreaterThan(0);
+    rows.push(...content.data);
+    at = { [cursor]: content.nextCursor };
+  }
+  return rows.slice(0, count);
+}
+
+/** Returns a value as a client that follows the input schema sends it. */
+function typed(
+  { query }: Resource,
+  name: string,
+  text: string,
+  names: Readonly<Record<string, string>>,
+): string | number | boolean {
+  const found = Object.entries(query).find(([declared, parameter]) => servedName(declared, parameter, names) === name);
+  const kind = found?.[1].kind;
+  if (kind === 'limit' && /^-?\d+$/.test(text)) return Number(text);
+  return kind === 'flag' && /^(true|false)$/.test(text) ? text === 'true' : text;
+}
+
+function routeOf(pathname: string): { resource: Resource; values: Record<string, string | number | boolean> } {
+  for (const resource of catalogue.resources) {
+    const pattern = resource.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)');
+    const match = new RegExp(`^${pattern}$`).exec(pathname);
+    if (match !== null) return { resource, values: { ...match.groups } };
+  }
+  throw new Error(`no route ${pathname}`);
 }

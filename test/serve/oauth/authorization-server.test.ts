@@ -10,7 +10,8 @@ import {
 import { decodeJwt } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../support/ports.ts';
-import { ACCOUNT, type AuthorizationServer, MACHINE, startAuthorizationServer } from './authorization-server.ts';
+import { sharedBefore } from '../served-world.ts';
+import { ACCOUNT, MACHINE, startAuthorizationServer } from './authorization-server.ts';
 import { openTokenServer } from './support.ts';
 
 const CALLBACK = 'http://127.0.0.1/callback';
@@ -48,12 +49,15 @@ class PublicClient implements OAuthClientProvider {
   };
 }
 
-async function serve({ issuer }: AuthorizationServer) {
+/** An authorization server, and a server that accepts its tokens. */
+const opened = sharedBefore(async (closeLater) => {
+  const authorization = await startAuthorizationServer(closeLater);
   // Tokens are for the address, which is known only after the server listens.
   const port = await freePort();
   const resource = `http://127.0.0.1:${port}/v1/mcp`;
-  return { ...(await openTokenServer({ issuer, resource }, { port })), resource };
-}
+  const { issuer } = authorization;
+  return { authorization, server: await openTokenServer({ issuer, resource }, { port }, closeLater), resource };
+});
 
 async function toolsOf(url: string, authProvider: OAuthClientProvider): Promise<number> {
   const client = new Client({ name: 'chat', version: '1.0.0' });
@@ -64,8 +68,7 @@ async function toolsOf(url: string, authProvider: OAuthClientProvider): Promise<
 
 describe('with the authorization server oidc-provider', () => {
   it('an MCP client finds it by discovery, registers, logs in with PKCE and calls tools', async () => {
-    const authorization = await startAuthorizationServer();
-    const server = await serve(authorization);
+    const { authorization, server, resource } = opened();
     const provider = new PublicClient();
     const transport = new StreamableHTTPClientTransport(new URL(server.mcpUrl), { authProvider: provider });
     const client = new Client({ name: 'chat', version: '1.0.0' });
@@ -73,7 +76,7 @@ describe('with the authorization server oidc-provider', () => {
     const request = provider.sentTo as URL;
     expect(request.origin).toBe(authorization.issuer);
     expect(Object.fromEntries(request.searchParams)).toMatchObject({
-      resource: server.resource,
+      resource,
       scope: 'sightline:read offline_access',
       code_challenge_method: 'S256',
     });
@@ -81,29 +84,27 @@ describe('with the authorization server oidc-provider', () => {
     expect(callback.href).toMatch(/^http:\/\/127\.0\.0\.1\/callback\?code=/);
     await transport.finishAuth(callback.searchParams);
     const token = provider.stored?.access_token ?? '';
-    expect(decodeJwt(token)).toMatchObject({ iss: authorization.issuer, aud: server.resource, sub: ACCOUNT });
+    expect(decodeJwt(token)).toMatchObject({ iss: authorization.issuer, aud: resource, sub: ACCOUNT });
     expect(await toolsOf(server.mcpUrl, provider)).toBeGreaterThan(10);
     const text = JSON.stringify(await server.log());
     for (const part of token.split('.')) expect(text).not.toContain(part);
   });
 
   it('a client with a secret gets tokens for itself by discovery', async () => {
-    const authorization = await startAuthorizationServer();
-    const server = await serve(authorization);
+    const { authorization, server, resource } = opened();
     const provider = new ClientCredentialsProvider({
       clientId: MACHINE.id,
       clientSecret: MACHINE.secret,
       expectedIssuer: authorization.issuer,
     });
     expect(await toolsOf(server.mcpUrl, provider)).toBeGreaterThan(10);
-    expect(decodeJwt(provider.tokens()?.access_token ?? '')).toMatchObject({ aud: server.resource, sub: MACHINE.id });
+    expect(decodeJwt(provider.tokens()?.access_token ?? '')).toMatchObject({ aud: resource, sub: MACHINE.id });
   });
 
   it('tokens for other resources and opaque tokens are rejected', async () => {
-    const authorization = await startAuthorizationServer();
-    const server = await serve(authorization);
-    expect(await server.ask(await authorization.tokenFor(server.resource))).toMatchObject({ status: 200 });
-    expect(await server.ask(await authorization.tokenFor(`${server.resource}/other`))).toMatchObject({
+    const { authorization, server, resource } = opened();
+    expect(await server.ask(await authorization.tokenFor(resource))).toMatchObject({ status: 200 });
+    expect(await server.ask(await authorization.tokenFor(`${resource}/other`))).toMatchObject({
       status: 401,
       message: 'The access token is for another server (aud).',
     });
@@ -114,13 +115,12 @@ describe('with the authorization server oidc-provider', () => {
   });
 
   it('the metadata of the resource are public at the paths of RFC 9728', async () => {
-    const authorization = await startAuthorizationServer();
-    const server = await serve(authorization);
+    const { authorization, server, resource } = opened();
     for (const path of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/v1/mcp']) {
       const response = await fetch(new URL(path, server.baseUrl));
       expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
       expect(await response.json()).toEqual({
-        resource: server.resource,
+        resource,
         authorization_servers: [authorization.issuer],
         scopes_supported: ['sightline:read'],
         bearer_methods_supported: ['header'],

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import { Provider } from 'oidc-provider';
-import { onTestFinished, vi } from 'vitest';
+import { vi } from 'vitest';
+import type { CloseLater } from '../served-world.ts';
 
 /** A client of the authorization server that gets tokens for itself. */
 export const MACHINE = { id: 'machine', secret: 'a-secret-of-the-machine' } as const;
@@ -12,7 +13,7 @@ export const ACCOUNT = 'ana';
 const SCOPE = 'sightline:read';
 
 /** A running authorization server. */
-export interface AuthorizationServer {
+interface AuthorizationServer {
   readonly issuer: string;
   /** Gets a token of the client for itself; without a resource, the token is opaque. */
   tokenFor(resource: string | null): Promise<string>;
@@ -20,14 +21,14 @@ export interface AuthorizationServer {
   logIn(url: URL): Promise<URL>;
 }
 
-/** Starts oidc-provider on loopback; closed after the test. Access tokens are JWTs of RFC 9068, signed with ES256. */
-export async function startAuthorizationServer(): Promise<AuthorizationServer> {
+/** Starts oidc-provider on loopback. Access tokens are JWTs of RFC 9068, signed with ES256. */
+export async function startAuthorizationServer(closeLater: CloseLater): Promise<AuthorizationServer> {
   // It prints that it is not set up for production.
   const muted = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'info')].map((spy) => spy.mockReturnValue(undefined));
   let handle = (_request: IncomingMessage, response: ServerResponse): void => void response.writeHead(503).end();
   const server = createServer((request, response) => handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
+  closeLater(async () => {
     for (const spy of muted) spy.mockRestore();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

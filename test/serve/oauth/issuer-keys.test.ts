@@ -2,23 +2,21 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fetchKeySet } from '../../../src/serve/auth/oauth/issuer-documents.ts';
-import { leapingClock } from '../../support/clocks.ts';
-import { type Issuer, makeKey, openTokenServer, startIssuer } from './support.ts';
+import { makeKey, openTokenServer, startIssuer } from './support.ts';
 
 const METADATA = '/.well-known/oauth-authorization-server';
 
-async function serveTokens(issuer: Issuer) {
-  const clock = leapingClock(Date.now());
-  const server = await openTokenServer({ issuer: issuer.issuer }, { clock });
-  const fetched = (): number => issuer.requests.filter((path) => path === '/keys').length;
+/** A server whose issuer counts the fetches of its keys. */
+async function serveTokens() {
+  const server = await openTokenServer();
+  const fetched = (): number => server.issuer.requests.filter((path) => path === '/keys').length;
   const statusOf = async (token: string): Promise<number> => (await server.ask(token)).status;
-  return { ...server, clock, fetched, statusOf };
+  return { ...server, fetched, statusOf };
 }
 
 describe('the keys of an issuer', () => {
   it('are fetched once in 10 seconds, however many tokens name unknown keys', async () => {
-    const issuer = await startIssuer();
-    const server = await serveTokens(issuer);
+    const { issuer, ...server } = await serveTokens();
     const { sign } = issuer.key;
     const flood = async (): Promise<number[]> => {
       const tokens = Array.from({ length: 20 }, (_, at) =>
@@ -39,16 +37,14 @@ describe('the keys of an issuer', () => {
   });
 
   it('are fetched by concurrent tokens together', async () => {
-    const issuer = await startIssuer();
-    const server = await serveTokens(issuer);
+    const { issuer, ...server } = await serveTokens();
     const token = await issuer.token();
     expect(await Promise.all(Array.from({ length: 20 }, () => server.statusOf(token)))).toEqual(Array(20).fill(200));
     expect(server.fetched()).toBe(1);
   });
 
   it('may be rotated: a new key is used at once, and a removed one at most for 10 minutes', async () => {
-    const issuer = await startIssuer();
-    const server = await serveTokens(issuer);
+    const { issuer, ...server } = await serveTokens();
     const old = await issuer.token();
     expect(await server.statusOf(old)).toBe(200);
     const second = await makeKey('second', 'RS256');
@@ -68,9 +64,8 @@ describe('the keys of an issuer', () => {
   });
 
   it('are required: without them tokens get 503, and API keys still work', async () => {
-    const issuer = await startIssuer();
+    const { issuer, ...server } = await serveTokens();
     issuer.respond = () => ({ status: 500, body: 'broken' });
-    const server = await serveTokens(issuer);
     const token = await issuer.token();
     for (let count = 0; count < 20; count += 1) {
       const answer = await server.ask(token);
@@ -90,8 +85,7 @@ describe('the keys of an issuer', () => {
   });
 
   it('are used for an hour while the issuer cannot be reached; then tokens get 503', async () => {
-    const issuer = await startIssuer();
-    const server = await serveTokens(issuer);
+    const { issuer, ...server } = await serveTokens();
     const token = await issuer.token();
     expect(await server.statusOf(token)).toBe(200);
     issuer.respond = () => ({ status: 503, body: '' });

@@ -1,11 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import type { WorkspaceConfig } from '../../../src/base/config/config.ts';
 import { createKey } from '../../../src/serve/auth/keys.ts';
-import { expectRefusal, runCli, startCli, startedLine } from '../../cli/helpers.ts';
+import { expectRefusal, runCli } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { openFleetServer, workspaceIn } from '../fleet-server.ts';
+import { startCommand, startedServer } from '../running-command.ts';
 import { RESOURCE, readAnswer, settingsOf, startIssuer } from './support.ts';
 
 const NAMES = ['north', 'south'];
@@ -104,22 +106,16 @@ describe('sightline serve', () => {
   it('accepts tokens of the issuer in the configuration file', async () => {
     const issuer = await startIssuer();
     const folder = await temporaryFolder();
-    await writeFile(
-      join(folder, 'sightline.config.json'),
-      JSON.stringify({ oauth: { issuer: issuer.issuer, resource: 'https://old.example.com/v1/mcp' } }),
-    );
+    const oauth = { issuer: issuer.issuer, resource: 'https://old.example.com/v1/mcp' };
+    await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ oauth }));
     const env = { SIGHTLINE_OAUTH_RESOURCE: RESOURCE };
-    const running = startCli(['serve', '--json', '--port', '0', '--no-jobs'], { cwd: folder, env });
-    onTestFinished(async () => {
-      running.process.kill('SIGTERM');
-      await running.finished;
-    });
-    const { baseUrl } = await startedLine<{ baseUrl: string }>(running);
+    const args = ['serve', '--json', '--port', '0', '--no-jobs'];
+    const running = startCommand(args, { cwd: folder, env, clock: systemClock });
+    const { baseUrl } = await startedServer<{ baseUrl: string }>(running);
     const token = await issuer.token();
     const answer = await fetch(`${baseUrl}/brands`, { headers: { authorization: `Bearer ${token}` } });
     expect(await readAnswer(answer)).toMatchObject({ status: 503, code: 'no_data' });
-    running.process.kill('SIGTERM');
-    const { code, stderr } = await running.finished;
+    const { code, stderr } = await running.stop();
     expect(code).toBe(0);
     for (const part of token.split('.')) expect(stderr).not.toContain(part);
   });

@@ -2,11 +2,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { onTestFinished } from 'vitest';
-import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { type OAuthSettings, oauthSchema, readOAuth } from '../../../src/base/config/oauth-settings.ts';
-import { createOAuth, type OAuthParts } from '../../../src/serve/auth/oauth/oauth.ts';
-import { openServer, type TestServer, type TestServerOptions } from '../http/support.ts';
+import { createOAuth } from '../../../src/serve/auth/oauth/oauth.ts';
+import { type LeapingClock, leapingClock } from '../../support/clocks.ts';
+import { NO_REPLICA, startTestServer, type TestServer, type TestServerOptions } from '../http/support.ts';
 import { post } from '../mcp/support.ts';
+import { type CloseLater, sharedBefore } from '../served-world.ts';
 
 /** The resource of tests whose clients do not discover it. */
 export const RESOURCE = 'https://data.example.com/v1/mcp';
@@ -26,7 +27,7 @@ export async function makeKey(kid: string, alg = 'ES256'): Promise<SigningKey> {
 }
 
 /** An issuer under the control of a test. */
-export interface Issuer {
+interface Issuer {
   readonly issuer: string;
   readonly key: SigningKey;
   /** The published keys. */
@@ -44,7 +45,7 @@ export interface Issuer {
 }
 
 /** Starts an issuer on loopback with one key; closed after the test. */
-export async function startIssuer(path = ''): Promise<Issuer> {
+export async function startIssuer(path = '', closeLater: CloseLater = onTestFinished): Promise<Issuer> {
   const key = await makeKey('first');
   const requests: string[] = [];
   const keys = [key.jwk];
@@ -63,7 +64,7 @@ export async function startIssuer(path = ''): Promise<Issuer> {
     response.writeHead(status, { 'content-type': 'application/json', location: `${origin}/keys` }).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
+  closeLater(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
@@ -101,10 +102,15 @@ export function settingsOf(given: Record<string, unknown>): OAuthSettings {
   return settings;
 }
 
-/** A server that accepts access tokens. */
-export interface TokenServer extends TestServer {
+/** A server that accepts access tokens, and their issuer. */
+interface TokenServer extends TestServer {
+  readonly issuer: Issuer;
+  /** Stands still, so that tokens expire and keys are fetched again only when a test advances it. */
+  readonly clock: LeapingClock;
   /** Lists the tools over MCP with a bearer token. */
   ask(token: string | null, query?: string): Promise<Asked>;
+  /** Asks with a token of the issuer, with the given differences. */
+  askWith(...given: Parameters<Issuer['token']>): Promise<Asked>;
   /** Problems with the issuer so far; null means that it works again. */
   readonly states: unknown[];
 }
@@ -119,27 +125,38 @@ export interface Asked {
   readonly headers: Headers;
 }
 
-type Options = TestServerOptions & { readonly parts?: Partial<OAuthParts>; readonly clock?: Clock };
+interface TokenServerOptions extends Omit<TestServerOptions, 'clock'> {
+  readonly issuer?: Issuer;
+}
 
-/** Serves a workspace without data to tokens; `given` is the `oauth` setting. */
-export async function openTokenServer(given: Record<string, unknown>, options: Options = {}): Promise<TokenServer> {
-  const { parts, clock = systemClock, ...more } = options;
-  const states: unknown[] = [];
+/** Serves a workspace without data to tokens before the tests of a file; wrong tokens are not limited. */
+export function tokenServerBefore(given: Record<string, unknown> = {}): () => TokenServer {
+  return sharedBefore((closeLater) => openTokenServer(given, { limits: { wrongKeysMax: 1_000_000 } }, closeLater));
+}
+
+/** Serves a workspace without data to tokens; `given` is the `oauth` setting, with the address of a new issuer. */
+export async function openTokenServer(
+  given: Record<string, unknown> = {},
+  { issuer: known, ...options }: TokenServerOptions = {},
+  closeLater: CloseLater = onTestFinished,
+): Promise<TokenServer> {
+  const issuer = known ?? (await startIssuer('', closeLater));
+  const [states, clock]: [unknown[], LeapingClock] = [[], leapingClock(Date.now())];
   const oauth = createOAuth({
-    settings: settingsOf({ resource: RESOURCE, ...given }),
+    settings: settingsOf({ resource: RESOURCE, issuer: issuer.issuer, ...given }),
     clock,
     isWorkspace: (name) => name === WORKSPACE,
     standard: WORKSPACE,
     onState: (problem) => states.push(problem),
-    ...parts,
   });
-  const server = await openServer('/nowhere/analytics.duckdb', { ...more, clock, oauth: oauth.siteOf(WORKSPACE) });
+  const server = await startTestServer(NO_REPLICA, { ...options, clock, oauth: oauth.siteOf(WORKSPACE) }, closeLater);
   const ask = async (token: string | null, query = ''): Promise<Asked> => {
     const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
     return readAnswer(await post(`${server.mcpUrl}${query}`, message, headers));
   };
-  return { ...server, ask, states };
+  const askWith: TokenServer['askWith'] = async (...differences) => ask(await issuer.token(...differences));
+  return { ...server, issuer, clock, ask, askWith, states };
 }
 
 /** Reads the parts of a response that tests compare. */

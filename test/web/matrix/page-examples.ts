@@ -13,14 +13,26 @@ export interface PageExample {
   readonly path: (ids: ExampleIds) => string;
   /** Whether the page shows no name of upstream. */
   readonly isWithoutNames?: true;
+  /** Selects elements with numbers that the page computes. All other numbers are those of its requests. */
+  readonly computed?: string;
+  /** Sentences that the page shows if upstream defines its measures in another way. */
+  readonly notes?: readonly string[];
 }
+
+/** Notes about measures that upstream defines in another way, by the name of the measure or column. */
+export const NOTES = {
+  share_of_voice: 'Upstream also counts mentions of competitors that are no longer tracked.',
+  page_title: 'Pages have their latest title here, and upstream shows the first title.',
+  citation_share: 'Upstream’s share is the responses that cite the domain, as a share of all responses.',
+  citations: 'In upstream’s number a page counts once in a response.',
+} as const;
 
 /**
  * Addresses of each page, by its title in the registry. The first address of a page is opened in every world, and the others, which show
  * another view of the page, in the worlds with all kinds of data. Add a line for a new page; a test requires it.
  */
 export const PAGE_EXAMPLES: Readonly<Record<string, readonly PageExample[]>> = {
-  Overview: [at('/')],
+  Overview: [{ ...at('/'), notes: [NOTES.share_of_voice, NOTES.citation_share] }],
   Prompts: [at('/prompts')],
   Prompt: [{ name: 'prompt', path: ({ prompt }) => `/prompts/${prompt}` }],
   Responses: [at('/responses')],
@@ -30,13 +42,14 @@ export const PAGE_EXAMPLES: Readonly<Record<string, readonly PageExample[]>> = {
     { name: 'competitor', path: ({ competitor }) => `/competitors?competitor=${competitor}` },
   ],
   Sources: [
-    at('/sources'),
-    at('/sources?view=pages'),
+    { ...at('/sources'), notes: [NOTES.citation_share, NOTES.citations] },
+    { ...at('/sources?view=pages'), notes: [NOTES.citations, NOTES.page_title] },
     at('/sources?view=gaps'),
     { name: 'domain', path: ({ domain }) => `/sources?domain=${encodeURIComponent(domain)}` },
   ],
-  'Topics and tags': [at('/topics'), at('/topics?view=tag')],
-  Traffic: [at('/traffic')],
+  'Topics and tags': [at('/topics'), at('/topics?view=tag'), at('/topics?view=branded')],
+  // Tiles are sums of the sources.
+  Traffic: [{ ...at('/traffic'), computed: '.tile-value' }],
   Content: [
     at('/content'),
     at('/content?view=actions'),
@@ -44,7 +57,11 @@ export const PAGE_EXAMPLES: Readonly<Record<string, readonly PageExample[]>> = {
     { name: 'article', path: ({ article }) => `/content?article=${article}` },
   ],
   Alerts: [at('/alerts')],
-  Compare: [at('/compare'), at('/compare?of=period')],
+  // Differences of two sides.
+  Compare: [
+    { ...at('/compare'), computed: '[data-value]' },
+    { ...at('/compare?of=period'), computed: '[data-value]' },
+  ],
   SQL: [{ ...at('/sql'), isWithoutNames: true }],
   Operations: [at('/operations')],
   'Sign in': [{ ...at('/sign-in'), isWithoutNames: true }],

@@ -1,17 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { launchBrowser, noBrowser } from '../../support/browser.ts';
-import { sampleOf } from '../../support/counts.ts';
+import { noBrowser, sharedBrowser } from '../../support/browser.ts';
+import { IS_ENDURANCE, sampleOf } from '../../support/counts.ts';
 import { describeWith } from '../../support/needs.ts';
 import { ROOT } from '../../support/root.ts';
-import { serveQuietly, workspaceBefore } from '../support.ts';
-import { SCREENSHOTS, troubleOf } from './page-cells.ts';
-import { FLEET_PAGES, PAGE_EXAMPLES } from './page-examples.ts';
-import { type OpenedWorld, PAGE_WORLDS } from './page-worlds.ts';
+import { LOOKS } from '../page-faults.ts';
+import { serveQuietly, serveStatus, worldBefore } from '../support.ts';
+import { FLEET_PAGES, NOTES, PAGE_EXAMPLES } from './page-examples.ts';
+import { openVisitor } from './page-trouble.ts';
+import { type OpenedWorld, OTHER_DEFINITIONS, PAGE_WORLDS } from './page-worlds.ts';
+
+/** Folder of the screenshots, which git ignores. */
+const SCREENSHOTS = fileURLToPath(new URL('test/output/pages', ROOT));
 
 // A path that the compiler cannot follow, because the pages have their own settings.
 const registry: string = fileURLToPath(new URL('src/web/app/pages/registry.ts', ROOT));
@@ -31,46 +34,70 @@ test('each page of the registry has an example address', () => {
 });
 
 describeWith(noBrowser)('every page has no fault', () => {
-  const small = workspaceBefore(70, { brands: 2, prompts: 8 });
-  let browser: Browser;
   let folder: string;
   beforeAll(async () => {
-    browser = await launchBrowser();
     folder = await mkdtemp(join(tmpdir(), 'sightline-pages-'));
-    process.stderr.write(`Screenshots of the pages: ${SCREENSHOTS}\n`);
+    if (IS_ENDURANCE) {
+      await mkdir(SCREENSHOTS, { recursive: true });
+      process.stderr.write(`Screenshots of the pages: ${SCREENSHOTS}\n`);
+    }
   });
-  afterAll(async () => {
-    await browser.close();
-    await rm(folder, { recursive: true, force: true });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  describe.each(PAGE_WORLDS.map((one, index) => ({ ...one, index })))('$title', ({ index, ...one }) => {
+    const { title, shows = 'some pages', hasOneLook = false, open } = one;
+    let world: OpenedWorld;
+    let show: Awaited<ReturnType<typeof openVisitor>>;
+    let close: () => Promise<void>;
+    let numbers = 0;
+    beforeAll(async () => {
+      world = await open(join(folder, title));
+      const server = await serveQuietly(world.config, { pages: 'loopback', queryTimeoutMs: 120_000 }, world.clock);
+      const context = await (await sharedBrowser()).newContext({ reducedMotion: 'reduce' });
+      show = await openVisitor(context, new URL(server.baseUrl).origin);
+      close = async () => {
+        await context.close();
+        await server.close();
+        await world.close();
+      };
+    });
+    afterAll(() => close());
+
+    const firstViews = views.filter(({ place }) => place === 0);
+    const shown = {
+      'all views': views,
+      'views with notes': views.filter(({ notes }) => notes !== undefined),
+      'some pages': sampleOf(firstViews, Math.ceil(firstViews.length / 12), index),
+    }[shows];
+    test.each(shown)('$name', async ({ name, path, isWithoutNames = false, computed, notes }) => {
+      const file = join(SCREENSHOTS, `${title}${name.replace(/[^a-z]+/gi, ' ')}`.trim());
+      const seen = await show({
+        path: path(world.ids),
+        looks: hasOneLook ? LOOKS.slice(0, 1) : LOOKS,
+        text: isWithoutNames ? null : world.brand,
+        notes: notes ?? Object.values(NOTES),
+        hasNotes: shows === 'views with notes',
+        computed,
+        screenshot: IS_ENDURANCE ? file : null,
+      });
+      expect(seen.trouble).toEqual([]);
+      numbers += seen.numbers;
+    });
+
+    if (shows === 'all views')
+      test('all pages together show more than 500 numbers of their requests', () => {
+        expect(numbers).toBeGreaterThan(500);
+      });
   });
+});
 
-  describe.each(PAGE_WORLDS.map((one, index) => ({ ...one, index })))(
-    '$title',
-    ({ title, index, hasAllViews = false, hasOneLook = false, open }) => {
-      let world: OpenedWorld;
-      let context: BrowserContext;
-      let origin: string;
-      let close: () => Promise<void>;
-      beforeAll(async () => {
-        world = await open(join(folder, title), small().config);
-        const server = await serveQuietly(world.config, { pages: 'loopback', queryTimeoutMs: 120_000 });
-        origin = new URL(server.baseUrl).origin;
-        context = await browser.newContext();
-        close = async () => {
-          await context.close();
-          await server.close();
-          await world.close();
-        };
-      });
-      afterAll(() => close());
+describe('the model of the metrics', () => {
+  const workspace = worldBefore('tiny');
 
-      const firstViews = views.filter(({ place }) => place === 0);
-      const shown = hasAllViews ? views : sampleOf(firstViews, Math.ceil(firstViews.length / 12), index);
-      test.concurrent.each(shown)('$name', async ({ name, path, isWithoutNames = false }) => {
-        const file = `${title}${name.replace(/[^a-z]+/gi, ' ')}`.trim();
-        const text = isWithoutNames ? null : world.brand;
-        expect(await troubleOf(context, { url: `${origin}${path(world.ids)}`, file, text, hasOneLook })).toEqual([]);
-      });
-    },
-  );
+  test('has notes about measures that upstream defines in another way', async () => {
+    const { config, key } = workspace();
+    const server = await serveStatus({ key, config: { ...config, conventions: OTHER_DEFINITIONS } });
+    const { upstream } = await server.json<{ upstream: unknown }>('/data/metrics/model');
+    expect(upstream).toEqual(NOTES);
+  });
 });

@@ -1,8 +1,7 @@
-import { cp, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { startSandboxWorkspace } from '../../../schemas/fixtures/start.ts';
 import { MART_SCHEMA, marts } from '../../../src/analytics/marts/marts.ts';
-import { systemClock } from '../../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../../src/base/config/config.ts';
 import { syncWorkspace } from '../../../src/operations/sync.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
@@ -12,12 +11,22 @@ import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { ensureViews } from '../../../src/warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts';
 import { generate } from '../../bench/generate.ts';
+import { countOf } from '../../support/counts.ts';
 import { NO_PROBES } from '../../support/no-probes.ts';
-import { openIn } from '../support.ts';
+import { copyWorld, type World } from '../../support/worlds.ts';
+import { openIn, worldTime } from '../support.ts';
 import type { ExampleIds } from './page-examples.ts';
 
-/** Responses of the large world, unless PAGES_RESPONSES asks for another number, such as 1000000. */
-const RESPONSES = Number(process.env['PAGES_RESPONSES'] ?? 50_000);
+/** Responses of the large world. */
+const RESPONSES = countOf(2_000, 50_000);
+
+/** Definitions of upstream that differ from those of the pages. */
+export const OTHER_DEFINITIONS = {
+  deletedCompetitors: 'counted',
+  urlTitle: 'first',
+  domainShare: { of: 'responses' },
+  citationCount: 'pages',
+} as const;
 
 /** Ids that no world has, for pages of worlds without data. */
 const NO_IDS: ExampleIds = {
@@ -31,6 +40,7 @@ const NO_IDS: ExampleIds = {
 /** A workspace for the tests of all pages. */
 export interface OpenedWorld {
   readonly config: WorkspaceConfig;
+  readonly clock: Clock;
   readonly ids: ExampleIds;
   /** Name of the first brand; null without data. */
   readonly brand: string | null;
@@ -39,12 +49,12 @@ export interface OpenedWorld {
 
 export interface PageWorld {
   readonly title: string;
-  /** Whether all addresses of each page are opened, and not only the first. */
-  readonly hasAllViews?: true;
+  /** Default: some pages, another part in each world. */
+  readonly shows?: 'all views' | 'views with notes';
   /** Whether pages are checked in one width and colour scheme, because others show the same texts. */
   readonly hasOneLook?: true;
-  /** Creates the workspace in a new folder; `small` is the folder of a small synced workspace, to copy. */
-  readonly open: (folder: string, small: WorkspaceConfig) => Promise<OpenedWorld>;
+  /** Creates the workspace in a new folder. */
+  readonly open: (folder: string) => Promise<OpenedWorld>;
 }
 
 /** Columns with names and other texts that people or engines write. */
@@ -68,28 +78,35 @@ const SCRIPT = `<script>window.hostile = 1</script><img src="x" onerror="window.
 export const PAGE_WORLDS: readonly PageWorld[] = [
   { title: 'empty', open: (folder) => openEmpty(folder) },
   { title: 'first sync running', open: (folder) => openRunning(folder) },
-  { title: 'small', hasAllViews: true, open: (folder, small) => openChanged(folder, small, async () => undefined) },
-  { title: 'without competitors', open: (folder, small) => openChanged(folder, small, removeCompetitors) },
+  { title: 'two ranges', shows: 'all views', open: (folder) => openChanged(folder, 'months') },
   {
-    title: 'right-to-left and CJK names',
-    open: (folder, small) =>
-      openChanged(folder, small, (session) =>
-        rewrite(session, TEXTS, (text) => `if(hash(${text}) % 2 = 0, 'شركة الأفق ', '株式会社地平線 ') || ${text}`),
-      ),
+    title: 'other definitions of measures',
+    shows: 'views with notes',
+    hasOneLook: true,
+    open: async (folder) => {
+      const { config, ...world } = await openChanged(folder, 'tiny');
+      return { ...world, config: { ...config, conventions: OTHER_DEFINITIONS } };
+    },
   },
+  { title: 'without competitors', open: (folder) => openChanged(folder, 'small', removeCompetitors) },
   {
-    title: 'names of 400 characters',
-    open: (folder, small) =>
-      openChanged(folder, small, (session) =>
-        rewrite(session, TEXTS, (text) => `rpad(${text} || ' ', 400, 'Wettbewerbsbeobachtung')`),
+    title: 'right-to-left and CJK names of 400 characters',
+    open: (folder) =>
+      openChanged(folder, 'small', (session) =>
+        rewrite(
+          session,
+          TEXTS,
+          (text) =>
+            `rpad(if(hash(${text}) % 2 = 0, 'شركة الأفق ', '株式会社地平線 ') || ${text} || ' ', 400, 'Wettbewerbsbeobachtung')`,
+        ),
       ),
   },
   {
     title: 'script in every text',
-    hasAllViews: true,
+    shows: 'all views',
     hasOneLook: true,
-    open: (folder, small) =>
-      openChanged(folder, small, async (session) => {
+    open: (folder) =>
+      openChanged(folder, 'small', async (session) => {
         await rewrite(session, [...TEXTS, ...ARTICLE_TEXTS], (text) => `'${SCRIPT}' || ${text}`);
         await rewrite(session, ADDRESSES, (text) => `'javascript:window.hostile=1//' || ${text}`);
       }),
@@ -100,7 +117,7 @@ export const PAGE_WORLDS: readonly PageWorld[] = [
 async function openEmpty(folder: string): Promise<OpenedWorld> {
   const config = configIn(folder, 'http://127.0.0.1:9/v1');
   await mkdir(config.folder, { recursive: true });
-  return { config, ids: NO_IDS, brand: null, close: async () => undefined };
+  return { config, clock: systemClock, ids: NO_IDS, brand: null, close: async () => undefined };
 }
 
 // Upstream permits 3 requests per minute, so that the lists of 5 brands, after which data are published, take many minutes.
@@ -119,22 +136,24 @@ async function openRunning(folder: string): Promise<OpenedWorld> {
     await running;
     await sandbox.close();
   };
-  return { config, ids: NO_IDS, brand: null, close };
+  return { config, clock: systemClock, ids: NO_IDS, brand: null, close };
 }
 
 async function openChanged(
   folder: string,
-  small: WorkspaceConfig,
-  change: (session: Session) => Promise<unknown>,
+  world: World,
+  change: ((session: Session) => Promise<unknown>) | null = null,
 ): Promise<OpenedWorld> {
-  const config = { ...small, folder: join(folder, 'data', small.name) };
-  await cp(small.folder, config.folder, { recursive: true });
+  await copyWorld(world, folder);
+  const config = configIn(folder, 'http://127.0.0.1:9/v1');
   const warehouse = await openWarehouse(layoutOf(config.folder).warehouse, catalogue, {});
   try {
-    await warehouse.database.exclusive(change);
-    await ensureViews(warehouse.database, MART_SCHEMA, marts());
-    await publishAnalytics(warehouse.database, layoutOf(config.folder).analytics);
-    return { config, ...(await readExamples(warehouse)), close: async () => undefined };
+    if (change !== null) {
+      await warehouse.database.exclusive(change);
+      await ensureViews(warehouse.database, MART_SCHEMA, marts());
+      await publishAnalytics(warehouse.database, layoutOf(config.folder).analytics);
+    }
+    return { config, clock: worldTime, ...(await readExamples(warehouse)), close: async () => undefined };
   } finally {
     await warehouse.close();
   }
@@ -145,7 +164,7 @@ async function openLarge(folder: string): Promise<OpenedWorld> {
   const config = { ...configIn(folder, 'http://127.0.0.1:9/v1'), folder: generated.folder };
   const warehouse = await openWarehouse(generated.warehouse, catalogue, {});
   try {
-    return { config, ...(await readExamples(warehouse)), close: async () => undefined };
+    return { config, clock: systemClock, ...(await readExamples(warehouse)), close: async () => undefined };
   } finally {
     await warehouse.close();
   }

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { DAY_MS, dayOf } from '../../src/contract/time.ts';
+import { NOW_MS } from '../support/clocks.ts';
+import { countOf, sampleOf } from '../support/counts.ts';
+import { readTotals } from '../support/upstream-truth.ts';
+import { originalOf, startWorldSandbox } from '../support/worlds.ts';
+import { expectKnown, expectSurvived, type Lie, openAttacked, tellerOf } from './attack.ts';
+import type { Exchange } from './liar.ts';
+import { bodyLies } from './lies/bodies.ts';
+import { dateHeaderLies, headerLies } from './lies/headers.ts';
+import { omissionLies } from './lies/omissions.ts';
+import { itemTimeLies } from './lies/times.ts';
+import { expectSameTables, readReplica } from './tables.ts';
+
+/** Lies by area, and how many of them `npm test` tells. */
+const areas: readonly (readonly [area: string, lies: readonly Lie[], usual: number])[] = [
+  ['bodies', bodyLies, 3],
+  ['headers and statuses', headerLies, 2],
+  ['its lists and counts', omissionLies, 5],
+  ['the times of items', itemTimeLies, 3],
+  ['its clock', dateHeaderLies, 2],
+];
+
+describe.each(areas)('an upstream that lies about %s', (_area, lies, usual) => {
+  test.for(sampleOf(lies, usual).map((lie) => [lie.title, lie] as const))('upstream %s', ([, lie]) =>
+    expectSurvived(lie),
+  );
+});
+
+test('a healthy sync repairs the effects of random lies in random order', async () => {
+  const lies = areas.flatMap(([, all]) => all).filter(({ world }) => world !== 'prompts');
+  const named = lies.map((lie) => ({ ...lie, [fc.toStringMethod]: () => lie.title }));
+  const attack = fc.uniqueArray(fc.constantFrom(...named), { minLength: 1, maxLength: 2 });
+  const attacks = fc.array(attack, { minLength: 2, maxLength: 2 });
+  const property = fc.asyncProperty(attacks, async (sequence) => {
+    const { liar, sync, expectRepaired } = await openAttacked('small');
+    for (const told of sequence) {
+      liar.tell(tellAll(told));
+      expectKnown(await sync());
+    }
+    liar.tell(null);
+    // The second one may be needed for what the first one has noticed.
+    await sync();
+    await expectRepaired();
+  });
+  // A smaller sequence costs as much to find as a new one.
+  await fc.assert(property, { numRuns: countOf(1, 20), endOnFailure: true });
+});
+
+function tellAll(told: readonly Lie[]): (exchange: Exchange) => void {
+  const tellers = told.map(tellerOf);
+  return (exchange) => {
+    for (const tell of tellers) {
+      try {
+        tell(exchange);
+      } catch {
+        // An earlier lie left nothing to change for this one.
+      }
+    }
+  };
+}
+
+test('an item with an implausible time that upstream never corrects makes one run partial, and not every run', async () => {
+  const { liar, sync, expectRepaired } = await openAttacked('tiny');
+  const id = '00000000-0000-4000-8000-000000000001';
+  const item = { id, promptId: id, prompt: 'always there', createdAt: '0001-01-01T00:00:00Z', engine: 'chatgpt' };
+  const nothing = { competitors: [], citations: [], brandMentioned: false, brandPosition: null, brandSentiment: null };
+  liar.tell((exchange) => {
+    if (!exchange.path.endsWith('/responses') || exchange.query.has('cursor')) return;
+    exchange.edit(({ data }) => void data.push({ ...data[0], ...item, ...nothing }));
+  });
+  expect((await sync()).status).toBe('partial');
+  const second = await sync();
+  expect(second.status, second.text).toBe('complete');
+  expect(second.quarantined).toBeGreaterThan(0);
+  expect((await sync()).status).toBe('complete');
+  await expectRepaired();
+});
+
+test('the comparison of tables rejects totals that differ from those of upstream, of any range', async () => {
+  const sandbox = await startWorldSandbox('tiny');
+  onTestFinished(() => sandbox.close());
+  const tables = await readReplica(await originalOf('tiny'));
+  const [stored = '{}'] = tables['traffic_totals'] ?? [];
+  const { brand_id: brand } = JSON.parse(stored);
+  // No sync asks for this range.
+  const range = { from: dayOf(NOW_MS - 200 * DAY_MS), to: dayOf(NOW_MS - DAY_MS) };
+  const row = { ...JSON.parse(stored), ...(await readTotals(sandbox, 'traffic_totals', brand, range)) };
+  const compare = (extra: object): Promise<void> => {
+    const rows = [...(tables['traffic_totals'] ?? []), JSON.stringify(extra)];
+    return expectSameTables({ ...tables, traffic_totals: rows }, tables, sandbox.baseUrl);
+  };
+  expect(row).toMatchObject({ range_from: range.from, site_sessions: expect.any(Number) });
+  await compare(row);
+  const difference = expect.stringMatching(/^traffic_totals: 0 missing , 1 surplus/);
+  await expect(compare({ ...row, site_sessions: row.site_sessions + 1 })).rejects.toMatchObject({
+    actual: [difference],
+  });
+});

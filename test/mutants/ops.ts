@@ -1,0 +1,267 @@
+import type { Mutant } from './run-mutants.ts';
+
+/** Faults in jobs, sessions, the budget, the remote warehouse, published snapshots and the processes of the command line. */
+export const mutants: readonly Mutant[] = [
+  // Jobs and queues.
+  {
+    file: 'src/scheduler/schedule.ts',
+    from: 'if (underWay.has(job.name)) continue;',
+    to: '',
+    tests: ['test/scheduler/schedule.test.ts'],
+  },
+  {
+    file: 'src/scheduler/schedule.ts',
+    from: '(job.catchUp || now - due <= LATE_MS)',
+    to: 'job.catchUp',
+    tests: ['test/scheduler/schedule.test.ts'],
+  },
+  {
+    file: 'src/scheduler/run-job.ts',
+    from: "const isFinal = status === 'interrupted' || status === 'locked';",
+    to: "const isFinal = status === 'interrupted';",
+    tests: ['test/scheduler/schedule.test.ts'],
+  },
+  {
+    file: 'src/scheduler/run-job.ts',
+    from: 'steps.length === index && !isOver',
+    to: 'false',
+    tests: ['test/scheduler/schedule.test.ts'],
+  },
+  {
+    file: 'src/scheduler/process-tasks.ts',
+    from: 'ready.find(({ task }) => task.attempt > 1) ?? ready[0]',
+    to: 'ready[0]',
+    tests: ['test/scheduler/runner.test.ts'],
+  },
+  {
+    file: 'src/scheduler/process-runner.ts',
+    from: 'tasks.active.length < concurrency ?',
+    to: 'tasks.active.length <= concurrency ?',
+    tests: ['test/scheduler/runner.test.ts'],
+  },
+  {
+    file: 'src/scheduler/queue/queue-task.ts',
+    from: 'dueMs <= nowMs + NEXT_MS_MAX',
+    to: 'dueMs >= 0',
+    tests: ['test/scheduler/queue-forged.test.ts'],
+  },
+  {
+    file: 'src/scheduler/queue/queue-database.ts',
+    from: 'ON CONFLICT (queue, field) DO NOTHING',
+    to: 'ON CONFLICT (queue, field) DO UPDATE SET value = EXCLUDED.value',
+    tests: ['test/scheduler/queue.test.ts'],
+  },
+  {
+    file: 'src/scheduler/queue/queue-database.ts',
+    from: "WHEN known.value !~ '^[0-9]{1,15}/[0-9]{1,15}$' THEN split_part(EXCLUDED.value, '/', 2)::bigint",
+    to: "WHEN known.value !~ '^[0-9]{1,15}/[0-9]{1,15}$' THEN 0",
+    tests: ['test/scheduler/queue-forged.test.ts'],
+  },
+  // Sessions and owners.
+  {
+    file: 'src/session/process-driver.ts',
+    from: 'const next = queue.waiting.shift();',
+    to: 'const next = queue.waiting.pop();',
+    tests: ['test/session/conformance.test.ts'],
+  },
+  {
+    file: 'src/session/process-driver.ts',
+    from: 'waiting.splice(waiting.indexOf(waiter), 1);',
+    to: '',
+    tests: ['test/session/conformance.test.ts'],
+  },
+  {
+    file: 'src/session/session.ts',
+    from: 'const left = await settle(leave);',
+    to: "const left = 'error' in settled ? { value: undefined } : await settle(leave);",
+    tests: ['test/session/conformance.test.ts'],
+  },
+  {
+    file: 'src/session/session.ts',
+    from: 'session.epoch === null ? context.signal : AbortSignal.any([context.signal, session.lost])',
+    to: 'context.signal',
+    tests: ['test/session/conformance.test.ts'],
+  },
+  {
+    file: 'src/session/owner-client.ts',
+    from: "if (!isProof(proofOf('server', handshake), frame.proof)) return refuse();",
+    to: '',
+    tests: ['test/session/owner.test.ts'],
+  },
+  {
+    file: 'src/session/handshake.ts',
+    from: "['handshake', side, recordId, folderId, clientNonce, serverNonce]",
+    to: "['handshake', recordId, folderId, clientNonce, serverNonce]",
+    tests: ['test/session/owner.test.ts'],
+  },
+  {
+    file: 'src/session/owner-record.ts',
+    from: 'if (socket !== null) checkPrivate(record.socket, socket);',
+    to: '',
+    tests: ['test/session/owner.test.ts'],
+  },
+  {
+    file: 'src/session/owner-record.ts',
+    from: 'if (record === null || record.folderId !== (await folderIdOf(folder))) return null;',
+    to: 'if (record === null) return null;',
+    tests: ['test/session/owner.test.ts'],
+  },
+  // The budget.
+  {
+    file: 'src/budget/send-ledger.ts',
+    from: 'untilFewer(ends, [], capacity(share), at),',
+    to: 'untilFewer(ends, [], capacity(share) + 1, at),',
+    tests: ['test/budget/budget.test.ts'],
+  },
+  {
+    file: 'src/budget/send-ledger.ts',
+    from: 'if (limit === null || at >= limit.at) limit = { value, at };',
+    to: 'limit ??= { value, at };',
+    tests: ['test/budget/rate-headers.test.ts'],
+  },
+  {
+    file: 'src/budget/send-ledger.ts',
+    from: 'gateUntil = Math.max(gateUntil, at + value);',
+    to: 'gateUntil = at + value;',
+    tests: ['test/budget/rate-headers.test.ts'],
+  },
+  {
+    file: 'src/budget/send-ledger.ts',
+    from: 'const fresh = count - total(active(now));',
+    to: 'const fresh = count;',
+    tests: ['test/budget/budget.test.ts'],
+  },
+  {
+    file: 'src/budget/send-ledger.ts',
+    from: 'LATENCY_SHARE * Math.min(...latencies)',
+    to: 'LATENCY_SHARE * Math.max(...latencies)',
+    tests: ['test/budget/latency.test.ts'],
+  },
+  {
+    file: 'src/budget/send-queue.ts',
+    from: "    } catch (thrown) {\n      book.note('leave', mine.id);\n      throw thrown;",
+    to: '    } catch (thrown) {\n      throw thrown;',
+    tests: ['test/budget/remote.test.ts'],
+  },
+  {
+    file: 'src/budget/file-store.ts',
+    from: 'if (!readOn(line)) continue;',
+    to: 'readOn(line);',
+    tests: ['test/budget/file-store.test.ts'],
+  },
+  {
+    file: 'src/budget/file-store.ts',
+    from: 'if (limit !== null) files.write(formatRecord(limit));',
+    to: '',
+    tests: ['test/budget/file-store.test.ts'],
+  },
+  // The warehouse in a bucket.
+  {
+    file: 'src/remote/remote-lease.ts',
+    from: 'read.record.epoch === epoch && (claim === null || claim.id === id)',
+    to: 'read.record.epoch === epoch',
+    tests: ['test/remote/remote-troubles.test.ts'],
+  },
+  {
+    file: 'src/remote/remote-record.ts',
+    from: 'if (ageMs !== null) return ageMs > leaseMs + ROUNDING_MS;',
+    to: 'if (ageMs !== null) return true;',
+    tests: ['test/remote/remote.test.ts'],
+  },
+  {
+    file: 'src/remote/log-shipping.ts',
+    from: 'if (shipped.unsure !== null) await sendPiece(shipped, shipped.unsure);',
+    to: '',
+    tests: ['test/remote/remote-troubles.test.ts'],
+  },
+  {
+    file: 'src/remote/log-shipping.ts',
+    from: 'isSame(shipped.base, identify(parts.warehouse)) && !isFull && !isLarge',
+    to: '!isFull && !isLarge',
+    tests: ['test/remote/remote.test.ts'],
+  },
+  {
+    file: 'src/remote/log-segment.ts',
+    from: "if (createHash('sha256').update(data).digest('hex') !== head['sha256']) return null;",
+    to: '',
+    tests: ['test/remote/remote.test.ts'],
+  },
+  // Published snapshots and object stores.
+  {
+    file: 'src/lake/store-publisher.ts',
+    from: 'if (!isStillWhole(entry, found?.pointer ?? null, now)) entry = await putSnapshot(placed.staged);\n        else ',
+    to: '',
+    tests: ['test/storage/object-store.test.ts'],
+  },
+  {
+    file: 'src/lake/store-publisher.ts',
+    from: 'if (found !== null) refuseFenced(store, found.pointer, epoch);',
+    to: '',
+    tests: ['test/storage/object-store.test.ts'],
+  },
+  {
+    file: 'src/lake/lake-retention.ts',
+    from: '!OURS.test(key) || named.has(key) || modifiedAt + STORE_GRACE_MS > now',
+    to: '!OURS.test(key) || named.has(key)',
+    tests: ['test/storage/object-store.test.ts'],
+  },
+  {
+    file: 'src/lake/iceberg/directory-catalog.ts',
+    from: 'if ((await readPointer(store))?.pointer.manifest !== committed.manifest) return;',
+    to: '',
+    tests: ['test/lake/iceberg-commit.test.ts'],
+  },
+  {
+    file: 'src/storage/folder-store.ts',
+    from: 'if (now === null || versionOf(now) !== version) return false;',
+    to: 'if (now === null) return false;',
+    tests: ['test/lake/publisher.test.ts'],
+  },
+  {
+    file: 'src/storage/store-conditions.ts',
+    from: "if (await store.create(key, body)) throw unsafe(store, 'ignores If-None-Match and overwrites an object');",
+    to: '',
+    tests: ['test/storage/object-store.test.ts'],
+  },
+  // Processes of the command line.
+  {
+    file: 'src/cli/forwarding.ts',
+    from: 'if (argv[index - 1] === flag) return resolve(folder, word);',
+    to: '',
+    tests: ['test/cli/served-secrets.test.ts'],
+  },
+  {
+    file: 'src/cli/serve-owner.ts',
+    from: 'if (differs.length > 0) return { differs };',
+    to: '',
+    tests: ['test/cli/served-secrets.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/cli/main.ts',
+    from: 'const umask = process.umask(0o077);',
+    to: 'const umask = process.umask(0o022);',
+    tests: ['test/cli/permissions.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/cli/main.ts',
+    from: "if (thrown.code === 'EPIPE') process.exit(EXIT.done);",
+    to: '',
+    tests: ['test/cli/signals.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/cli/main.ts',
+    from: 'if (stop.signal.aborted) process.exit(EXIT.interrupted);',
+    to: '',
+    tests: ['test/cli/signals.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/warehouse/sql/allow-statements.ts',
+    from: "const REJECTED_FUNCTIONS = new Set('currval getenv json_serialize_plan nextval write_log'.split(' '));",
+    to: "const REJECTED_FUNCTIONS = new Set('currval getenv json_serialize_plan nextval'.split(' '));",
+    tests: ['test/cli/sql-breakouts.test.ts'],
+  },
+];

@@ -1,0 +1,293 @@
+import type { Mutant } from './run-mutants.ts';
+
+/** Faults of what a browser shows, which only its tests see. */
+const inBrowser: readonly Mutant[] = [
+  {
+    file: 'src/web/app/pages/overview/voice-share.tsx',
+    from: 'value: ({ share }) => share }',
+    to: 'value: ({ visibility }) => visibility }',
+    tests: ['test/web/data-pages.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/overview/overview-tiles.tsx',
+    from: "to={linkTo(PATHS[name] ?? '/')}",
+    to: "{...(PATHS[name] === undefined && { to: linkTo('/') })}",
+    tests: ['test/web/page-use.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/compare/side-picker.tsx',
+    from: 'set({ a: b.id, b: a.id })',
+    to: 'set({ a: a.id, b: b.id })',
+    tests: ['test/web/data-pages.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/competitors/competitor-prompts.tsx',
+    from: "value: (row) => numberOf(row['lead']),",
+    to: "value: (row) => numberOf(row['competitor_only']),",
+    tests: ['test/web/data-pages.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/sources/domain-table.tsx',
+    from: "value: (row) => numberOf(row['citing_responses']),",
+    to: "value: (row) => numberOf(row['citations']),",
+    tests: ['test/web/data-pages.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/components/data-table.tsx',
+    from: '[COLUMNS, chosen],',
+    to: '',
+    tests: ['test/web/data-pages.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/responses/reader-steps.tsx',
+    from: "key === 'k' || key === 'ArrowLeft'",
+    to: "key === 'k' || key === 'ArrowUp'",
+    tests: ['test/web/page-use.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/traffic/traffic-tiles.tsx',
+    from: '{...sumOf(rows, name)}',
+    to: "{...sumOf(rows, 'sessions')}",
+    tests: ['test/web/data-pages.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/components/data-table.tsx',
+    from: '.includes(filter.trim().toLocaleLowerCase())',
+    to: '.includes(filter.trim())',
+    tests: ['test/web/data-pages.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/state/data.tsx',
+    from: 'const note = data?.upstream[name];',
+    to: 'const note = data?.upstream[name.slice(1)];',
+    tests: ['test/web/matrix/page-matrix.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/fleet.tsx',
+    from: "value: (row) => measurementOf(row.visibility, 'visibility').value,",
+    to: "value: (row) => measurementOf(row.visibility, 'visibility').n,",
+    tests: ['test/web/fleet-page.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/sign-in.tsx',
+    from: 'const OWN_PATH = /^\\/(?![/\\\\])/;',
+    to: 'const OWN_PATH = /^\\//;',
+    tests: ['test/web/setup-page.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/operations/day-calendar.tsx',
+    from: 'ArrowUp: -7,',
+    to: 'ArrowUp: -1,',
+    tests: ['test/web/operations-page.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/state/live.tsx',
+    from: "report({ connection: 'lost' });",
+    to: '',
+    tests: ['test/web/operations-page.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/sql/side/use-saved.ts',
+    from: "etag === null ? { 'if-none-match': '*' } : {",
+    to: "etag === null || sql !== '' ? { 'if-match': '*' } : {",
+    tests: ['test/web/sql-page.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/sql/use-sql.ts',
+    from: "api.send('DELETE',",
+    to: "api.send('GET',",
+    tests: ['test/web/sql-page.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/styles/base.css',
+    from: 'overflow-wrap: anywhere;',
+    to: '',
+    tests: ['test/web/matrix/page-matrix.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/pages/sources/sources.tsx',
+    from: '<PageHead',
+    to: '<h1>Sources</h1><PageHead',
+    tests: ['test/web/matrix/page-matrix.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/components/markdown.tsx',
+    from: 'if (!/^https?:\\/\\//i.test(url)) return <bdi>{children ?? url}</bdi>;',
+    to: '',
+    tests: ['test/web/matrix/page-matrix.test.ts'],
+    isBuilt: true,
+  },
+];
+
+/** Faults of charts, of requests of the pages and of reports, which need no browser. */
+const inNode: readonly Mutant[] = [
+  {
+    file: 'src/web/app/state/api.ts',
+    from: 'if (flight.waiting > 0) return;',
+    to: '',
+    tests: ['test/web/app/api-client.test.ts'],
+  },
+  {
+    file: 'src/web/app/state/filters.ts',
+    from: 'range === null && from !== null && to !== null && from <= to;',
+    to: 'range === null && from !== null && to !== null;',
+    tests: ['test/web/app/filters.test.ts'],
+  },
+  {
+    file: 'src/web/app/components/parts.tsx',
+    from: 'change > 0 === isHigherBetter;',
+    to: 'change > 0;',
+    tests: ['test/web/app/components.test.tsx'],
+  },
+  {
+    file: 'src/web/app/pages/sql/editor/name-completion.ts',
+    from: "replaceAll('\"', '\"\"')",
+    to: "replaceAll('\"', '')",
+    tests: ['test/web/app/sql-parts.test.ts'],
+  },
+  {
+    file: 'src/web/app/charts/time-series.ts',
+    from: 'BANDS_MAX = 2',
+    to: 'BANDS_MAX = 3',
+    tests: ['test/web/app/charts-in-node.test.ts'],
+  },
+  {
+    file: 'src/web/app/report/svg-file.ts',
+    from: "return text.replaceAll(/[^\\P{Cc}\\t\\n]|\\p{Cs}|[\\uFFFE\\uFFFF]/gu, ' ');",
+    to: 'return text;',
+    tests: ['test/web/chart-files.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/report/report-lists.tsx',
+    from: 'if (!isWeb) return',
+    to: "if (!isWeb && url === '') return",
+    tests: ['test/web/odd-report.test.ts'],
+    isBuilt: true,
+  },
+  {
+    file: 'src/web/app/report/report-page.tsx',
+    from: '{prompts === 0',
+    to: '{prompts > 0',
+    tests: ['test/web/odd-report.test.ts'],
+    isBuilt: true,
+  },
+];
+
+/** Faults of the server of the pages. */
+const inServer: readonly Mutant[] = [
+  {
+    file: 'src/serve/pages/page-access.ts',
+    from: "if (httpVersion === '1.0' || ",
+    to: 'if (',
+    tests: ['test/web/page-access.test.ts'],
+  },
+  {
+    file: 'src/serve/pages/page-access.ts',
+    from: '|cf-.+|',
+    to: '|',
+    tests: ['test/web/page-access.test.ts'],
+  },
+  {
+    file: 'src/serve/pages/feed.ts',
+    from: 'if (listener.isAllowed()) continue;',
+    to: 'if (listener.isAllowed() || listeners.size > 0) continue;',
+    tests: ['test/web/page-access.test.ts'],
+  },
+  {
+    file: 'src/serve/pages/feed.ts',
+    from: 'listeners.size >= listenersMax',
+    to: 'listeners.size > listenersMax',
+    tests: ['test/web/page-access.test.ts'],
+  },
+  {
+    file: 'src/serve/pages/feed.ts',
+    from: "(['data', 'jobs', 'keys'] as const)",
+    to: "(['data', 'keys'] as const)",
+    tests: ['test/web/status-data.test.ts'],
+  },
+  {
+    file: 'src/serve/pages/budget-watch.ts',
+    from: 'const known = budget.isDocumented && reportedLimit !== null;',
+    to: 'const known = !budget.isDocumented && reportedLimit !== null;',
+    tests: ['test/web/status-data.test.ts'],
+  },
+  {
+    file: 'src/serve/pages/app-files.ts',
+    from: '.filter(hasMediaType)',
+    to: ".filter((name) => hasMediaType(name) || name !== '')",
+    tests: ['test/web/page-files.test.ts'],
+  },
+  {
+    file: 'src/serve/pages/report-files.ts',
+    from: ' | constants.O_NOFOLLOW',
+    to: '',
+    tests: ['test/web/page-files.test.ts'],
+  },
+  {
+    file: 'src/serve/pages/setup-handlers.ts',
+    from: "if (typeof value !== 'string') throw refusal;",
+    to: "if (typeof value !== 'string') throw new TypeError(String(value));",
+    tests: ['test/web/setup-page.test.ts'],
+  },
+  {
+    file: 'src/web/reference/reference-files.ts',
+    from: '"connect-src \'self\'",',
+    to: '',
+    tests: ['test/web/reference.test.ts'],
+  },
+  {
+    file: 'src/query/shown-text.ts',
+    from: 'characters.slice(0, charactersMax)',
+    to: 'characters.slice(0, charactersMax + 2)',
+    tests: ['test/web/shown-text.test.ts'],
+  },
+];
+
+/** Faults of the exported models of other tools. */
+const inExports: readonly Mutant[] = [
+  {
+    file: 'src/analytics/exports/exported-datasets.ts',
+    from: 'c.domain, count(*) AS cited',
+    to: 'c.domain, count(DISTINCT c.url) AS cited',
+    tests: ['test/analytics/exports.test.ts'],
+  },
+  {
+    file: 'src/analytics/exports/exported-measures.ts',
+    from: "voiced: sum('voices'),",
+    to: "voiced: { over: 'count', of: 'voices' },",
+    tests: ['test/analytics/exports.test.ts'],
+  },
+  {
+    file: 'src/analytics/exports/osi.ts',
+    from: 'primary_key: key,',
+    to: 'primary_key: key.slice(0, 1),',
+    tests: ['test/analytics/exports.test.ts'],
+  },
+  {
+    file: 'src/analytics/exports/exported-datasets.ts',
+    from: 'AND m.competitor_id IS NOT DISTINCT FROM e.competitor_id',
+    to: 'AND m.competitor_id = e.competitor_id',
+    tests: ['test/analytics/exports.test.ts'],
+  },
+];
+
+export const mutants: readonly Mutant[] = [...inBrowser, ...inNode, ...inServer, ...inExports];

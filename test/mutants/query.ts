@@ -1,0 +1,344 @@
+import type { Mutant } from './run-mutants.ts';
+
+const FRESHNESS = ['test/query/freshness.test.ts'];
+const ITEM_CACHE = ['test/query/item-cache.test.ts'];
+const REPLICA_HOLDER = ['test/query/replica-holder.test.ts'];
+const NAIVE = ['test/query/metrics/naive-equality.test.ts'];
+const MARTS = ['test/analytics/marts.test.ts'];
+const EXPLAINED = ['test/analytics/explain-worlds.test.ts'];
+const POINTS = ['test/analytics/fit-points.test.ts'];
+const VERIFY = ['test/analytics/verify.test.ts'];
+const NOTIFY = ['test/operations/notify.test.ts'];
+const MIDWAY = ['test/operations/midway.test.ts'];
+const SAVED = ['test/operations/sql/saved-queries.test.ts'];
+const INCREMENTAL = ['test/operations/export/incremental.test.ts'];
+
+/** Faults in the query layer, in analytics and in operations. */
+export const mutants: readonly Mutant[] = [
+  {
+    file: 'src/query/coverage.ts',
+    from: 'if (closedAt === undefined || (closedAt < endMs && endMs <= nowMs)) partial = true;',
+    to: 'if (closedAt === undefined) partial = true;',
+    tests: FRESHNESS,
+  },
+  {
+    file: 'src/query/data-versions.ts',
+    from: "const scope = source.scope === 'brand' ? brandId : COMPLETE;",
+    to: 'const scope = COMPLETE;',
+    tests: FRESHNESS,
+  },
+  {
+    file: 'src/query/cursor-signer.ts',
+    from: 'update(`${binding}\\n${payload}`)',
+    to: 'update(payload)',
+    tests: ['test/query/cursor.test.ts'],
+  },
+  {
+    file: 'src/query/cursor-signer.ts',
+    from: "bytes.toString('base64url') === cursor && ",
+    to: '',
+    tests: ['test/query/cursor.test.ts'],
+  },
+  { file: 'src/query/row-cache.ts', from: 'known.delete(key);', to: '', tests: ['test/query/row-cache.test.ts'] },
+  {
+    file: 'src/query/replica-holder.ts',
+    from: 'if (held !== null && held.file.inode !== file.inode) return held.replica;',
+    to: 'if (held !== null) return held.replica;',
+    tests: REPLICA_HOLDER,
+  },
+  {
+    file: 'src/query/replica-holder.ts',
+    from: "thrown.code !== 'warehouse_invalid'",
+    to: "thrown.code === 'warehouse_invalid'",
+    tests: REPLICA_HOLDER,
+  },
+  { file: 'src/query/item-cache.ts', from: 'misses += 1;', to: '', tests: ITEM_CACHE },
+  {
+    file: 'src/query/cached-items.ts',
+    from: 'if (place.id === id) return index + 1;',
+    to: 'if (place.id === id) return index;',
+    tests: ITEM_CACHE,
+  },
+  {
+    file: 'src/query/cached-items.ts',
+    from: 'addDays(range.to, 1)',
+    to: 'range.to',
+    tests: ITEM_CACHE,
+  },
+  {
+    file: 'src/query/time-spread.ts',
+    from: 'isFiltered ? FILTERED_SPARE : SPARE',
+    to: 'isFiltered ? SPARE : FILTERED_SPARE',
+    tests: ['test/query/time-spread.test.ts'],
+  },
+  {
+    file: 'src/query/calendar.ts',
+    from: 'if (number >= first && isUnread && isEmpty)',
+    to: 'if (number >= first && !isUnread && isEmpty)',
+    tests: ['test/query/empty-days.test.ts'],
+  },
+  {
+    file: 'src/query/formats/arrow-columns.ts',
+    from: 'BigInt(wholeSecondMs) * 1000n + BigInt(moment.slice(20))',
+    to: 'BigInt(Date.parse(moment)) * 1000n',
+    tests: ['test/query/formats.test.ts'],
+  },
+  {
+    file: 'src/query/metrics/scope-request.ts',
+    from: 'filter((id) => allowed?.includes(id) ?? true)',
+    to: 'filter(() => allowed?.length !== 0)',
+    tests: ['test/query/metrics/brand-limit.test.ts'],
+  },
+  {
+    file: 'src/query/metrics/scope-request.ts',
+    from: "text.includes(',') && selectsOne",
+    to: "!text.includes(',') && selectsOne",
+    tests: ['test/query/metrics/run-metrics.test.ts'],
+  },
+  {
+    file: 'src/query/metrics/run-metrics.ts',
+    from: 'REPEATED_MENTIONS.form) !== null',
+    to: 'REPEATED_MENTIONS.form) === null',
+    tests: NAIVE,
+  },
+  {
+    file: 'src/query/metrics/dimension-values.ts',
+    from: 'total: Number(rows[0]?.at(-1) ?? 0)',
+    to: 'total: rows.length',
+    tests: ['test/query/metrics/dimension-values.test.ts'],
+  },
+  {
+    file: 'src/analytics/model/statistics-sql.ts',
+    from: 'sqrt(${Z2} * n / (n - 1) * greatest(0, squares))',
+    to: 'sqrt(${Z2} * greatest(0, squares))',
+    tests: NAIVE,
+  },
+  {
+    file: 'src/analytics/model/statistics-sql.ts',
+    from: 'least(1, 2 * least(t.below, t.above))',
+    to: 'least(1, least(t.below, t.above))',
+    tests: NAIVE,
+  },
+  {
+    file: 'src/analytics/marts/formulas.ts',
+    from: '`${squares} <= 1e-12 * ${sizes}`',
+    to: '`false AND ${squares} <= ${sizes}`',
+    tests: ['test/query/metrics/flat-intervals.test.ts'],
+  },
+  {
+    file: 'src/analytics/marts/brand_changes.sql',
+    from: ' AND b.host IS NOT NULL',
+    to: '',
+    tests: MARTS,
+  },
+  {
+    file: 'src/analytics/marts/lost_prompts.sql',
+    from: 'AND r.created_at > c.last_mentioned_at',
+    to: 'AND r.created_at >= c.last_mentioned_at',
+    tests: ['test/analytics/statistics.test.ts'],
+  },
+  {
+    file: 'src/analytics/marts/source_gaps.sql',
+    from: 'SEMI JOIN rivals USING (brand_id, response_id)',
+    to: 'SEMI JOIN rivals USING (response_id)',
+    tests: ['test/analytics/written-rows.test.ts'],
+  },
+  {
+    file: 'src/analytics/marts/list_states.sql',
+    from: " OR change <> 'updated'",
+    to: '',
+    tests: ['test/analytics/written-rows.test.ts'],
+  },
+  {
+    file: 'src/analytics/marts/dim_prompt_history.sql',
+    from: "change <> 'deleted'",
+    to: 'true',
+    tests: MARTS,
+  },
+  {
+    file: 'src/analytics/marts/visibility_vs_traffic.sql',
+    from: 'THEN corr(v.sessions, a.visibility)',
+    to: 'THEN covar_samp(v.sessions, a.visibility)',
+    tests: MARTS,
+  },
+  {
+    file: 'src/analytics/explain/decompose.ts',
+    from: '((value0 + value1) / 2 - reference)',
+    to: '(value0 - reference)',
+    tests: ['test/analytics/explain-counts.test.ts'],
+  },
+  {
+    file: 'src/analytics/explain/what-changed.ts',
+    from: 'AND (brand_id IS NOT NULL OR NOT $4)',
+    to: 'AND (brand_id IS NOT NULL OR NOT $4 OR true)',
+    tests: EXPLAINED,
+  },
+  {
+    file: 'src/analytics/explain/opportunities.ts',
+    from: "AND owner NOT IN ('owned', 'competitor')",
+    to: '',
+    tests: EXPLAINED,
+  },
+  {
+    file: 'src/analytics/explain/opportunities.ts',
+    from: 'SELECT domain FROM cited JOIN asked USING (response_id) WHERE brand_mentioned AND domain IS NOT NULL',
+    to: 'SELECT domain FROM cited WHERE false',
+    tests: EXPLAINED,
+  },
+  {
+    file: 'src/analytics/calibration/fit-points.ts',
+    from: 'own.length > 0 && own.every(isExplained) ? [shapeOf(answer)]',
+    to: 'own.length > 0 ? [shapeOf(answer)]',
+    tests: POINTS,
+  },
+  {
+    file: 'src/analytics/calibration/fit-points.ts',
+    from: 'all.filter(({ answer }) => answer.isFresh),',
+    to: 'all,',
+    tests: POINTS,
+  },
+  {
+    file: 'src/analytics/calibration/findings.ts',
+    from: 'Object.hasOwn(conventionSchemas, String(name))',
+    to: 'String(name) in conventionSchemas',
+    tests: ['test/analytics/written-rows.test.ts'],
+  },
+  {
+    file: 'src/analytics/calibration/evidence.ts',
+    from: 'reported.shareOfVoice === null) continue;',
+    to: 'false) continue;',
+    tests: ['test/analytics/calibrate.test.ts'],
+  },
+  {
+    file: 'src/analytics/verification/verify-days.ts',
+    from: 'comparison.countDiffers(row.mentions, tallied.mentions)) {',
+    to: 'false) {',
+    tests: VERIFY,
+  },
+  {
+    file: 'src/analytics/queries/response_list.sql',
+    from: 'created_at < (SELECT moment FROM place) OR response_id < (SELECT id FROM place)',
+    to: 'created_at < (SELECT moment FROM place) OR response_id <= (SELECT id FROM place)',
+    tests: ['test/query/metrics/reader-queries.test.ts'],
+  },
+  {
+    file: 'src/analytics/queries/prompt_list.sql',
+    from: "(date_diff('day', $from, $to) + 1)",
+    to: "date_diff('day', $from, $to)",
+    tests: ['test/query/metrics/reader-queries.test.ts'],
+  },
+  {
+    file: 'src/analytics/queries/co_mentions.sql',
+    from: 'mention_count(s.brand_mentioned) AS together',
+    to: 'count(*) AS together',
+    tests: ['test/query/metrics/rival-queries.test.ts'],
+  },
+  {
+    file: 'src/operations/notify/deliver.ts',
+    from: 'status === 425 || status === 429 ||',
+    to: 'status === 425 ||',
+    tests: NOTIFY,
+  },
+  {
+    file: 'src/operations/notify/deliver.ts',
+    from: 'Math.max(asked, bound / 2 + (clock.random() * bound) / 2)',
+    to: 'bound / 2 + (clock.random() * bound) / 2',
+    tests: NOTIFY,
+  },
+  {
+    file: 'src/operations/notify/judge.ts',
+    from: '(scope !== null && scope !== open.scope)',
+    to: 'scope === open.scope',
+    tests: NOTIFY,
+  },
+  {
+    file: 'src/operations/notify/judge.ts',
+    from: 'Math.abs(nowMs - Date.parse(toldAt)) < REMIND_MS',
+    to: 'nowMs - Date.parse(toldAt) < REMIND_MS',
+    tests: NOTIFY,
+  },
+  {
+    file: 'src/operations/notify/notify.ts',
+    from: 'now.waiting = now.waiting.filter(({ id }) => !sent.has(id));',
+    to: '',
+    tests: NOTIFY,
+  },
+  {
+    file: 'src/operations/publish-midway.ts',
+    from: 'else [isDue, hasNews] = [true, true];',
+    to: '',
+    tests: MIDWAY,
+  },
+  {
+    file: 'src/operations/publish-midway.ts',
+    from: 'if (busy !== null || !isSettled || !isDue || !hasNews || stop.signal.aborted) return;',
+    to: 'if (busy !== null || !isSettled || !isDue || stop.signal.aborted) return;',
+    tests: MIDWAY,
+  },
+  {
+    file: 'src/operations/sql/saved-queries.ts',
+    from: "condition === '*' || found.etag === condition",
+    to: 'found.etag !== undefined',
+    tests: SAVED,
+  },
+  {
+    file: 'src/operations/sql/saved-queries.ts',
+    from: 'const found = await lstat(path).catch(() => null);',
+    to: "const { stat } = await import('node:fs/promises');\n    const found = await stat(path).catch(() => null);",
+    tests: SAVED,
+  },
+  {
+    file: 'src/operations/sql/fair-queue.ts',
+    from: 'if (sessions.delete(session)) sessions.set(session, tasks);',
+    to: '',
+    tests: ['test/operations/sql/fair-queue.test.ts'],
+  },
+  {
+    file: 'src/operations/sql/brand-files.ts',
+    from: 'if (known?.of === of) return known.file;',
+    to: 'if (known !== undefined) return known.file;',
+    tests: ['test/operations/sql/sql-service.test.ts'],
+  },
+  {
+    file: 'src/operations/compare/body-differences.ts',
+    from: 'const place = shared.findIndex((key, index) => order[index] !== key);',
+    to: 'const place = -1 + 0 * order.length;',
+    tests: ['test/operations/compare.test.ts'],
+  },
+  {
+    file: 'src/operations/compare/compare-question.ts',
+    from: 'over: 6 * 3_600_000',
+    to: 'over: 60 * 3_600_000',
+    tests: ['test/operations/compare.test.ts'],
+  },
+  {
+    file: 'src/operations/export/export-files.ts',
+    from: '    context.signal.throwIfAborted();\n    const publish',
+    to: '    const publish',
+    tests: INCREMENTAL,
+  },
+  {
+    file: 'src/operations/cluster/shared-folder.ts',
+    from: ' && recorded.inode === own.inode',
+    to: '',
+    tests: ['test/operations/shared-folder.test.ts'],
+  },
+  {
+    file: 'src/snapshot/workbook.ts',
+    from: ".replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')",
+    to: '',
+    tests: ['test/operations/export/workbook.test.ts'],
+  },
+  {
+    file: 'src/analytics/verification/comparison.ts',
+    from: "if (!isKnown(measure) || (measure === 'sentiment' && !isKnown('labels'))) return false;",
+    to: '',
+    tests: VERIFY,
+  },
+  {
+    file: 'src/snapshot/changes.ts',
+    from: ' OR b.${HASH} <> n.${HASH}',
+    to: '',
+    tests: INCREMENTAL,
+  },
+];

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll } from 'vitest';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { loadConfig, type WorkspaceConfig } from '../../src/base/config/config.ts';
+import type { Service } from '../../src/query/service.ts';
+import { openService } from '../../src/serve/open-service.ts';
+import { type ServedWorkspace, type ServeWorkspaceOptions, serveWorkspace } from '../../src/serve/serve-workspace.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
+import { NOW_MS } from '../support/clocks.ts';
+import { originalOf, type World } from '../support/worlds.ts';
+import { OPEN_OPTIONS } from './fleet-server.ts';
+
+/** The time of worlds for servers, whose timers take real time. */
+export const stillClock: Clock = { ...systemClock, now: () => NOW_MS };
+
+/** Registers the end of something that `sharedBefore` opens; the last one ends first. */
+export type CloseLater = (close: () => Promise<void>) => void;
+
+/** Opens something before the tests of a file and closes it after them; returns a function that returns it. */
+export function sharedBefore<T>(open: (closeLater: CloseLater) => Promise<T>): () => T {
+  const opened: T[] = [];
+  beforeAll(async () => {
+    const ends: (() => Promise<void>)[] = [];
+    opened.push(await open((close) => void ends.unshift(close)));
+    return async () => {
+      for (const end of ends) await end();
+    };
+  });
+  return () => {
+    if (opened.length === 0) throw new Error('it is opened before the tests, not when they are collected');
+    return opened[0] as T;
+  };
+}
+
+/** A brand of a world. */
+export interface WorldBrand {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A world as a workspace. */
+export interface WorldWorkspace {
+  readonly config: WorkspaceConfig;
+  /** Path of the replica. */
+  readonly copy: string;
+  readonly brands: readonly WorldBrand[];
+  /** The first brand. */
+  readonly brandId: string;
+}
+
+/** Reads a world before the tests of a file, which must not change it; returns a function that returns it. */
+export function worldBefore(world: World = 'tiny'): () => WorldWorkspace {
+  return sharedBefore(async () => readWorkspace(await originalOf(world)));
+}
+
+/** Copies a world before the tests of a file; returns a function that returns the copy. */
+export function copyBefore(world: World = 'tiny'): () => WorldWorkspace {
+  return sharedBefore(async (closeLater) => openCopy(world, closeLater));
+}
+
+/** Copies a world. */
+export async function openCopy(world: World, closeLater: CloseLater): Promise<WorldWorkspace> {
+  const folder = await mkdtemp(join(tmpdir(), 'sightline-world-'));
+  closeLater(() => rm(folder, { recursive: true, force: true }));
+  await cp(await originalOf(world), folder, { recursive: true, verbatimSymlinks: true });
+  return readWorkspace(folder);
+}
+
+/** Reads the workspace in a folder that has data. */
+export async function readWorkspace(folder: string): Promise<WorldWorkspace> {
+  const config = loadConfig({ flags: {}, environment: {}, folder });
+  const service = openWorldService(config);
+  const { brands: known } = await service.newest();
+  await service.close();
+  const brands = [...known].map(([id, { name }]) => ({ id, name: name ?? '' }));
+  return { config, copy: layoutOf(config.folder).analytics, brands, brandId: brands[0]?.id ?? '' };
+}
+
+/** Opens the query layer of a workspace at the time of worlds. The caller closes it. */
+export function openWorldService(config: WorkspaceConfig, timeoutMs = 30_000): Service {
+  return openService(config, stillClock, randomBytes(32), timeoutMs);
+}
+
+/** Serves a workspace at the time of worlds, without jobs and without a rate limit. The caller closes it. */
+export function serveWorld(
+  config: WorkspaceConfig,
+  changes: Partial<ServeWorkspaceOptions> = {},
+): Promise<ServedWorkspace> {
+  return serveWorkspace(
+    { config, clock: stillClock },
+    {
+      ...OPEN_OPTIONS,
+      logLevel: 'silent',
+      queryTimeoutMs: 30_000,
+      pages: 'key',
+      runsJobs: false,
+      log: () => undefined,
+      ...changes,
+    },
+  );
+}

@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { readConventions } from '../../src/analytics/calibration/findings.ts';
+import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
+import type { MetricsSource } from '../../src/query/metrics/table-result.ts';
+import { openServedReplica } from '../../src/query/open-replica.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import type { Database, Query, ResultRow } from '../../src/warehouse/database.ts';
+import { publishAnalytics, REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
+import { ensureViews } from '../../src/warehouse/views.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { temporaryFolder } from './folders.ts';
+import { timed } from './work-times.ts';
+
+/** A new warehouse with the marts, to which a test writes rows. */
+export interface Written {
+  readonly database: Database;
+  /** Runs statements in order. */
+  run(...statements: readonly string[]): Promise<void>;
+  /** Reads rows as objects, or as lists. */
+  all(sql: string): Promise<ResultRow[]>;
+  readonly query: Query;
+  /** Publishes a replica and returns its path, by default a temporary one. */
+  publish(path?: string): Promise<string>;
+  /** Publishes a replica, by default to a temporary path, and opens it for the metrics layer. */
+  source(nowMs: number, path?: string): Promise<MetricsSource>;
+}
+
+/** Opens an empty warehouse with the marts; closed after the test. */
+export async function openWritten(): Promise<Written> {
+  const folder = await temporaryFolder();
+  // Random values of SQL depend on the order of rows, which only one thread keeps.
+  const { database, close } = await timed('warehouse opened', () =>
+    openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, { threads: 1 }),
+  );
+  onTestFinished(() => close());
+  await ensureViews(database, MART_SCHEMA, marts());
+  const publish = async (given?: string): Promise<string> => {
+    const path = given ?? join(await temporaryFolder(), 'analytics.duckdb');
+    await publishAnalytics(database, path);
+    return path;
+  };
+  return {
+    database,
+    run: (...statements) =>
+      database.exclusive(async (session) => {
+        for (const sql of statements) await session.run(sql);
+      }),
+    all: (sql) => database.exclusive((session) => session.all(sql)),
+    query: (sql, values) => database.exclusive((session) => session.query(sql, values)),
+    publish,
+    source: async (nowMs, path) => {
+      const replica = await openServedReplica(await publish(path), {
+        catalogue,
+        replica: REPLICA_OPTIONS,
+        readConventions,
+      });
+      onTestFinished(() => replica.replica.close());
+      return { replica, catalogue, nowMs };
+    },
+  };
+}

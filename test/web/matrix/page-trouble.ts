@@ -1,0 +1,100 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import type { TableResult } from '../../../src/query/metrics/table-result.ts';
+import { IS_ENDURANCE } from '../../support/counts.ts';
+import { faultsInLooks, type Look } from '../page-faults.ts';
+
+/** Widths and colours of the screenshots. */
+const KEPT = ['1280 light', '375 dark'];
+
+export interface ShownExample {
+  /** Begins with a slash. */
+  readonly path: string;
+  readonly looks: readonly Look[];
+  /** A text that the page has to show literally. */
+  readonly text: string | null;
+  /** Sentences that the page has to show if `hasNotes`, and must not show otherwise. */
+  readonly notes: readonly string[];
+  readonly hasNotes: boolean;
+  /** Selects elements with numbers that are not in the data of the page. */
+  readonly computed: string | undefined;
+  /** Beginning of the paths of the screenshots; null for none. */
+  readonly screenshot: string | null;
+}
+
+/** What is wrong with a shown page, and how many numbers of its requests it shows. */
+interface Seen {
+  readonly trouble: string[];
+  readonly numbers: number;
+}
+
+/**
+ * Returns a function that shows a page and returns everything wrong with it. The document is loaded once, and pages follow as after links,
+ * because loading takes most of the time; in `npm run test:endurance` each page is a document of its own.
+ */
+export async function openVisitor(
+  context: BrowserContext,
+  origin: string,
+): Promise<(example: ShownExample) => Promise<Seen>> {
+  const page = await context.newPage();
+  const { trouble, bodies } = watch(page, origin);
+  let isFirst = true;
+  return async ({ path, looks, text, notes, hasNotes, computed = ':not(*)', screenshot }) => {
+    if (isFirst || IS_ENDURANCE) {
+      bodies.length = 0;
+      await page.goto(`${origin}${path}`);
+    } else
+      await page.evaluate(
+        `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+      );
+    isFirst = false;
+    const faults = await faultsInLooks(page, looks, async (name) => {
+      if (screenshot !== null && KEPT.includes(name))
+        await page.screenshot({ path: `${screenshot} ${name}.png`, fullPage: true });
+    });
+    const shown = String(await page.evaluate(TEXT));
+    if (text !== null && !shown.includes(text)) faults.push('the name of the brand is not shown');
+    for (const note of notes) if (shown.includes(note) !== hasNotes) faults.push(`shows or lacks: ${note}`);
+    const values = await page
+      .locator('main [data-value]:not([data-value=""])')
+      .and(page.locator(`:not(${computed})`))
+      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('data-value'))));
+    const given = new Set((await Promise.all(bodies)).flat());
+    faults.push(...values.filter((value) => !given.has(value)).map((value) => `${value} is not in its data`));
+    return { trouble: [...trouble.splice(0), ...faults], numbers: values.length };
+  };
+}
+
+const TEXT = `document.title + '\\n' + document.body.textContent + '\\n' + [...document.querySelectorAll('input')].map(({ value }) => value).join('\\n')`;
+
+// Collects console messages, errors, failed requests, requests to other origins, and the numbers of the data.
+function watch(page: Page, origin: string): { trouble: string[]; bodies: Promise<number[]>[] } {
+  const trouble: string[] = [];
+  const bodies: Promise<number[]>[] = [];
+  page.on('console', (message) => trouble.push(`console: ${message.text()} ${message.location().url}`));
+  page.on('pageerror', (error) => trouble.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== origin) trouble.push(`other origin: ${request.url()}`);
+  });
+  page.on('requestfailed', (request) => {
+    // Pages abort requests if they no longer need the results.
+    if (request.failure()?.errorText !== 'net::ERR_ABORTED') trouble.push(`failed: ${request.url()}`);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) trouble.push(`status ${response.status()}: ${response.url()}`);
+    if (/\/data\/(queries|metrics)/.test(response.url())) bodies.push(response.json().then(numbersIn, () => []));
+  });
+  return { trouble, bodies };
+}
+
+/** All numbers of a JSON value, and the changes of the sessions in it. */
+function numbersIn(value: unknown): number[] {
+  if (typeof value === 'number') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return [...Object.values(value).flatMap(numbersIn), ...changesIn(value as Partial<TableResult>)];
+}
+
+function changesIn({ columns, rows = [] }: Partial<TableResult>): number[] {
+  const [now, before] = ['sessions', 'sessions_before'].map((name) => columns?.findIndex((one) => one.name === name));
+  if (now === undefined || before === undefined || before < 0) return [];
+  return rows.map((row) => Number(row[now]) - Number(row[before]));
+}

@@ -1,0 +1,108 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { noBrowser } from '../support/browser.ts';
+import { sampleOf } from '../support/counts.ts';
+import { describeWith } from '../support/needs.ts';
+import { ROOT } from '../support/root.ts';
+import { daysOf, openDataPage, rowsOf, settled } from './open-page.ts';
+import { serverBefore, worldBefore } from './support.ts';
+
+interface Item {
+  readonly id: string;
+  readonly prompt: string;
+  readonly citations: readonly { readonly url: string }[];
+}
+
+// A path that the compiler cannot follow, because the pages have their own settings.
+const registry: string = fileURLToPath(new URL('src/web/app/pages/registry.ts', ROOT));
+const { PAGES } = (await import(registry)) as { PAGES: readonly { readonly pattern: string }[] };
+
+/** Tiles and other blocks of the overview. */
+const OVERVIEW_BLOCKS = 5 + 7;
+
+describeWith(noBrowser)('a reader of the data pages', () => {
+  const server = serverBefore(worldBefore('months'));
+  const open = (path: string) => openDataPage(`${server().origin}${path}`);
+
+  test('finds a link to the details and a SQL button in every tile and block, and a link in every row', async () => {
+    const page = await open('/');
+    const blocks = page.locator('main section.tile, main section.panel');
+    const titles = await blocks.evaluateAll((all) => all.map((block) => block.getAttribute('aria-label') ?? ''));
+    expect(titles).toHaveLength(OVERVIEW_BLOCKS);
+    const targets = new Set<string>();
+    for (const title of titles) {
+      const block = page.getByRole('region', { name: title, exact: true });
+      expect(await block.getByRole('button', { name: `SQL of ${title}`, exact: true }).count(), title).toBe(1);
+      const heading = block.locator('h2 a, .panel-tools > a');
+      expect(await heading.count(), title).toBe(1);
+      targets.add((await heading.getAttribute('href')) ?? '');
+      const items = block.locator('.data-table tbody tr:not(.space), .alerts > li, .events > li:has(span)');
+      expect(await items.count(), title).toBe(await items.filter({ has: page.locator('a[href^="/"]') }).count());
+      const first = items.locator('a[href^="/"]').first();
+      if ((await first.count()) > 0) targets.add((await first.getAttribute('href')) ?? '');
+    }
+    expect(targets.size).toBeGreaterThan(7);
+    const details = PAGES.filter(({ pattern }) => pattern !== '/').map(({ pattern }) =>
+      pattern.replace(':id', '[^/]+'),
+    );
+    for (const target of targets)
+      expect(new URL(target, server().origin).pathname).toMatch(new RegExp(`^(${details.join('|')})$`));
+    for (const target of sampleOf([...targets], 3)) {
+      await page.goto(new URL(target, server().origin).href);
+      await settled(page);
+      expect(await page.locator('h1').textContent(), target).not.toMatch(/not found/i);
+      expect(await page.locator('[role=alert]').count(), target).toBe(0);
+    }
+  });
+
+  test('sees the SQL of a block, and the values of a chart with the keyboard', async () => {
+    const page = await open('/');
+    await page.getByRole('button', { name: 'SQL of Visibility by engine' }).click();
+    expect(await page.getByRole('dialog').locator('code').textContent()).toMatch(/^WITH /);
+    await page.keyboard.press('Escape');
+    const chart = page.getByRole('group', { name: /^Visibility by engine/ });
+    await chart.focus();
+    await page.keyboard.press('End');
+    expect(await chart.getByRole('status').textContent()).toMatch(/n = \d/);
+  });
+
+  test('searches responses, steps with keys through those found, and sees each as /v1 serves it', async () => {
+    const [{ brand_id: brand } = {}] = await server().records('/data/queries/brands');
+    const page = await open('/responses');
+    const { search: range } = await daysOf(page);
+    const { data: items } = await server().json<{ data: Item[] }>(`/v1/brands/${brand}/responses?limit=100&${range}`);
+    const cited = items.flatMap(({ citations }) => citations.map(({ url }) => url));
+    const url = cited.find((one, index) => cited.indexOf(one) < index) ?? '';
+    expect((await rowsOf(page, 'All responses')).slice(0, 5).map(({ text }) => text)).toEqual(
+      items.slice(0, 5).map(({ prompt }) => prompt),
+    );
+    await page.getByLabel('Search').fill(url);
+    await page.waitForURL((address) => address.searchParams.get('search') === url);
+    await settled(page);
+    const found = (
+      await server().records(`/data/queries/response_list?brand=${brand}&${range}&search=${encodeURIComponent(url)}`)
+    ).map((row) => String(row['response_id']));
+    expect(found.length).toBeGreaterThan(1);
+    const links = page
+      .getByRole('region', { name: 'Rows of All responses', exact: true })
+      .locator('tbody td:first-child > a');
+    await expect.poll(() => links.first().getAttribute('href')).toContain(found[0]);
+    await links.first().click();
+    await page.waitForURL(new RegExp(`/responses/${found[0]}`));
+    await settled(page);
+    await page.getByText('JSON', { exact: true }).click();
+    const shown = JSON.parse((await page.locator('.json code').textContent()) ?? 'null') as Item;
+    expect(shown).toEqual(items.find(({ id }) => id === found[0]));
+    await page.locator('.steps a', { hasText: 'Older' }).waitFor();
+    await page.keyboard.press('j');
+    await page.waitForURL(new RegExp(`/responses/${found[1]}`));
+    await page.locator('.steps a', { hasText: 'Newer' }).waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForURL(new RegExp(`/responses/${found[0]}`));
+    await page.getByRole('link', { name: 'All responses', exact: true }).click();
+    expect(await page.getByLabel('Search').inputValue()).toBe(url);
+    // Keys that are typed into a field follow no link.
+    await page.getByLabel('Search').press('j');
+    expect(new URL(page.url()).pathname).toBe('/responses');
+  });
+});
