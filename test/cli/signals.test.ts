@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { readProgress } from '../../src/sync/progress-file.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { testWith } from '../support/needs.ts';
 import { MAIN } from '../support/run-command.ts';
@@ -32,6 +33,11 @@ describe('a stopped sync', () => {
       // Upstream stops responding, so that the signal arrives during running requests.
       sandbox.setFaults([{ kind: 'hang' }]);
       await until('requests hang', () => sandbox.requests.slice(asked).some(({ fault }) => fault === 'hang'));
+      // Progress counts rows that are committed.
+      await until('a page of responses is stored', async () => {
+        const progress = await readProgress(workspace.data, Date.now());
+        return progress?.resources.some(({ name, rows }) => name === 'responses' && rows > 0) ?? false;
+      });
     };
     /** Starts a sync that hangs after some pages of responses. */
     const startStuck = async () => {
