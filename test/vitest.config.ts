@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { HURRIED_NODE, oneThread } from './support/short-lived.ts';
 import { TimeReport } from './support/time-report.ts';
@@ -12,22 +12,35 @@ const root = join(import.meta.dirname, '..');
 const SLOW =
   /node:child_process|node:http'|node:net'|node:worker_threads|playwright|fixtures\/start\.ts|sandbox\/server\.ts|dist\/src/;
 
+/** Has a count that is larger in an endurance run. */
+const COUNTED = /support\/counts\.ts/;
+
 /** The tests that start nothing, for the inner loop: `npm run test:fast`. */
-function fastTests(): string[] {
-  const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+const fastTests = (): string[] => allTests().filter((path) => !isOrImports(path, SLOW));
+
+/** The tests that do more in `npm run test:endurance`. */
+const enduringTests = (): string[] => allTests().filter((path) => isOrImports(path, COUNTED));
+
+/** The tests of a mode; those of other modes are all. */
+const PARTS: Readonly<Record<string, () => string[]>> = { fast: fastTests, endurance: enduringTests };
+
+function allTests(): string[] {
+  return readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.test\.tsx?$/.test(name))
-    .map((name) => join(import.meta.dirname, name));
-  return tests.filter((path) => !isSlow(path, new Set())).map((path) => relative(root, path));
+    .map((name) => join('test', name));
 }
 
 // Follows the imports of files of test/, because their helpers start most of what tests need.
-function isSlow(path: string, seen: Set<string>): boolean {
+function isOrImports(path: string, pattern: RegExp, seen = new Set<string>()): boolean {
   if (seen.has(path)) return false;
   seen.add(path);
-  const text = readFileSync(path, 'utf8');
-  if (SLOW.test(text)) return true;
+  const text = readFileSync(join(root, path), 'utf8');
+  if (pattern.test(text)) return true;
   const imported = [...text.matchAll(/from '(\.[^']+\.tsx?)'/g)].map(([, name]) => join(dirname(path), name as string));
-  return imported.some((file) => file.startsWith(import.meta.dirname) && isSlow(file, seen));
+  // Samples of code in tests name other files.
+  return imported.some(
+    (file) => file.startsWith('test/') && existsSync(join(root, file)) && isOrImports(file, pattern, seen),
+  );
 }
 
 /** Returns the number of commits; 0 outside of a repository. */
@@ -50,13 +63,14 @@ function isWritable(): boolean {
 }
 
 const canCache = isWritable();
+const seed = process.env['PROPERTY_SEED'] ?? commits();
 
 /** Time limit of the run, for `npm run test:endurance` in CI. */
 const LIMIT_S = process.env['TEST_LIMIT_S'] === undefined ? null : Number(process.env['TEST_LIMIT_S']);
 
 export default defineConfig(({ mode }) => ({
   test: {
-    include: mode === 'fast' ? fastTests() : ['test/**/*.test.{ts,tsx}'],
+    include: PARTS[mode]?.() ?? ['test/**/*.test.{ts,tsx}'],
     globalSetup: ['test/global-setup.ts'],
     setupFiles: ['test/setup.ts'],
     // The totals come last.
@@ -69,7 +83,13 @@ export default defineConfig(({ mode }) => ({
     // file, loading and compiling the modules again takes a quarter of the CPU time.
     isolate: false,
     experimental: { fsModuleCache: canCache },
-    env: { ...oneThread(), PROPERTY_SEED: process.env['PROPERTY_SEED'] ?? commits() },
+    env: {
+      ...oneThread(),
+      PROPERTY_SEED: seed,
+      ...(mode === 'endurance' ? { TEST_ENDURANCE: '1' } : {}),
+    },
+    // With a time limit, other files are the last ones for each commit.
+    sequence: { shuffle: { files: mode === 'endurance' }, seed: Number(seed) },
     execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
     // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle. Two more than cores take
     // 6 % longer than one more.
