@@ -37,14 +37,12 @@ const FUNCTION_LINES_MAX = 80;
 
 /** Small files with one importer or none, and why they stay. */
 const small: Readonly<Record<string, string>> = {
-  'src/base/trace/trace-start.ts': 'it loads trace-sdk.ts, which imports trace-settings.ts and trace.ts, on use only',
   'src/lake/iceberg/manifest-child.ts': 'the main module of a process',
   'src/operations/': 'one file per operation, called by a command or a job step that renders its result',
   'src/cli/commands/': 'one file per command, loaded when the command runs',
   'src/cli/program/': 'one file per group of commands',
   'src/cli/main.ts': 'the main module of the process',
   'src/cli/run-command-line.ts': 'the command line without the process, which tests call too',
-  'src/cli/tracing.ts': 'loaded after the arguments are valid',
   'src/cli/worker-task.ts': 'part of the command line',
   'src/cli/output/': 'part of the command line',
   'src/cli/shell/shell-text.ts': 'part of the command line',
@@ -58,8 +56,6 @@ const small: Readonly<Record<string, string>> = {
 
 /** Modules with state, and why it belongs to the process. */
 const stateful: Readonly<Record<string, string>> = {
-  'src/base/trace/trace.ts tracer':
-    'spans begin in every layer, and a process has one tracer, like OpenTelemetry itself',
   'src/budget/budget-database.ts shared': 'budgets of many keys share the few connections that a process may open',
   'src/cli/output/terminal.ts given': 'the surroundings of the running command, per asynchronous context',
   'src/operations/notify/notify-state.ts turns': 'jobs and requests of a process deliver messages one at a time',
@@ -119,9 +115,9 @@ describe('the layers of src', () => {
     for (const name of ['@fastify/cors', 'prom-client', 'pino', 'pino-pretty']) {
       expect(foldersImporting(name)).toEqual(['src/serve']);
     }
-    // Loaded only if traces are enabled.
-    expect(sources.filter(({ text }) => text.includes('@opentelemetry/api')).map(({ path }) => path)).toEqual([
-      'src/base/trace/trace-sdk.ts',
+    // Its API has no effect until the user loads an SDK.
+    expect(sources.filter(({ text }) => text.includes('@opentelemetry/')).map(({ path }) => path)).toEqual([
+      'src/base/trace.ts',
     ]);
     // Loaded only for object stores.
     expect(sources.filter(({ text }) => /(?:from|import\()\s*'@aws-sdk\//.test(text)).map(({ path }) => path)).toEqual([

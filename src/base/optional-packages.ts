@@ -10,12 +10,6 @@ export const OPTIONAL_PACKAGES = {
   bucket: ['@aws-sdk/client-s3@3.1169', '@aws-sdk/lib-storage@3.1169'],
   iceberg: ['chdb@3.4'],
   png: ['@resvg/resvg-js@2.6'],
-  traces: [
-    '@opentelemetry/sdk-trace-node@2',
-    '@opentelemetry/resources@2',
-    '@opentelemetry/exporter-trace-otlp-proto@0.223',
-    '@opentelemetry/exporter-trace-otlp-http@0.223',
-  ],
 } as const satisfies Record<string, readonly string[]>;
 
 /** Where sightline is installed: the folder with its package.json. */

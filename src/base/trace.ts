@@ -1,63 +1,93 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  type ProxyTracerProvider,
+  propagation,
+  ROOT_CONTEXT,
+  type Span as SdkSpan,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { SightlineError } from './errors.ts';
+import { VERSION } from './version.ts';
+
+/** Time limit for sending the last spans. */
+const LAST_MS = 2_000;
+
 /** Attributes of a span; null and undefined are left out. Never pass ids, query values or headers. */
 export type SpanValues = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** A span of work in progress. */
+/** A span of work in progress. Without an OpenTelemetry SDK, which the user loads, it has no effect. */
 export interface Span {
   set(values: SpanValues): void;
   event(name: string, values: SpanValues): void;
   /** Marks the span as failed with the error's type. The message is left out because it may contain private data. */
   fail(thrown: unknown): void;
-}
-
-/** A span that begins in one call and ends in another. */
-export interface OpenSpan extends Span {
   /** Runs `work` with this span as the parent of its spans. */
-  within(work: () => void): void;
+  within<T>(work: () => T): T;
   rename(name: string): void;
   end(): void;
 }
 
-/** Span kinds of OpenTelemetry: internal work, an outgoing request, an incoming request. */
-export type SpanKind = 'internal' | 'client' | 'server';
-
-/** Creates spans when tracing is on. */
-export interface Tracer {
-  run<T>(name: string, kind: SpanKind, values: SpanValues, work: (span: Span) => Promise<T>): Promise<T>;
-  /** `headers` may carry the caller's span (W3C Trace Context). */
-  begin(name: string, headers: Readonly<Record<string, unknown>>): OpenSpan;
-  bind<T extends (...given: never[]) => unknown>(work: T): T;
-}
-
-const nowhere: Span = { set: () => undefined, event: () => undefined, fail: () => undefined };
-
-let tracer: Tracer | null = null;
-
-/** Turns tracing on with this tracer, or off with null. */
-export function useTracer(next: Tracer | null): void {
-  tracer = next;
-}
-
-/** Runs the work within a span; without tracing, only runs the work. */
-export function inSpan<T>(
+/** Runs the work within a span. */
+export async function inSpan<T>(
   name: string,
   values: SpanValues,
   work: (span: Span) => Promise<T>,
-  kind: SpanKind = 'internal',
+  kind: 'internal' | 'client' = 'internal',
 ): Promise<T> {
-  return tracer === null ? work(nowhere) : tracer.run(name, kind, values, work);
+  const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT };
+  const span = spanOf(tracer().startSpan(name, { kind: kinds[kind], attributes: present(values) }));
+  try {
+    return await span.within(() => work(span));
+  } catch (thrown) {
+    span.fail(thrown);
+    throw thrown;
+  } finally {
+    span.end();
+  }
 }
 
-/** Begins the span of an incoming request; null without tracing. */
-export function beginSpan(name: string, headers: Readonly<Record<string, unknown>>): OpenSpan | null {
-  return tracer === null ? null : tracer.begin(name, headers);
+/** Begins the span of an incoming request, whose headers may carry the caller's span (W3C Trace Context). */
+export function beginSpan(name: string, headers: Readonly<Record<string, unknown>>): Span {
+  const parent = propagation.extract(ROOT_CONTEXT, headers);
+  return spanOf(tracer().startSpan(name, { kind: SpanKind.SERVER }, parent), parent);
 }
 
 /** Binds the work to the current span, so that spans of a later call have it as their parent. */
 export function inThisSpan<T extends (...given: never[]) => unknown>(work: T): T {
-  return tracer === null ? work : tracer.bind(work);
+  return context.bind(context.active(), work);
 }
 
-/** True if tracing is on. */
-export function isTracing(): boolean {
-  return tracer !== null;
+/** Sends the remaining spans before the process ends. Does not throw. */
+export async function sendLastSpans(): Promise<void> {
+  const { getDelegate } = trace.getTracerProvider() as Partial<ProxyTracerProvider>;
+  const sdk = getDelegate?.call(trace.getTracerProvider()) as { forceFlush?: () => Promise<void> } | undefined;
+  if (sdk?.forceFlush === undefined) return;
+  const late = new Promise<void>((resolve) => setTimeout(resolve, LAST_MS).unref());
+  await Promise.race([sdk.forceFlush().catch(() => undefined), late]);
+}
+
+const tracer = () => trace.getTracer('sightline', VERSION);
+
+function spanOf(span: SdkSpan, parent: Context = context.active()): Span {
+  const within = trace.setSpan(parent, span);
+  return {
+    set: (values) => void span.setAttributes(present(values)),
+    event: (name, values) => void span.addEvent(name, present(values)),
+    fail: (thrown) => {
+      const type = thrown instanceof SightlineError ? thrown.code : thrown instanceof Error ? thrown.name : 'error';
+      span.setAttribute('error.type', type);
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    },
+    within: (work) => context.with(within, work),
+    rename: (name) => void span.updateName(name),
+    end: () => span.end(),
+  };
+}
+
+function present(values: SpanValues): Attributes {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as Attributes;
 }

@@ -19,8 +19,7 @@ export function runCommandLine(
         const exitCode = await forwardToOwner(argv, forwardable, signal);
         if (exitCode !== null) return exitCode;
       }
-      const endTracing = await (await import('./tracing.ts')).beginTracing();
-      return action(signal).finally(endTracing);
+      return action(signal).finally(async () => (await import('../base/trace.ts')).sendLastSpans());
     }),
   );
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { publishedMarts } from '../analytics/marts/published.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { inSpan } from '../base/trace/trace.ts';
+import { inSpan } from '../base/trace.ts';
 import { hasNumbers } from '../contract/catalogue.ts';
 import { noData } from '../session/newest-replica.ts';
 import { withSession } from '../session/session.ts';

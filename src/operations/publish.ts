@@ -1,5 +1,5 @@
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { inSpan } from '../base/trace/trace.ts';
+import { inSpan } from '../base/trace.ts';
 import type { StoredSnapshot } from '../lake/store-publisher.ts';
 import { withStore } from '../session/storage-location.ts';
 import type { Context } from '../session/workspace.ts';

@@ -4,7 +4,7 @@ import { mergeConventions, toOverrides } from '../analytics/calibration/override
 import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../analytics/verification/verify-brand.ts';
 import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError } from '../base/errors.ts';
-import { inSpan } from '../base/trace/trace.ts';
+import { inSpan } from '../base/trace.ts';
 import { hasNumbers } from '../contract/catalogue.ts';
 import { addDays, eachDay } from '../contract/time.ts';
 import { catalogueOf } from '../session/catalogues.ts';

@@ -3,7 +3,7 @@ import { type Conventions, listOrderOf } from '../analytics/calibration/conventi
 import type { Doubts } from '../analytics/calibration/findings.ts';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
-import { inSpan } from '../base/trace/trace.ts';
+import { inSpan } from '../base/trace.ts';
 import { VERSION } from '../base/version.ts';
 import { type Catalogue, findProvider, idKindOf, listerOf, type Resource } from '../contract/catalogue.ts';
 import type { ColumnKind } from '../contract/fields.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { inSpan } from '../base/trace/trace.ts';
+import { inSpan } from '../base/trace.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import { hasNumberedPages, nextState, pageRequest, pagesOf } from '../contract/paging.ts';

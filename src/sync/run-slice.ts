@@ -1,4 +1,4 @@
-import { inSpan, type Span } from '../base/trace/trace.ts';
+import { inSpan, type Span } from '../base/trace.ts';
 import { RETRY_AFTER_MS_MAX } from '../budget/send-record.ts';
 import { IgnoredParameterError } from '../contract/rows.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';

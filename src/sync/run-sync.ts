@@ -3,7 +3,7 @@ import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DocumentSource, ResourceSelection } from '../base/config/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { inSpan } from '../base/trace/trace.ts';
+import { inSpan } from '../base/trace.ts';
 import { type Catalogue, openingOf } from '../contract/catalogue.ts';
 import { createPlanSizeCheck } from '../plausibility/plan-size.ts';
 import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';

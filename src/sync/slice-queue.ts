@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import { inThisSpan } from '../base/trace/trace.ts';
+import { inThisSpan } from '../base/trace.ts';
 import type { Slice } from './slice.ts';
 import type { SyncStats } from './sync-stats.ts';
 

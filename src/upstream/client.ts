@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { isRecord } from '../base/json.ts';
-import { inSpan, type Span } from '../base/trace/trace.ts';
+import { inSpan, type Span } from '../base/trace.ts';
 import type { Budget } from '../budget/budget.ts';
 import { GATE_JITTER_MS, RETRY_AFTER_MS_MAX } from '../budget/send-record.ts';
 import { BodyError } from '../contract/body.ts';

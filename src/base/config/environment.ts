@@ -20,23 +20,6 @@ export function nonEmpty(text: string | undefined): string | undefined {
 }
 
 /**
- * Copies the OTEL_ variables of `.env` into `process.env`, because the OpenTelemetry packages read them there, and returns
- * `process.env`. Variables that are already set are not overwritten.
- */
-export function readTraceSettings(folder: string): Record<string, string | undefined> {
-  let inFile: ReturnType<typeof parseEnv> = {};
-  try {
-    inFile = parseEnv(readText(join(folder, '.env')) ?? '');
-  } catch {
-    // readEnvironment reports an unreadable .env.
-  }
-  for (const [name, value] of Object.entries(inFile)) {
-    if (name.startsWith('OTEL_') && value !== undefined) process.env[name] ??= value;
-  }
-  return process.env;
-}
-
-/**
  * Suppresses the AWS SDK's warning that its future versions need a newer Node. The warning is for developers who update the
  * package, not for the operator. A variable that is already set is not overwritten.
  */

@@ -1,6 +1,6 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { beginSpan, isTracing } from '../../base/trace/trace.ts';
+import { beginSpan } from '../../base/trace.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import type { SiteOAuth } from '../auth/oauth/oauth.ts';
 import type { LogRequest } from '../telemetry/server-log.ts';
@@ -46,27 +46,19 @@ export async function addHooks(
     const tookMs = monotonic() - visit.startedAtMs;
     logRequest(request, reply, tookMs);
     telemetry?.observe(visit, reply.raw.statusCode, tookMs);
-    if (visit.span !== null) endSpan(request, reply);
+    endSpan(request, reply);
   };
   app.decorateRequest('visit', null as never);
   app.addHook('onRequest', (request, reply, done) => {
-    request.visit = newVisit(monotonic(), request.id);
+    request.visit = newVisit(monotonic(), request.id, beginSpan(request.method, request.headers));
     // Also without Origin in the request, because a cache may reuse the response for a page.
     if (corsOrigins.length > 0) reply.header('vary', 'Origin');
     // Also emitted if the client disconnects before the response.
     reply.raw.once('close', () => finish(request, reply));
-    const { visit } = request;
-    visit.span = beginSpan(request.method, request.headers);
-    if (visit.span === null) attempt(() => accessControl.arrive(request), done);
-    else visit.span.within(() => attempt(() => accessControl.arrive(request), done));
+    request.visit.span.within(() => attempt(() => accessControl.arrive(request), done));
   });
   // Reading a body resumes in the socket's async context, so restore the span's context here.
-  if (isTracing()) {
-    app.addHook('preHandler', (request, _reply, done) => {
-      if (request.visit.span === null) done();
-      else request.visit.span.within(done);
-    });
-  }
+  app.addHook('preHandler', (request, _reply, done) => request.visit.span.within(done));
   // Must be set before any route is added, because routes keep the handler that exists at that time.
   app.setErrorHandler((thrown, request, reply) => {
     const { status, headers, body, unexpected } = toErrorReply(thrown, request.id);
@@ -105,11 +97,11 @@ export async function addHooks(
 function endSpan({ visit, method }: FastifyRequest, reply: FastifyReply): void {
   const { span, route } = visit;
   const { statusCode } = reply.raw;
-  if (route !== null) span?.rename(`${method} ${route}`);
-  span?.set({ 'http.request.method': method, 'http.route': route, 'http.response.status_code': statusCode });
-  span?.set({ 'sightline.answer': visit.cache });
-  if (statusCode >= 500) span?.fail(null);
-  span?.end();
+  if (route !== null) span.rename(`${method} ${route}`);
+  span.set({ 'http.request.method': method, 'http.route': route, 'http.response.status_code': statusCode });
+  span.set({ 'sightline.answer': visit.cache });
+  if (statusCode >= 500) span.fail(null);
+  span.end();
 }
 
 type CorsDecision = (error: Error | null, options?: object) => void;

@@ -1,4 +1,4 @@
-import type { OpenSpan } from '../../base/trace/trace.ts';
+import type { Span } from '../../base/trace.ts';
 import type { Access } from '../auth/access.ts';
 import type { Endpoint } from './paths.ts';
 import type { Refusal } from './refusal.ts';
@@ -23,8 +23,7 @@ export interface Visit {
   leaving: AbortController | null;
   /** Error that an MCP tool call gets as its result; undefined if the request was admitted. */
   refusal: Refusal | undefined;
-  /** The request's span if tracing is enabled. */
-  span: OpenSpan | null;
+  readonly span: Span;
 }
 
 declare module 'fastify' {
@@ -37,7 +36,7 @@ declare module 'fastify' {
 }
 
 /** Creates the state of a new request. */
-export function newVisit(startedAtMs: number, requestId: string): Visit {
+export function newVisit(startedAtMs: number, requestId: string, span: Span): Visit {
   const headers = { 'x-request-id': requestId, 'x-content-type-options': 'nosniff' };
   return {
     startedAtMs,
@@ -49,6 +48,6 @@ export function newVisit(startedAtMs: number, requestId: string): Visit {
     bytes: null,
     leaving: null,
     refusal: undefined,
-    span: null,
+    span,
   };
 }
