@@ -10,6 +10,10 @@ const PREFIX_CHARACTERS_MIN = 4;
 const SHORT_CHARACTERS = 8;
 /** Characters of a name that errors show. */
 const NAME_CHARACTERS_MAX = 60;
+/** Characters of a given text that errors show. */
+const TEXT_CHARACTERS_MAX = 80;
+/** Names that are compared with a text to suggest the nearest one. */
+const COMPARED_MAX = 2_000;
 
 /** Something that users select by its id or its name. */
 export interface Named {
@@ -40,7 +44,7 @@ export function chooseNamed<T extends Named>(noun: string, given: string, known:
     const found = known.filter(isMatch);
     if (found.length === 1) return found[0] as T;
     if (found.length > 1) {
-      const message = `${noun} ${JSON.stringify(given)} is ambiguous; it matches ${listedNames(found)}`;
+      const message = `${noun} ${quoted(given)} is ambiguous; it matches ${listedNames(found)}`;
       const hint = known.every(({ name: of }) => of === null)
         ? 'Give more characters.'
         : `Give the ID of the ${noun}, or more characters.`;
@@ -49,7 +53,7 @@ export function chooseNamed<T extends Named>(noun: string, given: string, known:
   }
   // The first word selects an item as its beginning.
   const names = known.flatMap(({ id, name }) => [id, ...(name === null ? [] : [name, name.split(' ')[0] as string])]);
-  const message = `unknown ${noun} ${JSON.stringify(given)}; allowed: ${listedNames(known)}${suggestion(given, names)}`;
+  const message = `unknown ${noun} ${quoted(given)}; allowed: ${listedNames(known)}${suggestion(given, names)}`;
   throw new SightlineError('usage', message, hint === undefined ? {} : { hint });
 }
 
@@ -69,6 +73,11 @@ export function suggestion(given: string, names: readonly string[]): string {
   return near === null ? '' : `; did you mean ${JSON.stringify(near)}?`;
 }
 
+/** A text in quotes for an error, at most 80 characters of it. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > TEXT_CHARACTERS_MAX ? `${text.slice(0, TEXT_CHARACTERS_MAX - 1)}…` : text);
+}
+
 /** Lists items for an error, by their names and the beginnings of their ids; the names are shortened to one line. */
 export function listedNames(items: readonly Named[]): string {
   if (items.length === 0) return 'none';
@@ -86,31 +95,40 @@ function shownName({ id, name }: Named): string {
 
 /**
  * Returns the name that differs least from a text, or null if none is similar: at most a third of its characters, and at least
- * one, may be missing, added, replaced or swapped with the next (optimal string alignment distance).
+ * one, may be missing, added, replaced or swapped with the next (optimal string alignment distance). The work is bounded, because
+ * anybody can send a text: a text of more than 60 characters has no nearest name, and only the first 2,000 names are compared.
  */
 export function nearestName(given: string, names: readonly string[]): string | null {
+  if (given.length > NAME_CHARACTERS_MAX) return null;
   const text = given.toLowerCase();
   let best: { readonly name: string; readonly distance: number } | null = null;
-  for (const name of names) {
-    const distance = distanceOf(text, name.toLowerCase());
-    if (distance <= Math.max(1, Math.floor(name.length / 3)) && distance < (best?.distance ?? Infinity)) {
-      best = { name, distance };
-    }
+  for (const name of names.slice(0, COMPARED_MAX)) {
+    const allowed = Math.max(1, Math.floor(name.length / 3));
+    const most = Math.min(allowed, best === null ? Infinity : best.distance - 1);
+    const distance = distanceOf(text, name.toLowerCase(), most);
+    if (distance <= most) best = { name, distance };
   }
   return best?.name ?? null;
 }
 
-function distanceOf(a: string, b: string): number {
-  let [earlier, last]: number[][] = [[], Array.from({ length: b.length + 1 }, (_, index) => index)];
+// Returns the distance if it is at most `most`, otherwise a larger number. Only cells at most `most` beside the diagonal can be that small.
+function distanceOf(a: string, b: string, most: number): number {
+  if (Math.abs(a.length - b.length) > most) return Infinity;
+  let earlier: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
+    const row = new Array<number>(b.length + 1).fill(Infinity);
+    row[0] = i;
+    for (let j = Math.max(1, i - most); j <= Math.min(b.length, i + most); j++) {
       const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      const [above = 0, left = 0, corner = 0] = [last?.[j], row[j - 1], last?.[j - 1]];
+      const [above = Infinity, left = Infinity, corner = Infinity] = [last[j], row[j - 1], last[j - 1]];
       const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      row.push(Math.min(above + 1, left + 1, corner + cost, isSwap ? (earlier?.[j - 2] ?? 0) + 1 : Infinity));
+      const swapped = isSwap ? (earlier[j - 2] ?? Infinity) + 1 : Infinity;
+      row[j] = Math.min(above + 1, left + 1, corner + cost, swapped);
     }
-    [earlier, last] = [last ?? [], row];
+    // No later row has less than the least of two rows.
+    if (Math.min(...row) > most && Math.min(...last) > most) return Infinity;
+    [earlier, last] = [last, row];
   }
-  return last?.[b.length] ?? Infinity;
+  return last[b.length] ?? Infinity;
 }

@@ -60,6 +60,24 @@ describe('the nearest name', () => {
     );
   });
 
+  test('has the smallest distance of all names', () => {
+    const near = fc.string({ unit: fc.constantFrom(...'abc'), minLength: 1, maxLength: 9 });
+    fc.assert(
+      fc.property(near, fc.array(near, { minLength: 1, maxLength: 8 }), (given, names) => {
+        const distances = names.map((name) => ({ name, distance: plainDistance(given, name) }));
+        const similar = distances.filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)));
+        const least = Math.min(...similar.map(({ distance }) => distance));
+        const found = nearestName(given, names);
+        expect(found).toBe(similar.find(({ distance }) => distance === least)?.name ?? null);
+      }),
+    );
+  });
+
+  test('is not sought for a long text', () => {
+    expect(nearestName(`${'x'.repeat(59)}y`, ['x'.repeat(60)])).toBe('x'.repeat(60));
+    expect(nearestName('x'.repeat(61), ['x'.repeat(60)])).toBeNull();
+  });
+
   test('is not a name without common characters', () => {
     fc.assert(
       fc.property(word, (name) => {
@@ -68,3 +86,16 @@ describe('the nearest name', () => {
     );
   });
 });
+
+// The optimal string alignment distance by its definition.
+function plainDistance(a: string, b: string): number {
+  if (a === '' || b === '') return a.length + b.length;
+  const cost = a.at(-1) === b.at(-1) ? 0 : 1;
+  const [shortA, shortB] = [a.slice(0, -1), b.slice(0, -1)];
+  const isSwap = a.length > 1 && b.length > 1 && a.at(-1) === b.at(-2) && a.at(-2) === b.at(-1);
+  return Math.min(
+    plainDistance(shortA, shortB) + cost,
+    ...(cost === 0 ? [] : [plainDistance(shortA, b) + 1, plainDistance(a, shortB) + 1]),
+    ...(isSwap ? [plainDistance(a.slice(0, -2), b.slice(0, -2)) + 1] : []),
+  );
+}

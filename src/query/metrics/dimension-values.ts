@@ -1,7 +1,7 @@
 import { type DimensionName, dimensions, type ModelColumn } from '../../analytics/model/dimensions.ts';
 import { valueColumns, valuesSql } from '../../analytics/model/values-sql.ts';
 import { ROWS_MAX } from './run-metrics.ts';
-import { invalidParameter, limitOf, onceOf, readBrands, refuseUnknown } from './scope-request.ts';
+import { checkParameters, invalidParameter, limitOf, onceOf, readBrands } from './scope-request.ts';
 import type { MetricsSource } from './table-result.ts';
 
 /** Number of values without the parameter `limit`. */
@@ -30,7 +30,7 @@ export interface DimensionValues {
  * await dimensionValues(source, new URLSearchParams('dimension=topic&brand=Acme&search=price&limit=20'));
  */
 export async function dimensionValues(source: MetricsSource, given: URLSearchParams): Promise<DimensionValues> {
-  refuseUnknown(given, VALUES_PARAMETERS);
+  checkParameters(given, VALUES_PARAMETERS);
   const names = dimensions.map(({ name }) => name);
   const asked = onceOf(given, 'dimension') ?? '';
   const dimension = dimensions.find(({ name }) => name === asked);

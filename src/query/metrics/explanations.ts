@@ -18,6 +18,7 @@ import {
 import { freshnessOf } from './scope-freshness.ts';
 import {
   calendarDayOf,
+  checkParameters,
   invalidParameter,
   limitOf,
   listOf,
@@ -25,7 +26,6 @@ import {
   oneBrand,
   readBrands,
   readScope,
-  refuseUnknown,
 } from './scope-request.ts';
 import type { MetricsSource, TableResult } from './table-result.ts';
 
@@ -54,7 +54,7 @@ export interface BrandOpportunities extends Freshness {
  * await explainMetric(source, new URLSearchParams('metric=visibility&brand=Acme&from=2026-11-01&to=2026-11-14'));
  */
 export async function explainMetric(source: MetricsSource, given: URLSearchParams): Promise<ChangeExplanation> {
-  refuseUnknown(given, EXPLAIN_PARAMETERS);
+  checkParameters(given, EXPLAIN_PARAMETERS);
   const metric = onceOf(given, 'metric') ?? '';
   const known = Object.keys(explainedMetrics);
   if (!isExplained(metric)) throw invalidParameter('metric', metric, known.join(', '), known);
@@ -85,7 +85,7 @@ export async function explainMetric(source: MetricsSource, given: URLSearchParam
  * @throws SightlineError `invalid_parameter`
  */
 export async function listChanges(source: MetricsSource, given: URLSearchParams): Promise<History> {
-  refuseUnknown(given, CHANGES_PARAMETERS);
+  checkParameters(given, CHANGES_PARAMETERS);
   const sinceMs = readSince(onceOf(given, 'since') ?? SINCE, source.nowMs);
   const kinds = listOf(given, 'kind').map((text) => {
     const kind = CHANGE_KINDS.find((known) => known === text);
@@ -106,7 +106,7 @@ export async function listChanges(source: MetricsSource, given: URLSearchParams)
  * @throws SightlineError `invalid_parameter`
  */
 export async function listOpportunities(source: MetricsSource, given: URLSearchParams): Promise<BrandOpportunities> {
-  refuseUnknown(given, OPPORTUNITIES_PARAMETERS);
+  checkParameters(given, OPPORTUNITIES_PARAMETERS);
   const limit = limitOf(given, OPPORTUNITIES_MAX) ?? OPPORTUNITIES_LISTED;
   return source.replica.replica.work(async (query) => {
     const scope = { ...(await readScope(source, query, given)), before: null };

@@ -13,7 +13,7 @@ import type { Query } from '../../warehouse/database.ts';
 import { readItem } from '../stored-items.ts';
 import { ROWS_MAX } from './run-metrics.ts';
 import { freshnessOf } from './scope-freshness.ts';
-import { invalidParameter, onceOf, oneBrand, readScope, refuseUnknown, SCOPE_PARAMETERS } from './scope-request.ts';
+import { checkParameters, invalidParameter, onceOf, oneBrand, readScope, SCOPE_PARAMETERS } from './scope-request.ts';
 import { type MetricsSource, plainRows, type TableResult } from './table-result.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function runDeclaredQuery(
   given: URLSearchParams,
 ): Promise<TableResult> {
   const declared = findQuery(name);
-  refuseUnknown(given, [...SCOPE_PARAMETERS, ...declared.parameters.map((parameter) => parameter.name)]);
+  checkParameters(given, [...SCOPE_PARAMETERS, ...declared.parameters.map((parameter) => parameter.name)]);
   const values = Object.fromEntries(
     declared.parameters.map((parameter) => [parameter.name, readValue(parameter, given)]),
   );

@@ -4,12 +4,12 @@ import { type MetricsRequest, metricsColumns, metricsSql } from '../../analytics
 import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
 import { freshnessOf } from './scope-freshness.ts';
 import {
+  checkParameters,
   choiceOf,
   invalidParameter,
   limitOf,
   listOf,
   readScope,
-  refuseUnknown,
   SCOPE_PARAMETERS,
 } from './scope-request.ts';
 import type { MetricsSource, TableResult } from './table-result.ts';
@@ -53,7 +53,7 @@ async function readMetricsRequest(
   query: Parameters<typeof readScope>[1],
   given: URLSearchParams,
 ): Promise<MetricsRequest> {
-  refuseUnknown(given, METRICS_PARAMETERS);
+  checkParameters(given, METRICS_PARAMETERS);
   const asked = readMeasures(given);
   const groupBy = readGroupBy(given, asked);
   const grain = choiceOf(given, 'grain', GRAINS);

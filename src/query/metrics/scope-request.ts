@@ -5,7 +5,7 @@ import {
   type Scope,
   type ScopeList,
 } from '../../analytics/model/scope-sql.ts';
-import { chooseNamed, listedNames, type Named, suggestion } from '../../base/choose-name.ts';
+import { chooseNamed, listedNames, type Named, quoted, suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { isUuid } from '../../contract/query-parameters.ts';
 import { addDays, dayOf, daysInRange, toDay } from '../../contract/time.ts';
@@ -37,6 +37,9 @@ export const SCOPE_PARAMETERS = [
 /** Periods of comparison: the preceding days, the same days one year earlier, or none. */
 export const COMPARISONS = ['previous', 'year', 'none'] as const;
 
+/** Characters of all values of a parameter: the work for a request grows with them. */
+const PARAMETER_CHARACTERS_MAX = 4_000;
+
 /** Returns an error about a parameter; an empty value counts as missing. `names` are searched for the nearest one. */
 export function invalidParameter(
   parameter: string,
@@ -44,15 +47,18 @@ export function invalidParameter(
   allowed: string,
   names: readonly string[] = [],
 ): SightlineError {
-  const problem = given === '' ? 'required' : JSON.stringify(given);
+  const problem = given === '' ? 'required' : quoted(given);
   const message = `${parameter} is ${problem}; allowed: ${allowed}${suggestion(given, names)}`;
   return new SightlineError('invalid_parameter', message, { parameter, allowed });
 }
 
-/** Throws `invalid_parameter` for a parameter with a name that is not in `known`. */
-export function refuseUnknown(given: URLSearchParams, known: readonly string[]): void {
+/** Throws `invalid_parameter` for a parameter with a name that is not in `known`, or with too many characters. */
+export function checkParameters(given: URLSearchParams, known: readonly string[]): void {
   for (const name of given.keys()) {
     if (!known.includes(name)) throw invalidParameter('parameter', name, known.join(', '), known);
+    const text = given.getAll(name).join();
+    if (text.length > PARAMETER_CHARACTERS_MAX)
+      throw invalidParameter(name, text, `at most ${PARAMETER_CHARACTERS_MAX} characters`);
   }
 }
 

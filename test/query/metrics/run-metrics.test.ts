@@ -157,3 +157,15 @@ test('filters accept prompts and competitors that only stored responses have', a
     await expect(runMetrics(other, asked), filter).rejects.toMatchObject({ code: 'invalid_parameter' });
   }
 });
+
+test('a parameter of more than 4,000 characters is rejected, and errors show the beginning of a long value', async () => {
+  const source = await sourceOf(await openMirror({ world: 'tiny' }));
+  for (const name of ['prompt', 'competitor', 'engine', 'from', 'group_by']) {
+    const given = new URLSearchParams({ metrics: 'visibility' });
+    given.append(name, 'x'.repeat(2_000));
+    given.append(name, 'y'.repeat(2_000));
+    await expect(runMetrics(source, given)).rejects.toThrow(`${name} is "${'x'.repeat(79)}…"; allowed: at most 4000`);
+  }
+  const near = new URLSearchParams({ metrics: 'visibility', prompt: 'x'.repeat(4_000) });
+  await expect(runMetrics(source, near)).rejects.toThrow(`unknown prompt "${'x'.repeat(79)}…"; allowed: `);
+});
