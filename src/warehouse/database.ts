@@ -7,10 +7,14 @@ import {
   LIST,
   VARCHAR,
 } from '@duckdb/node-api';
+import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js';
 import { SightlineError } from '../base/errors.ts';
 import { createCommitGroups } from './commit-groups.ts';
 import { DamagedFile, toDatabaseError, toOpenError } from './errors.ts';
 import { registerOpen } from './file/open-files.ts';
+
+// The driver's decoder removes a leading U+FEFF, which belongs to the text.
+(accessors as { textDecoder: unknown }).textDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Time to wait for the lock of a process that was just killed. */
 const LOCK_WAIT_MS = 1_500;
