@@ -9,4 +9,6 @@ export interface Implausible {
   readonly allowed: string;
   /** The value as received; shortened and stripped of keys before it is stored. */
   readonly value: unknown;
+  /** What is used instead, if another value is. */
+  readonly used?: string;
 }

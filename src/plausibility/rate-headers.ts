@@ -18,22 +18,29 @@ export interface RateHeaders {
 }
 
 /**
- * Reads `X-RateLimit-Limit` and `X-RateLimit-Remaining`. If the limit is implausible, `remaining` is ignored too. A repeated
- * header is implausible.
+ * Reads `X-RateLimit-Limit` and `X-RateLimit-Remaining`. If the limit is implausible, `remaining` is ignored too. Proxies repeat
+ * headers (`120, 120`) and some servers write `120.0`: both are 120. Repeated headers that differ are implausible.
  */
 export function readRateHeaders(headers: Readonly<Record<string, Header>>): RateHeaders {
   const implausible: Implausible[] = [];
-  const read = (name: string, min: number, max: number): number | null => {
+  const read = (name: string, min: number, max: number, used: string | null): number | null => {
     const value = headers[name];
     if (value === undefined) return null;
-    const count = typeof value === 'string' && /^\s*\d{1,9}\s*$/.test(value) ? Number(value) : Number.NaN;
-    if (count >= min && count <= max) return count;
-    implausible.push({ path: `header ${name}`, allowed: `${min} to ${max}`, value });
+    const texts = [value].flat().flatMap((text) => text.split(','));
+    const counts = new Set(texts.map((text) => (/^\s*\d{1,9}(\.0{1,9})?\s*$/.test(text) ? Number(text) : Number.NaN)));
+    const [count = Number.NaN] = counts;
+    if (counts.size === 1 && count >= min && count <= max) return count;
+    implausible.push({
+      path: `header ${name}`,
+      allowed: `${min} to ${max}`,
+      value,
+      ...(used === null ? {} : { used }),
+    });
     return null;
   };
-  const limit = read('x-ratelimit-limit', LIMIT_MIN, LIMIT_MAX);
+  const limit = read('x-ratelimit-limit', LIMIT_MIN, LIMIT_MAX, 'the last plausible limit, at first 120');
   const isLimitImplausible = implausible.length > 0;
-  const remaining = read('x-ratelimit-remaining', 0, limit ?? LIMIT_MAX);
+  const remaining = read('x-ratelimit-remaining', 0, limit ?? LIMIT_MAX, null);
   return { limit, remaining: isLimitImplausible ? null : remaining, implausible };
 }
 

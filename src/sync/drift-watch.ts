@@ -145,8 +145,9 @@ function noDrift(): DriftCounts {
 
 function findingsOf(implausible: readonly Implausible[]): readonly Finding[] {
   const findings = createFindings();
-  for (const { path, allowed, value } of implausible) {
-    findings.add(null, path, 'implausible_value', `allowed: ${allowed}`, value);
+  for (const { path, allowed, value, used } of implausible) {
+    const detail = `allowed: ${allowed}${used === undefined ? '' : `; used: ${used}`}`;
+    findings.add(null, path, 'implausible_value', detail, value);
   }
   return findings.take();
 }

@@ -73,6 +73,8 @@ export interface ResponseText extends BodyText {
   readonly baseUrl: string;
 }
 
+const EMPTY_LIST = new TextEncoder().encode('[]');
+
 /** HTTP client for upstream. All requests to upstream go through it. */
 export interface Client {
   /**
@@ -205,11 +207,13 @@ async function sendOnce<T>(
     reading = true;
     const date = toDate(head.headers['date']);
     implausible.push(...malformedDate(head.headers['date'], date));
-    if (status === 200) {
-      const { value, isDamaged } = parseBody(body);
+    // An empty list without a body.
+    const content = status === 204 ? EMPTY_LIST : body;
+    if (status === 200 || status === 204) {
+      const { value, isDamaged } = parseBody(content);
       if (isDamaged) implausible.push({ path: 'body', allowed: 'UTF-8', value: 'invalid UTF-8' });
       const link = [head.headers['link'] ?? []].flat().join(', ') || null;
-      return { value: read(value, { bytes: body, isDamaged, link, baseUrl: base.href }), date };
+      return { value: read(value, { bytes: content, isDamaged, link, baseUrl: base.href }), date };
     }
     const retryAfter = head.headers['retry-after'];
     const { waitMs, implausible: ignoredWait } = believeRetryAfter(

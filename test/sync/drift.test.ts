@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readDrift } from '../../src/warehouse/ledger/drift-notes.ts';
+import { type Liar, startLiar } from '../hostile/liar.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { alteredBody } from './altered.ts';
 import { keepPages } from './kept.ts';
@@ -26,6 +27,32 @@ describe('drift', () => {
     await workspace.reopen();
     expect(await sync()).toMatchObject(complete);
     expect(await driftOf(workspace)).toEqual([]);
+  });
+
+  test('reports a wrong header once for all resources, with the value used; 204 is an empty list', async () => {
+    let liar: Liar | undefined;
+    const between = async (url: string) => {
+      liar = await startLiar(url);
+      return liar.baseUrl;
+    };
+    const workspace = await openWorkspace({ ...few, between });
+    liar?.tell((exchange) => {
+      exchange.headers['x-ratelimit-limit'] = '0';
+      if (!exchange.path.endsWith('/alerts')) return;
+      exchange.status = 204;
+      exchange.body = Buffer.alloc(0);
+    });
+    const { sync } = await keepPages(workspace);
+    const found = { ...NONE, implausibleValues: 1 };
+    expect(await sync()).toMatchObject({ status: 'complete', drift: found });
+    const detail = 'allowed: 1 to 10000; used: the last plausible limit, at first 120';
+    const rows = await driftOf(workspace);
+    expect(rows).toMatchObject([{ path: 'header x-ratelimit-limit', detail, example: '"0"' }]);
+    await workspace.reopen();
+    expect(await sync()).toMatchObject(complete);
+    const [counted] = await driftOf(workspace);
+    expect(counted?.count).toBeGreaterThan(rows[0]?.count ?? 0);
+    expect(await workspace.query('SELECT count(*)::INTEGER AS n FROM alerts')).toEqual([{ n: 0 }]);
   });
 
   test('reports each undeclared field once and counts it', async () => {

@@ -77,6 +77,20 @@ describe('rate headers outside their bounds', () => {
     expect(attempts[0]?.implausible).toEqual([expect.objectContaining({ path: expect.stringMatching(/^header x-/) })]);
   });
 
+  test.for([['120', '120'], '120, 120', '120.0', ' 120 '])('a limit of %j is 120', async (value) => {
+    const budget = createBudget({ clock: leapingClock(Date.parse('2026-03-15T12:00:00Z')) });
+    const { get, attempts } = await openClient(
+      (_request, response) => {
+        response.setHeader('x-ratelimit-limit', value);
+        response.end('{}');
+      },
+      { options: { budget } },
+    );
+    await get();
+    expect(budget.state()).toMatchObject({ limit: 120 });
+    expect(attempts[0]?.implausible).toBeUndefined();
+  });
+
   test.for(['999999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT', 'soon', 'NaN'])(
     'a Retry-After of %j is ignored and reported, and the request is sent again',
     async (value) => {

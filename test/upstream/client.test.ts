@@ -16,7 +16,6 @@ describe('an error status', () => {
     { status: 404, code: 'not_found', retried: false, about: 'no /things (404): told so' },
     { status: 405, code: 'refused', retried: false, about: '(405)' },
     { status: 410, code: 'refused', retried: false, about: '(410)' },
-    { status: 204, code: 'refused', retried: false, about: '(204)' },
     { status: 408, code: 'upstream_failed', retried: true, about: '(408)' },
     { status: 425, code: 'upstream_failed', retried: true, about: '(425)' },
     { status: 500, code: 'upstream_failed', retried: true, about: 'failed on /things (500): told so' },
@@ -210,6 +209,12 @@ describe('a failed exchange', () => {
 });
 
 describe('a response', () => {
+  test('204 is an empty list', async () => {
+    const { get, attempts } = await openClient((_request, response) => void response.writeHead(204).end());
+    expect(await get()).toMatchObject({ value: [] });
+    expect(attempts).toMatchObject([{ status: 204, error: null }]);
+  });
+
   test('that is not JSON is retried and then reported as bad_answer', async () => {
     const { failure, requests } = await openClient((_request, response) => response.end('<html>'));
     expect(await failure()).toMatchObject({ code: 'bad_answer', status: 200 });

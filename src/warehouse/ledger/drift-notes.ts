@@ -83,13 +83,16 @@ export async function readDriftMemory(
   return { knowledge, known };
 }
 
-/** Returns a text that is equal for equal findings of the same resource. */
+/** Returns a text that is equal for equal findings of the same resource. Headers are the same for all resources. */
 export function sightingIdentity(
   resource: string,
   finding: Pick<Finding, 'table' | 'path' | 'kind' | 'detail'>,
 ): string {
-  return `${resource} ${identityOf(finding)}`;
+  return `${finding.path.startsWith(HEADER) ? '' : resource} ${identityOf(finding)}`;
 }
+
+/** Beginning of the path of a finding about a header. */
+const HEADER = 'header ';
 
 const text = (name: string) => ({ name, kind: 'text' }) as const;
 const driftColumns = [...['t', 'path', 'kind', 'detail', 'example'].map(text), { name: 'n', kind: 'integer' }] as const;
@@ -116,7 +119,7 @@ export async function writeDrift(session: Session, runId: string, notes: DriftNo
 
 const countAgain = `UPDATE sync.drift SET count = count + $6, last_seen_at = greatest(last_seen_at, CAST($7 AS TIMESTAMP)),
     run_id = CAST($8 AS UUID)
-  WHERE resource = $1 AND table_name IS NOT DISTINCT FROM $2 AND path = $3 AND kind = $4
+  WHERE (resource = $1 OR starts_with(path, '${HEADER}')) AND table_name IS NOT DISTINCT FROM $2 AND path = $3 AND kind = $4
     AND (kind IN (${BY_PATH.map((kind) => `'${kind}'`).join(', ')}) OR detail IS NOT DISTINCT FROM $5)`;
 
 /** Adds the counts of findings that are already stored. */
