@@ -1,3 +1,4 @@
+import { toExactJson } from '../base/json.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Client } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
@@ -16,7 +17,7 @@ export interface UpstreamQuestion {
 /** The response of upstream to a question. */
 export interface UpstreamReply {
   readonly status: number;
-  /** The body as received; null if upstream rejected the question. */
+  /** The body as JSON text without a byte order mark; null if upstream rejected the question. */
   readonly body: string | null;
   /** Upstream's time in epoch milliseconds. */
   readonly at: number;
@@ -53,9 +54,7 @@ export function createAskUpstream({ catalogue, client, signal, names, log, now, 
     };
     return log({ id: purpose, resource: resource.name }, async (_requests, onAttempt) => {
       try {
-        const read = (_body: unknown, { bytes }: { readonly bytes: Uint8Array }): string =>
-          Buffer.from(bytes).toString('utf8');
-        const { value, date } = await client.get(request, read, { signal, onAttempt });
+        const { value, date } = await client.get(request, toExactJson, { signal, onAttempt });
         return { status: 200, body: value, at: date ?? now() };
       } catch (thrown) {
         if (!(thrown instanceof UpstreamError) || !thrown.isRejection) throw thrown;

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { toExactJson } from '../base/json.ts';
 import { inSpan } from '../base/trace.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
@@ -241,7 +242,7 @@ async function takePage(
     date,
     next,
     untilKnown: chain.untilKnown,
-    answer: answerOf(resource, chain, text.bytes),
+    answer: answerOf(resource, chain, body),
     arrival: { body, bytes: text.bytes, path, query, member: chain.member },
   });
   await parts.noteForms(chain.resource, forms);
@@ -380,14 +381,14 @@ function isEndOfList(
 }
 
 // Computed reports over several days are kept as evidence of how upstream computes them. Reports of single days are too many.
-function answerOf(resource: Resource, chain: Slice, bytes: Uint8Array): PageAnswer | null {
+function answerOf(resource: Resource, chain: Slice, body: unknown): PageAnswer | null {
   if (resource.computes === undefined || chain.from === chain.to) return null;
   const { each } = resource;
   const names = Object.keys(resource.query);
   const query = Object.fromEntries(Object.entries(chain.query).filter(([name]) => names.includes(name)));
   const chosen = each === undefined ? undefined : chain.fixed[each.column];
   if (each !== undefined && chosen !== undefined) query[each.parameter] = String(chosen);
-  return { query, body: Buffer.from(bytes).toString('utf8') };
+  return { query, body: toExactJson(body) };
 }
 
 function countKnown({ rejected }: TableRows, quarantined: ReadonlySet<string>): number {

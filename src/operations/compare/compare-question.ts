@@ -206,9 +206,10 @@ export function detailOf({ field, kind, upstream, own }: BodyDifference): string
   return `${field}${kind === 'value' ? '' : `, ${kind}`}: upstream ${shown(upstream)}, own ${shown(own)}`;
 }
 
+// Unpaired surrogates are replaced as in the warehouse, which cannot store them.
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, (_name, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value));
   } catch {
     return null;
   }

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openCli } from '../cli/helpers.ts';
+import { runCommand } from '../support/run-command.ts';
+import { worldClock } from '../support/worlds.ts';
+import { startLiar } from './liar.ts';
+
+it('a byte order mark before bodies and unpaired surrogates in texts are no difference and do not stop calibration', async () => {
+  const { sandbox, env, folder } = await openCli({ world: 'tiny' });
+  const liar = await startLiar(sandbox.baseUrl);
+  liar.tell((exchange) => {
+    if (exchange.status !== 200) return;
+    const text = exchange.body.toString().replaceAll('"title":"', '"title":"\\ud800 ');
+    exchange.body = Buffer.from(`\ufeff${text}`);
+  });
+  const run = async (line: string) => {
+    const variables = { ...env, SIGHTLINE_BASE_URL: liar.baseUrl, SIGHTLINE_DATA_DIR: join(folder, 'other') };
+    const surroundings = {
+      cwd: folder,
+      env: { ...variables, SIGHTLINE_CALIBRATION_PROBES: '20' },
+      clock: worldClock(),
+    };
+    const { code, stdout, stderr } = await runCommand([...line.split(' '), '--json'], surroundings);
+    expect(code, stderr).toBe(0);
+    return JSON.parse(stdout);
+  };
+  expect(await run('sync')).toMatchObject({ status: 'complete', failures: [] });
+  const comparison = await run('compare --requests 12');
+  expect(comparison).toMatchObject({ compared: 12, equal: 12, differing: [] });
+});
