@@ -8,6 +8,7 @@ import { temporaryFolder } from '../support/folders.ts';
 
 const DAY_MS = 86_400_000;
 const KEY_ID = '7f8c1f4e-4f55-4a0d-9d3a-2f3f6f0d6a51';
+const OTHER_ID = '0199ab12-0000-4000-8000-000000000002';
 
 describe('a sign-in link', () => {
   it('opens one session, and is stored as a hash that only the owner can read', async () => {
@@ -92,6 +93,19 @@ describe('a session', () => {
     expect(await openSessions(folder, clock).end(session.id)).toBe(true);
     await expect.poll(() => later.find(text)).toBeNull();
     expect(await later.end(session.id)).toBe(false);
+  });
+
+  it('is replaced by a newer one only of the same key, so that no key ends sessions of others', async () => {
+    const [folder, clock] = [await temporaryFolder(), virtualClock()];
+    const sessions = openSessions(folder, clock);
+    const owner = await sessions.openWithLink(await createLink(folder, clock.now()), 'agent');
+    const other = await sessions.openWithKey(OTHER_ID, 'agent');
+    const opened: string[] = [];
+    for (let time = 0; time < 105; time++) opened.push((await sessions.openWithKey(KEY_ID, 'agent')).text);
+    const later = openSessions(folder, clock);
+    expect(later.find(owner?.text ?? '')?.keyId).toBeNull();
+    expect(later.find(other.text)?.keyId).toBe(OTHER_ID);
+    expect(opened.map((text) => later.find(text) !== null)).toEqual(opened.map((_text, index) => index >= 85));
   });
 
   it('ends if the session file is damaged, which the next sign-in replaces', async () => {

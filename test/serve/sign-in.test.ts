@@ -176,6 +176,15 @@ describe('signing in with a key', () => {
     expect(await refused.json()).toMatchObject({ error: { message: 'The API key has expired.' } });
   });
 
+  it('counts as one of its requests', async () => {
+    const server = await open({ rateLimit: 3 });
+    const key = await server.keyOf('anna');
+    const browser = createBrowser(server);
+    const statuses: number[] = [];
+    for (let time = 0; time < 4; time++) statuses.push((await browser.signIn({ key })).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+  });
+
   it('accepts JSON with one secret only', async () => {
     const server = await open();
     const browser = createBrowser(server);

@@ -25,6 +25,8 @@ export interface AccessControl {
    * @throws Refusal `unauthorized`, `rate_limited`, `uri_too_long`, `not_found`, `method_not_allowed` or `forbidden`
    */
   admit(request: FastifyRequest, routed: Endpoint | undefined): void;
+  /** Counts the sign-in with a key as one of its requests. Throws `rate_limited`. */
+  countSignIn(keyId: string): void;
   /** Returns the rights of a request of a page. Throws like `admit`, but counts nothing. */
   checkPage(request: FastifyRequest): Access;
   /** Returns the rights of a request of a page; null if it has no credential. Throws for a wrong credential. */
@@ -78,6 +80,10 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
     if (!admission.allowed) throw tooMany('Too many requests.', admission.retryAfterSeconds);
   };
 
+  const countSignIn = (keyId: string): void => {
+    const { allowed, retryAfterSeconds } = (limiter ?? page.limiter).admit(keyId);
+    if (!allowed) throw tooMany('Too many requests.', retryAfterSeconds);
+  };
   const admitPage = (request: FastifyRequest, endpoint: Endpoint): void => {
     Object.assign(request.visit.headers, page.headers);
     const changes = !SAFE_METHODS.includes(request.method);
@@ -119,7 +125,7 @@ export function createAccessControl(parts: AccessControlParts): AccessControl {
     throw new Refusal('method_not_allowed', `This address accepts ${allow}.`, { Allow: allow }, { allowed: allow });
   };
 
-  return { arrive: createArrival(parts), admit, checkPage, accessOf, checkChange };
+  return { arrive: createArrival(parts), admit, countSignIn, checkPage, accessOf, checkChange };
 }
 
 function createArrival({ hosts, isStopping }: AccessControlParts): AccessControl['arrive'] {

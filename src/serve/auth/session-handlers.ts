@@ -85,7 +85,7 @@ async function signIn(parts: SessionHandlerParts, request: FastifyRequest, reply
   const opened =
     'token' in given
       ? await parts.sessions.openWithLink(given.token, userAgent)
-      : await parts.sessions.openWithKey(authentication.activeKey(given.key, remoteAddress).id, userAgent);
+      : await parts.sessions.openWithKey(countedKey(parts, given.key, remoteAddress), userAgent);
   if (opened === null) {
     authentication.countWrong(remoteAddress, 'sign-in links');
     throw new Refusal('unauthorized', 'The sign-in link was used or has expired; create one with `sightline open`.');
@@ -97,6 +97,13 @@ async function signIn(parts: SessionHandlerParts, request: FastifyRequest, reply
     // Browsers drop such a cookie if they are connected without TLS.
     secure: isSecure(request.headers),
   });
+}
+
+// The id of a valid key, whose sign-in counts as a request.
+function countedKey({ authentication, accessControl }: SessionHandlerParts, key: string, address?: string): string {
+  const { id } = authentication.activeKey(key, address);
+  accessControl.countSignIn(id);
+  return id;
 }
 
 async function signOut(

@@ -19,9 +19,10 @@ const IDLE_MS = 7 * DAY_MS;
 export const SESSION_MS = 30 * DAY_MS;
 /** Interval at which the last use of a session is stored, in milliseconds. */
 const USED_MS = 300_000;
-/** Maximum number of unused links and of sessions; the oldest are dropped first. */
+/** Maximum number of unused links; the oldest are dropped first. */
 const LINKS_MAX = 20;
-const SESSIONS_MAX = 100;
+/** Maximum number of sessions of a key, and of the owner's, who signs in with links. A new one replaces the oldest of the same holder. */
+const SESSIONS_MAX = 20;
 const TOKEN_BYTES = 32;
 const AGENT_CHARACTERS_MAX = 200;
 
@@ -99,7 +100,10 @@ export function openSessions(folder: string, clock: Clock): Sessions {
       const valid = withoutExpired(before, nowMs);
       const links = token === null ? valid.links : valid.links.filter(({ hash }) => hash !== hashOf(token));
       if (token !== null && links.length === valid.links.length) return { after: null, result: null };
-      const after = { ...before, links, sessions: [...valid.sessions, session].slice(-SESSIONS_MAX) };
+      const own = valid.sessions.filter((each) => each.keyId === keyId);
+      const replaced = own.slice(0, Math.max(0, own.length + 1 - SESSIONS_MAX));
+      const kept = valid.sessions.filter((each) => !replaced.includes(each));
+      const after = { ...before, links, sessions: [...kept, session] };
       return { after, result: { session, text } };
     });
   };

@@ -68,6 +68,18 @@ describe('access tokens', () => {
     ['without a client', { client_id: undefined }, {}, 'has no client_id claim'],
     ['with an end beyond all dates', { exp: 1e300 }, {}, 'has an invalid time'],
     ['that is not valid yet', { nbf: Math.floor(Date.now() / 1_000) + 3_600 }, {}, 'is not valid yet (nbf)'],
+    [
+      'that is issued in the future',
+      { iat: Math.floor(Date.now() / 1_000) + 3_600 },
+      {},
+      'is issued in the future (iat)',
+    ],
+    [
+      'that is bound to a key of its client',
+      { cnf: { jkt: 'x' } },
+      {},
+      'is bound to a key of its client (cnf), and no proof of it is checked',
+    ],
     ['with the type of an ID token', {}, { typ: 'JWT' }, 'does not have the type at+jwt (RFC 9068)'],
     ['without a type', {}, { typ: undefined }, 'does not have the type at+jwt (RFC 9068)'],
     ['with an unknown critical header', {}, { crit: ['trick'], trick: 1 }, 'is not a valid signed JWT'],

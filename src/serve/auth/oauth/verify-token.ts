@@ -65,6 +65,10 @@ export function createVerifyToken(settings: OAuthSettings, clock: Clock, findKey
       if (profile === 'jwt' && isForeign(payload, protectedHeader.typ)) {
         throw new TokenError('is another kind of token, such as an ID token');
       }
+      if ('cnf' in payload)
+        throw new TokenError('is bound to a key of its client (cnf), and no proof of it is checked');
+      if ((payload.iat ?? 0) > currentDate.getTime() / 1_000 + clockSkewSeconds)
+        throw new TokenError('is issued in the future (iat)');
       const key = keyOf(issuer, payload, clockSkewSeconds);
       return { key, scopes: scopesOf(payload), claims: payload };
     } catch (thrown) {
