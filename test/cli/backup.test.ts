@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import { becomeOwner } from '../../src/session/owner-server.ts';
+import { thisProcess } from '../../src/session/process-driver.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
+import { NOW_MS } from '../support/clocks.ts';
 import { expectAsUpstream } from './as-upstream.ts';
-import { expectRefusal, shareCli, until } from './helpers.ts';
+import { expectRefusal, shareCli } from './helpers.ts';
 
 const TABLES = [...catalogue.tables, ...catalogue.histories].map(({ name }) => name);
 const COUNTS = TABLES.map((name) => `SELECT '${name}' AS name, count(*) AS rows FROM "${name}"`).join(' UNION ALL ');
@@ -17,7 +20,7 @@ let snapshot: string;
 beforeAll(async () => {
   const { run, rows, sandbox } = workspace;
   sandbox.world.advance({ editedResponses: 3, deletedResponses: 2, pausedPrompts: 1 });
-  expect((await run('sync')).code).toBe(0);
+  expect((await run('sync', '--only', 'responses', 'prompts')).code).toBe(0);
   held = await rows(COUNTS);
   snapshot = JSON.parse((await run('export', '--json')).stdout).path;
 });
@@ -54,9 +57,8 @@ describe('restore', () => {
     expect(restored).toMatchObject({ kind: 'backup', continues: true, path: join(data, 'warehouse.duckdb') });
     expect(existsSync(restored.kept)).toBe(true);
     expect(await rows(COUNTS)).toEqual(held);
-    const next = JSON.parse((await run('sync', '--json')).stdout);
+    const next = JSON.parse((await run('sync', '--only', 'responses', '--json')).stdout);
     expect(next).toMatchObject({ status: 'complete', tables: { responses: { inserted: 0, updated: 0, deleted: 0 } } });
-    await expectAsUpstream(data, workspace.sandbox);
   });
 
   test('from a snapshot restores all rows with their types, and a sync completes them', async () => {
@@ -115,13 +117,14 @@ describe('restore', () => {
   });
 
   test('is rejected while the workspace is served', async () => {
-    const { run, start } = workspace;
-    const served = start('serve', '--port', '0', '--no-jobs', '--data-dir', 'served');
-    await until('the workspace is served', () => existsSync(join(workspace.folder, 'served/default/serving.json')));
+    const { run, folder: parent } = workspace;
+    const folder = join(parent, 'served', 'default');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const since = new Date(NOW_MS).toISOString();
+    const claim = await becomeOwner({ folder, command: 'serve', since, run: null, sessions: thisProcess });
+    onTestFinished(() => (claim.isOurs ? claim.release() : undefined));
     const refused = await run('restore', 'copy.duckdb', '--data-dir', 'served', '--json');
     const hint = 'Stop `sightline serve`, run the restore, then start `sightline serve` again.';
     expectRefusal(refused, 'warehouse_locked', true, hint);
-    served.process.kill('SIGTERM');
-    await served.finished;
   });
 });

@@ -1,13 +1,12 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
-import { temporaryFolder } from '../support/folders.ts';
 import { runCommand } from '../support/run-command.ts';
 import { startWorldSandbox } from '../support/worlds.ts';
-import { BRAND_HINT, expectRefusal, openCli, serve } from './helpers.ts';
+import { BRAND_HINT, expectRefusal, makeFolder, openCli, serve } from './helpers.ts';
 
 // A distinctive value, so that it is found in any output.
 const KEY = 'gsk_never_to_be_seen_0123456789';
@@ -16,6 +15,7 @@ let sandbox: WorkspaceSandbox;
 let elsewhere: Awaited<ReturnType<typeof serve>>;
 let upstream: Awaited<ReturnType<typeof serve>>;
 let strayed = 0;
+let cwd: string;
 
 /** Responses of wrong upstreams, by the first part of the path. */
 const wrong: Readonly<Record<string, RequestListener>> = {
@@ -30,6 +30,7 @@ const wrong: Readonly<Record<string, RequestListener>> = {
 };
 
 beforeAll(async () => {
+  cwd = await makeFolder();
   sandbox = await startWorldSandbox('tiny');
   upstream = await serve((request, response) => wrong[request.url?.split('/')[1] ?? '']?.(request, response));
   elsewhere = await serve((_request, response) => {
@@ -38,7 +39,10 @@ beforeAll(async () => {
   });
 });
 
-afterAll(() => Promise.all([sandbox, upstream, elsewhere].map((each) => each.close())));
+afterAll(async () => {
+  await Promise.all([sandbox, upstream, elsewhere].map((each) => each.close()));
+  await rm(cwd, { recursive: true });
+});
 
 test.for([
   ['no server listens', 'http://127.0.0.1:9/v1', 'unreachable', ['http://127.0.0.1:9', 'refused']],
@@ -52,7 +56,6 @@ test.for([
   ['no /v1', 'ROOT', 'not_found', ['/brands', '404', 'base URL is http']],
   ['an unknown key', 'ROOT/v1', 'unauthorized', ['401', 'The API key is invalid; the base URL is ']],
 ] as [string, string, ErrorCode, string[]][])('a sync with %s fails with a message', async ([, url, code, says]) => {
-  const cwd = await temporaryFolder();
   const root = sandbox.baseUrl.replace('/v1', '');
   const baseUrl = url.startsWith('/') ? upstream.origin + url : url.replace('ROOT', root);
   const env = { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: url === 'ROOT' ? sandbox.key : KEY };
@@ -83,7 +86,7 @@ test('a workspace keeps its data while its key has expired, and resumes afterwar
   expect(await run('sync')).toMatchObject({ code: 1, stderr: expect.stringContaining('401') });
   expect(await rows(counted)).toEqual(before);
   upstream.setKey(upstream.key, 'active');
-  expect(await run('sync')).toMatchObject({ code: 0 });
+  expect(await run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
 });
 
 test('an unknown brand of a new workspace is rejected with the known ones and their names', async () => {
@@ -99,12 +102,13 @@ test('an unknown brand of a new workspace is rejected with the known ones and th
 
 test('a sync ends partial with exit code 3 while one list is broken, and names it', async () => {
   const { run, sandbox: upstream } = await openCli({ world: 'tiny', faults: [{ kind: '500', match: '/alerts' }] });
-  const { code, stdout, stderr } = await run('sync', '--json');
+  const sync = ['sync', '--only', 'alerts', 'prompts', '--json'];
+  const { code, stdout, stderr } = await run(...sync);
   expect(code, stderr).toBe(3);
   expect(JSON.parse(stdout)).toMatchObject({ status: 'partial', failures: [{ code: 'upstream_failed' }] });
   expect(stderr).toMatch(/^sync partial: /);
   expect(stderr).toMatch(/not finished: .*alerts.*500/);
   expect(stderr).not.toMatch(/\n\s+at /);
   upstream.setFaults([]);
-  expect(JSON.parse((await run('sync', '--json')).stdout)).toMatchObject({ status: 'complete' });
+  expect(JSON.parse((await run(...sync)).stdout)).toMatchObject({ status: 'complete' });
 });

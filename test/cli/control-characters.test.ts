@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
@@ -39,7 +41,9 @@ async function run(args: readonly string[], cwd: string, environment: Record<str
 }
 
 test('control characters in texts from upstream do not reach the terminal', async () => {
-  const { sandbox, folder, env } = await openCli({ prompts: 1, days: 2 });
+  const { sandbox, folder, env } = await openCli({ prompts: 1, days: 1 });
+  const jobs = { nightly: { steps: [{ do: 'sync', only: ['alerts'] }, 'verify'] } };
+  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ jobs }));
   const liar = await startLiar(sandbox.baseUrl);
   liar.tell((exchange) => {
     if (exchange.path.endsWith('/alerts')) {
@@ -61,16 +65,12 @@ test('control characters in texts from upstream do not reach the terminal', asyn
   const { runId } = JSON.parse((await check('runs', '--json')).text)[0] as { runId: string };
   await check('runs', runId);
   await check('verify');
-  await check('plan', '--offline');
-  await check('sql', 'select * from prompts');
   await check('sql', 'select * from prompts', '--json');
-  await check('sql', 'select resource, path, kind, detail from sync.drift');
-  await check('sql', 'select * from sync.quarantine');
-  await check('sql', 'select error from sync.requests where error is not null');
+  const records = ['quarantine', 'drift', 'requests'].map((name) => `select * from sync.${name}`);
+  await check('sql', ['select * from prompts', ...records].join(';'));
   await check('sql', `select error('${ATTACK}')`);
   await check('jobs', 'run', 'nightly');
   await check('jobs');
-  await check('report');
   await check('describe', 'prompts');
   await check('sync', '--brand', ATTACK);
   expect(new Set(shown), 'the attack was in what these print').toEqual(

@@ -2,14 +2,14 @@ import { cp, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile 
 import { join } from 'node:path';
 import { type Table, tableFromIPC } from 'apache-arrow';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { startLiar } from '../hostile/liar.ts';
 import { hashes } from '../snapshot/readers.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { runCommand } from '../support/run-command.ts';
-import { type CliWorkspace, openCli, shareCli, until } from './helpers.ts';
+import { openCli, shareCli, until } from './helpers.ts';
 
 const workspace = shareCli({ world: 'small' });
 
@@ -249,45 +249,36 @@ test('a snapshot shares unchanged files with the previous one, and uses the requ
   expect(written.files).toBe(tables.reduce((sum: number, table: { files: number }) => sum + table.files, 0));
 });
 
-describe('an export after a killed sync contains no day of which only some pages are stored', () => {
-  let killed: CliWorkspace;
-  let image: string;
-  let whole: Record<string, unknown>[];
+test('an export after a killed sync contains no day of which only some pages are stored, with and without a replica', async () => {
+  const { sandbox, folder, data, env, run, rows } = await openCli({ prompts: 2, days: 4, responsesPerDay: 120 });
+  const day = (daysAgo: number): string => dayOf(sandbox.world.now() - daysAgo * DAY_MS);
   const count = 'SELECT CAST(created_at AS DATE) AS day, count(*) AS n FROM responses GROUP BY ALL ORDER BY ALL';
-  const day = (daysAgo: number): string => dayOf(killed.sandbox.world.now() - daysAgo * DAY_MS);
-
-  // Copies the files of a sync that waits in the middle of a day, as a kill at this moment leaves them.
-  beforeEach(async () => {
-    killed = await openCli({ prompts: 2, days: 4, responsesPerDay: 120 });
-    const { sandbox, folder, data, env, run, rows } = killed;
-    const sync = ['sync', '--only', 'responses', '--from', day(3), '--to'];
-    expect(await run(...sync, day(2))).toMatchObject({ code: 0 });
-    whole = await rows(count);
-    expect(whole.map((row) => row['day'])).toEqual([day(3), day(2)]);
-    const liar = await startLiar(sandbox.baseUrl);
-    liar.tell(({ path, query }) => {
-      if (path.endsWith('/responses') && (query.get('to') ?? '') >= day(1)) sandbox.setFaults([{ kind: 'hang' }]);
-    });
-    const stop = new AbortController();
-    const stopped = runCommand([...sync, day(1)], {
-      cwd: folder,
-      env: { ...env, SIGHTLINE_BASE_URL: liar.baseUrl, SIGHTLINE_CONNECTIONS: '1' },
-      signal: stop.signal,
-    });
-    await until('the second page of a new day is requested', () =>
-      sandbox.requests.some(({ fault, query }) => fault === 'hang' && query.includes('cursor=')),
-    );
-    image = join(await temporaryFolder(), 'image');
-    await cp(data, image, { recursive: true });
-    stop.abort();
-    await stopped;
-    await rm(data, { recursive: true });
-    await rename(image, data);
-    await rm(join(data, 'owner.json'));
+  const sync = ['sync', '--only', 'responses', '--from', day(3), '--to'];
+  expect(await run(...sync, day(2))).toMatchObject({ code: 0 });
+  const whole = await rows(count);
+  expect(whole.map((row) => row['day'])).toEqual([day(3), day(2)]);
+  const liar = await startLiar(sandbox.baseUrl);
+  liar.tell(({ path, query }) => {
+    if (path.endsWith('/responses') && (query.get('to') ?? '') >= day(1)) sandbox.setFaults([{ kind: 'hang' }]);
   });
-
-  test.each(['no replica', 'an earlier replica'])('with %s', async (replica) => {
-    const { folder, data, run, rows } = killed;
+  const stop = new AbortController();
+  const stopped = runCommand([...sync, day(1)], {
+    cwd: folder,
+    env: { ...env, SIGHTLINE_BASE_URL: liar.baseUrl, SIGHTLINE_CONNECTIONS: '1' },
+    signal: stop.signal,
+  });
+  await until('the second page of a new day is requested', () =>
+    sandbox.requests.some(({ fault, query }) => fault === 'hang' && query.includes('cursor=')),
+  );
+  // The files of a sync that waits in the middle of a day are as a kill at this moment leaves them.
+  const image = join(await temporaryFolder(), 'image');
+  await cp(data, image, { recursive: true });
+  stop.abort();
+  await stopped;
+  for (const replica of ['an earlier replica', 'no replica']) {
+    await rm(data, { recursive: true });
+    await cp(image, data, { recursive: true });
+    await rm(join(data, 'owner.json'));
     if (replica === 'no replica') {
       await rm(join(data, 'analytics.duckdb'));
       expect((await rows(count)).length).toBeGreaterThan(whole.length);
@@ -299,7 +290,7 @@ describe('an export after a killed sync contains no day of which only some pages
     for (const name of tables.split(',')) {
       const lines = (await readFile(join(output, `${name}.ndjson`), 'utf8')).trim().split('\n');
       const days = lines.map((line) => String(JSON.parse(line).created_at).slice(0, 10));
-      expect([...new Set(days)].sort(), name).toEqual([day(3), day(2)]);
+      expect([...new Set(days)].sort(), `${name} with ${replica}`).toEqual([day(3), day(2)]);
       if (name !== 'responses') continue;
       for (const { day: of, n } of whole) expect(days.filter((each) => each === of)).toHaveLength(Number(n));
     }
@@ -311,5 +302,5 @@ describe('an export after a killed sync contains no day of which only some pages
       for (const { max } of files) expect(max.slice(0, 10), name).toBe(day(2));
       if (name === 'responses') expect(listed).toBe(whole.reduce((sum, row) => sum + Number(row['n']), 0));
     }
-  });
+  }
 });

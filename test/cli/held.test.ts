@@ -12,10 +12,10 @@ test('a held deletion stops the export of a job, is shown by status and doctor, 
   const env = { ...workspace.env, SIGHTLINE_BASE_URL: liar.baseUrl };
   const run = (...args: string[]) => runCommand(args, { cwd: workspace.folder, env });
   const snapshots = join(workspace.data, 'snapshots');
-  const night = { cron: '0 5 * * *', steps: ['sync', 'export'] };
+  const night = { cron: '0 5 * * *', steps: [{ do: 'sync', only: ['prompts'] }, 'export'] };
   await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify({ jobs: { night } }));
 
-  expect((await run('sync')).code).toBe(0);
+  expect((await run('sync', '--only', 'prompts')).code).toBe(0);
   liar.tell((exchange) => {
     if (!exchange.path.endsWith('/prompts') || exchange.path.includes('/metrics/')) return;
     exchange.edit((body) => ({ ...body, data: body.data.slice(0, 4) }));
@@ -36,7 +36,7 @@ test('a held deletion stops the export of a job, is shown by status and doctor, 
   const doctor = await run('doctor', '--offline');
   expect(doctor.stdout).toMatch(/8 of 12 stored rows of prompts.*\n.*--accept-deletions/);
 
-  const accepted = await run('sync', '--accept-deletions');
+  const accepted = await run('sync', '--only', 'prompts', '--accept-deletions');
   expect(accepted.code, accepted.stderr).toBe(0);
   expect(accepted.stderr).toContain('8 deleted');
   const exported = await run('jobs', 'run', 'night', '--json');

@@ -67,12 +67,12 @@ const PRINTED: readonly (readonly [name: JsonName, line: string, expected?: obje
   ['changes', 'changes --since 30d'],
   ['opportunities', 'opportunities --brand BRAND'],
   ['export --output', 'export --output files --format csv'],
-  ['export --output', 'export --since last --output workbook --format xlsx'],
+  ['export --output', 'export --since last --output workbook --format xlsx --tables brands'],
   ['export', 'export'],
   ['export --all', 'export --all'],
   [
     'export --all',
-    'export --all --since last --output changes',
+    'export --all --since last --output changes --tables brands',
     { changes: { since: null }, path: expect.stringContaining('changes/') },
   ],
   ['jobs next', 'jobs next'],
@@ -83,7 +83,7 @@ const PRINTED: readonly (readonly [name: JsonName, line: string, expected?: obje
   ['cluster status', 'cluster status'],
   ['backup', 'backup copy.duckdb'],
   ['restore', 'restore copy.duckdb --data-dir other'],
-  ['replay', 'replay --into replayed.duckdb'],
+  ['replay', 'replay --into replayed.duckdb --only brands'],
   ['state export', 'state export state.json'],
   ['state import', 'state import state.json --yes'],
   ['state reset', 'state reset --yes --resource alerts'],
@@ -158,7 +158,9 @@ describe('the output with --json has the declared members', () => {
     brand = workspace.sandbox.world.brands[0]?.id ?? '';
     receiver = await serve((_request, response) => void response.writeHead(204).end());
     env = { ...workspace.env, ALERTS_URL: receiver.origin };
-    const jobs = { ...disabledJobs, mine: { cron: '15 2 * * *', steps: EVERY_STEP } };
+    const steps = EVERY_STEP.map((step) => (step === 'sync' ? { do: step, only: ['brands'] } : step));
+    const jobs = { ...disabledJobs, mine: { cron: '15 2 * * *', steps } };
+
     const settings = { jobs, notify: [{ urlVariable: 'ALERTS_URL' }] };
     await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify(settings));
     await writeFile(join(workspace.folder, 'a-file'), '');
@@ -188,27 +190,28 @@ describe('the output with --json has the declared members', () => {
     await print('runs id', `runs ${runs?.[0]?.runId}`);
   });
 
-  test('for sync and sync --all: after changes, with drift, with another key, and with a limit', async () => {
-    const { sandbox } = workspace;
-    sandbox.world.advance({ days: 1, editedResponses: 2, deletedResponses: 1 });
-    sandbox.setFaults([{ kind: 'wrongtypes' }, { kind: 'unknownfields' }]);
-    await print('sync', 'sync');
-    sandbox.setFaults([]);
-    sandbox.setKey(sandbox.key, 'disabled');
-    expect(await print('sync', 'sync')).toMatchObject([{ status: 'failed', error: { code: 'unauthorized' } }]);
-    await expectError('plan');
-    sandbox.setKey(sandbox.key, 'active');
-    await print('sync --all', 'sync --all');
-    await print('sync', 'sync --max-requests 1 --full');
-    await print('verify', 'verify --fresh --repair');
-    await print('status', 'status');
-  });
-
   test('for jobs run: a job with every step', async () => {
     const [ran] = (await print('jobs run', 'jobs run mine')) as { steps: { step: string; result: unknown }[] }[];
     expect(ran?.steps.map(({ step }) => step)).toEqual(EVERY_STEP);
     expect(ran?.steps.filter(({ result }) => result === null)).toEqual([]);
     await print('jobs list', 'jobs');
+  });
+
+  test('for sync, sync --all, verify and status: after changes, with drift, with another key, and with a limit', async () => {
+    const { sandbox } = workspace;
+    sandbox.world.advance({ days: 1, editedResponses: 2, deletedResponses: 1 });
+    sandbox.setFaults([
+      { kind: 'wrongtypes', match: '/prompts' },
+      { kind: 'unknownfields', match: '/alerts' },
+    ]);
+    await print('sync --all', 'sync --all');
+    sandbox.setFaults([]);
+    sandbox.setKey(sandbox.key, 'disabled');
+    expect(await print('sync', 'sync')).toMatchObject([{ status: 'failed', error: { code: 'unauthorized' } }]);
+    sandbox.setKey(sandbox.key, 'active');
+    await print('sync', 'sync --max-requests 1 --full');
+    await print('verify', 'verify --fresh --repair');
+    await print('status', 'status');
   });
 
   test('for sql: numbers that JSON does not have are texts', async () => {

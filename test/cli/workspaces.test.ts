@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
@@ -87,6 +87,8 @@ test('sync --all syncs every workspace even if one fails, and returns the most s
   expect(reports.map(({ workspace }) => workspace)).toEqual([null, ...Object.keys(workspaces)]);
   expect(reports.map(({ status }) => status)).toEqual(['failure', 'ok', 'ok', 'ok', 'failure', 'warning']);
   expect(reports[1]?.checks.length).toBeGreaterThan(8);
+  // The text is of the settings and of one workspace.
+  for (const name of ['again', 'south', 'refused']) await rm(join(folder, 'data', name), { recursive: true });
   const shown = await run('doctor', '--all', '--offline');
   expect(shown.stdout).toMatch(/^all workspaces:\nfailure .*NO_KEY.*\n(.*\n)*north: \d+ checks passed\n/);
   expect(examined.stdout + shown.stdout).not.toContain('gsk_wrong');

@@ -26,6 +26,8 @@ export interface Surroundings {
   readonly clock?: Clock;
   /** Interrupts the command, as Ctrl-C does. */
   readonly signal?: AbortSignal;
+  /** Called with each text that the command writes on standard error. */
+  readonly onStderr?: (text: string) => void;
 }
 
 /** Commands that run in this process, which has one current directory. */
@@ -34,7 +36,7 @@ const running = { count: 0, cwd: '', before: { cwd: '', script: '', umask: 0 } }
 /** Runs the command line in this process, from the sources. For tests of the process itself, use `startCli`. */
 export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<Finished> {
   const { cwd, env = {}, input = '', clock = skippingClock(), signal = new AbortController().signal } = surroundings;
-  const [stdout, stderr] = [capture(), capture()];
+  const [stdout, stderr] = [capture(), capture(surroundings.onStderr)];
   enter(cwd);
   try {
     const code = await timed('command', () =>
@@ -75,11 +77,12 @@ function leave(): void {
   process.umask(running.before.umask);
 }
 
-function capture(): { readonly stream: Writable; text(): string } {
+function capture(onText?: (text: string) => void): { readonly stream: Writable; text(): string } {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       chunks.push(Buffer.from(chunk));
+      onText?.(chunk.toString());
       done();
     },
   });
