@@ -43,12 +43,12 @@ const inData =
 const lightKinds: readonly Kind[] = [
   { name: 'keys.json', path: inData('keys.json'), meet: ['keys', 'list'] },
   { name: 'jobs.json', path: inData('jobs.json'), meet: ['jobs'] },
-  { name: 'owner.json', path: inData('owner.json'), meet: ['sql', 'select 1'] },
-  { name: 'progress.json', path: inData('progress.json'), meet: ['sql', 'select 1'] },
-  { name: 'serving.json', path: inData('serving.json'), meet: ['sql', 'select 1'] },
+  { name: 'owner.json', path: inData('owner.json'), meet: ['sql', 'select 1'], isSlow: true },
+  { name: 'progress.json', path: inData('progress.json'), meet: ['sql', 'select 1'], isSlow: true },
+  { name: 'serving.json', path: inData('serving.json'), meet: ['sql', 'select 1'], isSlow: true },
   { name: 'home.json', path: inData('home.json'), meet: ['sync', '--only', 'prompts'], isSlow: true },
   { name: 'sightline.config.json', path: ({ folder }) => join(folder, 'sightline.config.json'), meet: ['jobs'] },
-  { name: '.env', path: ({ folder }) => join(folder, '.env'), meet: ['plan'] },
+  { name: '.env', path: ({ folder }) => join(folder, '.env'), meet: ['plan'], isSlow: true },
   { name: 'a state file', path: stateFile, meet: ['state', 'import', STATE, '--yes'] },
   { name: 'the budget log', path: budgetLog, meet: ['sync', '--only', 'prompts'], isSlow: true },
 ];

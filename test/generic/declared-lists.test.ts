@@ -107,7 +107,7 @@ beforeAll(async () => {
   upstream = await startUpstream({
     shapes,
     nowMs: NOW_MS,
-    workspace: { brands: 1 },
+    world: 'tiny',
     onRequest: (seen) => onRequest(seen),
   });
   mirror = await openGenericMirror(upstream, NOW_MS, { schemas: ['builtin', './lists.json'] });
@@ -171,7 +171,7 @@ describe.sequential('lists of other forms, declared in a file', () => {
     expect(sent.filter((one, index) => sent.indexOf(one) !== index)).toEqual([]);
   });
 
-  test('do not change in a second sync; then one item changes and another is deleted, also on an earlier page', async () => {
+  test('do not change in a second sync; then one item changes and another is deleted with the rows below it', async () => {
     const same = await sync();
     expectEqual();
     expect(declared.map(({ path }) => changesIn(same, path))).toEqual(declared.map(() => [0, 0, 0]));
@@ -186,16 +186,6 @@ describe.sequential('lists of other forms, declared in a file', () => {
     const kept = declared.filter(({ path }) => !path.includes('/campaigns'));
     const expected = kept.map(({ path, key }) => [path, key?.length === 0 ? [1, 0, 2] : [0, 1, 1]]);
     expect(kept.map(({ path }) => [path, changesIn(summary, path)])).toEqual(expected);
-  });
-
-  test('lose the rows below a deleted row, and the rows below those', async () => {
-    const [campaigns] = chosen
-      .filter(({ path }) => path.endsWith('/campaigns'))
-      .flatMap((shape) => upstream.lists(shape));
-    if (campaigns === undefined) throw new Error('the resource campaigns is missing');
-    campaigns.items = (campaigns.items ?? []).slice(1);
-    await sync();
-    expectEqual();
     const [left] = await mirror.rows(`SELECT
       (SELECT count(*) FROM ad_groups g WHERE _deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM campaigns c WHERE c._deleted_at IS NULL AND CAST(c.id AS VARCHAR) = g.campaign_id)) AS groups,
       (SELECT count(*) FROM ads a WHERE _deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM ad_groups g WHERE g._deleted_at IS NULL AND g.ad_group_id = a.ad_group_id)) AS ads,

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
@@ -14,7 +14,9 @@ import { createClient } from '../../src/upstream/client.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { skippingClock } from '../support/clocks.ts';
+import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { timed } from '../support/work-times.ts';
+import { copyWorld, originalOf } from '../support/worlds.ts';
 import type { Upstream } from './upstream.ts';
 
 /** A row by column. */
@@ -35,11 +37,12 @@ export interface GenericMirror {
 
 /** Creates a workspace in a temporary folder, without probes of the calibration. Settings are written to its configuration file. */
 export async function openGenericMirror(
-  upstream: Pick<Upstream, 'baseUrl' | 'sandbox'>,
+  upstream: Pick<Upstream, 'baseUrl' | 'sandbox' | 'world'>,
   nowMs: number,
   settings: Readonly<Record<string, unknown>> = {},
 ): Promise<GenericMirror> {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-generic-'));
+  if (upstream.world !== null) await copyWorld(upstream.world, folder);
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ calibration: { probes: 0 }, ...settings }));
   const environment = { SIGHTLINE_BASE_URL: upstream.baseUrl, SIGHTLINE_API_KEY: upstream.sandbox.key };
   const context = openContext({ folder, environment, clock: skippingClock(() => nowMs) });
@@ -78,14 +81,17 @@ export interface BareMirror extends Pick<GenericMirror, 'results' | 'rows'> {
 
 /** Creates a mirror in a temporary folder; `selection` chooses the endpoints. */
 export async function openBareMirror(
-  { baseUrl, sandbox }: Pick<Upstream, 'baseUrl' | 'sandbox'>,
+  { baseUrl, sandbox, world }: Pick<Upstream, 'baseUrl' | 'sandbox' | 'world'>,
   nowMs: number,
   selection: Partial<ResourceSelection> = {},
 ): Promise<BareMirror> {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-generic-'));
+  const path = join(folder, 'warehouse.duckdb');
+  if (world === null) await createEmptyWarehouse(path);
+  else await copyFile(join(await originalOf(world), 'data/default/warehouse.duckdb'), path);
   const open = async (more: readonly ResourceDeclaration[] = []) => {
     const declared = createCatalogue([...declarations, ...more]);
-    const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), declared, {});
+    const warehouse = await openWarehouse(path, declared, {});
     // The warehouse's catalogue also has the inferred resources.
     return { catalogue: warehouse.catalogue, warehouse };
   };

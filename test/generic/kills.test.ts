@@ -13,7 +13,7 @@ const PATHS = ['measurements', 'parcels', 'shifts', 'backlinks', 'page-captures'
 const used = shapes.filter(({ path }) => PATHS.some((name) => path === `/brands/{brandId}/${name}`));
 
 test('kill -9 while tables of undeclared endpoints change: the next sync completes them', async () => {
-  const upstream = await startUpstream({ shapes: used, nowMs: NOW_MS });
+  const upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, world: 'tiny' });
   onTestFinished(() => upstream.close());
   const mirror = await openGenericMirror(upstream, NOW_MS, { clock: 'upstream' });
   onTestFinished(() => mirror.close());

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SyncSummary } from '../../src/operations/sightline.ts';
 import { NOW_MS } from '../support/clocks.ts';
+import { IS_ENDURANCE } from '../support/counts.ts';
 import { canonical, type Json, type JsonObject, parseExactly } from './exact-json.ts';
 import { type BareMirror, openBareMirror, type Row } from './generic-mirror.ts';
 import type { RowChanges, Shape } from './shape.ts';
@@ -23,7 +24,8 @@ const syncs: Record<'first' | 'second' | 'altered', Mirrored> = {} as never;
 let columns: readonly Row[] = [];
 
 beforeAll(async () => {
-  upstream = await startUpstream({ shapes, nowMs: NOW_MS });
+  // Rows of two brands: test/generic/serving.test.ts.
+  upstream = await startUpstream({ shapes, nowMs: NOW_MS, ...(IS_ENDURANCE ? {} : { world: 'tiny' }) });
   mirror = await openBareMirror(upstream, NOW_MS);
   syncs.first = await syncAll();
   syncs.second = await syncAll();

@@ -8,9 +8,6 @@ import type { Shape } from './shape.ts';
 import { shapes } from './shapes.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
 
-/** The smallest world with responses. */
-const workspace = { brands: 1, prompts: 2, days: 2 } as const;
-
 function shapeAt(path: string): Shape {
   return shapes.find((shape) => shape.path === path) as Shape;
 }
@@ -24,7 +21,7 @@ async function open(
   selection: Partial<ResourceSelection> = {},
   options: Partial<UpstreamOptions> = {},
 ): Promise<{ upstream: Upstream; mirror: BareMirror }> {
-  const upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, workspace, ...options });
+  const upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, world: 'tiny', ...options });
   const mirror = await openBareMirror(upstream, NOW_MS, selection);
   onTestFinished(async () => {
     await mirror.close();

@@ -1,5 +1,6 @@
-import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type Exchange, openLiar } from '../hostile/liar.ts';
+import { startWorldSandbox, type World } from '../support/worlds.ts';
 import { type Json, type JsonObject, toJsonText } from './exact-json.ts';
 import { makeItems, operationOf, pathParametersOf, type Shape } from './shape.ts';
 
@@ -21,6 +22,8 @@ export type UpstreamRequest = Pick<Exchange, 'path' | 'target'> & { readonly que
 /** A sandbox of the specified API with additional endpoints. */
 export interface Upstream {
   readonly sandbox: WorkspaceSandbox;
+  /** The world of the sandbox, of which a mirror starts with a copy; null if it has its own data. */
+  readonly world: World | null;
   readonly baseUrl: string;
   /** Requests to paths that the sandbox does not have, in order of arrival. */
   readonly requests: UpstreamRequest[];
@@ -35,7 +38,8 @@ export interface Upstream {
 export interface UpstreamOptions {
   readonly shapes: readonly Shape[];
   readonly nowMs: number;
-  readonly workspace?: WorkspaceOptions;
+  /** Default: two brands with little data. */
+  readonly world?: World;
   /** Changes the text of the OpenAPI document before it is sent. */
   readonly alterDocument?: (document: JsonObject) => string;
   /** Answers requests to other paths; returns null for those it does not know. */
@@ -51,11 +55,13 @@ interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+const SMALL: WorkspaceOptions = { brands: 2, prompts: 1, days: 1 };
+
 /** Starts the upstream on a free port of the loopback interface. */
 export async function startUpstream(options: UpstreamOptions): Promise<Upstream> {
-  const { shapes, nowMs, workspace = {}, onRequest = () => undefined } = options;
-  const small = { brands: 2, prompts: 1, days: 1, rateLimit: 10_000, clock: () => nowMs } as const;
-  const sandbox = await startSandboxWorkspace({ ...small, ...workspace });
+  const { shapes, nowMs, world = null, onRequest = () => undefined } = options;
+  const own = world === null ? SMALL : {};
+  const sandbox = await startWorldSandbox(world ?? 'tiny', { ...own, clock: () => nowMs });
   const store = createStore(shapes, sandbox, nowMs);
   const requests: UpstreamRequest[] = [];
   const { baseUrl, tell, close: closeProxy } = await openLiar(sandbox.baseUrl);
@@ -95,7 +101,7 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
     await closeProxy();
     await sandbox.close();
   };
-  return { sandbox, baseUrl, requests, lists: store.lists, document, close };
+  return { sandbox, world, baseUrl, requests, lists: store.lists, document, close };
 }
 
 interface Found {

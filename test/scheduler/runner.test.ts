@@ -12,7 +12,7 @@ import { leasesOf, newQueue, openWay, startQueues, stopQueues, type Way } from '
 import { everyMinute, LEASE_MS, type Open, openAt, said, say, settled, startWork, tasksOf, yearly } from './runners.ts';
 
 /** Tasks that wait in front of one that lost its worker. */
-const BACKLOG = countOf(60, 1_000);
+const BACKLOG = countOf(20, 1_000);
 
 beforeAll(startQueues, 60_000);
 afterAll(stopQueues);

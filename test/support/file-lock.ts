@@ -10,9 +10,9 @@ export const NO_LOCK_LIST =
 
 const OTHER = fileURLToPath(new URL('other-duckdb.mjs', import.meta.url));
 /** Polling interval in milliseconds. */
-const LOOK_MS = 5;
+const LOOK_MS = 20;
 /** Consecutive polls without a lock that count as a lost lock. DuckDB locks a file shortly after opening it. */
-const LOOKS_WITHOUT = 60;
+const LOOKS_WITHOUT = 15;
 
 /** Whether a process has a write lock on a file, according to /proc/locks. */
 export function hasWriteLock(path: string, pid = process.pid): boolean {
@@ -48,11 +48,12 @@ export interface Watched {
 export function watchLock(path: string, pid = process.pid): () => Watched {
   let [locked, unlocked, inARow] = [0, 0, 0];
   const timer = setInterval(() => {
-    if (!isOpenForWriting(path, pid)) {
-      inARow = 0;
-    } else if (hasWriteLock(path, pid)) {
+    // The list of locks is much shorter than that of open files.
+    if (hasWriteLock(path, pid)) {
       inARow = 0;
       locked += 1;
+    } else if (!isOpenForWriting(path, pid)) {
+      inARow = 0;
     } else {
       inARow += 1;
       if (inARow >= LOOKS_WITHOUT) unlocked += 1;

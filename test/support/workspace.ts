@@ -13,6 +13,7 @@ import { CLIENT_LIMITS, type ClientLimits, createClient } from '../../src/upstre
 import type { ResultRow } from '../../src/warehouse/database.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
 import { skippingClock } from './clocks.ts';
+import { createEmptyWarehouse } from './empty-warehouse.ts';
 import { temporaryFolder } from './folders.ts';
 import { timed } from './work-times.ts';
 import { originalOf, startWorldSandbox, type World } from './worlds.ts';
@@ -55,6 +56,7 @@ export async function openWorkspace({ between, world, ...options }: TestWorkspac
   const catalogue = createCatalogue([...declarations, ...(options.declarations ?? [])]);
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
   if (world !== undefined) await copyFile(join(await originalOf(world), 'data/default/warehouse.duckdb'), path);
+  else if (options.declarations === undefined) await createEmptyWarehouse(path);
   let warehouse = await timed('warehouse opened', () => openWarehouse(path, catalogue, {}));
   onTestFinished(async () => {
     // The file is removed with its folder, so writing the log into it would be of no use. Fails if a test has closed it.

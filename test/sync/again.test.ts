@@ -11,8 +11,8 @@ import { alteredBody, alteredRows } from './altered.ts';
 const TODAY = dayOf(NOW_MS);
 const NINE_DAYS_AGO = addDays(TODAY, -9);
 const few = { brands: 1, prompts: 2, days: 11, seed: 4 } as const;
-/** Three days, each with three pages of responses. */
-const long = { brands: 1, prompts: 4, days: 3, responsesPerDay: 250, seed: 3 } as const;
+/** Two days, each with three pages of responses. */
+const long = { brands: 1, prompts: 2, days: 2, responsesPerDay: 250, seed: 3 } as const;
 const only = ['responses'];
 const complete = { status: 'complete', failures: [] } as const;
 
@@ -161,7 +161,7 @@ test.for([1, 3])('new items of a settled list that an unfinished read skipped ar
       return rows;
     },
   };
-  const workspace = await openWorkspace({ ...long, days: 1, responsesPerDay: 500, fixtures: { alerts } });
+  const workspace = await openWorkspace({ ...long, days: 1, fixtures: { alerts } });
   const sync = () => workspace.sync({ only: ['alerts'] });
   const held = async (): Promise<number> =>
     Number((await workspace.query('SELECT count(*) AS n FROM alerts WHERE _deleted_at IS NULL'))[0]?.['n']);

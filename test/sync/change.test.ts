@@ -26,7 +26,7 @@ describe('a sync applies exactly the changes of upstream', () => {
     const workspace = await openWorkspace({ world: 'tiny' });
     let before = await rowsByKey(workspace);
     const ever = new Set(keysOf(before));
-    const atOnce = countOf(3, 1);
+    const atOnce = countOf(5, 1);
     const steps = Array.from({ length: Math.ceil(changes.length / atOnce) }, (_, step) =>
       Object.assign({}, ...changes.slice(step * atOnce, (step + 1) * atOnce)),
     );
@@ -46,7 +46,7 @@ describe('a sync applies exactly the changes of upstream', () => {
   });
 
   test('for new days and all kinds of changes at once', async () => {
-    const workspace = await openWorkspace({ world: 'small' });
+    const workspace = await openWorkspace({ world: 'tiny' });
     workspace.sandbox.advance(Object.assign({}, ...changes, { days: 2 }) as Advance);
     expect(await workspace.sync()).toMatchObject({ status: 'complete', failures: [] });
     await expectEqualToUpstream(workspace);

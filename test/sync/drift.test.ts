@@ -19,7 +19,7 @@ const complete = { status: 'complete', drift: NONE } as const;
 
 describe('drift', () => {
   test('is not reported while upstream keeps to its specification, whatever its data', async () => {
-    const workspace = await openWorkspace({ world: 'small' });
+    const workspace = await openWorkspace({ world: 'tiny' });
     expect(await driftOf(workspace)).toEqual([]);
     const { sync } = await keepPages(workspace);
     workspace.sandbox.advance({ days: 3, lateAnswers: 3, deletedPrompts: 1, deletedResponses: 3, pausedPrompts: 1 });

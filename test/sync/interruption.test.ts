@@ -3,8 +3,8 @@ import { NOW_MS, skippingClock } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace, type RunChanges, type TestWorkspace } from '../support/workspace.ts';
 
-/** Four days with up to four pages of responses each. */
-const many = { brands: 1, prompts: 4, days: 4, responsesPerDay: 320, seed: 21 } as const;
+/** Four days with up to three pages of responses each. */
+const many = { brands: 1, prompts: 2, days: 4, responsesPerDay: 220, seed: 21 } as const;
 const only = ['responses'];
 const complete = { status: 'complete', failures: [] } as const;
 

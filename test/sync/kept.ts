@@ -8,6 +8,7 @@ import { listRawFiles, type RawLimits } from '../../src/sync/raw/raw-log.ts';
 import { type ReplayResult, replayPages } from '../../src/sync/raw/replay-pages.ts';
 import type { SyncSummary } from '../../src/sync/run-sync.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 
@@ -39,7 +40,9 @@ export async function replayAll(
   folder: string,
   options: Partial<ReplayOptions> = {},
 ): Promise<ReplayResult & { warehouse: Warehouse }> {
-  const warehouse = await openWarehouse(join(await temporaryFolder(), 'replayed.duckdb'), catalogue, {});
+  const path = join(await temporaryFolder(), 'replayed.duckdb');
+  await createEmptyWarehouse(path);
+  const warehouse = await openWarehouse(path, catalogue, {});
   onTestFinished(() => warehouse.close());
   const drift = await openDriftWatch(catalogue, warehouse.database);
   const { signal } = new AbortController();

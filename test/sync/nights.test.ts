@@ -5,13 +5,15 @@ import { addDays, dayOf } from '../../src/contract/time.ts';
 import { parseFaults } from '../../src/sandbox/faults.ts';
 import { countDays } from '../../src/sync/plan/plan-next.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
-import { countOf } from '../support/counts.ts';
+import { countOf, IS_ENDURANCE } from '../support/counts.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 describe('nightly syncs over months', () => {
   test('each end with a warehouse equal to upstream, despite faults, kills and changes', async () => {
     const nights = countOf(3, 30);
-    const workspace = await openWorkspace({ seed: 41, brands: 2, prompts: countOf(2, 4), days: countOf(6, 30) });
+    const workspace = await openWorkspace(
+      IS_ENDURANCE ? { seed: 41, brands: 2, prompts: 4, days: 30 } : { world: 'tiny' },
+    );
     const { sandbox } = workspace;
     await workspace.sync();
     for (let night = 1; night <= nights; night++) {
@@ -27,7 +29,7 @@ describe('nightly syncs over months', () => {
   });
 
   test('read the lists and the recent days, and one more page for a response nine days late', async () => {
-    const workspace = await openWorkspace({ seed: 42, brands: 1, prompts: 3, days: 20 });
+    const workspace = await openWorkspace({ seed: 42, brands: 1, prompts: 2, days: 15 });
     const first = await workspace.sync();
     const quiet = await workspace.sync();
     const lists = workspace.catalogue.resources.filter(({ change }) => change.kind !== 'detail').length;
@@ -43,7 +45,7 @@ describe('nightly syncs over months', () => {
   });
 
   test('miss nothing when every run ends early at its allowance', async () => {
-    const workspace = await openWorkspace({ seed: 43, brands: 1, prompts: 2, days: 6 });
+    const workspace = await openWorkspace({ seed: 43, brands: 1, prompts: 1, days: 3 });
     const allowance = { maxRequests: 15, deadline: null };
     let runs = 0;
     for (let status = 'partial'; status !== 'complete'; runs++) {

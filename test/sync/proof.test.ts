@@ -4,12 +4,13 @@ import { readHeldDeletions } from '../../src/warehouse/ledger/held-deletions.ts'
 import { readStatus } from '../../src/warehouse/ledger/warehouse-status.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
+import { countOf } from '../support/counts.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { alteredBody, alteredRows, type BodyEdit, bodyOf } from './altered.ts';
 import { keepPages, replayAll } from './kept.ts';
 
 const HOUR_MS = 3_600_000;
-const few = { brands: 1, prompts: 2, days: 6 } as const;
+const few = { brands: 1, prompts: 2, days: 4 } as const;
 const only = ['responses'];
 const complete = { status: 'complete', failures: [], warnings: [] } as const;
 
@@ -31,7 +32,7 @@ test('a day that differs is retried in two runs, then after hours, then reported
     'metrics_daily',
     oneMore(({ date }) => date === '2026-03-11'),
   );
-  const workspace = await openWorkspace({ ...few, fixtures: counts.fixtures });
+  const workspace = await openWorkspace({ ...few, days: 6, fixtures: counts.fixtures });
   const sync = () => workspace.sync({ only });
   const readsOf = async (): Promise<number> => {
     const [row] = await workspace.query(
@@ -77,8 +78,8 @@ test('day counts that lag behind the list by hours make no nightly run partial',
     bodyOf('metrics_daily', { ...question, nowMs: question.nowMs - 6 * HOUR_MS }),
   );
   const night = Date.parse('2026-03-15T02:15:00Z');
-  const workspace = await openWorkspace({ ...few, prompts: 4, clock: () => night, fixtures: counts.fixtures });
-  for (let run = 1; run <= 4; run++) {
+  const workspace = await openWorkspace({ ...few, clock: () => night, fixtures: counts.fixtures });
+  for (let run = 1; run <= countOf(2, 4); run++) {
     expect(await workspace.sync({ only }), `run ${run}`).toMatchObject(complete);
     const [yesterday] = await workspace.query(
       "SELECT upstream, held FROM sync.audits WHERE resource = 'responses' AND NOT agreed ORDER BY day DESC LIMIT 1",
@@ -94,9 +95,9 @@ test('an engine that upstream lists and never counts makes no run partial; an en
     data: body.data.filter((row: { engine: string }) => row.engine !== 'perplexity'),
   });
   const counts = alteredBody('metrics_daily', withoutPerplexity);
-  const workspace = await openWorkspace({ ...few, prompts: 4, fixtures: counts.fixtures });
+  const workspace = await openWorkspace({ ...few, fixtures: counts.fixtures });
   const sync = () => workspace.sync({ only });
-  for (let run = 1; run <= 3; run++) {
+  for (let run = 1; run <= countOf(2, 3); run++) {
     expect(await sync(), `run ${run}`).toMatchObject(complete);
     workspace.sandbox.advance({ days: 1, lateAnswers: 4 });
   }
@@ -110,13 +111,12 @@ test('an engine that upstream lists and never counts makes no run partial; an en
 test('a difference like those that upstream has had on many days makes no later run partial; a larger one does', async () => {
   const counts = alteredBody(
     'metrics_daily',
-    oneMore(({ date, engine }) => engine === 'chatgpt' && Number(date.slice(-2)) % 3 === 0),
+    oneMore(({ date, engine }) => engine === 'chatgpt' && Number(date.slice(-2)) % 2 === 0),
   );
   const list = alteredRows('responses');
   const workspace = await openWorkspace({
     ...few,
-    prompts: 3,
-    days: 20,
+    days: 12,
     fixtures: { ...counts.fixtures, ...list.fixtures },
   });
   const { sandbox } = workspace;
@@ -124,7 +124,7 @@ test('a difference like those that upstream has had on many days makes no later 
   for (let run = 1; run <= 3; run++) expect((await sync()).status).toBe('partial');
   sandbox.advance({ days: 0.3 });
   await sync();
-  for (let night = 1; night <= 3; night++) {
+  for (let night = 1; night <= countOf(2, 3); night++) {
     sandbox.advance({ days: 1 });
     const { status, failures, warnings } = await sync();
     expect({ status, failures }, `night ${night}`).toEqual({ status: 'complete', failures: [] });
@@ -140,7 +140,7 @@ test('a difference like those that upstream has had on many days makes no later 
 
 test('days whose retry is not due are read as soon as one of the days agrees again', async () => {
   const list = alteredRows('responses', (rows) => [...rows].slice(0, 5));
-  const workspace = await openWorkspace({ ...few, prompts: 6, days: 12, fixtures: list.fixtures });
+  const workspace = await openWorkspace({ ...few, prompts: 4, days: 10, fixtures: list.fixtures });
   for (let run = 0; run < 3; run++) expect((await workspace.sync({ only })).status).toBe('partial');
   const { differing } = await statusOf(workspace);
   expect(differing.length).toBeGreaterThan(8);

@@ -13,7 +13,7 @@ import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { keepPages, replayAll } from './kept.ts';
 
 const script = new URL('./kept-child.ts', import.meta.url);
-const few = { brands: 1, prompts: 2, days: 3, seed: 41 } as const;
+const few = { brands: 1, prompts: 2, days: 2, seed: 41 } as const;
 
 describe('a replay into a new file', () => {
   test('restores every row, including history, after many syncs', async () => {
@@ -62,7 +62,7 @@ describe('a replay into a new file', () => {
 });
 
 test('a sync that is killed leaves a consistent warehouse and all raw pages, and the next one resumes', async () => {
-  const workspace = await openWorkspace({ ...few, responsesPerDay: 220, latencyMs: 5 });
+  const workspace = await openWorkspace({ ...few, responsesPerDay: 120, latencyMs: 5 });
   const { sandbox } = workspace;
   const folder = `${await temporaryFolder()}/raw`;
   const start = async () => {

@@ -54,7 +54,7 @@ describe('a run stops', () => {
 
 describe('errors of single resources', () => {
   test('a selected brand that upstream does not list is a warning', async () => {
-    const workspace = await openWorkspace(few);
+    const workspace = await openWorkspace({ world: 'tiny' });
     const id = '00000000-0000-4000-8000-000000000000';
     const summary = await workspace.sync({ brands: [id] });
     expect(summary).toMatchObject({ status: 'complete', failures: [] });
@@ -64,7 +64,7 @@ describe('errors of single resources', () => {
   });
 
   test('a brand deleted during a run is marked as deleted, and the run is complete', async () => {
-    const workspace = await openWorkspace({ ...few, brands: 2 });
+    const workspace = await openWorkspace({ ...few, prompts: 1, days: 1, brands: 2 });
     const { world } = workspace.sandbox;
     const gone = world.brands[1]?.id;
     const summary = await workspace.sync({ onProgress: after(8, () => world.brands.pop()) });
