@@ -225,12 +225,6 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/sync/proof.test.ts'],
   },
   {
-    file: 'src/warehouse/write/close-slice.ts',
-    from: 'deleted + held.length > 0',
-    to: 'deleted < 0',
-    tests: ['test/sync/proof.test.ts'],
-  },
-  {
     file: 'src/warehouse/write/tombstones.ts',
     from: `WHERE "_deleted_at" IS NULL \${extentSql.where} AND NOT EXISTS`,
     to: `WHERE "_deleted_at" IS NULL AND NOT EXISTS`,

@@ -76,20 +76,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/warehouse/write/tombstones.ts',
-    from: 'AND t."_deleted_at" IS NULL`;',
-    to: '`;',
-    tests: ['test/warehouse/notes.test.ts'],
-  },
-  {
-    file: 'src/warehouse/write/tombstones.ts',
     from: '+ INTERVAL 1 DAY`);',
     to: '`);',
-    tests: ['test/warehouse/notes.test.ts'],
-  },
-  {
-    file: 'src/warehouse/write/close-slice.ts',
-    from: 'if (next === null && impliesDeletions(resource)',
-    to: 'if (impliesDeletions(resource)',
     tests: ['test/warehouse/notes.test.ts'],
   },
   {
