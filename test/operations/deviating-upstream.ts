@@ -1,8 +1,7 @@
 import { createServer } from 'node:http';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
-import { NOW_MS } from '../support/clocks.ts';
-import { startStillSandbox } from '../support/still-sandbox.ts';
+import { startWorldSandbox, type World } from '../support/worlds.ts';
 
 export type Row = Record<string, unknown>;
 export type Body = Row & { readonly data?: Row[] };
@@ -31,14 +30,9 @@ export interface DeviatingUpstream {
   close(): Promise<void>;
 }
 
-const WORLD = { brands: 2, prompts: 9, days: 24 };
-
-/** Starts a sandbox behind a proxy that can alter its responses. */
-export async function startDeviatingUpstream(seed: number, base: Partial<Choices> = {}): Promise<DeviatingUpstream> {
-  const choices = { connected: 'all', ...base } as const;
-  const start = (other: Partial<Choices>): Promise<WorkspaceSandbox> =>
-    startStillSandbox({ seed, ...WORLD, choices: { ...choices, ...other } }, NOW_MS);
-  const sandbox = await start({});
+/** Starts the upstream of a world behind a proxy that can alter its responses. */
+export async function startDeviatingUpstream(world: World): Promise<DeviatingUpstream> {
+  const sandbox = await startWorldSandbox(world);
   let current: { readonly alteration: Alteration; readonly from: WorkspaceSandbox } | null = null;
   const forward = async (path: string) => {
     const asked = new URL(path, sandbox.baseUrl);
@@ -81,7 +75,10 @@ export async function startDeviatingUpstream(seed: number, base: Partial<Choices
     deviate: async (alteration) => {
       await stopOther();
       if (alteration === null) return;
-      current = { alteration, from: alteration.choices === undefined ? sandbox : await start(alteration.choices) };
+      current = {
+        alteration,
+        from: alteration.choices === undefined ? sandbox : await startWorldSandbox(world, alteration),
+      };
     },
     close: async () => {
       await stopOther();

@@ -9,9 +9,11 @@ export interface Deviation extends Alteration {
   readonly field: string;
   /** Parameters of a request whose response the alteration changes; default: none. */
   readonly query?: string;
+  /** Requests of the comparison, of which few are for a second page; default: 14. */
+  readonly requests?: number;
 }
 
-type Changed = Pick<Deviation, 'field' | 'alter' | 'rewrite' | 'query'>;
+type Changed = Pick<Deviation, 'field' | 'alter' | 'rewrite' | 'query' | 'requests'>;
 
 const rowsOf = ({ data = [] }: Body): Row[] => data;
 const number = (value: unknown): number => Number(value ?? 0);
@@ -89,13 +91,17 @@ const changes: readonly (readonly [name: string, resource: string, change: Chang
   ['another list of competitors', 'competitors', rows('order', (all) => all.toReversed())],
   ['revenue in another currency', 'traffic', body('currency', (all) => ({ ...all, currency: 'XXX' }))],
   ['an article that is gone', 'article', body('status', () => 404)],
-  ['a second page that repeats the first', 'responses', request((query) => query.delete('cursor'))],
+  [
+    'a second page that repeats the first',
+    'responses',
+    { ...request((query) => query.delete('cursor')), requests: 120 },
+  ],
   ['a filter that is ignored', 'responses', request((query) => query.delete('engine'))],
   ['another default of the limit', 'responses', request((query) => query.has('limit') || query.set('limit', '10'))],
   [
     'no further pages',
     'responses',
-    { ...body('nextCursor', (all) => ({ ...all, nextCursor: null })), query: 'limit=5' },
+    { ...body('nextCursor', (all) => ({ ...all, nextCursor: null })), query: 'limit=5', requests: 40 },
   ],
 ];
 

@@ -11,7 +11,7 @@ import { countOf } from '../support/counts.ts';
 import { openServer, serverBefore, type TestServer } from './http/support.ts';
 import { startIncompleteUpstream } from './incomplete-upstream.ts';
 
-const QUESTIONS = countOf(40, 200);
+const QUESTIONS = countOf(20, 200);
 
 const world = serverBefore({}, 'small');
 
@@ -71,7 +71,7 @@ test.each<[string, MirrorOptions]>([
 });
 
 test('a mirror of an upstream that omits, nulls, empties and adds fields keeps every promise of its OpenAPI document', async () => {
-  const mirror = await openMirror({ brands: 4, prompts: 6, days: 8, between: startIncompleteUpstream });
+  const mirror = await openMirror({ brands: 4, prompts: 6, days: 4, between: startIncompleteUpstream });
   const { failures } = await mirror.sync();
   // Upstream counts mentions that it does not send.
   expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['counts_differ']));

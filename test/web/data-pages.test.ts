@@ -264,7 +264,7 @@ describeWith(noBrowser)('the page of a response that upstream has changed', () =
   test('shows its versions', async () => {
     const { sandbox, sync } = workspace();
     const edited = sandbox.advance({ editedResponses: 20 }).flatMap(({ ids }) => ids);
-    await sync();
+    await sync(['responses']);
     const server = await serveStatus(workspace(), { pages: 'loopback' });
     const histories = await Promise.all(edited.map((id) => server.records(`/data/queries/response_versions?id=${id}`)));
     const changed = histories.findIndex((versions) => versions.length === 2);

@@ -16,7 +16,7 @@ describeWith(noBrowser)('the operations page', () => {
   let key: string;
 
   beforeAll(async () => {
-    workspace = await openCliFor({ brands: 2, prompts: 2, days: 4, latencyMs: 100 });
+    workspace = await openCliFor({ brands: 1, prompts: 2, days: 4, latencyMs: 100 });
     key = (await workspace.run('keys', 'create', 'page')).stdout.trim();
     serving = await serve('0');
   });

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeFolder, runCli, startCli, startedLine } from '../cli/helpers.ts';
 import { noBrowser } from '../support/browser.ts';
 import { describeWith } from '../support/needs.ts';
+import { NO_PROBES } from '../support/no-probes.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { expectUsable, openPage } from './open-page.ts';
 
@@ -17,7 +18,7 @@ interface Started {
 /** Serves an empty folder without any settings. */
 async function serveEmpty(...flags: string[]): Promise<Started> {
   const folder = await makeFolder();
-  const running = startCli(['serve', '--json', '--port', '0', '--no-jobs', ...flags], { cwd: folder });
+  const running = startCli(['serve', '--json', '--port', '0', '--no-jobs', ...flags], { cwd: folder, env: NO_PROBES });
   onTestFinished(async () => {
     running.process.kill('SIGTERM');
     await running.finished;
@@ -74,7 +75,7 @@ describe('the setup over HTTP', () => {
 
 describeWith(noBrowser)('the setup in a browser', () => {
   test('leads from an empty folder, after a wrong key, to the numbers of the first sync', async () => {
-    const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 8, rateLimit: 10_000 });
+    const sandbox = await startStillSandbox({ brands: 1, prompts: 3, days: 3 });
     onTestFinished(() => sandbox.close());
     const { signInUrl, metricsUrl, folder } = await serveEmpty('--metrics-port', '0');
     const metrics = async (): Promise<string> => (await fetch(metricsUrl ?? '')).text();

@@ -23,7 +23,8 @@ export interface StatusWorkspace {
   readonly config: WorkspaceConfig;
   readonly clock: Clock;
   readonly key: string;
-  sync(): Promise<void>;
+  /** Syncs everything, or these resources. */
+  sync(only?: readonly string[]): Promise<void>;
 }
 
 /** Copies a world, with its upstream and a key, before the tests of a file; returns a function that returns it. */
@@ -58,10 +59,10 @@ export async function openIn(folder: string, sandbox: WorkspaceSandbox, clock = 
   const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
   const { text: key } = await createKey(config.folder, 'test', null, clock.now());
-  const sync = async (): Promise<void> => {
+  const sync = async (only: readonly string[] | null = null): Promise<void> => {
     const { signal } = new AbortController();
     const context = { config, clock, signal, command: 'sync' };
-    const { status, error } = await syncWorkspace(context, { only: null, range: null, brands: null }, () => undefined);
+    const { status, error } = await syncWorkspace(context, { only, range: null, brands: null }, () => undefined);
     if (status !== 'complete') throw error ?? new Error(`the sync ended ${status}`);
   };
   return { sandbox, config, clock, key, sync };

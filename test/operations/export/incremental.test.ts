@@ -35,9 +35,14 @@ const exactTimes = { timestampFromMicroseconds: (micros: bigint) => micros };
 const tables = [...catalogue.tables, ...catalogue.histories];
 const readers = new Map(catalogue.resources.map((one) => [one.name, createRowReader(catalogue, one)]));
 
-function exportOf(context: Context, output: string, changes: Partial<FileExport> = {}): Promise<ExportedFiles> {
+function exportOf(
+  context: Context,
+  output: string,
+  changes: Partial<FileExport> = {},
+  onProgress: Parameters<typeof exportFiles>[2] = nothing,
+): Promise<ExportedFiles> {
   const everything = { tables: null, from: null, to: null, brands: null, compression: 'snappy' };
-  return exportFiles(context, { ...everything, format: 'parquet', output, ...changes }, nothing);
+  return exportFiles(context, { ...everything, format: 'parquet', output, ...changes }, onProgress);
 }
 
 async function rowsIn({ path, files }: ExportedFiles): Promise<Map<string, Row[]>> {
@@ -226,6 +231,11 @@ describe('the changes of exports since the last one', () => {
     await expect(exportOf(context, output, written)).rejects.toMatchObject({ code: 'usage' });
     const stopped = { ...context, signal: AbortSignal.abort(new Error('stopped')) };
     await expect(exportOf(stopped, join(folder, 'other'), { ...written, name: output })).rejects.toThrow('stopped');
+    const late = new AbortController();
+    const stopping = exportOf({ ...context, signal: late.signal }, join(folder, 'other'), {}, ({ done, of }) => {
+      if (done >= of - 1) late.abort(new Error('stopped late'));
+    });
+    await expect(stopping).rejects.toThrow('stopped late');
     expect(existsSync(join(folder, 'other'))).toBe(false);
     const { changes, files } = await exportOf(context, join(folder, 'other'), { ...written, name: output });
     expect(changes).toMatchObject({ since: { position: 2 }, until: { position: 3 } });
@@ -311,10 +321,10 @@ describe('the changes of exports since the last one', () => {
   });
 });
 
-const EDITS: readonly Advance[] = [
-  { days: 1, editedResponses: 3, deletedResponses: 3, regroupedPrompts: 2, deletedCompetitors: 1 },
-  { lateAnswers: 2, deletedPrompts: 1, actionsDone: 1, forumStatusChanges: 1, articleProgress: 1, pausedPrompts: 1 },
-];
+const EDIT: Advance = {
+  ...{ days: 1, editedResponses: 3, deletedResponses: 3, regroupedPrompts: 2, deletedCompetitors: 1, lateAnswers: 2 },
+  ...{ deletedPrompts: 1, actionsDone: 1, forumStatusChanges: 1, articleProgress: 1, pausedPrompts: 1 },
+};
 
 test('the changes of every table since the last export, a snapshot and a time lead to the same rows', async () => {
   const folder = await temporaryFolder();
@@ -323,10 +333,6 @@ test('the changes of every table since the last export, a snapshot and a time le
   const sandbox = await startWorldSandbox('tiny', { clock: () => now });
   onTestFinished(() => sandbox.close());
   const context = { ...contextIn(folder, sandbox), clock: skippingClock(() => now) };
-  const sync = async () => {
-    const everything = { only: null, range: null, brands: null, acceptDeletions: true };
-    expect(await syncWorkspace(context, everything, nothing)).toMatchObject({ error: null, failures: [] });
-  };
   const last = { since: { kind: 'last' } } as const;
   const target: Tables = new Map();
   await apply(target, await exportOf(context, join(folder, 'last'), last));
@@ -336,38 +342,40 @@ test('the changes of every table since the last export, a snapshot and a time le
   now += 60_000;
   const startedAt = new Date(now).toISOString();
   now += 60_000;
-  for (const edit of EDITS) {
-    sandbox.advance(edit);
-    now += 60_000;
-    await sync();
-    await apply(target, await exportOf(context, join(folder, 'last'), last));
-    expect(texts(target)).toEqual(texts(await liveRows(context)));
+  sandbox.advance(EDIT);
+  now += 60_000;
+  const everything = { only: null, range: null, brands: null, acceptDeletions: true };
+  expect(await syncWorkspace(context, everything, nothing)).toMatchObject({ error: null, failures: [] });
+  await apply(target, await exportOf(context, join(folder, 'last'), last));
+  expect(texts(target)).toEqual(texts(await liveRows(context)));
+  const since = (text: string, changes: Partial<FileExport> = {}) =>
+    exportOf(context, join(folder, 'since'), { since: toSince(text, '--since'), ...changes });
+  const exported = await since(id);
+  const expected = { name: null, since: { snapshot: id }, until: { position: null } };
+  expect(exported.changes).toMatchObject(expected);
+  const sums = exported.files.map(({ changes }) => changes ?? { insert: 0, update: 0, delete: 0 });
+  for (const kind of ['insert', 'update', 'delete'] as const) {
+    expect(
+      sums.reduce((sum, of) => sum + of[kind], 0),
+      kind,
+    ).toBeGreaterThan(0);
   }
-  for (const given of [id, startedAt]) {
-    const since = toSince(given, '--since');
-    const exported = await exportOf(context, join(folder, 'since'), { since });
-    expect(exported.changes).toMatchObject({ name: null, since: { snapshot: id }, until: { position: null } });
-    const sums = exported.files.map(({ changes }) => changes ?? { insert: 0, update: 0, delete: 0 });
-    for (const kind of ['insert', 'update', 'delete'] as const) {
-      expect(
-        sums.reduce((sum, of) => sum + of[kind], 0),
-        kind,
-      ).toBeGreaterThan(0);
-    }
-    const from: Tables = new Map([...atSnapshot].map(([table, rows]) => [table, new Map(rows)]));
-    await apply(from, exported);
-    expect(texts(from)).toEqual(texts(target));
-  }
-  const before = await exportOf(context, join(folder, 'since'), { since: toSince('2020-01-01', '--since') });
+  await apply(atSnapshot, exported);
+  expect(texts(atSnapshot)).toEqual(texts(target));
+  const responses = { tables: ['responses'] };
+  const sinceStart = await since(startedAt, responses);
+  expect(sinceStart.changes).toMatchObject(expected);
+  expect(sinceStart.files[0]?.changes).toEqual(exported.files.find(({ name }) => name === 'responses')?.changes);
+  const before = await since('2020-01-01', responses);
   expect(before.changes?.since).toBeNull();
   const [live] = await queryWorkspace(
     context.config,
     'SELECT count(*)::INTEGER FROM responses WHERE _deleted_at IS NULL',
   );
   expect(before.files.find(({ name }) => name === 'responses')?.changes?.insert).toBe(live?.rows[0]?.[0]);
-  const unknown = exportOf(context, join(folder, 'since'), { since: toSince('20200101T000000Z', '--since') });
+  const unknown = since('20200101T000000Z');
   await expect(unknown).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining(`newest: ${id}`) });
-  const future = exportOf(context, join(folder, 'since'), { since: toSince('2999-01-01', '--since') });
+  const future = since('2999-01-01');
   await expect(future).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('in the future') });
   const view = exportOf(context, join(folder, 'since'), { ...last, tables: ['mart.visibility_weekly'] });
   await expect(view).rejects.toMatchObject({

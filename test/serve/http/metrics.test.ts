@@ -9,6 +9,7 @@ import { syncWorkspace } from '../../../src/operations/sync.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { testWith } from '../../support/needs.ts';
+import { NO_PROBES } from '../../support/no-probes.ts';
 import { startWorldSandbox, worldClock } from '../../support/worlds.ts';
 import { serveWorld, sharedBefore } from '../served-world.ts';
 
@@ -17,11 +18,11 @@ const NAME = /\b(?:sightline|process|nodejs)_[a-z0-9_]+/g;
 const noPromtool = spawnSync('promtool', ['--version']).error === undefined ? null : 'promtool is not installed';
 
 const served = sharedBefore(async (closeLater) => {
-  const sandbox = await startWorldSandbox('tiny', { days: 8 });
+  const sandbox = await startWorldSandbox('tiny');
   closeLater(() => sandbox.close());
   const folder = await mkdtemp(join(tmpdir(), 'sightline-metrics-'));
   closeLater(() => rm(folder, { recursive: true, force: true }));
-  const environment = { SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
   const server = await serveWorld(config, { metricsPort: 0, pages: 'off', runsJobs: true });
   closeLater(server.close);
@@ -68,6 +69,7 @@ describe('the metrics of a workspace', () => {
       sightline_sync_failures_in_a_row: 0,
       sightline_sync_last_requests: summary.requests,
       'sightline_sync_last_rows{change="inserted"}': changes.reduce((sum, { inserted }) => sum + inserted, 0),
+      'sightline_upstream_requests_total{status="200"}': summary.requests,
       'sightline_upstream_requests_total{status="429"}': 0,
       'sightline_table_rows{table="prompts"}': summary.tables['prompts']?.inserted ?? -1,
       [`sightline_calendar_states{brand="${brand}",state="missing"}`]: 0,
@@ -80,12 +82,7 @@ describe('the metrics of a workspace', () => {
       'sightline_job_enabled{job_name="nightly"}': 1,
       'sightline_job_missed{job_name="nightly"}': 0,
     };
-    // Upstream rejects some of the questions about open points.
-    const answered = [200, 400, 404].map(
-      (status) => value(`sightline_upstream_requests_total{status="${status}"}`) ?? 0,
-    );
-    expect(answered.reduce((sum, count) => sum + count, 0)).toBe(summary.requests);
-    expect(answered[0]).toBeGreaterThan(40);
+    expect(summary.requests).toBeGreaterThan(30);
     for (const [series, expected] of Object.entries(exact)) expect(value(series), series).toBe(expected);
     const rows = snapshot.tables.reduce((sum, table) => sum + table.rows, 0);
     expect(value('sightline_snapshot_rows')).toBe(rows);

@@ -7,7 +7,7 @@ import { noBrowser, sharedBrowser } from '../../support/browser.ts';
 import { IS_ENDURANCE, sampleOf } from '../../support/counts.ts';
 import { describeWith } from '../../support/needs.ts';
 import { ROOT } from '../../support/root.ts';
-import { LOOKS } from '../page-faults.ts';
+import { LOOKS, type Look } from '../page-faults.ts';
 import { serveQuietly, serveStatus, worldBefore } from '../support.ts';
 import { FLEET_PAGES, NOTES, PAGE_EXAMPLES } from './page-examples.ts';
 import { openVisitor } from './page-trouble.ts';
@@ -69,11 +69,16 @@ describeWith(noBrowser)('every page has no fault', () => {
       'views with notes': views.filter(({ notes }) => notes !== undefined),
       'some pages': sampleOf(firstViews, Math.ceil(firstViews.length / 12), index),
     }[shows];
-    test.each(shown)('$name', async ({ name, path, isWithoutNames = false, computed, notes }) => {
+    // Other views of a page have its layout. In `npm run test:endurance` each view is checked in all looks.
+    const looksOf = (place: number): readonly Look[] => {
+      if (hasOneLook) return LOOKS.slice(0, 1);
+      return IS_ENDURANCE || (shows === 'all views' && place === 0) ? LOOKS : sampleOf(LOOKS, 1, index + place);
+    };
+    test.each(shown)('$name', async ({ name, path, place, isWithoutNames = false, computed, notes }) => {
       const file = join(SCREENSHOTS, `${title}${name.replace(/[^a-z]+/gi, ' ')}`.trim());
       const seen = await show({
         path: path(world.ids),
-        looks: hasOneLook ? LOOKS.slice(0, 1) : LOOKS,
+        looks: looksOf(place),
         text: isWithoutNames ? null : world.brand,
         notes: notes ?? Object.values(NOTES),
         hasNotes: shows === 'views with notes',
