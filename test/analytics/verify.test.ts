@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import { readCalibrated, readConventions } from '../../src/analytics/calibration/findings.ts';
 import { type BrandVerification, verifyBrand } from '../../src/analytics/verification/verify-brand.ts';
+import { sampleOf } from '../support/counts.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { learnFrom } from './workspace.ts';
 
@@ -14,10 +15,13 @@ const upstreams: readonly Partial<Choices>[] = [
 ];
 
 describe('verifyBrand', () => {
-  test.each(upstreams)('finds no differences if there are none, with upstream conventions %j', async (choices) => {
-    const { workspace } = await learnFrom({ brands: 1, prompts: 5, days: DAYS, choices });
-    expectEqual(await verify(workspace));
-  });
+  test.each(sampleOf(upstreams, 1))(
+    'finds no differences if there are none, with upstream conventions %j',
+    async (choices) => {
+      const { workspace } = await learnFrom({ brands: 1, prompts: 5, days: DAYS, choices });
+      expectEqual(await verify(workspace));
+    },
+  );
 
   test('reports a response stored with the wrong prompt although every day agrees', async () => {
     const workspace = await openWorkspace({ world: 'small' });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { NOW_MS } from '../support/clocks.ts';
-import { countOf, sampleOf } from '../support/counts.ts';
+import { countOf, IS_ENDURANCE, sampleOf } from '../support/counts.ts';
 import { readTotals } from '../support/upstream-truth.ts';
 import { originalOf, startWorldSandbox } from '../support/worlds.ts';
 import { expectKnown, expectSurvived, type Lie, openAttacked, tellerOf } from './attack.ts';
@@ -13,28 +13,28 @@ import { omissionLies } from './lies/omissions.ts';
 import { itemTimeLies } from './lies/times.ts';
 import { expectSameTables, readReplica } from './tables.ts';
 
-/** Lies by area, and how many of them `npm test` tells. */
+/** Lies by area, and how many of those about the smallest world `npm test` tells. */
 const areas: readonly (readonly [area: string, lies: readonly Lie[], usual: number])[] = [
-  ['bodies', bodyLies, 3],
-  ['headers and statuses', headerLies, 2],
-  ['its lists and counts', omissionLies, 5],
-  ['the times of items', itemTimeLies, 3],
-  ['its clock', dateHeaderLies, 2],
+  ['bodies', bodyLies, 2],
+  ['headers and statuses', headerLies, 1],
+  ['its lists and counts', omissionLies, 3],
+  ['the times of items', itemTimeLies, 2],
+  ['its clock', dateHeaderLies, 1],
 ];
 
 describe.each(areas)('an upstream that lies about %s', (_area, lies, usual) => {
-  test.for(sampleOf(lies, usual).map((lie) => [lie.title, lie] as const))('upstream %s', ([, lie]) =>
-    expectSurvived(lie),
-  );
+  const told = IS_ENDURANCE ? lies : sampleOf(lies.filter(isOfTiny), usual);
+  test.for(told.map((lie) => [lie.title, lie] as const))('upstream %s', ([, lie]) => expectSurvived(lie));
 });
 
 test('a healthy sync repairs the effects of random lies in random order', async () => {
-  const lies = areas.flatMap(([, all]) => all).filter(({ world }) => world !== 'prompts');
+  const all = areas.flatMap(([, lies]) => lies);
+  const lies = IS_ENDURANCE ? all.filter(({ world }) => world !== 'prompts') : all.filter(isOfTiny);
   const named = lies.map((lie) => ({ ...lie, [fc.toStringMethod]: () => lie.title }));
   const attack = fc.uniqueArray(fc.constantFrom(...named), { minLength: 1, maxLength: 2 });
   const attacks = fc.array(attack, { minLength: 2, maxLength: 2 });
   const property = fc.asyncProperty(attacks, async (sequence) => {
-    const { liar, sync, expectRepaired } = await openAttacked('small');
+    const { liar, sync, expectRepaired } = await openAttacked(IS_ENDURANCE ? 'small' : 'tiny');
     for (const told of sequence) {
       liar.tell(tellAll(told));
       expectKnown(await sync());
@@ -47,6 +47,10 @@ test('a healthy sync repairs the effects of random lies in random order', async 
   // A smaller sequence costs as much to find as a new one.
   await fc.assert(property, { numRuns: countOf(1, 20), endOnFailure: true });
 });
+
+function isOfTiny({ world }: Lie): boolean {
+  return world === undefined;
+}
 
 function tellAll(told: readonly Lie[]): (exchange: Exchange) => void {
   const tellers = told.map(tellerOf);
@@ -74,7 +78,6 @@ test('an item with an implausible time that upstream never corrects makes one ru
   const second = await sync();
   expect(second.status, second.text).toBe('complete');
   expect(second.quarantined).toBeGreaterThan(0);
-  expect((await sync()).status).toBe('complete');
   await expectRepaired();
 });
 

@@ -26,7 +26,7 @@ export interface Mirror extends TestWorkspace {
   readonly copy: string;
   /** Syncs, calibrates and publishes, like `sightline sync`. */
   publish(): Promise<void>;
-  /** Publishes the current data. */
+  /** Calibrates and publishes the current data. */
   publishOnly(): Promise<void>;
   /** Sends a request to upstream. */
   upstream(path: string): Promise<Reply>;
@@ -42,7 +42,7 @@ export interface Reply {
 
 /** Options of a mirror. */
 export type MirrorOptions = TestWorkspaceOptions & {
-  /** Used instead of the calibrated ones. */
+  /** Used instead of calibrating. */
   readonly conventions?: Conventions;
 };
 
@@ -62,12 +62,11 @@ export async function openMirror({ conventions, ...options }: MirrorOptions = {}
   });
   onTestFinished(() => service.close());
   const publishOnly = async (): Promise<void> => {
-    await calibrateConventions(workspace.warehouse().database, {
-      catalogue: workspace.catalogue,
-      now: workspace.clock.now(),
-    });
-    await ensureViews(workspace.warehouse().database, MART_SCHEMA, marts());
-    await publishAnalytics(workspace.warehouse().database, copy);
+    const { database } = workspace.warehouse();
+    const { catalogue, clock } = workspace;
+    if (conventions === undefined) await calibrateConventions(database, { catalogue, now: clock.now() });
+    await ensureViews(database, MART_SCHEMA, marts());
+    await publishAnalytics(database, copy);
   };
   const publish = async (): Promise<void> => {
     const summary = await workspace.sync();

@@ -1,9 +1,12 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { openMirror } from './mirror.ts';
 
+const options = { world: 'tiny', conventions: defaultConventions } as const;
+
 test('if the newest replica cannot be read, the previous one stays in use until a readable one is published', async () => {
-  const { publishOnly, copy, mirror } = await openMirror({ world: 'tiny' });
+  const { publishOnly, copy, mirror } = await openMirror(options);
   const before = await mirror('/brands');
   expect(before.status).toBe(200);
   for (const damaged of ['', 'this is no database', 'x'.repeat(100_000)]) {
@@ -17,7 +20,7 @@ test('if the newest replica cannot be read, the previous one stays in use until 
 });
 
 test('an unreadable replica without a predecessor gives no_data', async () => {
-  const { publishOnly, copy, mirror } = await openMirror({ world: 'tiny' });
+  const { publishOnly, copy, mirror } = await openMirror(options);
   await writeFile(copy, 'this is no database');
   expect(await mirror('/brands')).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
   await publishOnly();
@@ -25,7 +28,7 @@ test('an unreadable replica without a predecessor gives no_data', async () => {
 });
 
 test('a replica overwritten while open gives no_data until the next one is published, never 500', async () => {
-  const { publishOnly, copy, mirror } = await openMirror({ world: 'tiny' });
+  const { publishOnly, copy, mirror } = await openMirror(options);
   const before = await mirror('/brands');
   const whole = await readFile(copy);
   for (const damaged of [Buffer.from('a\n1\n'), Buffer.alloc(0), whole.subarray(0, whole.length - 262_144)]) {

@@ -9,6 +9,8 @@ import { askService, type Mirror, openMirror } from './mirror.ts';
 
 const TODAY = new Date(NOW_MS).toISOString().slice(0, 10);
 const dayBefore = (days: number): string => addDays(TODAY, -days);
+/** Keeps each sync to the resource under test. */
+const traffic = { only: ['brands', 'traffic'] };
 const small = { brands: 1, prompts: 1, responsesPerDay: 1 } as const;
 
 async function trafficOf({ query }: Mirror): Promise<(from: string, to: string) => string> {
@@ -19,7 +21,8 @@ async function trafficOf({ query }: Mirror): Promise<(from: string, to: string) 
 describe('/v1/traffic', () => {
   test('is exact for the last 30 days after the first sync; older days are partial until later syncs have read them', async () => {
     const mirror = await openMirror({ ...small, days: 80, choices: { connected: 'all' } });
-    await mirror.publish();
+    await mirror.sync(traffic);
+    await mirror.publishOnly();
     const path = await trafficOf(mirror);
     const [row] = await mirror.query(
       `SELECT count(*) FILTER (range_from = range_to) AS days FROM traffic_totals WHERE range_from > DATE '${dayBefore(30)}'`,
@@ -49,7 +52,7 @@ describe('/v1/traffic', () => {
     expect(before?.days).toBeGreaterThanOrEqual(80 - 30 - BACKFILL_REQUESTS_MAX);
     for (let run = 0; (await backfill()).length > 0; run += 1) {
       expect(run).toBeLessThan(5);
-      const { requests } = await mirror.sync();
+      const { requests } = await mirror.sync(traffic);
       expect(requests).toBeLessThan(BACKFILL_REQUESTS_MAX + 45);
     }
     await mirror.publishOnly();
@@ -59,7 +62,8 @@ describe('/v1/traffic', () => {
 
   test('is exact for days and reported ranges if totals do not add up', async () => {
     const mirror = await openMirror({ ...small, days: 10, choices: { connected: 'all', siteTotals: 'unique' } });
-    await mirror.publish();
+    await mirror.sync(traffic);
+    await mirror.publishOnly();
     const path = await trafficOf(mirror);
     for (let age = 0; age < 10; age++) {
       const asked = path(dayBefore(age), dayBefore(age));
@@ -71,7 +75,7 @@ describe('/v1/traffic', () => {
 
   test('of an unconnected property needs no requests for days', async () => {
     const mirror = await openWorkspace({ ...small, days: 45, choices: { connected: 'none' } });
-    const { runId } = await mirror.sync();
+    const { runId } = await mirror.sync(traffic);
     const [row] = await mirror.query(
       `SELECT count(*) AS n FROM sync.requests WHERE resource = 'traffic' AND run_id = CAST('${runId}' AS UUID)
          AND CAST(json_extract_string(query, '$.from') AS DATE) > DATE '${dayBefore(40)}'`,

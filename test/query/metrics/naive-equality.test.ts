@@ -19,7 +19,7 @@ import { adjust, changeOf, type Estimate, estimate, pValue } from '../../support
 import { DAYS, LAST_DAY, openRandomWorld, type WorldSettings } from './random-world.ts';
 
 /** Requests per world and calibration. */
-const QUESTIONS = countOf(20, 200);
+const QUESTIONS = countOf(12, 200);
 /** The SQL of one of so many results runs again. */
 const RERUN_EVERY = 6;
 

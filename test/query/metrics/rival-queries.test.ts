@@ -24,7 +24,7 @@ interface World {
 /** Opens a workspace with a removed competitor, and with a prompt that was moved from a deleted topic. */
 async function openWorld(): Promise<World> {
   const mirror = await openMirror({ seed: 5, brands: 1, prompts: 5, days: 30 });
-  await mirror.publish();
+  expect((await mirror.sync()).status).toBe('complete');
   const [{ id } = { id: null }] = await mirror.query('SELECT CAST(id AS VARCHAR) AS id FROM brands');
   const brand = String(id);
   for (const change of changesOf()) {
