@@ -219,7 +219,7 @@ export const errorTable = {
     exit: EXIT.failed,
     status: 403,
     about:
-      'The origin of the web page or the host name of the request is not allowed, or its access token lacks a scope or opens no workspace.',
+      'The origin of the web page or the host name of the request is not allowed, its access token lacks a scope or opens no workspace, or its key can read no brand of the data.',
     hint: 'Allow the origin with `--cors-origin`, the host name with `--allow-host`, or the token with the `oauth` setting.',
   },
   method_not_allowed: {

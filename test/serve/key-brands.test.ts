@@ -119,7 +119,8 @@ describe('the data of the pages', () => {
         fetch(new URL(path, baseUrl), { headers: { authorization: `Bearer ${text}`, ...headers } });
     };
     const reader = await asker('reader', { scopes: ['read', 'sql', 'snapshots'] });
-    return { ask: await asker('limited', { brands: [brands().own.id] }), all: await asker('all', {}), reader };
+    const gone = await asker('gone', { brands: [NOBODY] });
+    return { ask: await asker('limited', { brands: [brands().own.id] }), all: await asker('all', {}), reader, gone };
   });
 
   it('have only the brands of the key: in queries, metrics and their caches', async () => {
@@ -155,6 +156,11 @@ describe('the data of the pages', () => {
     for (const path of ['/status/data', '/data/reports', '/reports/', '/snapshots']) {
       expect([(await all(path)).status, (await ask(path)).status], path).toEqual([200, 403]);
     }
+  });
+
+  it('are forbidden for a key whose brands are gone, which monitors must not read as an outage', async () => {
+    for (const path of ['/data/queries/brands', '/data/metrics?metrics=visibility', '/data/changes', '/data/opportunities'])
+      expect((await pages().gone(path)).status, path).toBe(403);
   });
 
   it('need the scope metrics', async () => {

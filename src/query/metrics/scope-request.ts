@@ -150,10 +150,8 @@ export async function readBrands(
   const visible = [...replica.brands.keys()].filter((id) => allowed?.includes(id) ?? true);
   if (visible.length === 0) {
     const isLimited = allowed !== undefined || replica.allowedBrands !== null;
-    throw new SightlineError(
-      'no_data',
-      isLimited ? 'the key can read no brand of the data' : 'the data have no brands yet',
-    );
+    if (isLimited) throw new SightlineError('forbidden', 'the key can read no brand of the data');
+    throw new SightlineError('no_data', 'the data have no brands yet');
   }
   const chosen = await readList(query, given, 'brand', visible, visible);
   return chosen.length === 0 ? visible : chosen;
