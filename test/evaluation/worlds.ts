@@ -86,10 +86,9 @@ export function openMain(): Promise<EvaluatedWorld> {
   });
 }
 
-/** Opens a world with websites of brands, other forms of numbers and labels, and no planted cause. */
+/** Opens a world of one brand with websites, other forms of numbers and labels, and no planted cause. */
 export function openLabs(): Promise<EvaluatedWorld> {
-  const choices = { websites: 'cited', scale: 'fraction', decimals: 3, credits: 'detailed' } as const;
-  return openEvaluated({ seed: 12, prompts: 5, days: 45, choices }, null, { days: 1 });
+  return openEvaluated({ world: 'fractions' }, null, { days: 1 });
 }
 
 async function openEvaluated(

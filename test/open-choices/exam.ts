@@ -7,6 +7,7 @@ import { readCalibration } from '../../src/operations/calibration.ts';
 import { type Context, openContext, sync } from '../../src/operations/sightline.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import { serveWorkspace } from '../../src/serve/serve-workspace.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
 import { type Difference, differencesOf } from '../support/difference.ts';
 import type { Choices } from './choices.ts';
 import { createQuestions, type Question, toPath } from './questions.ts';
@@ -29,9 +30,8 @@ export interface ExamResult {
   readonly asked: number;
   readonly findings: readonly Finding[];
   readonly points: readonly CalibratedPoint[];
-  readonly syncStatus: string;
-  /** Paths that the sync asked for, in order; probes come last. */
-  readonly requests: readonly string[];
+  /** Number of requests that calibration sent. */
+  readonly probes: number;
 }
 
 export interface ExamOptions {
@@ -39,34 +39,41 @@ export interface ExamOptions {
   readonly seed: number;
   readonly questions: number;
   /** Requests that calibration may send. */
-  readonly probes?: number;
+  readonly probesMax: number;
 }
 
 /** Syncs an upstream with these choices once, and asks both sides the same questions. */
-export async function examine({ choices, seed, questions, probes = 20 }: ExamOptions): Promise<ExamResult> {
+export async function examine({ choices, seed, questions, probesMax }: ExamOptions): Promise<ExamResult> {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-open-choices-'));
   const clock = { ...systemClock, now: () => NOW_MS, random: createRandom(seed).next };
   const world = createWorld(seed, NOW_MS, choices.timestamps === 'seconds' ? 1000 : 1);
   const upstream = await startUpstream({ world, choices, key: KEY, monotonic: clock.monotonic });
   try {
-    const environment = { SIGHTLINE_API_KEY: KEY, SIGHTLINE_CALIBRATION_PROBES: String(probes) };
+    const environment = { SIGHTLINE_API_KEY: KEY, SIGHTLINE_CALIBRATION_PROBES: String(probesMax) };
     const { baseUrl } = upstream;
     const context = openContext({ folder, dataDir: join(folder, 'data'), baseUrl, environment, clock });
-    const summary = await sync(context);
-    const requests = [...upstream.log];
+    await sync(context);
     const { value: points } = await readCalibration(context.config, null);
     const asked = createQuestions(world, choices, questions, seed);
     const findings = await compareAll(context, upstream, asked);
-    const syncStatus = `${summary.status} ${summary.error ?? ''}${JSON.stringify(summary.failures ?? [])}`;
-    return { asked: asked.length, findings, points, syncStatus, requests };
+    return { asked: asked.length, findings, points, probes: await countProbes(folder) };
   } finally {
     await upstream.close();
     await rm(folder, { recursive: true, force: true });
   }
 }
 
+async function countProbes(folder: string): Promise<number> {
+  const reader = await openReader(join(folder, 'data/default/analytics.duckdb'));
+  try {
+    const { rows } = await reader.query("SELECT count(*) FROM sync.requests WHERE chain = 'probe'");
+    return Number(rows[0]?.[0]);
+  } finally {
+    reader.close();
+  }
+}
+
 async function compareAll(context: Context, upstream: Upstream, questions: readonly Question[]): Promise<Finding[]> {
-  if (questions.length === 0) return [];
   const { text: key } = await createKey(context.config.folder, 'exam', null, NOW_MS);
   const server = await serveWorkspace(context, {
     host: '127.0.0.1',

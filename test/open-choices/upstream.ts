@@ -41,9 +41,7 @@ export interface Reply {
 /** A running upstream. */
 export interface Upstream {
   readonly baseUrl: string;
-  /** Paths with queries of the requests that it received, in order. */
-  readonly log: readonly string[];
-  /** Answers a request without HTTP, log and rate limit. */
+  /** Answers a request without HTTP and rate limit. */
   reply(pathAndQuery: string): Reply;
   close(): Promise<void>;
 }
@@ -62,7 +60,6 @@ const MINUTE_MS = 60_000;
 
 /** Starts an upstream on loopback. */
 export async function startUpstream({ world, choices, key, monotonic }: UpstreamOptions): Promise<Upstream> {
-  const log: string[] = [];
   const ids = createRandom(7);
   let times: number[] = [];
   const reply = (pathAndQuery: string): Reply => answer(world, choices, pathAndQuery, ids.uuid);
@@ -73,7 +70,6 @@ export async function startUpstream({ world, choices, key, monotonic }: Upstream
   };
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
     const path = (request.url ?? '').replace(/^\/v1/, '');
-    log.push(path);
     if (keyOf(request) !== key) {
       send(response, failure(401, 'unauthorized', 'The API key is missing or invalid.', ids.uuid));
       return;
@@ -99,7 +95,7 @@ export async function startUpstream({ world, choices, key, monotonic }: Upstream
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { baseUrl: `http://127.0.0.1:${port}/v1`, log, reply, close };
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, reply, close };
 }
 
 function keyOf({ headers }: IncomingMessage): string | null {

@@ -1,3 +1,4 @@
+import { countOf } from '../support/counts.ts';
 import { createRandom, type Random } from './random.ts';
 import { createContents } from './world-contents.ts';
 
@@ -98,7 +99,10 @@ export interface World {
 }
 
 export const DAY_MS = 86_400_000;
-const DAYS = 40;
+/** The default range of 30 days, and days before it. */
+const DAYS = countOf(36, 40);
+const PROMPTS = countOf(8, 13);
+const BRANDS = ['Fakturo', 'Kontora'].slice(0, countOf(1, 2));
 const ENGINE_NAMES = ['Quartz', 'Amber', 'Mira', 'Basalt', 'Zephyr'];
 const STAGES = ['awareness', 'consideration', 'decision'];
 const SUBJECTS = [
@@ -128,7 +132,7 @@ export function createWorld(seed: number, nowMs: number, precisionMs: number): W
   const count = 3 + random.below(3);
   const engines = random.sample(ENGINE_NAMES, count).map((name) => ({ id: name.toLowerCase(), name }));
   const context = { random, nowMs, precisionMs, engines: engines.map(({ id }) => id) };
-  const brands = ['Fakturo', 'Kontora'].map((name, index) => createBrand(context, name, index));
+  const brands = BRANDS.map((name, index) => createBrand(context, name, index));
   return { nowMs, engines, brands, credits: 40 + random.below(400) };
 }
 
@@ -178,7 +182,7 @@ function createPrompts(
   topics: readonly Named[],
   tags: readonly Named[],
 ): Prompt[] {
-  return Array.from({ length: 13 }, (_, place) => {
+  return Array.from({ length: PROMPTS }, (_, place) => {
     const form = FORMS[place % FORMS.length] as string;
     const subject = SUBJECTS[(place * 5) % SUBJECTS.length] as string;
     const state = place === 4 ? 'paused' : place === 7 ? 'deleted' : 'active';

@@ -18,7 +18,7 @@ const WALKS = countOf(3, 20);
 const PAGES = 200;
 /** Rows per page without a limit parameter. */
 const DEFAULT_LIMIT = 25;
-const small = { brands: 2, prompts: 3, days: 4 } as const;
+const small = { brands: countOf(1, 2), prompts: 3, days: 4 } as const;
 
 interface Variant extends WorkspaceOptions {
   readonly name: string;

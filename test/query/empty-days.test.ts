@@ -9,8 +9,9 @@ const DAYS = 35;
 
 test('days that upstream reports as empty are complete, and missing days are counted per brand', async () => {
   const { sync, catalogue, warehouse } = await openWorkspace({
-    prompts: 2,
+    prompts: 1,
     days: DAYS,
+    responsesPerDay: 1,
     choices: { createdDaysBefore: 400 },
   });
   // The day counts are known, the responses are not.

@@ -12,7 +12,7 @@ const noParameters = new URLSearchParams();
 
 describe('freshness of a response', () => {
   it('is unknown until the first sync has ended, and available afterwards without a restart', async () => {
-    const mirror = await openMirror({ world: 'tiny' });
+    const mirror = await openMirror({ world: 'tiny', conventions: defaultConventions });
     const path = '/brands';
     await rm(mirror.copy);
     expect(await mirror.mirror(path)).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
@@ -53,7 +53,7 @@ describe('freshness of a response', () => {
   });
 
   it('has partial coverage for days after the last sync, and for the day of the sync once that day is over', async () => {
-    const mirror = await openMirror({ world: 'tiny' });
+    const mirror = await openMirror({ world: 'tiny', conventions: defaultConventions });
     const path = `/brands/${await brandOf(mirror)}/metrics`;
     expect(await isPartial(mirror, path)).toBe(false);
     mirror.sandbox.world.advance({ days: 2 });

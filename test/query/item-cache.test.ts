@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
 import { toExactJson } from '../../src/base/json.ts';
 import { addDays, DAY_MAX } from '../../src/contract/time.ts';
@@ -34,8 +35,8 @@ interface World {
 }
 
 // Many responses have the same time; some have undeclared members or numbers that doubles cannot represent.
-async function openWorld(): Promise<World> {
-  const mirror = await openMirror({ world: 'small' });
+async function openWorld(world: 'small' | 'tiny'): Promise<World> {
+  const mirror = await openMirror({ world, conventions: defaultConventions });
   await mirror.warehouse().database.transaction(async ({ run }) => {
     await run('INSERT INTO responses SELECT r.* REPLACE (uuid() AS id) FROM responses r, range(4)');
     for (const table of ['responses', 'response_citations', 'response_competitors'])
@@ -76,7 +77,7 @@ function textOf({ pieces, body }: Answer): string {
 test('pages from memory and disk are those of SQL, byte for byte, for random ranges, limits and cursors', {
   timeout: 300_000,
 }, async () => {
-  const { mirror, brandId, services } = await openWorld();
+  const { mirror, brandId, services } = await openWorld('small');
   const [remembering, forgetful, spilling] = services;
   for (const list of LISTS) {
     for (let time = 0; time < 2; time++) {
@@ -146,7 +147,7 @@ test('pages from memory and disk are those of SQL, byte for byte, for random ran
 });
 
 test('a new replica answers with its own items, and readers get those of their brands only', async () => {
-  const { mirror, brandId, services } = await openWorld();
+  const { mirror, brandId, services } = await openWorld('tiny');
   const [service] = services;
   const path = `/brands/${brandId}/responses?limit=5`;
   for (let time = 0; time < 2; time++) await answerOf(service, path);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { isRecord, toExactJson } from '../../src/base/json.ts';
 import { openMirror, type Reply } from './mirror.ts';
 
@@ -50,7 +51,7 @@ test('totals sent as null for an unconnected source are served as null', async (
 });
 
 async function open() {
-  const mirror = await openMirror({ world: 'tiny' });
+  const mirror = await openMirror({ world: 'tiny', conventions: defaultConventions });
   const [brand] = listOf(await mirror.upstream('/brands'));
   return { ...mirror, brandId: String(brand?.id) };
 }

@@ -7,7 +7,6 @@ import {
   CAFE,
   ENGINES_OF_MAIN,
   type EvaluatedWorld,
-  LAST_DAY,
   month,
   ORBIT,
   PLANTED,
@@ -137,25 +136,21 @@ export const changeQuestions: readonly EvaluatedQuestion[] = [
     question: 'The position of Kavárna moved. Is there a reason?',
     world: 'labs',
     plan: async (ask) => {
-      const values = { metric: 'position', brand: 'Kavárna', from: '2026-03-02', to: LAST_DAY };
+      const values = { metric: 'position', brand: 'Kavárna', ...month };
       const { total, causes } = await ask('explain_change', values);
       return [total.before, total.after, total.verdict === 'significant', causes.length];
     },
     known: (world) => {
-      const positions = (from: string, to: string): number[] =>
-        select(world, { brand: CAFE, from, to })
+      const positions = (range: typeof month): number[] =>
+        select(world, { brand: CAFE, ...range })
           .filter(({ mentioned }) => mentioned)
           .flatMap(({ position }) => (position === null ? [] : [position]));
-      const now = positions('2026-03-02', LAST_DAY);
-      const then = positions('2026-02-16', '2026-03-01');
+      const now = positions(month);
+      const then = positions(before);
       return [mean(then), mean(now), isClearMove(now, then), 0];
     },
     upstream: {
-      plan: calls(
-        'get_metrics',
-        { brandId: CAFE, from: '2026-03-02', to: LAST_DAY },
-        { brandId: CAFE, from: '2026-02-16', to: '2026-03-01' },
-      ),
+      plan: calls('get_metrics', { brandId: CAFE, ...month }, { brandId: CAFE, ...before }),
       lacks: 'the test and the causes',
     },
   },

@@ -165,7 +165,7 @@ export const dataQuestions: readonly EvaluatedQuestion[] = [
   {
     id: 'rivals-together',
     question: 'Which two competitors of Orbit are mentioned together most often, in the last four weeks?',
-    world: 'labs',
+    world: 'main',
     plan: async (ask) => {
       await ask('describe_table', { table: 'mart.fct_entity_mention' });
       const { rows } = await ask('query', {

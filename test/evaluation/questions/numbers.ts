@@ -177,7 +177,7 @@ export const numberQuestions: readonly EvaluatedQuestion[] = [
   {
     id: 'topics',
     question: 'Which topics do the prompts of Orbit have?',
-    world: 'labs',
+    world: 'main',
     plan: async (ask) => {
       const { values } = await ask('list_dimension_values', { dimension: 'topic', brand: 'Orbit' });
       return values.map(({ topic }: Result) => topic).sort();

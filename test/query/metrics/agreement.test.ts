@@ -6,6 +6,7 @@ import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { leapingClock } from '../../support/clocks.ts';
+import { sampleOf } from '../../support/counts.ts';
 import { askService } from '../mirror.ts';
 import { NOW_MS, openRandomWorld, type WorldSettings } from './random-world.ts';
 
@@ -21,7 +22,7 @@ async function rowsOf(source: MetricsSource, given: string): Promise<Row[]> {
   return rows.map((row) => Object.fromEntries(row.map((value, index) => [String(columns[index]?.name), value])));
 }
 
-test.each(worlds)('measures agree with /v1 in world $seed', async (settings) => {
+test.each(sampleOf(worlds, 1, 1))('measures agree with /v1 in world $seed', async (settings) => {
   const { source, path } = await openRandomWorld(settings);
   const service = createService({
     catalogue: source.catalogue,

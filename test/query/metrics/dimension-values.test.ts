@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { dimensions } from '../../../src/analytics/model/dimensions.ts';
 import { dimensionValues } from '../../../src/query/metrics/dimension-values.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
@@ -6,9 +7,10 @@ import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import { openMirror } from '../mirror.ts';
 
 test('values of each dimension are listed, searched in any letter case, and counted beyond the limit', async () => {
-  const mirror = await openMirror({ world: 'small' });
+  const mirror = await openMirror({ world: 'small', conventions: defaultConventions });
   mirror.sandbox.world.advance({ deletedPrompts: 1, deletedCompetitors: 1 });
-  await mirror.publish();
+  await mirror.sync({ only: ['prompts', 'competitors'] });
+  await mirror.publishOnly();
   const source: MetricsSource = {
     replica: await mirror.service.newest(),
     catalogue: mirror.catalogue,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
 import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { World } from '../../support/worlds.ts';
 import { type Mirror, openMirror } from '../mirror.ts';
 
 interface Item {
@@ -31,20 +32,25 @@ interface Reader {
 const recordsOf = ({ columns, rows }: TableResult): Records =>
   rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index]?.name ?? '', value])));
 
-/** Opens a workspace in which responses and prompts were changed and deleted between two syncs. */
-async function openReader(options: Parameters<typeof openMirror>[0]): Promise<Reader> {
-  const mirror = await openMirror(options);
-  if (options?.world === undefined) await mirror.publish();
-  const brand = mirror.sandbox.world.brands[0] ?? { id: '', name: '' };
-  const earlier = await itemsOf(mirror, brand.id);
-  mirror.sandbox.world.advance({
+/** Changes and deletes responses and prompts. */
+async function change({ sandbox, sync, publishOnly }: Mirror): Promise<void> {
+  sandbox.world.advance({
     deletedResponses: 6,
     editedResponses: 4,
     regroupedPrompts: 3,
     deletedPrompts: 2,
     pausedPrompts: 2,
   });
-  await mirror.publish();
+  await sync({ only: ['prompts', 'responses'] });
+  await publishOnly();
+}
+
+/** Opens a world, changed between two syncs if `isChanged`. */
+async function openReader(world: World, isChanged: boolean): Promise<Reader> {
+  const mirror = await openMirror({ world });
+  const brand = mirror.sandbox.world.brands[0] ?? { id: '', name: '' };
+  const earlier = await itemsOf(mirror, brand.id);
+  if (isChanged) await change(mirror);
   const items = await itemsOf(mirror, brand.id);
   const source: MetricsSource = {
     replica: await mirror.service.newest(),
@@ -60,7 +66,9 @@ async function openReader(options: Parameters<typeof openMirror>[0]): Promise<Re
 async function itemsOf(mirror: Mirror, brand: string): Promise<Item[]> {
   const items: Item[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const { body } = await mirror.mirror(`/brands/${brand}/responses?limit=100${cursor && `&cursor=${cursor}`}`);
+    const { body } = await mirror.mirror(
+      `/brands/${brand}/responses?limit=100&from=2025-12-01${cursor && `&cursor=${cursor}`}`,
+    );
     const page = body as { data: Item[]; nextCursor: string | null };
     items.push(...page.data);
     cursor = page.nextCursor === null ? null : encodeURIComponent(page.nextCursor);
@@ -72,7 +80,7 @@ const dayBefore = (nowMs: number, days: number): string =>
   new Date(nowMs - days * 86_400_000).toISOString().slice(0, 10);
 
 test('the queries of prompts and responses equal loops over the items of /v1', async () => {
-  const reader = await openReader({ world: 'small' });
+  const reader = await openReader('small', true);
   await expectPages(reader);
   await expectSearch(reader);
   await expectDetails(reader);
@@ -83,7 +91,7 @@ test('the queries of prompts and responses equal loops over the items of /v1', a
 });
 
 test('a response is the item of /v1 if upstream has whole seconds', async () => {
-  await expectDetails(await openReader({ brands: 1, prompts: 3, days: 3, choices: { timestamps: 'seconds' } }));
+  await expectDetails(await openReader('fractions', false));
 });
 
 async function expectPages({ items, run }: Reader): Promise<void> {
