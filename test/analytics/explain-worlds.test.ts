@@ -186,6 +186,8 @@ test('opportunities are gaps among sources, prompts that a rival wins, cited thr
        SELECT brand_id, id, prompt_id, engine, created_at, '${url}', '${domain}', 0 FROM responses WHERE ${inRecent} AND ${where}`,
     );
   await cite('https://gap.example/a', 'gap.example', 'NOT brand_mentioned');
+  // A competitor's own domain is not a gap.
+  await cite('https://rival.example/a', 'rival.example', 'NOT brand_mentioned');
   await cite('https://both.example/a', 'both.example', 'true');
   await cite('https://www.forum.example/t/1/', 'forum.example', 'brand_mentioned');
   await cite(

@@ -23,7 +23,7 @@ describe('verifyBrand', () => {
     },
   );
 
-  test('reports a response stored with the wrong prompt although every day agrees', async () => {
+  test('reports a response stored with the wrong prompt although every day agrees, and a mention that is not stored', async () => {
     const workspace = await openWorkspace({ world: 'small' });
     const own = 'FROM responses WHERE brand_id = (SELECT min(id) FROM brands)';
     await workspace.query(`UPDATE responses SET prompt_id = (SELECT min(prompt_id) ${own})
@@ -34,6 +34,11 @@ describe('verifyBrand', () => {
     const prompts = ranges.find(({ report }) => report === 'metrics_prompts');
     expect(prompts).toMatchObject({ status: 'differs', countsDiffer: true });
     expect(prompts?.differences.map(({ measure }) => measure)).toContain('responses');
+    await workspace.query(
+      `UPDATE responses SET brand_mentioned = false WHERE rowid = (SELECT min(rowid) ${own} AND brand_mentioned AND created_at < (SELECT max(created_at) ${own}) - INTERVAL 2 DAY)`,
+    );
+    const [day] = (await verify(workspace)).days.filter(({ status }) => status === 'differs');
+    expect(day?.differences.map(({ measure }) => measure)).toContain('mentions');
   });
 
   test('excuses a few new responses of cited domains only if they can have arrived after the responses were read', async () => {

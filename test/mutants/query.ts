@@ -187,12 +187,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/analytics/calibration/fit-points.ts',
-    from: 'own.length > 0 && own.every(isExplained) ? [shapeOf(answer)]',
-    to: 'own.length > 0 ? [shapeOf(answer)]',
-    tests: POINTS,
-  },
-  {
-    file: 'src/analytics/calibration/fit-points.ts',
     from: 'all.filter(({ answer }) => answer.isFresh),',
     to: 'all,',
     tests: POINTS,
@@ -202,12 +196,6 @@ export const mutants: readonly Mutant[] = [
     from: 'Object.hasOwn(conventionSchemas, String(name))',
     to: 'String(name) in conventionSchemas',
     tests: ['test/analytics/written-rows.test.ts'],
-  },
-  {
-    file: 'src/analytics/calibration/evidence.ts',
-    from: 'reported.shareOfVoice === null) continue;',
-    to: 'false) continue;',
-    tests: ['test/analytics/calibrate.test.ts'],
   },
   {
     file: 'src/analytics/verification/verify-days.ts',

@@ -159,7 +159,12 @@ describe('the data of the pages', () => {
   });
 
   it('are forbidden for a key whose brands are gone, which monitors must not read as an outage', async () => {
-    for (const path of ['/data/queries/brands', '/data/metrics?metrics=visibility', '/data/changes', '/data/opportunities'])
+    for (const path of [
+      '/data/queries/brands',
+      '/data/metrics?metrics=visibility',
+      '/data/changes',
+      '/data/opportunities',
+    ])
       expect((await pages().gone(path)).status, path).toBe(403);
   });
 

@@ -93,7 +93,7 @@ function statements({ seed, responses, labels, repeats, days = DAYS }: WorldSett
           "INSERT INTO sync.shapes VALUES ('responses', 'repeats in competitors', 'true')",
         ]
       : []),
-    `INSERT INTO response_citations BY NAME SELECT ${child}, k AS ordinal, 'https://page.example/' || k AS url,
+    `INSERT INTO response_citations BY NAME SELECT ${child}, k AS ordinal, 'https://page.example/' || k % 2 AS url,
        ['own.example', 'Blog.own.example', 'www.own.example', 'notown.example', 'rival1.example', 'a.rival2.example', 'third.example', NULL][
          1 + CAST(floor(random() * 8) AS INTEGER)] AS domain, r._deleted_at
      FROM responses r, range(4) t(k) WHERE random() < 0.5`,
