@@ -81,7 +81,7 @@ function replaceOnce(text: string, [found, by]: readonly [string, string]): stri
 async function run(folder: string, ...script: readonly string[]): Promise<void> {
   const { VITEST: _, ...environment } = process.env;
   // The tests start no built process, and use the worlds of this run.
-  const env = { ...environment, NO_COLOR: '1', TEST_BUILD: 'keep', TEST_WORLDS_OF: root };
+  const env = { ...environment, NO_COLOR: '1', TEST_BUILD: 'keep' };
   const options = { cwd: folder, env, maxBuffer: 100_000_000 };
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, script, options).then(
     (output) => ({ code: 0, ...output }),

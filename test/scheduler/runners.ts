@@ -14,9 +14,9 @@ export const said: string[] = [];
 export const say = (sentence: string): void => void said.push(sentence);
 
 /** Opens runners on a queue for the duration of a test. */
-export function openAt(address: QueueAddress): Open {
+export function openAt(address: QueueAddress, leaseMs = LEASE_MS): Open {
   return async () => {
-    const runner = await openQueueRunner(address, { leaseMs: LEASE_MS, say });
+    const runner = await openQueueRunner(address, { leaseMs, say });
     onTestFinished(() => runner.close());
     return runner;
   };
