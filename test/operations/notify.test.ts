@@ -116,6 +116,9 @@ it('signs a message, retries it unchanged while the receiver fails, and does not
   const echoed = await teller({ HOOK: `${echo.url}/T0TOKEN0123456789` }, [{ urlVariable: 'HOOK' }]);
   await echoed.tell({ outcomes: [failing('down')] });
   expect(echoed.said).toEqual([expect.stringContaining('no hook is called …;')]);
+  const shown = await receiver((to) => to.writeHead(404).end(String(to.req.headers['webhook-signature'])));
+  const signed = await teller({ HOOK: shown.url, SECRET: KEY }, [{ urlVariable: 'HOOK', secretVariable: 'SECRET' }]);
+  expect(await notifyTest(signed.notifying)).toMatchObject([{ said: 'answered 404: v1,…' }]);
   expect(other.said).toEqual([
     expect.stringMatching(/HOOK .*answered 307, a redirect, which sightline does not follow/),
   ]);

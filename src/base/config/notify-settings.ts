@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
+import { isLinkLocal } from '../link-local.ts';
 import { readSecret } from './key-file.ts';
 
 /** Events that can be notified. */
@@ -77,8 +78,13 @@ export function readNotify(
   );
 }
 
-/** True if requests to the URL cannot be read in transit (https or loopback), or if `allowHttp` permits plain http. */
-export function isPrivateWay({ protocol, hostname }: URL, allowHttp: boolean): boolean {
+/**
+ * True if requests to the URL cannot be read in transit (https or loopback), or if `allowHttp` permits plain http. Never true for
+ * link-local addresses.
+ */
+export function isPrivateWay(url: URL, allowHttp: boolean): boolean {
+  const { protocol, hostname } = url;
+  if (isLinkLocal(url)) return false;
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
   return protocol === 'https:' || (protocol === 'http:' && (isLoopback || allowHttp));
 }

@@ -4,6 +4,7 @@ import { request as requestHttps } from 'node:https';
 import type { Clock } from '../../base/clock.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { hideKeys } from '../../base/errors.ts';
+import { lookUpPublic } from '../../base/link-local.ts';
 import { VERSION } from '../../base/version.ts';
 
 /** Limits of one delivery. */
@@ -123,14 +124,20 @@ function post(
       resolve({ status: null, said: signal.aborted ? 'it was stopped' : why, retryAfter: undefined });
     };
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const options = { method: 'POST', headers, agent: false, signal: AbortSignal.any([signal, deadline]) } as const;
+    const options = {
+      method: 'POST',
+      headers,
+      agent: false,
+      lookup: lookUpPublic,
+      signal: AbortSignal.any([signal, deadline]),
+    } as const;
     const sent = send(url, options, (response) => {
       const chunks: Buffer[] = [];
       let bytes = 0;
       const end = (): void => {
         const said = Buffer.concat(chunks).subarray(0, SAID_BYTES_MAX).toString();
         const retryAfter = response.headers['retry-after'];
-        resolve({ status: response.statusCode ?? null, said: excerpt(said), retryAfter });
+        resolve({ status: response.statusCode ?? null, said: excerpt(withoutSignature(said, signed)), retryAfter });
         response.destroy();
       };
       endWith = end;
@@ -152,6 +159,14 @@ function toWaitMs(header: string | undefined, nowMs: number): number {
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;
   const at = Date.parse(header);
   return Number.isNaN(at) ? 0 : Math.max(0, at - nowMs);
+}
+
+// Some receivers send back the headers, also with the characters of base64 escaped.
+function withoutSignature(text: string, signed: Readonly<Record<string, string>>): string {
+  const signature = signed['webhook-signature']?.split(',')[1];
+  if (signature === undefined) return text;
+  const forms = [signature, encodeURIComponent(signature), signature.replaceAll('/', '\\/')];
+  return forms.reduce((shown, form) => shown.replaceAll(form, '…'), text);
 }
 
 function excerpt(text: string): string {

@@ -3,6 +3,7 @@ import { Agent, request } from 'undici';
 import { isPrivateWay } from '../../../base/config/notify-settings.ts';
 import type { OAuthSettings } from '../../../base/config/oauth-settings.ts';
 import { isRecord } from '../../../base/json.ts';
+import { lookUpPublic } from '../../../base/link-local.ts';
 
 /** Maximum duration of all requests for a key set. */
 const FETCH_MS_MAX = 5_000;
@@ -50,7 +51,7 @@ async function discoverKeySet(issuer: string, signal: AbortSignal): Promise<URL>
     const keySet = typeof text === 'string' && URL.canParse(text) ? new URL(text) : null;
     if (keySet === null) throw new IssuerError(`the metadata at ${url.href} have no jwks_uri`);
     // Only an issuer on this machine may have its keys on this machine without TLS.
-    const isPrivate = keySet.protocol === 'https:' || (url.protocol === 'http:' && isPrivateWay(keySet, false));
+    const isPrivate = isPrivateWay(keySet, false) && (keySet.protocol === 'https:' || url.protocol === 'http:');
     if (!isPrivate) throw new IssuerError(`the jwks_uri in the metadata at ${url.href} is not an https URL`);
     return keySet;
   }
@@ -71,7 +72,7 @@ function metadataUrls(issuer: string): URL[] {
 
 async function fetchJson(url: URL, signal: AbortSignal): Promise<{ readonly status: number; readonly value: unknown }> {
   // A connection of its own: requests are rare, and nothing has to be closed when the server stops.
-  const dispatcher = new Agent({ maxResponseSize: DOCUMENT_BYTES_MAX });
+  const dispatcher = new Agent({ maxResponseSize: DOCUMENT_BYTES_MAX, connect: { lookup: lookUpPublic } });
   try {
     const { statusCode, body } = await request(url, { dispatcher, signal, headers: { accept: 'application/json' } });
     const text = await body.text();
