@@ -248,6 +248,16 @@ describe('.env', () => {
     expect(read).not.toThrow('T0SEC');
   });
 
+  test.each(['utf16le', 'binary'] as const)('and the configuration file are rejected as %s', async (encoding) => {
+    for (const name of ['.env', 'sightline.config.json']) {
+      const folder = await temporaryFolder();
+      const text = encoding === 'binary' ? 'SIGHTLINE_CONNECTIONS=3\0' : '\ufeffSIGHTLINE_CONNECTIONS=3\r\n';
+      await writeFile(join(folder, name), Buffer.from(text, encoding));
+      const read = () => loadConfig({ flags: {}, environment: readEnvironment(folder, {}), folder });
+      expect(read).toThrow(`${join(folder, name)} is not UTF-8 text but UTF-16 or binary; allowed: UTF-8`);
+    }
+  });
+
   test('is optional, and rejected if it is a folder', async () => {
     const folder = await temporaryFolder();
     expect(readEnvironment(folder)).toEqual({ ...process.env });

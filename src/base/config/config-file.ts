@@ -283,16 +283,21 @@ function membersAt(path: readonly PropertyKey[]): object {
 
 /**
  * Returns the text of a file without a byte order mark, or undefined if the file does not exist.
- * @throws `config_invalid` if the file cannot be read
+ * @throws `config_invalid` if the file cannot be read or is not text in UTF-8
  */
 export function readText(path: string): string | undefined {
+  let bytes: Buffer;
   try {
-    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    bytes = readFileSync(path);
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw new SightlineError('config_invalid', `cannot read ${path} (${code})`, { cause: thrown });
   }
+  // Editors of Windows write UTF-16, in which every other byte of ASCII text is 0.
+  if (bytes.includes(0))
+    throw new SightlineError('config_invalid', `${path} is not UTF-8 text but UTF-16 or binary; allowed: UTF-8`);
+  return bytes.toString('utf8').replace(/^\uFEFF/, '');
 }
 
 /** Makes the `config_invalid` error of a setting whose value is not allowed; undefined means that it is not set. */
