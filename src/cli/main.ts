@@ -22,7 +22,9 @@ async function main(argv: readonly string[]): Promise<number> {
 process.stdout.on('error', (thrown: NodeJS.ErrnoException) => {
   if (thrown.code === 'EPIPE') process.exit(EXIT.done);
   if (thrown.code === 'EIO') return;
-  throw thrown;
+  const why = thrown.code === 'ENOSPC' ? 'its disk is full' : (thrown.code ?? thrown.message);
+  say(`sightline: cannot write to standard output: ${why}`);
+  process.exit(EXIT.failed);
 });
 
 // If standard error is closed, finish the command without messages.

@@ -3,11 +3,14 @@ import { join } from 'node:path';
 import type { Command, Option } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/base/errors.ts';
-import { pathOf } from '../../src/cli/program/define-command.ts';
 import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
+import { pathOf } from '../../src/cli/program/program-command.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { runCommand } from '../support/run-command.ts';
 import { expectRefusal, serve } from './helpers.ts';
+
+const SYNC_USAGE =
+  'Usage: sightline sync [options]; for example `sightline sync`, `sightline sync --only responses --brand acme --from 2026-11-01`. `sightline help sync` has all options.';
 
 /** Values that no option with this placeholder accepts; the others reject an empty value. */
 const WRONG: Readonly<Record<string, readonly string[]>> = {
@@ -47,6 +50,28 @@ test('every option of every command rejects wrong values with its name while the
   expect(accepted).toEqual([]);
 });
 
+test.each([
+  [
+    'keys create --name bi',
+    "unknown option '--name'",
+    'keys create [options] <name>; for example `sightline keys create ',
+  ],
+  [
+    'metrics visibility --brand x',
+    "unknown option '--brand'",
+    'metrics list|describe|values|query|export; for example ',
+  ],
+  ['metrics visibility --brand x', "unknown option '--brand'", '`sightline metrics query '],
+  ['mcp --print-config', 'argument missing', '`sightline mcp --print-config claude-desktop`'],
+])('%s is rejected with the right form of the command', async (line, problem, form) => {
+  const { code, stderr } = await runCommand(line.split(' '), { cwd: await temporaryFolder() });
+  expect(code).toBe(2);
+  const [sentence, hint] = stderr.split('\n');
+  expect(sentence).toContain(problem);
+  expect(hint).toMatch(/^Usage: sightline .*`sightline help \w+( \w+)?` has all options\.$/);
+  expect(hint).toContain(form);
+});
+
 /** An API key. A distinctive value, so that it is found in any output. */
 const KEY = 'gsk_never_to_be_seen_0123456789';
 const SETTINGS = { SIGHTLINE_API_KEY: KEY, SIGHTLINE_BASE_URL: 'http://127.0.0.1:9/v1' };
@@ -72,11 +97,11 @@ const values: BadInput[] = [
   ['sync --from 2026-03-02 --to 2026-03-01', 'usage', ['--from 2026-03-02 is after --to 2026-03-01', 'allowed']],
   ['sync --to 2026-03-01', 'usage', ['--to requires --from']],
   ['sync --only brands,responces', 'usage', ['unknown resource "responces"; allowed: ', 'did you mean "responses"?']],
-  ['sync --forse', 'usage', ['--forse']],
+  ['sync --forse', 'usage', ['--forse'], { hint: SYNC_USAGE }],
   ['snyc', 'usage', ['snyc', 'Did you mean sync?', 'export', 'sql']],
   ['--data-dir x sync', 'usage', ['--data-dir']],
-  ['sync now', 'usage', ['too many arguments']],
-  ['sync --data-dir', 'usage', ['--data-dir']],
+  ['sync now', 'usage', ['too many arguments'], { hint: SYNC_USAGE }],
+  ['sync --data-dir', 'usage', ['--data-dir'], { hint: SYNC_USAGE }],
   ['sql', 'usage', ['the query is empty']],
   ['sql --list-saved x', 'usage', ['QUERY and --list-saved cannot be combined']],
   ['sql x --format xml', 'usage', ['--format is "xml"', 'table, csv, json']],

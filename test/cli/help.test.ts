@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { visible } from '../../src/base/visible.ts';
 import { commandGroups, commands } from '../../src/cli/program/command-list.ts';
-import { pathOf } from '../../src/cli/program/define-command.ts';
+
 import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
-import { examplesOf, type ProgramCommand } from '../../src/cli/program/program-command.ts';
+import { examplesOf, type ProgramCommand, pathOf } from '../../src/cli/program/program-command.ts';
 import { testWith } from '../support/needs.ts';
 import { ROOT } from '../support/root.ts';
 import { expectRefusal, runCli } from './helpers.ts';

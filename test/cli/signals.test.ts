@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -134,6 +135,19 @@ test('a reader that closes the pipe early ends sql without a message', async () 
   const shell = spawn('bash', args, { cwd: folder, env: { PATH: process.env['PATH'] } });
   expect(await Promise.all([text(shell.stdout), text(shell.stderr)])).toEqual(['i,x\r\n0\n', '']);
 });
+
+testWith(existsSync('/dev/full') ? null : 'there is no /dev/full')(
+  'a command whose standard output is on a full disk ends with one sentence and exit code 1',
+  async () => {
+    const { folder } = await openCli({ world: 'tiny' });
+    for (const line of ['status', 'sql values(1) --format csv', 'describe --json', 'help', 'completion bash']) {
+      const args = ['--norc', '-c', '"$0" "$@" > /dev/full', process.execPath, MAIN, ...line.split(' ')];
+      const shell = spawn('bash', args, { cwd: folder, env: { PATH: process.env['PATH'] } });
+      const [stderr, code] = await Promise.all([text(shell.stderr), once(shell, 'close').then(([exit]) => exit)]);
+      expect([stderr, code], line).toEqual(['sightline: cannot write to standard output: its disk is full\n', 1]);
+    }
+  },
+);
 
 // Counts the responses in the warehouse itself. Commands read the replica, if there is one, which has complete days only.
 async function countStored({ data }: CliWorkspace): Promise<number> {

@@ -1,8 +1,8 @@
 import type { Argument, Command, Option } from 'commander';
 import { VERSION } from '../../src/base/version.ts';
 import { commandGroups } from '../../src/cli/program/command-list.ts';
-import { pathOf } from '../../src/cli/program/define-command.ts';
-import { examplesOf, type ProgramCommand } from '../../src/cli/program/program-command.ts';
+
+import { examplesOf, type ProgramCommand, pathOf } from '../../src/cli/program/program-command.ts';
 import { exitRows, meaningOf, particularExits, sentence, usageOf } from './reference.ts';
 
 /** Formats the manual page of `program` (section 1), in the macros of man(7). */

@@ -2,8 +2,8 @@ import type { Argument, Command, Option } from 'commander';
 import { EXIT } from '../../src/base/errors.ts';
 import { defaultOf } from '../../src/cli/completion/completion-candidates.ts';
 import { commandGroups } from '../../src/cli/program/command-list.ts';
-import { pathOf } from '../../src/cli/program/define-command.ts';
-import { examplesOf, type ProgramCommand } from '../../src/cli/program/program-command.ts';
+
+import { examplesOf, type ProgramCommand, pathOf } from '../../src/cli/program/program-command.ts';
 
 /** Meaning of each exit code, for all commands. */
 const meanings: Readonly<Record<keyof typeof EXIT, string>> = {

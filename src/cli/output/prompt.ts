@@ -91,8 +91,12 @@ export function openPrompt(signal: AbortSignal): Prompt {
     },
     askHidden: (question) => read(`${question} (hidden): `, true),
     askWhether: async (question, standard) => {
-      const answer = await read(`${question} ${standard ? '[Y/n]' : '[y/N]'} `, false);
-      return answer === '' ? standard : /^y(es)?$/i.test(answer);
+      for (;;) {
+        const answer = await read(`${question} ${standard ? '[Y/n]' : '[y/N]'} `, false);
+        if (answer === '') return standard;
+        if (/^(y(es)?|no?)$/i.test(answer)) return /^y/i.test(answer);
+        stderr.write('Answer y or n.\n');
+      }
     },
     close: () => {
       signal.removeEventListener('abort', stop);

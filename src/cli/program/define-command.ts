@@ -6,7 +6,7 @@ import type { Context } from '../../session/workspace.ts';
 import type { WorkspaceFlags } from '../context.ts';
 import type { Choose, Parse } from '../invocation.ts';
 import type { Given, Kind } from './option-kinds.ts';
-import { type Example, examplesText, type ProgramCommand } from './program-command.ts';
+import { type Example, examplesText, type ProgramCommand, pathOf } from './program-command.ts';
 
 /** Adds the arguments, options and action of a command. */
 export type AddTo = (command: ProgramCommand, parts: ProgramParts) => void;
@@ -125,12 +125,6 @@ export function defineGroup(
     if (standard === undefined) group.argument('[command]').action(refuse);
     group.addHelpText('after', examplesText(group));
   };
-}
-
-/** The names of a command and of those above it, such as `state import`. */
-export function pathOf(command: Command): string {
-  const above = command.parent?.parent == null ? [] : [pathOf(command.parent)];
-  return [...above, command.name()].join(' ');
 }
 
 function toOption(key: string, { placeholder, about, long, short, choices, standard }: Kind<unknown>): Option {

@@ -25,3 +25,9 @@ export function examplesText(command: ProgramCommand): string {
   const lines = examplesOf(command).flatMap(([line, about]) => [`  ${line}`, `      ${about}`]);
   return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n')}`;
 }
+
+/** The names of a command and of those above it, such as `state import`. */
+export function pathOf(command: Command): string {
+  const above = command.parent?.parent == null ? [] : [pathOf(command.parent)];
+  return [...above, command.name()].join(' ');
+}

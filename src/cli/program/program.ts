@@ -4,7 +4,7 @@ import { VERSION } from '../../base/version.ts';
 import type { Choose, Invocation } from '../invocation.ts';
 import { terminal } from '../output/terminal.ts';
 import { commandGroups, commands } from './command-list.ts';
-import { ProgramCommand } from './program-command.ts';
+import { examplesOf, ProgramCommand, pathOf } from './program-command.ts';
 
 /**
  * Parses the command line. Returns the command to run, or null after printing help or the version. Loads only the named command,
@@ -30,7 +30,8 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
     const problem = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
     const names = program.commands.map((command) => command.name()).join(', ');
     const allowed = thrown.code === 'commander.unknownCommand' ? `; allowed: ${names}` : '';
-    throw new SightlineError('usage', `${problem}${allowed}`, { cause: thrown });
+    const hint = rightForm(commandNamed(program, argv));
+    throw new SightlineError('usage', `${problem}${allowed}`, { cause: thrown, ...(hint === null ? {} : { hint }) });
   }
   return chosen.invocation;
 }
@@ -77,6 +78,22 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the nex
   }
   // Commands that are not loaded have no options to show. Set after adding them, because commands inherit these settings.
   return program.configureHelp({ subcommandTerm: (command) => command.name() });
+}
+
+// The command that the words name, as far as they name one.
+function commandNamed(command: ProgramCommand, words: readonly string[]): ProgramCommand {
+  const [first = '', ...rest] = words.filter((word) => !word.startsWith('-'));
+  const below = (command.commands as readonly ProgramCommand[]).find((one) => one.name() === first);
+  return below === undefined ? command : commandNamed(below, rest);
+}
+
+// How a command is written; null for the program itself.
+function rightForm(command: ProgramCommand): string | null {
+  if (command.parent === null) return null;
+  const path = pathOf(command);
+  const usage = command.commands.length > 0 ? command.commands.map((one) => one.name()).join('|') : command.usage();
+  const examples = examplesOf(command).map(([line]) => `\`${line}\``);
+  return `Usage: sightline ${path} ${usage}; for example ${examples.join(', ')}. \`sightline help ${path}\` has all options.`;
 }
 
 // The options of the program itself have no values, so the first other word names the command.
