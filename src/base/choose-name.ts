@@ -111,7 +111,8 @@ export function nearestName(given: string, names: readonly string[]): string | n
   return best?.name ?? null;
 }
 
-// Returns the distance if it is at most `most`, otherwise a larger number. Only cells at most `most` beside the diagonal can be that small.
+// Returns the distance if it is at most `most`, otherwise a larger number. Computes only the `most` cells on each side of the diagonal;
+// all others are larger.
 function distanceOf(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return Infinity;
   let earlier: number[] = [];

@@ -50,7 +50,7 @@ export async function inSpan<T>(
   }
 }
 
-/** Begins the span of an incoming request, whose headers may carry the caller's span (W3C Trace Context). */
+/** Begins the span of an incoming request. Its parent is the caller's span if the headers name one (W3C Trace Context). */
 export function beginSpan(name: string, headers: Readonly<Record<string, unknown>>): Span {
   const parent = propagation.extract(ROOT_CONTEXT, headers);
   return spanOf(tracer().startSpan(name, { kind: SpanKind.SERVER }, parent), parent);

@@ -6,6 +6,7 @@ import { probeUpstream } from '../../src/operations/probe-upstream.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { countOf } from '../support/counts.ts';
+import { ONE_DAY_LATER } from '../support/edits.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
@@ -47,17 +48,6 @@ async function night(workspace: TestWorkspace, left = 100): Promise<Night> {
   return { status, asked, sleptMs, contradicted, determined: new Set(determined) };
 }
 
-const change = {
-  days: 1,
-  lateAnswers: 5,
-  editedResponses: 5,
-  deletedResponses: 5,
-  pausedPrompts: 1,
-  regroupedPrompts: 3,
-  deletedPrompts: 1,
-  deletedCompetitors: 1,
-} as const;
-
 test('no question is asked while the budget is used up, and points stay determined while upstream changes', async () => {
   const workspace = await openWorkspace({ brands: 1, prompts: 5, days: 8, seed: 3 });
   const without = await night(workspace, 0);
@@ -70,7 +60,7 @@ test('no question is asked while the budget is used up, and points stay determin
   await expectNoKeptAnswers(workspace);
   let before = first.determined;
   for (let count = 0; count < countOf(1, 6); count++) {
-    workspace.sandbox.world.advance(change);
+    workspace.sandbox.world.advance(ONE_DAY_LATER);
     const { status, asked, contradicted, determined } = await night(workspace);
     expect({ status, contradicted }).toEqual({ status: 'complete', contradicted: [] });
     // Upstream has already answered the questions about these points.

@@ -21,7 +21,7 @@ const DAYS =
 const STATUSES = 'select status from sync.runs order by started_at, rowid';
 
 describe('a stopped sync', () => {
-  /** A workspace whose first sync needs 10 pages of responses, and a function that waits until a sync has read more of them and hangs. */
+  /** Opens a workspace with 10 pages of responses, and returns functions that start a sync and wait until it hangs. */
   async function open() {
     const workspace = await openCli({ brands: 1, prompts: 2, days: 4, responsesPerDay: 250 });
     const { sandbox } = workspace;

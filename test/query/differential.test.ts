@@ -5,6 +5,7 @@ import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import { isRecord } from '../../src/base/json.ts';
 import { conventionsOf } from '../analytics/workspace.ts';
 import { countOf, sampleOf } from '../support/counts.ts';
+import { ONE_DAY_LATER } from '../support/edits.ts';
 import type { World } from '../support/worlds.ts';
 import { expectAlike, hasRows, isComputed, rowsOf } from './compare-replies.ts';
 import { type Mirror, openMirror, type Reply } from './mirror.ts';
@@ -95,20 +96,6 @@ const variants: readonly Variant[] = [
   { name: 'no brands', seed: 6, brands: 0 },
 ];
 
-const LATER = {
-  days: 1,
-  lateAnswers: 5,
-  editedResponses: 5,
-  deletedResponses: 5,
-  pausedPrompts: 1,
-  regroupedPrompts: 3,
-  deletedPrompts: 1,
-  deletedCompetitors: 2,
-  forumStatusChanges: 3,
-  articleProgress: 2,
-  actionsDone: 1,
-} as const;
-
 describe('sandbox and read server return equal responses', () => {
   it.each(sampleOf(variants, 2))('with $name', { timeout: 300_000 }, async ({ name: _, ...options }) => {
     const mirror = await openMirror(options.world === undefined ? { ...small, ...options } : options);
@@ -117,7 +104,7 @@ describe('sandbox and read server return equal responses', () => {
     const asked = await compareAnswers(mirror, vocabulary);
     await compareWalks(mirror, vocabulary);
     if (vocabulary.brands.length === 0) return;
-    mirror.sandbox.world.advance(LATER);
+    mirror.sandbox.world.advance(ONE_DAY_LATER);
     await mirror.publish();
     const later = await readVocabulary(mirror, vocabulary);
     const askedLater = await compareAnswers(mirror, later);

@@ -26,7 +26,7 @@ import {
 } from './config-file.ts';
 import { nonEmpty } from './environment.ts';
 import { checkKey, readSecret, withoutFile, withSecrets } from './key-file.ts';
-import { isPrivateWay, type NotifyTarget, readNotify } from './notify-settings.ts';
+import { isPrivateWay, type NotifyTarget, PRIVATE_WAY, readNotify } from './notify-settings.ts';
 import { type OAuthSettings, readOAuth } from './oauth-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
 import { type RemoteSettings, readRemote } from './remote-settings.ts';
@@ -359,7 +359,7 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
     );
   }
   if (!isPrivateWay(url, allowHttp)) {
-    throw invalid(name, value, `${allowed.baseUrl}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`);
+    throw invalid(name, value, `${allowed.baseUrl}; ${PRIVATE_WAY}`);
   }
   if (url.search !== '' || url.hash !== '') {
     throw invalid(name, value, `${allowed.baseUrl}, without a query or fragment`);

@@ -78,6 +78,9 @@ export function readNotify(
   );
 }
 
+/** The part of an error about a URL that `isPrivateWay` refuses. */
+export const PRIVATE_WAY = 'http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1; no link-local address';
+
 /**
  * True if requests to the URL cannot be read in transit (https or loopback), or if `allowHttp` permits plain http. Never true for
  * link-local addresses.
@@ -90,7 +93,7 @@ export function isPrivateWay(url: URL, allowHttp: boolean): boolean {
 }
 
 function readUrl(variable: string, text: string, allowHttp: boolean): URL {
-  const allowed = 'the https URL of a webhook; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1';
+  const allowed = `the https URL of a webhook; ${PRIVATE_WAY}`;
   if (text === '') throw new SightlineError('config_invalid', `${variable} is not set; allowed: ${allowed}`);
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !isPrivateWay(url, allowHttp)) {

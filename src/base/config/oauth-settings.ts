@@ -80,11 +80,12 @@ export const oauthSchema = z.strictObject({
 
 /** Allowed values of each member of `oauth`, for error messages. */
 export const oauthAllowed = {
-  issuer: 'the https URL of an authorization server, as in the iss claim of its tokens; http only on loopback',
+  issuer:
+    'the https URL of an authorization server, as in the iss claim of its tokens; http only on loopback; no link-local address',
   resource:
     'the public https URL of the MCP endpoint, such as https://data.example.com/v1/mcp, without a query or fragment; http only on loopback',
   audiences: 'a list of at most 10 values of the aud claim, accepted beside the resource',
-  jwksUri: 'the https URL of the key set of the issuer; http only on loopback',
+  jwksUri: 'the https URL of the key set of the issuer; http only on loopback; no link-local address',
   scopes: 'a list of 1 to 20 scopes, such as sightline:read',
   profile: TOKEN_PROFILES.join(' or '),
   algorithms: `a list of ${ALGORITHMS.join(', ')}`,

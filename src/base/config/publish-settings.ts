@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
-import { isPrivateWay } from './notify-settings.ts';
+import { isPrivateWay, PRIVATE_WAY } from './notify-settings.ts';
 
 /** Destinations to which snapshots can be published. */
 export const PUBLISH_KINDS = ['folder', 's3', 'iceberg'] as const;
@@ -127,7 +127,7 @@ export function readS3Target(
 
 // The rejected value is not shown: it may contain a password.
 function readEndpoint(name: string, text: string, allowHttp: boolean): string {
-  const allowed = `${publishAllowed.endpoint}; http only on loopback, or with SIGHTLINE_ALLOW_HTTP=1`;
+  const allowed = `${publishAllowed.endpoint}; ${PRIVATE_WAY}`;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !isPrivateWay(url, allowHttp)) throw refuse(name, 'is not the URL of an object store', allowed);
   if (url.username !== '' || url.password !== '') throw refuse(name, 'contains a user name or password', allowed);

@@ -54,7 +54,7 @@ export function invalidParameter(
 
 /** Throws `invalid_parameter` for a parameter with a name that is not in `known`, or with too many characters. */
 export function checkParameters(given: URLSearchParams, known: readonly string[]): void {
-  for (const name of given.keys()) {
+  for (const name of new Set(given.keys())) {
     if (!known.includes(name)) throw invalidParameter('parameter', name, known.join(', '), known);
     const text = given.getAll(name).join();
     if (text.length > PARAMETER_CHARACTERS_MAX)

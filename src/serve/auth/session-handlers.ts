@@ -99,7 +99,7 @@ async function signIn(parts: SessionHandlerParts, request: FastifyRequest, reply
   });
 }
 
-// The id of a valid key, whose sign-in counts as a request.
+// Returns the id of a valid key and counts the sign-in as a request.
 function countedKey({ authentication, accessControl }: SessionHandlerParts, key: string, address?: string): string {
   const { id } = authentication.activeKey(key, address);
   accessControl.countSignIn(id);
