@@ -44,7 +44,14 @@ export const bodyLies: readonly Lie[] = [
   {
     title: 'sends bytes that are not UTF-8 in one prompt',
     on: isPrompts,
-    tell: rewrite((text) => Buffer.from(text.replace('"text":"', '"text":"\xff\xfe'), 'latin1')),
+    tell: rewrite((text) => {
+      const start = text.indexOf('"text":"') + '"text":"'.length;
+      return Buffer.concat([
+        Buffer.from(text.slice(0, start)),
+        Buffer.from([0xff, 0xfe]),
+        Buffer.from(text.slice(start)),
+      ]);
+    }),
     ends: ['complete', 'partial'],
     says: /the item is not UTF-8/,
   },

@@ -151,7 +151,7 @@ export const dateHeaderLies: readonly Lie[] = [
   {
     title: 'dates one of many responses 9999',
     attacks: 'first',
-    on: ({ count }) => count === 12,
+    on: ({ count }) => count === 6,
     tell: header('date', () => YEAR_9999),
     ends: ['complete'],
     says: /header date/,
