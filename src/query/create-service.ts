@@ -75,6 +75,7 @@ export function createService(options: ServiceOptions): Service {
     ask: createAsk(options, view, signer),
     namesOf: (resource) => holder.opened()?.namesOf(resource) ?? {},
     isBare: (resource) => holder.opened()?.isBare(resource) ?? isServedBare(resource, null),
+    mayRead: (resource) => allowed === null || refusalOf(resource) === null,
     formsOf: (resource) => {
       const opened = holder.opened();
       return opened === null ? null : { writers: opened.writersOf(resource), text: opened.shapes.text };
@@ -232,12 +233,18 @@ function checkQuery(replica: ServedReplica, resource: Resource, given: URLSearch
   }
 }
 
-// Rows of an inferred list without a brand may be about any brand.
-function checkBrands({ allowedBrands }: ServedReplica, { name, scope, generic, derived }: Resource): void {
-  if (allowedBrands === null || generic !== true || scope === 'brand') return;
-  if (derived.every((table) => brandColumnOf(table) !== null)) return;
-  const message = `the rows of ${name} name no brand, so keys that are limited to brands cannot read them`;
-  throw new SightlineError('forbidden', message, { hint: 'Use a key for all brands.' });
+function checkBrands({ allowedBrands }: ServedReplica, resource: Resource): void {
+  const refusal = allowedBrands === null ? null : refusalOf(resource);
+  if (refusal !== null) throw new SightlineError('forbidden', refusal, { hint: 'Use a key for all brands.' });
+}
+
+// Returns why readers for some brands may not read a resource; null if they may.
+function refusalOf({ name, scope, generic, change, derived }: Resource): string | null {
+  if (scope === 'brand') return null;
+  if (change.kind === 'value') return `${name} is about all brands, so keys that are limited to brands cannot read it`;
+  // Rows of an inferred list without a brand may be about any brand.
+  if (generic !== true || derived.every((table) => brandColumnOf(table) !== null)) return null;
+  return `the rows of ${name} name no brand, so keys that are limited to brands cannot read them`;
 }
 
 function readCursor(

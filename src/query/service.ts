@@ -22,6 +22,8 @@ export interface Service {
   namesOf(resource: Resource): ServedNames;
   /** Returns whether the body of a resource is served without the wrapper `data`, as upstream sends it. */
   isBare(resource: Resource): boolean;
+  /** Returns whether this reader may read the resource: one for some brands may not, if its rows are about all of them or name none. */
+  mayRead(resource: Resource): boolean;
   /** Returns the forms of a resource's values; null until a replica was opened. `text` differs if they differ. */
   formsOf(resource: Resource): { readonly writers: FieldWriters; readonly text: string } | null;
   /** Returns how the numbers of the responses are written; null until a replica was opened. */

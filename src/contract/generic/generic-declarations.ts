@@ -9,7 +9,8 @@ import { toColumnName } from '../tables.ts';
 import type { GenericForm } from './generic-form.ts';
 import { singularOf } from './generic-form.ts';
 import { isSizeName } from './generic-pages.ts';
-import { epochToIso, type FieldForm, type FieldForms, type ScalarForm, toMembers } from './item-fields.ts';
+import { epochToIso, type FieldForm, type FieldForms, type ScalarForm, toMembers, uniqueName } from './item-fields.ts';
+import { SERVER_TOOLS } from './server-tools.ts';
 
 /** Field and column with the item exactly as upstream sent it. */
 export const WHOLE_ITEM = '_item';
@@ -27,20 +28,30 @@ export function declareForms(
   forms: readonly GenericForm[],
 ): ResourceDeclaration[] {
   const byPath = new Map<string, ResourceDeclaration>(declared.map((one) => [shapeOfPath(one.path), one]));
+  const tools = new Set<string>([...SERVER_TOOLS, ...declared.map(({ tool }) => tool)]);
   const made: ResourceDeclaration[] = [];
   // A parent has a shorter path.
   for (const form of forms.toSorted((a, b) => a.path.length - b.path.length)) {
     if (byPath.has(shapeOfPath(form.path))) continue;
     const parent = parentOf(form, byPath);
     if (parent === null) continue;
-    const declaration = declare(form, parent, made.length);
+    const tool = uniqueName(`${form.at === 'body' ? 'get' : 'list'}_${form.name}`, tools);
+    tools.add(tool);
+    const declaration = declare(form, { parent, index: made.length, tool });
     byPath.set(shapeOfPath(form.path), declaration);
     made.push(declaration);
   }
   return made;
 }
 
-function declare(form: GenericForm, parent: Parent | undefined, index: number): ResourceDeclaration {
+interface Place {
+  /** The list whose rows have the values of the last path parameter. */
+  readonly parent: Parent | undefined;
+  readonly index: number;
+  readonly tool: string;
+}
+
+function declare(form: GenericForm, { parent, index, tool }: Place): ResourceDeclaration {
   const { name, path, scope, at, each, range } = form;
   const about = `${form.about ?? `Items of ${path}.`} (generic: inferred from upstream's OpenAPI document and responses)`;
   const time = range === null || form.key.length === 0 ? null : timeField(form.fields);
@@ -86,7 +97,7 @@ function declare(form: GenericForm, parent: Parent | undefined, index: number): 
     // The same place in a form can be a list named `data` or a bare list.
     ...(at !== 'body' && (at ?? { list: 'data' }).list === 'data' ? { envelopeUnknown: true } : {}),
     tables: [table],
-    tool: `${at === 'body' ? 'get' : 'list'}_${name}`,
+    tool,
   });
 }
 

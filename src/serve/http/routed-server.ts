@@ -217,6 +217,7 @@ function createFrontService(catalogue: Catalogue, present: () => readonly Hosted
     ask: async () => nothing(),
     namesOf: () => ({}),
     isBare: (resource) => isServedBare(resource, null),
+    mayRead: () => true,
     formsOf: () => null,
     conventions: () => null,
     doubts: () => new Map(),

@@ -1,5 +1,6 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import type { ServerTool } from '../../contract/generic/server-tools.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import type { Scope } from '../../session/stored-keys.ts';
 import type { ServedWorkspace } from './served.ts';
@@ -7,7 +8,7 @@ import type { Argument, Values } from './tool-arguments.ts';
 
 /** A tool that is not an endpoint of the API. It computes measures and explanations, lists changes, or runs SQL. */
 export interface DataTool {
-  readonly name: string;
+  readonly name: ServerTool;
   readonly title: string;
   /** Result and use, for a model. Keep it short: every client sends all descriptions with each conversation. */
   readonly about: string;

@@ -25,7 +25,8 @@ export function createDerived(served: Served): Derive {
     const key = JSON.stringify([names, conventions]);
     if (known?.key === key) return known;
     const namesOf = (resource: Resource): ServedNames => names[catalogue.resources.indexOf(resource)] ?? {};
-    const tools = createTools(catalogue, { namesOf, conventions, workspaces });
+    const mayRead = (resource: Resource): boolean => service?.mayRead(resource) ?? true;
+    const tools = createTools(catalogue, { namesOf, conventions, workspaces, mayRead });
     known = { key, tools, dictionary: dictionaryOf(catalogue, tools) };
     return known;
   };

@@ -24,7 +24,7 @@ describe('the scopes of a key', () => {
       [['sql'], toolsOf('sql'), 'query_metrics'],
       [['metrics'], toolsOf('metrics'), 'The other tools are the endpoints'],
       [['read'], endpoints, 'query_metrics'],
-      [['read', 'metrics', 'sql'], dataTools.map(({ name }) => name).concat(endpoints), null],
+      [['read', 'metrics', 'sql'], [...dataTools.map(({ name }) => name), ...endpoints], null],
     ] as const) {
       const client = await world().connectAs({ scopes: [...scopes] });
       expect(await namesOf(client), scopes.join()).toEqual(tools);
@@ -143,6 +143,14 @@ describe('a key for one brand', () => {
       expect(await seenIn(client, name, values), `${name} ${JSON.stringify(values)}`).toEqual([]);
     const byBrand = await call(client, 'query_metrics', { metrics: ['visibility'], group_by: ['brand'] });
     expect(byBrand.shown.rows).toHaveLength(1);
+  });
+
+  it('is not shown a tool for data of all brands, and cannot call it', async () => {
+    const { client } = limited();
+    const own = endpoints.filter((tool) => tool !== 'get_credit_balance');
+    expect(await namesOf(client)).toEqual([...dataTools.map(({ name }) => name), ...own]);
+    await expect(client.callTool({ name: 'get_credit_balance' })).rejects.toThrow(/get_credit_balance/);
+    expect(await namesOf(world().client)).toContain('get_credit_balance');
   });
 
   it('gets the same error for another brand as for none', async () => {

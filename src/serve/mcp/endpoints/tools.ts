@@ -2,6 +2,7 @@ import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import type { Conventions } from '../../../analytics/calibration/conventions.ts';
 import { isRecord } from '../../../base/json.ts';
 import { type Catalogue, idKindOf, listerOf, type Resource } from '../../../contract/catalogue.ts';
+import type { ServerTool } from '../../../contract/generic/server-tools.ts';
 import { bodySchema, type JsonSchema, parameterSchema } from '../../../contract/json-schema.ts';
 import type { Parameter } from '../../../contract/parameters.ts';
 import { type ServedNames, servedName } from '../../../contract/query-parameters.ts';
@@ -47,12 +48,14 @@ export interface ToolParts {
   readonly conventions: Conventions | null;
   /** Names of the workspaces if each call has to name one, otherwise null. */
   readonly workspaces: readonly string[] | null;
+  /** Whether the caller may read a resource. */
+  readonly mayRead: (resource: Resource) => boolean;
 }
 
-/** Derives the tools. */
+/** Derives the tools of the resources that the caller may read. */
 export function createTools(catalogue: Catalogue, parts: ToolParts): ToolSet {
   const tools = new Map<string, Tool>();
-  for (const resource of catalogue.resources) {
+  for (const resource of catalogue.resources.filter(parts.mayRead)) {
     if (tools.has(resource.tool)) throw new TypeError(`two tools have the name ${resource.tool}`);
     tools.set(resource.tool, createTool(catalogue, resource, parts));
   }
@@ -131,7 +134,7 @@ export const WORKSPACE_SCHEMA = { type: 'string' } as const;
 
 /** The definition of the tool that lists the workspaces. */
 export const listWorkspaces = {
-  name: 'list_workspaces',
+  name: 'list_workspaces' satisfies ServerTool,
   title: 'List workspaces',
   description: 'Names of the workspaces. Every other tool requires one as `workspace`.',
   inputSchema: { type: 'object' as const, properties: {}, additionalProperties: false },
