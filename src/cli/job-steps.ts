@@ -8,7 +8,7 @@ import { commandContext, type WorkspaceFlags } from './context.ts';
 import type { JsonValue } from './json/json-outputs.ts';
 import { logOf } from './output/log-lines.ts';
 import { errorJson, plural, reportError, say, size } from './output/output.ts';
-import { createExportProgress, createSyncProgress } from './output/progress-line.ts';
+import { createProgress, createSyncProgress, exportLine } from './output/progress-line.ts';
 import { renderSync, saveMemory } from './output/sync-summary.ts';
 import { terminal, withTerminal } from './output/terminal.ts';
 
@@ -28,7 +28,7 @@ export async function performStep(
   { signal, session }: Pick<Context, 'signal' | 'session'>,
 ): Promise<PerformedStep> {
   const flags = { ...(workspace === undefined ? {} : { workspace }), ...(dataDir === undefined ? {} : { dataDir }) };
-  const [synced, exported] = [createSyncProgress(), createExportProgress()];
+  const [synced, exported] = [createSyncProgress(signal), createProgress(signal, exportLine)];
   const endProgress = (): void => {
     synced.done();
     exported.done();

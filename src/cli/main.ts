@@ -9,8 +9,9 @@ async function main(argv: readonly string[]): Promise<number> {
   const interrupt = (): void => {
     // A second signal exits at once. Every page is a transaction, so nothing is left half-written.
     if (stop.signal.aborted) process.exit(EXIT.interrupted);
-    say('Stopping after the current work; press Ctrl-C again to stop at once.');
+    // Removes the progress from the screen.
     stop.abort(new SightlineError('interrupted', 'stopped'));
+    say('Stopping after the current work; press Ctrl-C again to stop at once.');
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   // New files of the data folder are private from the moment they are created, including those that DuckDB creates.

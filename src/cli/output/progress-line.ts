@@ -11,35 +11,42 @@ import { terminal } from './terminal.ts';
 const REDRAW_MS = 100;
 const BAR_CELLS = 16;
 
-/** Progress of a sync on a terminal. Without a terminal it prints nothing. */
-export interface SyncProgress {
-  update(stats: SyncStats, budget: Budget): void;
-  /** Draws the final state and keeps it on the screen. A second call does nothing. */
+/** Progress on standard error. Without a terminal it prints nothing. */
+export interface ShownProgress<T extends unknown[]> {
+  update(...now: T): void;
+  /** Removes it from the screen, because the result follows. */
   done(): void;
 }
 
-/** Creates the sync progress on standard error. */
-export function createSyncProgress(enabled = terminal().stderr.isTTY === true): SyncProgress {
-  if (!enabled) return { update: () => undefined, done: () => undefined };
-  const log = createLogUpdate(terminal().stderr as NodeJS.WriteStream);
+/** Creates the progress of a sync. */
+export function createSyncProgress(signal: AbortSignal): ShownProgress<[stats: SyncStats, budget: Budget]> {
   const startedAt = performance.now();
+  return createProgress(signal, (stats, budget) => {
+    const elapsedMs = performance.now() - startedAt;
+    return render(progressOf(stats, budget.state(), elapsedMs), elapsedMs);
+  });
+}
+
+/** Creates progress that `toText` formats. It disappears when the signal is aborted: a message about that follows. */
+export function createProgress<T extends unknown[]>(
+  signal: AbortSignal,
+  toText: (...now: T) => string,
+): ShownProgress<T> {
+  const { stderr } = terminal();
+  if (stderr.isTTY !== true) return { update: () => undefined, done: () => undefined };
+  const log = createLogUpdate(stderr as NodeJS.WriteStream);
   let drawnAt = Number.NEGATIVE_INFINITY;
-  let last: (() => string) | null = null;
+  const clear = (): void => log.clear();
   return {
-    update: (stats, budget) => {
-      last = () => {
-        const elapsedMs = performance.now() - startedAt;
-        return render(progressOf(stats, budget.state(), elapsedMs), elapsedMs);
-      };
-      if (performance.now() - drawnAt < REDRAW_MS) return;
+    update: (...now) => {
+      if (signal.aborted || performance.now() - drawnAt < REDRAW_MS) return;
       drawnAt = performance.now();
-      log(visible(last()));
+      signal.addEventListener('abort', clear, { once: true });
+      log(visible(toText(...now)));
     },
     done: () => {
-      if (last === null) return;
-      log(visible(last()));
-      last = null;
-      log.done();
+      signal.removeEventListener('abort', clear);
+      clear();
     },
   };
 }
@@ -67,20 +74,7 @@ function bar(done: number, expected: number): string {
   return `${'█'.repeat(full)}${'░'.repeat(BAR_CELLS - full)}`;
 }
 
-/** Creates the progress of an export on standard error. */
-export function createExportProgress() {
-  const line = createLineProgress();
-  return { update: (now: ExportProgress): void => line.update(exportLine(now)), done: line.done };
-}
-
 /** The progress of an export as text. */
 export function exportLine({ table, done, of }: ExportProgress): string {
   return table === null ? `${done} of ${of} files published` : `${done} of ${of} tables written, ${table} now`;
-}
-
-/** Creates a single line of progress on standard error. Without a terminal it prints nothing. */
-export function createLineProgress(enabled = terminal().stderr.isTTY === true) {
-  if (!enabled) return { update: () => undefined, done: () => undefined };
-  const log = createLogUpdate(terminal().stderr as NodeJS.WriteStream);
-  return { update: (line: string): void => log(visible(line)), done: (): void => log.clear() };
 }

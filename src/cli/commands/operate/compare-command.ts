@@ -30,10 +30,10 @@ export const compare = defineCommand({
     ['sightline compare --requests 300 --resource responses metrics', 'compare two resources thoroughly'],
   ],
   run: async ({ requests, brand, resource, seed, ...unread }, begin) => {
-    const { context, json } = begin(unread);
+    const { context, json, signal } = begin(unread);
     const { compareWorkspace, endingOfComparison } = await import('../../../operations/compare/compare.ts');
     const request = { requests: requests ?? COMPARE_REQUESTS.standard, brands: brand, resources: resource, seed };
-    const progress = createSyncProgress();
+    const progress = createSyncProgress(signal);
     const comparison = await compareWorkspace(await context(), request, progress.update).finally(progress.done);
     const shown = renderComparison(comparison, json);
     if (json) printJson('compare', shown);

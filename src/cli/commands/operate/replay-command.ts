@@ -1,16 +1,13 @@
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { ReplaySummary } from '../../../operations/replay.ts';
 import { count, duration, plural, printData, printJson, say } from '../../output/output.ts';
-import { createLineProgress } from '../../output/progress-line.ts';
+import { createProgress } from '../../output/progress-line.ts';
 import { checkOrder, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { day, flag, list, option } from '../../program/option-kinds.ts';
 
 /** Damaged pages and tables with missing rows that are listed one by one. The JSON has all of them. */
 const LISTED_MAX = 10;
-/** Pages between two updates of the progress. */
-const PROGRESS_STEP = 25;
-
 export const replay = defineCommand({
   options: {
     ...workspaceOptions,
@@ -25,15 +22,16 @@ export const replay = defineCommand({
     ['sightline replay --only responses --into rebuilt.duckdb', 'rebuild some tables in another file'],
   ],
   run: async ({ from, to, only, into, acceptMissing, ...unread }, begin) => {
-    const { context, json } = begin(unread);
+    const { context, json, signal } = begin(unread);
     checkOrder(from, to);
     const { replayWorkspace } = await import('../../../operations/replay.ts');
-    const progress = createLineProgress();
+    const progress = createProgress(
+      signal,
+      (done: number, of: number) => `${count(done)} of ${plural(of, 'record')} replayed`,
+    );
     const startedAt = performance.now();
     const request = { from, to, only, into, acceptMissing };
-    const summary = await replayWorkspace(await context(), request, (done, of) => {
-      if (done % PROGRESS_STEP === 0) progress.update(`${count(done)} of ${plural(of, 'record')} replayed`);
-    }).finally(progress.done);
+    const summary = await replayWorkspace(await context(), request, progress.update).finally(progress.done);
     if (json) printJson('replay', summary);
     const isRejected = into === null && !summary.replaced;
     describe(summary, performance.now() - startedAt, isRejected);

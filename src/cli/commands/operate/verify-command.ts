@@ -31,10 +31,10 @@ export const verify = defineCommand({
     ],
   ],
   run: async ({ brand, from, to, fresh, repair, ...unread }, begin) => {
-    const { context, json } = begin(unread);
+    const { context, json, signal } = begin(unread);
     const request = { brands: brand, range: rangeOf(from, to), fresh, repair };
     const { endingOfVerification, verifyWorkspace } = await import('../../../operations/verify.ts');
-    const progress = createSyncProgress();
+    const progress = createSyncProgress(signal);
     const verification = await verifyWorkspace(await context(), request, progress.update).finally(progress.done);
     const shown = renderVerification(verification, json);
     if (json) printJson('verify', shown);

@@ -4,7 +4,7 @@ import { type ExportOfAll, exportWorkspaces, type WorkspaceExport } from '../../
 import { contextOf, readAllConfigs, type WorkspaceFlags } from '../../context.ts';
 import { renderFiles, renderSnapshot } from '../../output/export-summary.ts';
 import { count, errorJson, plural, printJson, say } from '../../output/output.ts';
-import { createLineProgress, exportLine } from '../../output/progress-line.ts';
+import { createProgress, exportLine } from '../../output/progress-line.ts';
 
 /** Runs `sightline export --all` and returns the most severe exit code of all workspaces. */
 export async function exportAll(flags: WorkspaceFlags, wanted: ExportOfAll, signal: AbortSignal): Promise<number> {
@@ -15,7 +15,7 @@ export async function exportAll(flags: WorkspaceFlags, wanted: ExportOfAll, sign
   if (files?.since?.kind === 'snapshot') throw refuse('--since with a snapshot', 'a snapshot belongs to one workspace');
   const isCut = files !== null && (files.from !== null || files.to !== null);
   const json = flags.json === true;
-  const progress = createLineProgress();
+  const progress = createProgress(signal, (line: string) => line);
   const codes: number[] = [];
   const onEnd = async (ended: WorkspaceExport): Promise<void> => {
     progress.done();

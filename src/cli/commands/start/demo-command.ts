@@ -58,7 +58,7 @@ export const demo = defineCommand({
     const { readSurroundings } = await import('../../context.ts');
     const { runDemo } = await import('../../../operations/demo.ts');
     const { dataDir = null } = flags;
-    const progress = createSyncProgress();
+    const progress = createSyncProgress(signal);
     const ran = await runDemo({
       dataDir,
       sources: readSurroundings(),

@@ -44,7 +44,7 @@ export const sync = defineCommand({
     const options = { only, range: rangeOf(from, to), brands: brand, ...accepted, ...allowance };
     if (all) return (await import('../scale/sync-all-command.ts')).syncAll(flags, options, signal);
     const { endingOfSync, syncAndNotify } = await import('../../../operations/sync.ts');
-    const progress = createSyncProgress();
+    const progress = createSyncProgress(signal);
     const summary = await syncAndNotify(await context(), options, {
       job: null,
       onProgress: progress.update,

@@ -3,7 +3,7 @@ import type { FileExport } from '../../../operations/export/export-files.ts';
 import { FILE_FORMATS, type FileFormat } from '../../../snapshot/file-formats.ts';
 import { toSince } from '../../../snapshot/since.ts';
 import { exactOutput, printJson } from '../../output/output.ts';
-import { createExportProgress } from '../../output/progress-line.ts';
+import { createProgress, exportLine } from '../../output/progress-line.ts';
 import { terminal } from '../../output/terminal.ts';
 import { checkOrder, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
@@ -60,7 +60,7 @@ export const exportCommand = defineCommand({
       const files = isPlain ? { ...request, output: folderOf(output) } : null;
       return exportAll(flags, { files, compression }, signal);
     }
-    const progress = createExportProgress();
+    const progress = createProgress(signal, exportLine);
     if (!isPlain) {
       const { exportWorkspace } = await import('../../../operations/export.ts');
       const { renderSnapshot } = await import('../../output/export-summary.ts');
