@@ -103,10 +103,10 @@ describe('the layers of src', () => {
 
   it('import DuckDB, undici and the web server in one folder each', () => {
     expect(foldersImporting('@duckdb/node-api')).toEqual(['src/warehouse']);
-    // The read server fetches only the keys of an OAuth issuer.
-    expect(foldersImporting('undici')).toEqual(['src/serve', 'src/upstream']);
-    const inServe = inSrc.filter(({ path, imports }) => path.startsWith('src/serve/') && imports.includes('undici'));
-    expect(inServe.map(({ path }) => path)).toEqual(['src/serve/auth/oauth/issuer-documents.ts']);
+    // One place decides between a proxy and a direct connection.
+    expect(sources.filter(({ text }) => /^import \{.*from 'undici'/m.test(text)).map(({ path }) => path)).toEqual([
+      'src/base/dispatcher.ts',
+    ]);
     expect(foldersImporting('jose')).toEqual(['src/serve']);
     // Loaded only if a budget or the task queue is shared between machines.
     expect(foldersImporting('rate-limiter-flexible')).toEqual(['src/budget']);
@@ -146,15 +146,20 @@ describe('the layers of src', () => {
     const users = inSrc.filter(
       ({ imports, text }) => imports.some((name) => network.includes(name)) || /\bfetch\(/.test(text),
     );
-    // The local socket to a workspace's owner, and the webhook client.
+    // The local socket to a workspace's owner.
     const local = ['src/session/owner-server.ts', 'src/session/owner-client.ts', 'src/session/socket-frames.ts'];
-    const outgoing = ['src/operations/notify/deliver.ts'];
-    expect(users.filter(({ path }) => /^src\/(session|operations)\//.test(path)).map(({ path }) => path)).toEqual(
-      expect.arrayContaining([...local, ...outgoing]),
+    expect(users.map(({ path }) => path)).toEqual(expect.arrayContaining(local));
+    const outgoing = 'src/base/dispatcher.ts';
+    const senders = inSrc.filter(
+      ({ path, imports }) => imports.includes(outgoing) && !path.startsWith('src/upstream/'),
     );
-    // It compares addresses.
-    const none = ['src/base/link-local.ts'];
-    const others = users.filter(({ path }) => ![...local, ...outgoing, ...none].includes(path));
+    expect(senders.map(({ path }) => path)).toEqual([
+      'src/operations/notify/deliver.ts',
+      'src/serve/auth/oauth/issuer-documents.ts',
+    ]);
+    // The second one compares addresses.
+    const none = [outgoing, 'src/base/link-local.ts'];
+    const others = users.filter(({ path }) => ![...local, ...none].includes(path));
     expect([...new Set(others.map(({ path }) => folderOf(path)))].sort()).toEqual([
       'src/sandbox',
       'src/serve',

@@ -9,6 +9,11 @@ export function isLinkLocal({ hostname }: URL): boolean {
   return isLinkLocalAddress(hostname.replace(/^\[|\]$/g, ''));
 }
 
+/** Whether a host of a URL is this machine. */
+export function isLoopback({ hostname }: URL): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
 function isLinkLocalAddress(address: string): boolean {
   const linkLocal = new BlockList();
   linkLocal.addSubnet('169.254.0.0', 16, 'ipv4');

@@ -7,7 +7,7 @@ const advice: Partial<Record<ErrorCode, string>> = {
   bad_answer: 'The response is not from this API, but for example a web page or a login: check the address.',
   refused: 'The server redirects or rejects the request: use the address that it redirects to, if any.',
   upstream_failed: 'The API is unavailable, or the rate limit of the key is reached: try again in a few minutes.',
-  unreachable: 'Check the address and the network; HTTPS_PROXY is not supported.',
+  unreachable: 'Check the address, the network and HTTPS_PROXY.',
 };
 
 /** Returns the next step to print if the connection test of `init` failed with `error`. */

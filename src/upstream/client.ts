@@ -1,5 +1,6 @@
-import { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
+import { createDispatcher, proxyStatus } from '../base/dispatcher.ts';
 import { isRecord } from '../base/json.ts';
 import { inSpan, type Span } from '../base/trace.ts';
 import type { Budget } from '../budget/budget.ts';
@@ -98,6 +99,8 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly key: string;
   readonly keyHeader: 'authorization' | 'x-api-key';
+  /** The proxy through which requests are sent; default: none. */
+  readonly proxy?: URL | null;
   readonly budget: Budget;
   readonly clock: Clock;
   readonly connections: number;
@@ -106,9 +109,9 @@ export interface ClientOptions {
 
 /** Creates a client. Sockets are opened on the first request. */
 export function createClient(options: ClientOptions): Client {
-  const { budget, clock, key, limits = CLIENT_LIMITS } = options;
+  const { budget, clock, key, proxy = null, limits = CLIENT_LIMITS } = options;
   const base = new URL(options.baseUrl);
-  const pool = new Pool(base.origin, {
+  const dispatcher = createDispatcher(proxy, {
     connections: options.connections,
     connect: { timeout: limits.connectMs },
     headersTimeout: limits.headersMs,
@@ -121,7 +124,7 @@ export function createClient(options: ClientOptions): Client {
     ...(options.keyHeader === 'x-api-key' ? { 'x-api-key': key } : { authorization: `Bearer ${key}` }),
   };
   const redact = (text: string): string => text.replaceAll(key, 'gsk_…');
-  const connection = { pool, base, headers, limits, budget, clock, redact };
+  const connection = { dispatcher, proxy, base, headers, limits, budget, clock, redact };
   return {
     // Trace headers are not sent to upstream.
     get: (request, read, { signal, onAttempt }) => {
@@ -135,12 +138,13 @@ export function createClient(options: ClientOptions): Client {
       };
       return inSpan(`GET ${request.route ?? ''}`.trim(), values, work, 'client');
     },
-    close: () => pool.destroy(),
+    close: () => dispatcher.destroy(),
   };
 }
 
 interface Connection {
-  readonly pool: Pool;
+  readonly dispatcher: Dispatcher;
+  readonly proxy: URL | null;
   readonly base: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly limits: ClientLimits;
@@ -180,7 +184,7 @@ async function send<T>(
 }
 
 async function sendOnce<T>(
-  { pool, base, headers, limits, budget, clock, redact }: Connection,
+  { dispatcher, proxy, base, headers, limits, budget, clock, redact }: Connection,
   request: Request,
   read: Read<T>,
   { signal, onAttempt, attempt }: Run,
@@ -196,8 +200,18 @@ async function sendOnce<T>(
   try {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(limits.totalMs)]);
     const target = targetOf(base, request);
-    const head = await pool.request({ method: 'GET', path: target, headers, signal: deadline });
+    const head = await dispatcher.request({
+      origin: base.origin,
+      method: 'GET',
+      path: target,
+      headers,
+      signal: deadline,
+    });
     status = head.statusCode;
+    if (status === 407 && proxy !== null) {
+      await head.body.dump();
+      throw new UpstreamError('unreachable', proxyStatus(status, proxy));
+    }
     const { limit, remaining, implausible: ignored } = readRateHeaders(head.headers);
     implausible.push(...ignored);
     slot.answered({ limit, remaining: status === 200 ? remaining : null });
@@ -227,7 +241,7 @@ async function sendOnce<T>(
     signal.throwIfAborted();
     error = toUpstreamError(thrown, redact(request.path));
     if (error === null && reading) throw thrown;
-    error ??= networkError(thrown, base);
+    error ??= networkError(thrown, base, proxy);
     return { error };
   } finally {
     const { waitedMs } = slot;

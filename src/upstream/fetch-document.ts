@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { request } from 'undici';
 import type { DocumentSource } from '../base/config/config.ts';
+import { createDispatcher } from '../base/dispatcher.ts';
 import { SightlineError } from '../base/errors.ts';
+import { BodyError } from '../contract/body.ts';
 import { parseBody } from '../plausibility/page-work.ts';
 import { CLIENT_LIMITS, type Client } from './client.ts';
 import { UpstreamError } from './errors.ts';
@@ -29,32 +30,35 @@ export async function fetchDocument<T>(
       return (await client.get(asked, read, { signal, ...(onAttempt === undefined ? {} : { onAttempt }) })).value;
     }
     case 'url':
-      return read(await fetchUrl(source.url, signal));
+      return read(await fetchUrl(source.url, source.proxy, signal));
     case 'file':
       return read(await readJsonFile(source.path));
   }
 }
 
-async function fetchUrl(url: string, signal: AbortSignal): Promise<unknown> {
+async function fetchUrl(url: string, proxy: URL | null, signal: AbortSignal): Promise<unknown> {
   const { headersMs, bodyMs, bodyBytesMax } = CLIENT_LIMITS;
-  const options = { headersTimeout: headersMs, bodyTimeout: bodyMs, headers: { accept: 'application/json' }, signal };
-  const { statusCode, body } = await request(url, options).catch((thrown: unknown) => {
-    signal.throwIfAborted();
-    throw networkError(thrown, new URL(url));
-  });
-  if (statusCode !== 200) {
+  const { origin, pathname, search } = new URL(url);
+  const limits = { headersTimeout: headersMs, bodyTimeout: bodyMs, maxResponseSize: bodyBytesMax };
+  const dispatcher = createDispatcher(proxy, limits);
+  const target = {
+    origin,
+    path: `${pathname}${search}`,
+    method: 'GET',
+    headers: { accept: 'application/json' },
+  } as const;
+  try {
+    const { statusCode, body } = await dispatcher.request({ ...target, signal });
+    if (statusCode === 200) return parseBody(await body.bytes()).value;
     await body.dump();
     throw new UpstreamError('bad_answer', `openapi: ${url} answers with status ${statusCode}`, { status: statusCode });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (thrown instanceof SightlineError || thrown instanceof BodyError) throw thrown;
+    throw networkError(thrown, new URL(url), proxy);
+  } finally {
+    await dispatcher.destroy();
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > bodyBytesMax)
-      throw new UpstreamError('bad_answer', `openapi: ${url} has more than ${bodyBytesMax} bytes`, { status: 200 });
-    chunks.push(chunk as Buffer);
-  }
-  return parseBody(Buffer.concat(chunks)).value;
 }
 
 async function readJsonFile(path: string): Promise<unknown> {

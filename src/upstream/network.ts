@@ -1,8 +1,12 @@
+import { proxyRefusal } from '../base/dispatcher.ts';
 import { toSightlineError } from '../base/errors.ts';
+import { shownProxy } from '../base/proxies.ts';
 import { UpstreamError } from './errors.ts';
 
 /** Makes the error of a failed connection or transfer, with a reason that the user understands. */
-export function networkError(thrown: unknown, base: URL): UpstreamError {
+export function networkError(thrown: unknown, base: URL, proxy: URL | null = null): UpstreamError {
+  const refusal = proxy === null ? null : proxyRefusal(thrown, proxy);
+  if (refusal !== null) return new UpstreamError('unreachable', refusal, { cause: thrown });
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error];
   const code = (causes[0] as NodeJS.ErrnoException | undefined)?.code;
@@ -17,7 +21,8 @@ export function networkError(thrown: unknown, base: URL): UpstreamError {
     return new UpstreamError('too_many_files', toSightlineError(causes[0]).message, { cause: thrown });
   }
   const reason = error.name === 'TimeoutError' ? 'timeout before the response was complete' : (code ?? error.message);
-  const message = `no response from ${base.origin} (${REASONS[reason] ?? reason})`;
+  const through = proxy === null ? '' : ` through the proxy ${shownProxy(proxy)}`;
+  const message = `no response from ${base.origin}${through} (${REASONS[reason] ?? reason})`;
   return new UpstreamError('unreachable', message, { retryable: true, cause: thrown });
 }
 

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import { SightlineError } from '../errors.ts';
+import { type FindProxy, readProxies } from '../proxies.ts';
 import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
   allowed,
@@ -110,7 +111,7 @@ export interface WorkspaceConfig {
 /** Place of an OpenAPI document: a path below the base URL, a URL elsewhere, or a file. Only the first is requested with the key. */
 export type DocumentSource =
   | { readonly kind: 'path'; readonly path: string }
-  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'url'; readonly url: string; readonly proxy: URL | null }
   | { readonly kind: 'file'; readonly path: string };
 
 /** Endpoints to mirror. Patterns are names of resources or paths below the base URL; `*` stands for any characters. */
@@ -129,6 +130,8 @@ export interface UpstreamConfig {
   readonly baseUrl: string;
   readonly key: string;
   readonly keyHeader: (typeof KEY_HEADERS)[number];
+  /** The proxy through which requests are sent; null for none. */
+  readonly proxy: URL | null;
 }
 
 /**
@@ -159,6 +162,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     return parsed.data as FileConfig[K];
   };
   const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
+  const findProxy = readProxies(environment);
   const schemas = readSchemas(declared ?? {}, file, folder);
   return {
     name,
@@ -180,20 +184,22 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, allowHttp),
     notices: file.notices ?? [],
     schemas,
-    openapi: readDocumentSource(declared?.openapi ?? file.openapi, { allowHttp, folder }),
+    openapi: readDocumentSource(declared?.openapi ?? file.openapi, { allowHttp, folder, findProxy }),
     requestsPerMinute: declared?.requestsPerMinute ?? file.requestsPerMinute,
     resources: readSelection(schemas, file.resources, declared?.resources),
     rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,
     probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
-    notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, allowHttp),
+    notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, { allowHttp, findProxy }),
     upstream: () => {
       const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
       const urlName = declared === undefined ? 'SIGHTLINE_BASE_URL' : `workspaces.${name}.baseUrl`;
-      const baseUrl = flags.baseUrl ?? declared?.baseUrl ?? nonEmpty(environment['SIGHTLINE_BASE_URL']);
+      const given = flags.baseUrl ?? declared?.baseUrl ?? nonEmpty(environment['SIGHTLINE_BASE_URL']);
+      const baseUrl = checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', given, allowHttp);
       return {
-        baseUrl: checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', baseUrl, allowHttp),
+        baseUrl,
+        proxy: findProxy(new URL(baseUrl)),
         key: checkKey(variable, readSecret(variable, environment, folder), schemas),
         keyHeader: setting('keyHeader', 'SIGHTLINE_KEY_HEADER', lowerCase) ?? 'authorization',
       };
@@ -319,10 +325,17 @@ function readSchemas(
 
 function readDocumentSource(
   given: string | undefined,
-  { allowHttp, folder }: { readonly allowHttp: boolean; readonly folder: string },
+  {
+    allowHttp,
+    folder,
+    findProxy,
+  }: { readonly allowHttp: boolean; readonly folder: string; readonly findProxy: FindProxy },
 ): DocumentSource {
   if (given === undefined) return { kind: 'path', path: '/openapi.json' };
-  if (/^https?:/i.test(given)) return { kind: 'url', url: checkBaseUrl('openapi', given, allowHttp) };
+  if (/^https?:/i.test(given)) {
+    const url = checkBaseUrl('openapi', given, allowHttp);
+    return { kind: 'url', url, proxy: findProxy(new URL(url)) };
+  }
   if (/^\/[^?#\s]*$/.test(given)) return { kind: 'path', path: given };
   if (/\.json$/i.test(given)) return { kind: 'file', path: resolve(folder, given) };
   throw invalid('openapi', given, allowed.openapi);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
-import { isLinkLocal } from '../link-local.ts';
+import { isLinkLocal, isLoopback } from '../link-local.ts';
+import type { FindProxy } from '../proxies.ts';
 import { readSecret } from './key-file.ts';
 
 /** Events that can be notified. */
@@ -23,6 +24,8 @@ export interface NotifyTarget {
   /** Name of the variable with the URL; identifies the receiver in messages. */
   readonly urlVariable: string;
   readonly url: URL;
+  /** The proxy through which messages are sent; null for none. */
+  readonly proxy: URL | null;
   readonly format: (typeof NOTIFY_FORMATS)[number];
   /** Signing key; null if messages are not signed. */
   readonly secret: Uint8Array | null;
@@ -65,7 +68,7 @@ export function readNotify(
   items: z.infer<typeof notifySchema>,
   environment: Readonly<Record<string, string | undefined>>,
   folder: string,
-  allowHttp: boolean,
+  { allowHttp, findProxy }: { readonly allowHttp: boolean; readonly findProxy: FindProxy },
 ): NotifyTarget[] {
   const read = (variable: string): string => readSecret(variable, environment, folder)?.trim() ?? '';
   return items.map(
@@ -73,7 +76,7 @@ export function readNotify(
       const secretText = secretVariable === undefined ? null : read(secretVariable);
       const secret = secretText === null ? null : toSecret(String(secretVariable), secretText);
       const url = readUrl(urlVariable, read(urlVariable), allowHttp);
-      return { urlVariable, url, format, secret, secretText, events, staleHours };
+      return { urlVariable, url, proxy: findProxy(url), format, secret, secretText, events, staleHours };
     },
   );
 }
@@ -86,10 +89,8 @@ export const PRIVATE_WAY = 'http only on loopback, or with SIGHTLINE_ALLOW_HTTP=
  * link-local addresses.
  */
 export function isPrivateWay(url: URL, allowHttp: boolean): boolean {
-  const { protocol, hostname } = url;
   if (isLinkLocal(url)) return false;
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  return protocol === 'https:' || (protocol === 'http:' && (isLoopback || allowHttp));
+  return url.protocol === 'https:' || (url.protocol === 'http:' && (isLoopback(url) || allowHttp));
 }
 
 function readUrl(variable: string, text: string, allowHttp: boolean): URL {

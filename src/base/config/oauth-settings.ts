@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
 import { isRecord } from '../json.ts';
+import { type FindProxy, readProxies } from '../proxies.ts';
 import { isPrivateWay } from './notify-settings.ts';
 
 /** Signature algorithms of access tokens. All are asymmetric: with HS256, anyone who knows the public key could sign. */
@@ -50,6 +51,7 @@ export interface OAuthSettings {
   /** Claim with the name of the token's workspace; null if there is none. */
   readonly workspaceClaim: string | null;
   readonly grants: readonly Grant[];
+  readonly findProxy: FindProxy;
 }
 
 const scopes = z.array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/)).max(20);
@@ -135,6 +137,7 @@ export function readOAuth(
       ...(given.audiences ?? []),
     ],
     jwksUri: given.jwksUri === undefined ? null : readUrl('oauth.jwksUri', given.jwksUri, oauthAllowed.jwksUri, true),
+    findProxy: readProxies(environment),
     scopes: given.scopes ?? SCOPES,
     profile: given.profile ?? 'rfc9068',
     algorithms: given.algorithms ?? ALGORITHMS,

@@ -1,5 +1,6 @@
 import { isReadableOnTheWay } from '../../base/config/budget-settings.ts';
 import { type ErrorCode, SightlineError } from '../../base/errors.ts';
+import { shownProxy } from '../../base/proxies.ts';
 import { tryBudgetDatabase } from '../../budget/budget-database.ts';
 import { checkBudgetFiles, checkBudgetRows, type ImplausibleRecords } from '../../budget/repair.ts';
 import { UpstreamError } from '../../upstream/errors.ts';
@@ -20,21 +21,26 @@ export async function checkUpstream({ context, isOffline }: CheckContext, hasNoB
   if (hasNoBudget) return [{ status: 'warning', message: 'not checked: see the check of the budget' }];
   const { config, clock, signal } = context;
   let baseUrl: string;
+  let proxy: URL | null;
   try {
-    ({ baseUrl } = config.upstream());
+    ({ baseUrl, proxy } = config.upstream());
   } catch {
     return [{ status: 'warning', message: 'not checked: see the check of the configuration' }];
   }
+  const through = proxy === null ? '' : `, through the proxy ${shownProxy(proxy)}`;
   try {
     const { date, sentAt, rateLimit } = await askOnce(config, clock, signal);
     return [
-      { status: 'ok', message: `${baseUrl} answers and accepts the key` },
+      { status: 'ok', message: `${baseUrl} answers and accepts the key${through}` },
       clockFinding(date, sentAt, clock.now()),
       { status: 'ok', message: `its rate limit is ${rateLimit} requests per minute` },
     ];
   } catch (thrown) {
     if (!(thrown instanceof UpstreamError) || !PASSING.includes(thrown.code)) throw thrown;
-    const advice = 'Check SIGHTLINE_BASE_URL and the network; upstream may be down.';
+    const advice =
+      proxy === null
+        ? 'Check SIGHTLINE_BASE_URL and the network; upstream may be down.'
+        : 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, then SIGHTLINE_BASE_URL.';
     return [{ status: 'failure', message: `${thrown.message.replace(/\.$/, '')}; the base URL is ${baseUrl}`, advice }];
   }
 }

@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { Clock } from '../../base/clock.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
+import { createDispatcher, proxyRefusal } from '../../base/dispatcher.ts';
 import { hideKeys } from '../../base/errors.ts';
 import { lookUpPublic } from '../../base/link-local.ts';
 import { VERSION } from '../../base/version.ts';
@@ -69,7 +68,7 @@ export async function deliver(
   let last: Delivery = { isDelivered: false, mayRetry: true, attempts: 0, status: null, said: 'it was not sent' };
   for (let attempt = 1; attempt <= limits.attemptsMax && !signal.aborted; attempt++) {
     const headers = signatureHeaders(target.secret, id, clock.now(), body);
-    const answer = await post(target.url, headers, body, limits.attemptMs, signal);
+    const answer = await post(target, headers, body, limits.attemptMs, signal);
     last = { ...judge(answer), attempts: attempt };
     if (last.isDelivered || !last.mayRetry || attempt === limits.attemptsMax) return last;
     const bound = limits.backoffMs * 2 ** (attempt - 1);
@@ -97,8 +96,8 @@ function judge({ status, said }: Answered): Omit<Delivery, 'attempts'> {
   return { isDelivered, mayRetry, status, said: `answered ${status}${redirect}${said === '' ? '' : `: ${said}`}` };
 }
 
-function post(
-  url: URL,
+async function post(
+  { url, proxy }: NotifyTarget,
   signed: Readonly<Record<string, string>>,
   body: string,
   timeoutMs: number,
@@ -106,51 +105,45 @@ function post(
 ): Promise<Answered> {
   const headers = {
     'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
     'user-agent': `sightline/${VERSION}`,
     ...signed,
   };
   const deadline = AbortSignal.timeout(timeoutMs);
-  return new Promise((resolve) => {
-    // Set once the status has arrived. An error in the rest of the body then does not change the result.
-    let endWith: (() => void) | null = null;
-    const fail = (thrown: unknown): void => {
-      if (endWith !== null) {
-        endWith();
-        return;
-      }
-      const { code = 'network error' } = thrown as NodeJS.ErrnoException;
-      const why = deadline.aborted ? `did not answer within ${timeoutMs / 1000} s` : `could not be reached (${code})`;
-      resolve({ status: null, said: signal.aborted ? 'it was stopped' : why, retryAfter: undefined });
-    };
-    const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const options = {
-      method: 'POST',
-      headers,
-      agent: false,
-      lookup: lookUpPublic,
-      signal: AbortSignal.any([signal, deadline]),
-    } as const;
-    const sent = send(url, options, (response) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      const end = (): void => {
-        const said = Buffer.concat(chunks).subarray(0, SAID_BYTES_MAX).toString();
-        const retryAfter = response.headers['retry-after'];
-        resolve({ status: response.statusCode ?? null, said: excerpt(withoutSignature(said, signed)), retryAfter });
-        response.destroy();
-      };
-      endWith = end;
-      response.on('data', (chunk: Buffer) => {
-        chunks.push(chunk);
-        bytes += chunk.length;
-        if (bytes > SAID_BYTES_MAX) end();
-      });
-      response.once('end', end).once('error', end);
-    });
-    sent.once('error', fail);
-    sent.end(body);
-  });
+  // A connection of its own: messages are rare.
+  const dispatcher = createDispatcher(proxy, { connect: { lookup: lookUpPublic } });
+  const { origin, pathname, search } = url;
+  const target = { origin, path: `${pathname}${search}`, method: 'POST', headers, body } as const;
+  try {
+    const answer = await dispatcher.request({ ...target, signal: AbortSignal.any([signal, deadline]) });
+    const said = await readStart(answer.body);
+    const retryAfter = [answer.headers['retry-after'] ?? []].flat()[0];
+    return { status: answer.statusCode, said: excerpt(withoutSignature(said, signed)), retryAfter };
+  } catch (thrown) {
+    const { code = 'network error' } = thrown as NodeJS.ErrnoException;
+    const refusal = proxy === null ? null : proxyRefusal(thrown, proxy);
+    const why = deadline.aborted
+      ? `did not answer within ${timeoutMs / 1000} s`
+      : `could not be reached (${refusal ?? code})`;
+    return { status: null, said: signal.aborted ? 'it was stopped' : why, retryAfter: undefined };
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+// An error in the rest of a body does not change the result.
+async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > SAID_BYTES_MAX) break;
+    }
+  } catch {
+    // What was received is enough.
+  }
+  return Buffer.concat(chunks).subarray(0, SAID_BYTES_MAX).toString();
 }
 
 // Seconds or a date: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3

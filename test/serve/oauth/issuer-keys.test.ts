@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { fetchKeySet } from '../../../src/serve/auth/oauth/issuer-documents.ts';
 import { makeKey, openTokenServer, startIssuer } from './support.ts';
 
+const findProxy = (): null => null;
 const METADATA = '/.well-known/oauth-authorization-server';
 
 /** A server whose issuer counts the fetches of its keys. */
@@ -111,7 +112,7 @@ describe('the keys of an issuer', () => {
   ])('are not read from a document %s', async (_title, respond, problem) => {
     const issuer = await startIssuer();
     issuer.respond = (path) => (path === '/keys' ? respond() : null);
-    await expect(fetchKeySet({ issuer: issuer.issuer, jwksUri: null })).rejects.toThrow(problem);
+    await expect(fetchKeySet({ issuer: issuer.issuer, jwksUri: null, findProxy })).rejects.toThrow(problem);
   });
 
   it.each([
@@ -128,13 +129,13 @@ describe('the keys of an issuer', () => {
     const issuer = await startIssuer();
     const body = JSON.stringify(metadata).replaceAll('SELF', issuer.issuer);
     issuer.respond = (path) => (path === METADATA ? { status: 200, body } : null);
-    await expect(fetchKeySet({ issuer: issuer.issuer, jwksUri: null })).rejects.toThrow(problem);
+    await expect(fetchKeySet({ issuer: issuer.issuer, jwksUri: null, findProxy })).rejects.toThrow(problem);
     expect(issuer.requests).toEqual([METADATA]);
   });
 
   it('are found by the metadata of RFC 8414 and of OpenID Connect, or by the setting', async () => {
     const issuer = await startIssuer('/realms/acme');
-    expect((await fetchKeySet({ issuer: issuer.issuer, jwksUri: null })).keys).toEqual(issuer.keys);
+    expect((await fetchKeySet({ issuer: issuer.issuer, jwksUri: null, findProxy })).keys).toEqual(issuer.keys);
     const document = JSON.stringify({ issuer: issuer.issuer, jwks_uri: `${new URL(issuer.issuer).origin}/keys` });
     const places = [
       '/.well-known/oauth-authorization-server/realms/acme',
@@ -145,14 +146,16 @@ describe('the keys of an issuer', () => {
       issuer.requests.length = 0;
       issuer.respond = (path) =>
         path === '/keys' ? null : path === place ? { status: 200, body: document } : { status: 404, body: '' };
-      expect((await fetchKeySet({ issuer: issuer.issuer, jwksUri: null })).keys).toEqual(issuer.keys);
+      expect((await fetchKeySet({ issuer: issuer.issuer, jwksUri: null, findProxy })).keys).toEqual(issuer.keys);
       expect(issuer.requests).toEqual([...places.slice(0, at + 1), '/keys']);
     }
     issuer.respond = (path) => (path === '/keys' ? null : { status: 404, body: '' });
-    await expect(fetchKeySet({ issuer: issuer.issuer, jwksUri: null })).rejects.toThrow(/has no metadata for/);
+    await expect(fetchKeySet({ issuer: issuer.issuer, jwksUri: null, findProxy })).rejects.toThrow(
+      /has no metadata for/,
+    );
     issuer.requests.length = 0;
     const jwksUri = new URL(`${new URL(issuer.issuer).origin}/keys`);
-    expect((await fetchKeySet({ issuer: issuer.issuer, jwksUri })).keys).toEqual(issuer.keys);
+    expect((await fetchKeySet({ issuer: issuer.issuer, jwksUri, findProxy })).keys).toEqual(issuer.keys);
     expect(issuer.requests).toEqual(['/keys']);
   });
 
@@ -164,7 +167,7 @@ describe('the keys of an issuer', () => {
       silent.close();
     });
     const jwksUri = new URL(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/keys`);
-    const fetching = fetchKeySet({ issuer: 'http://127.0.0.1', jwksUri }, 50);
+    const fetching = fetchKeySet({ issuer: 'http://127.0.0.1', jwksUri, findProxy }, 50);
     await expect(fetching).rejects.toThrow(`${jwksUri.host} did not respond in time`);
   });
 });

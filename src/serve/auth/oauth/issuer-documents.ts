@@ -1,9 +1,10 @@
 import type { JSONWebKeySet } from 'jose';
-import { Agent, request } from 'undici';
 import { isPrivateWay } from '../../../base/config/notify-settings.ts';
 import type { OAuthSettings } from '../../../base/config/oauth-settings.ts';
+import { createDispatcher, proxyRefusal } from '../../../base/dispatcher.ts';
 import { isRecord } from '../../../base/json.ts';
 import { lookUpPublic } from '../../../base/link-local.ts';
+import type { FindProxy } from '../../../base/proxies.ts';
 
 /** Maximum duration of all requests for a key set. */
 const FETCH_MS_MAX = 5_000;
@@ -11,6 +12,8 @@ const FETCH_MS_MAX = 5_000;
 const DOCUMENT_BYTES_MAX = 256 * 1024;
 /** Maximum number of keys of an issuer. */
 const KEYS_MAX = 100;
+
+type IssuerSettings = Pick<OAuthSettings, 'issuer' | 'jwksUri' | 'findProxy'>;
 
 /** A document of the issuer could not be fetched or is not valid. The message contains no part of the document. */
 export class IssuerError extends Error {}
@@ -22,12 +25,12 @@ export class IssuerError extends Error {}
  * @throws IssuerError
  */
 export async function fetchKeySet(
-  { issuer, jwksUri }: Pick<OAuthSettings, 'issuer' | 'jwksUri'>,
+  { issuer, jwksUri, findProxy }: IssuerSettings,
   timeoutMs = FETCH_MS_MAX,
 ): Promise<JSONWebKeySet> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  const url = jwksUri ?? (await discoverKeySet(issuer, signal));
-  const { status, value } = await fetchJson(url, signal);
+  const asking = { findProxy, signal: AbortSignal.timeout(timeoutMs) };
+  const url = jwksUri ?? (await discoverKeySet(issuer, asking));
+  const { status, value } = await fetchJson(url, asking);
   if (status !== 200) throw new IssuerError(`${url.host} responded with status ${status} to the request for its keys`);
   const keys = isRecord(value) ? value['keys'] : undefined;
   if (!Array.isArray(keys) || !keys.every(isRecord)) throw new IssuerError(`the key set of ${url.host} has no keys`);
@@ -37,9 +40,9 @@ export async function fetchKeySet(
   return { keys: keys.filter(({ kty }) => kty !== 'oct') };
 }
 
-async function discoverKeySet(issuer: string, signal: AbortSignal): Promise<URL> {
+async function discoverKeySet(issuer: string, asking: Asking): Promise<URL> {
   for (const url of metadataUrls(issuer)) {
-    const { status, value } = await fetchJson(url, signal);
+    const { status, value } = await fetchJson(url, asking);
     if (status >= 400 && status < 500) continue;
     if (status !== 200)
       throw new IssuerError(`${url.host} responded with status ${status} to the request for its metadata`);
@@ -70,15 +73,33 @@ function metadataUrls(issuer: string): URL[] {
   return [...new Set(paths)].map((each) => new URL(`${origin}${each}`));
 }
 
-async function fetchJson(url: URL, signal: AbortSignal): Promise<{ readonly status: number; readonly value: unknown }> {
+interface Asking {
+  readonly findProxy: FindProxy;
+  readonly signal: AbortSignal;
+}
+
+async function fetchJson(
+  url: URL,
+  { findProxy, signal }: Asking,
+): Promise<{ readonly status: number; readonly value: unknown }> {
   // A connection of its own: requests are rare, and nothing has to be closed when the server stops.
-  const dispatcher = new Agent({ maxResponseSize: DOCUMENT_BYTES_MAX, connect: { lookup: lookUpPublic } });
+  const limits = { maxResponseSize: DOCUMENT_BYTES_MAX, connect: { lookup: lookUpPublic } };
+  const proxy = findProxy(url);
+  const dispatcher = createDispatcher(proxy, limits);
+  const { origin, pathname, search } = url;
+  const target = {
+    origin,
+    path: `${pathname}${search}`,
+    method: 'GET',
+    headers: { accept: 'application/json' },
+  } as const;
   try {
-    const { statusCode, body } = await request(url, { dispatcher, signal, headers: { accept: 'application/json' } });
+    const { statusCode, body } = await dispatcher.request({ ...target, signal });
     const text = await body.text();
     return { status: statusCode, value: statusCode === 200 ? (JSON.parse(text) as unknown) : null };
   } catch (thrown) {
-    throw new IssuerError(`${url.host} ${reasonOf(thrown)}`, { cause: thrown });
+    const refusal = proxy === null ? null : proxyRefusal(thrown, proxy);
+    throw new IssuerError(refusal ?? `${url.host} ${reasonOf(thrown)}`, { cause: thrown });
   } finally {
     await dispatcher.destroy().catch(() => undefined);
   }

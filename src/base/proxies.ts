@@ -1,0 +1,39 @@
+import { SightlineError } from './errors.ts';
+import { isLoopback } from './link-local.ts';
+
+/** Returns the proxy for requests to a URL; null for a direct connection. */
+export type FindProxy = (url: URL) => URL | null;
+
+/**
+ * Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as curl does. NO_PROXY lists hosts, whose subdomains it includes, or is
+ * `*`. Requests to this machine never use a proxy.
+ *
+ * @throws `config_invalid` from the returned function if the address of the proxy is not valid; the message does not contain it
+ */
+export function readProxies(environment: Readonly<Record<string, string | undefined>>): FindProxy {
+  const textOf = (name: string): string => environment[name.toLowerCase()] || environment[name] || '';
+  const direct = textOf('NO_PROXY')
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .map((entry) => entry.replace(/^\*?\./, ''));
+  const isDirect = ({ host, hostname }: URL): boolean =>
+    direct.some((entry) => entry === '*' || [host, hostname].some((name) => `.${name}`.endsWith(`.${entry}`)));
+  return (url) => {
+    const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+    const text = textOf(name);
+    return text === '' || isLoopback(url) || isDirect(url) ? null : toProxy(name, text);
+  };
+}
+
+/** The address of a proxy without its password, for messages. */
+export function shownProxy(proxy: URL): string {
+  return proxy.origin;
+}
+
+function toProxy(name: string, text: string): URL {
+  const address = text.includes('://') ? text : `http://${text}`;
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url !== null && ['http:', 'https:'].includes(url.protocol) && url.hostname !== '') return url;
+  throw new SightlineError('config_invalid', `${name} is not the address of a proxy; allowed: http://host:port`);
+}
