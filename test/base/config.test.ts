@@ -42,6 +42,7 @@ describe('settings', () => {
     expect(byFile.config.folder).toBe(join(byFile.folder, 'of-the-file', 'acme'));
     expect(byFile.config.upstream()).toEqual({
       baseUrl: 'https://file.example/v1',
+      proxy: null,
       key: KEY,
       keyHeader: 'authorization',
     });
