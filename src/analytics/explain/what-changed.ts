@@ -12,6 +12,8 @@ export interface HistoryChange {
   readonly kind: ChangeKind;
   /** Null for changes of the whole workspace. */
   readonly brandId: string | null;
+  /** Name of the brand; null like its id. */
+  readonly brand: string | null;
   readonly sentence: string;
   readonly ids: Readonly<Record<string, string>>;
 }
@@ -46,7 +48,8 @@ export async function whatChanged(
     const columns = 't(kind, moment, brand_id, name, was, became, a, b, ids)';
     const rows = await query(
       `SELECT kind, CAST(moment AS BIGINT), CAST(brand_id AS VARCHAR), CAST(name AS VARCHAR), CAST(was AS VARCHAR), CAST(became AS VARCHAR),
-         CAST(a AS DOUBLE), CAST(b AS DOUBLE), CAST(ids AS VARCHAR), count(*) OVER (PARTITION BY kind)
+         CAST(a AS DOUBLE), CAST(b AS DOUBLE), CAST(ids AS VARCHAR), count(*) OVER (PARTITION BY kind),
+         (SELECT any_value(b.name) FROM main.brands AS b WHERE CAST(b.id AS VARCHAR) = CAST(t.brand_id AS VARCHAR))
        FROM (${sql}) ${columns} WHERE list_contains($3, kind) AND (brand_id IS NOT NULL OR NOT $4)
        QUALIFY row_number() OVER (PARTITION BY kind ORDER BY moment DESC, ids) <= ${CHANGES_LISTED} ORDER BY moment DESC, ids`,
       [Math.trunc(sinceMs), brandIds, kinds.length === 0 ? CHANGE_KINDS : kinds, ofBrandsOnly],
@@ -104,7 +107,7 @@ const sentences: Readonly<Record<ChangeKind, (facts: Facts) => string>> = {
 /** Kinds with an identifier as name, which is not quoted. */
 const UNQUOTED: readonly ChangeKind[] = ['source_added', 'alert', 'upstream_drift', 'verification_failed'];
 
-function toChange([kind, at, brandId, name, was, became, a, b, ids]: readonly unknown[]): HistoryChange {
+function toChange([kind, at, brandId, name, was, became, a, b, ids, _all, brand]: readonly unknown[]): HistoryChange {
   const known = kind as ChangeKind;
   const text = (value: unknown): string => (value === null ? 'none' : String(value));
   const shown = shownName(known, name);
@@ -113,6 +116,7 @@ function toChange([kind, at, brandId, name, was, became, a, b, ids]: readonly un
     at: new Date(Number(at)).toISOString(),
     kind: known,
     brandId: brandId as string | null,
+    brand: brand as string | null,
     sentence: sentences[known](facts),
     ids: JSON.parse(String(ids)) as Record<string, string>,
   };

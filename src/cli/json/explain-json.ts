@@ -117,6 +117,7 @@ export const history = z.object({
       at: time,
       kind: z.string(),
       brandId: id,
+      brand: z.string().nullable().describe('name of the brand'),
       sentence: z.string(),
       ids: z.record(z.string(), z.string()),
     }),

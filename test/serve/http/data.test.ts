@@ -327,6 +327,10 @@ describe('the declared queries and the measures', () => {
     const some = await read<History>(`/changes?since=90d&kind=${kind}`);
     expect(some.counts).toEqual({ [kind]: all.counts[kind as keyof History['counts']] });
     expect(some.changes).toEqual(all.changes.filter((change) => change.kind === kind));
+    const [{ id, name } = { id: '', name: '' }] = world().brands;
+    const ofFirst = all.changes.filter(({ brandId }) => brandId === id);
+    expect(new Set(ofFirst.map((change) => change.brand))).toEqual(new Set([name]));
+    expect(all.changes.filter(({ brandId, brand }) => (brandId === null) !== (brand === null))).toEqual([]);
 
     const many = await read<BrandOpportunities>(`/opportunities?${brand}&limit=200`);
     expect(many.total).toBeGreaterThan(1);

@@ -30,7 +30,8 @@ export const changes = defineCommand({
       printJson('changes', history);
       return EXIT.done;
     }
-    for (const { at, sentence } of history.changes) printData(`${shownTime(at)}  ${sentence}`);
+    for (const { at, brand, sentence } of history.changes)
+      printData(`${shownTime(at)}  ${brand === null ? '' : `${brand}: `}${sentence}`);
     const all = Object.values(history.counts).reduce((sum, count) => sum + count, 0);
     const more = all === history.changes.length ? '' : `; ${history.changes.length} of them are shown`;
     say(`${plural(all, 'change')} since ${shownTime(history.since)}${more}`);

@@ -151,7 +151,7 @@ export const whatChanged: DataTool = {
         name: 'changes',
         rows: changes
           .slice(0, values.count('limit'))
-          .map(({ at, kind, brandId, sentence, ids }) => [at, kind, nameOf(from, brandId), sentence, ids]),
+          .map(({ at, kind, brand, sentence, ids }) => [at, kind, brand, sentence, ids]),
       },
       total: total.reduce((sum, [, count]) => sum + count, 0),
       asOf: await syncedAtOf(workspace.service),
@@ -231,10 +231,6 @@ function pageOfKinds<K extends string>(kinds: readonly K[], pages: Readonly<Reco
   const found = new Set(kinds.map((kind) => pages[kind]));
   const [only] = found;
   return only !== undefined && found.size === 1 ? only : OVERVIEW;
-}
-
-function nameOf({ replica }: MetricsSource, brandId: string | null): string | null {
-  return brandId === null ? null : (replica.brands.get(brandId)?.name ?? brandId);
 }
 
 // Causes are shown completely, members of dimensions by their effects.
