@@ -10,8 +10,11 @@ export interface DeletionGuard {
   readonly counts: Readonly<Record<string, number>> | null;
   /** Keeps every row, because the day counts of the list dropped by more than one read may delete. */
   readonly keep: boolean;
-  /** Whether this is the second read of the list, after the deletions of the first were held back. */
-  readonly isRepeated?: true | undefined;
+  /**
+   * Keys, as JSON by table, of the rows that the read before lacked. A list of several pages loses only these: rows move from page to
+   * page while it changes, so that no page lists them. Absent in the first read.
+   */
+  readonly lackedBefore?: Record<string, string[]> | undefined;
 }
 
 /** Number of stored rows of a day or list, and how many of them are missing from a read. */

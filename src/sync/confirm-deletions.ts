@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Catalogue, detailsOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import type { TableLoss } from '../plausibility/mass-deletion.ts';
@@ -11,6 +12,9 @@ import type { SyncStats, Trouble } from './sync-stats.ts';
 /** Limit of members of a list that are checked one by one for existence. */
 const MEMBERS_ASKED_MAX = 20;
 
+/** Maximum number of reads of a list that keeps changing. */
+const READS_MAX = 4;
+
 /** Dependencies of `confirmDeletions`. */
 export interface DeletionParts {
   readonly catalogue: Catalogue;
@@ -21,7 +25,8 @@ export interface DeletionParts {
 }
 
 /**
- * Confirms a mass deletion that a list implies, because the list may be truncated, and any deletion from numbered pages: reads the list again with `readAgain`,
+ * Confirms deletions that a list implies and that were held back: a mass deletion, because the list may be truncated, and any deletion
+ * from several pages, because the list may have changed in between. Reads the list with `readAgain` until two reads lack the same rows,
  * and then without a guard if each lost member returns 404. Rows that stay are a failure of the run.
  */
 export async function confirmDeletions<T extends { readonly held: readonly HeldRows[] }>(
@@ -31,13 +36,24 @@ export async function confirmDeletions<T extends { readonly held: readonly HeldR
   names: ParameterNames,
   readAgain: (chain: Slice) => Promise<T>,
 ): Promise<T> {
-  if (chain.guard === null || chain.guard.counts !== null || first.held.length === 0) return first;
-  let result = await readAgain({ ...chain, guard: { ...chain.guard, isRepeated: true } });
+  const { guard } = chain;
+  if (guard === null || guard.counts !== null) return first;
+  let result = first;
+  let isSame = false;
+  for (let reads = 1; result.held.length > 0 && !isSame && reads < READS_MAX; reads += 1) {
+    const lackedBefore = keysOf(result.held);
+    result = await readAgain({ ...chain, guard: { ...guard, lackedBefore } });
+    isSame = isDeepStrictEqual(keysOf(result.held), lackedBefore);
+  }
   if (result.held.length > 0 && (await areGone(parts, chain, result.held, names))) {
     result = await readAgain({ ...chain, guard: null });
   }
   for (const { table, before, lost } of result.held) parts.stats.unproven(heldTrouble(chain, { table, before, lost }));
   return result;
+}
+
+function keysOf(held: readonly HeldRows[]): Record<string, string[]> {
+  return Object.fromEntries(held.map(({ table, keys }) => [table, keys.map((key) => JSON.stringify(key)).sort()]));
 }
 
 // Returns whether each held member of a list returns 404.

@@ -267,7 +267,8 @@ test('keys that are limited to a brand read only its rows', async () => {
   const call = async (name: string, values: Record<string, unknown>) =>
     (await client.callTool({ name, arguments: values })) as { isError?: boolean; structuredContent?: JsonObject };
   expect((await call('list_notes', { brandId: other })).isError).toBe(true);
-  expect((await call('list_page_rules', {})).isError).toBe(true);
+  expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('list_page_rules');
+  await expect(call('list_page_rules', {})).rejects.toThrow('Unknown tool: list_page_rules');
   const counted =
     'SELECT (SELECT count(DISTINCT brand_id) FROM notes) AS brands, (SELECT count(*) FROM page_rules) AS rules';
   const { structuredContent } = await call('query', { sql: counted });

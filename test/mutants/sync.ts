@@ -22,9 +22,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/sync/confirm-deletions.ts',
-    from: 'let result = await readAgain({ ...chain, guard: { ...chain.guard, isRepeated: true } });',
-    to: 'let result = first;',
+    from: 'let isSame = false;',
+    to: 'let isSame = true;',
     tests: ['test/sync/proof.test.ts'],
+  },
+  {
+    file: 'src/warehouse/write/close-slice.ts',
+    from: '|| (mayMove && !lackedBefore.has(JSON.stringify(key)))',
+    to: '',
+    tests: ['test/sync/moving-lists.test.ts'],
   },
   {
     file: 'src/sync/missing-members.ts',

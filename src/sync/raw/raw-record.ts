@@ -32,7 +32,7 @@ const page = z.object({
     .object({
       counts: z.record(z.string(), z.number().int().min(0)).nullable(),
       keep: z.boolean(),
-      isRepeated: z.literal(true).optional(),
+      lackedBefore: z.record(z.string(), z.array(z.string())).optional(),
     })
     .optional(),
   /** Upstream's time of the page, epoch milliseconds. */

@@ -1,5 +1,4 @@
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
-import { hasNumberedPages } from '../../contract/paging.ts';
 import { daysToKeep } from '../../plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import { forgetHeldDeletion, writeHeldDeletion } from '../ledger/held-deletions.ts';
@@ -80,11 +79,12 @@ async function deleteUnseen(
   const unseen = await tombstones.findUnseen(session, chain.id, keys, extent);
   if (unseen.length === 0) return { deleted: 0, held: null };
   const losses = guard === null ? new Map() : await tombstones.countLosses(session, unseen, extent);
-  // Rows can move from one numbered page to another while the pages are read, so that no page lists them.
-  const mayMove = page > 1 && hasNumberedPages(resource) && guard?.isRepeated !== true;
-  const keeps = guard !== null && mayMove ? { ...guard, keep: true } : guard;
-  const days = keeps === null ? new Set<string>() : daysToKeep(resource, keeps, losses);
-  const isHeld = ({ day }: UnseenRow): boolean => days.has(day);
+  const days = guard === null ? new Set<string>() : daysToKeep(resource, guard, losses);
+  // Day counts prove that a window lacks rows.
+  const mayMove = page > 1 && guard !== null && guard.counts === null;
+  const lackedBefore = new Set(guard?.lackedBefore?.[table]);
+  const isHeld = ({ day, key }: UnseenRow): boolean =>
+    days.has(day) || (mayMove && !lackedBefore.has(JSON.stringify(key)));
   const gone = unseen.filter((row) => !isHeld(row)).map(({ key }) => key);
   const deleted = await tombstones.mark(session, gone, syncedAt);
   const kept = unseen.filter(isHeld);
