@@ -1,4 +1,4 @@
-// Compiles the sources into dist/, builds the data pages, and copies the files that the compiler leaves out, such as marts. Of the
+// Compiles the sources into dist/, builds the data pages, writes the documents that the program prints, and copies the files that the compiler leaves out, such as marts. Of the
 // type declarations it keeps those that the exports of the package need, with their comments. Without the development dependencies
 // the compiler and the packages of the data pages are fetched for this run alone and types are not checked.
 import { spawnSync } from 'node:child_process';
@@ -46,11 +46,21 @@ cpSync('src', 'dist/src', {
 chmodSync('dist/src/cli/main.js', 0o755);
 copyRenderer('dist/src/web/reference/page');
 buildPages();
+await writeDocs();
 const declarations = new Set();
 for (const { types } of Object.values(entries)) if (types !== undefined) follow(join(types));
 for (const path of readdirSync('dist', { recursive: true })) {
   const file = join('dist', path);
   if (file.endsWith('.d.ts') && !declarations.has(file)) rmSync(file);
+}
+
+// The manual page, the data dictionary and the JSON Schemas, as the built program prints them.
+async function writeDocs() {
+  const { printedDocs } = await import('../dist/src/cli/printed-docs.js');
+  for (const [path, text] of await printedDocs()) {
+    mkdirSync(dirname(join('dist', 'docs', path)), { recursive: true });
+    writeFileSync(join('dist', 'docs', path), text);
+  }
 }
 
 // The reference of the API is drawn by one file of a package, so that its dependencies are not installed with sightline.

@@ -1,17 +1,12 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { declarations } from '../schemas/catalogue.ts';
 import { oauthAllowed } from '../src/base/config/oauth-settings.ts';
 import { publishAllowed } from '../src/base/config/publish-settings.ts';
-import { errorTable } from '../src/base/errors.ts';
+import { OPTIONAL_PACKAGES } from '../src/base/optional-packages.ts';
 import { commands } from '../src/cli/program/command-list.ts';
-import { createProgram } from '../src/cli/program/program.ts';
-import { createCatalogue } from '../src/contract/catalogue.ts';
-import { describeTables, toMarkdown } from '../src/operations/dictionary.ts';
+import { describeTables } from '../src/operations/dictionary.ts';
 import { builtInCatalogue } from '../src/session/catalogues.ts';
-import { docsPages } from './support/docs.ts';
-import { particularExits, toReference } from './support/reference.ts';
 
 const root = join(import.meta.dirname, '..');
 const readme = read('README.md');
@@ -66,49 +61,19 @@ describe('the documentation pages', () => {
     expect(['README.md', ...texts].filter((path) => bare.test(read(path)))).toEqual([]);
   });
 
-  it('list exactly the error codes, with exit code and HTTP status', () => {
-    const rows = rowsOf(read('docs/operator/errors.md'), 'Error codes');
-    const listed = rows.map(([code, exit, status]) => [code?.replaceAll('`', ''), Number(exit), status]);
-    const known = Object.entries(errorTable).map(([code, kind]) => {
-      return [code, kind.exit, 'status' in kind ? String(kind.status) : ''];
-    });
-    expect(sorted(listed)).toEqual(sorted(known));
-  });
-
   it.each([
     // Settings without a variable exist in the file only.
     ['variables of the configuration', 'docs/operator/settings.md', 'All settings', ['', ...configVariables()]],
     ['members of `publish`', 'docs/operator/publishing.md', 'Object storage', Object.keys(publishAllowed)],
     // Claims are a member of grants.
     ['members of `oauth`', 'docs/operator/oauth.md', 'Settings', without(Object.keys(oauthAllowed), 'claims')],
+    ['uses of optional packages', 'docs/operator/install.md', 'Optional packages', Object.keys(OPTIONAL_PACKAGES)],
     ['layers', 'docs/ARCHITECTURE.md', 'Layers', foldersOf('src')],
     ['commands', 'README.md', 'Commands', Object.keys(commands)],
   ])('list exactly the %s', (_, page, title, known) => {
     const listed = rowsOf(read(page), title).map(([first]) => first?.replaceAll('`', ''));
     expect(sorted([...new Set(listed)])).toEqual(sorted(known));
     expect(listed.filter((each) => each !== '')).toHaveLength(without(known, '').length);
-  });
-
-  it('list exactly the tables', () => {
-    const paragraph = /Tables, named after the API[\s\S]*?\n\n([\s\S]*?)\n\n/.exec(read('docs/analyst.md'))?.[1] ?? '';
-    const listed = [...paragraph.matchAll(/`(\w+)`/g)].map((match) => match[1]);
-    expect(sorted(listed)).toEqual(sorted(createCatalogue(declarations).tables.map((table) => table.name)));
-  });
-});
-
-describe('the generated pages are what `npm run docs` writes', () => {
-  it('the data dictionary', async () => {
-    expect(read('docs/data-dictionary.md')).toBe(toMarkdown(await describeTables(builtInCatalogue)));
-  });
-
-  it('the command line reference, with the particular exit codes', async () => {
-    const written = read('docs/cli.md');
-    expect(written).toBe(toReference(await createProgram()));
-    for (const path of Object.keys(particularExits)) expect(written).toContain(`### ${path}\n`);
-  });
-
-  it('the lists', async () => {
-    for (const [path, text] of await docsPages()) expect(read(path), path).toBe(text);
   });
 });
 

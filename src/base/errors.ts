@@ -9,14 +9,14 @@ interface ErrorKind {
   readonly exit: number;
   /** HTTP status of the read server's response; not set if the read server never returns the error. */
   readonly status?: number;
-  /** Cause, for the error reference. */
+  /** Cause, for `sightline help --errors`. */
   readonly about: string;
   /** Next step for the user. */
   readonly hint: string;
 }
 
 /**
- * All errors of the command line and the read server. A test checks that the documented error tables agree with it.
+ * All errors of the command line and the read server.
  */
 export const errorTable = {
   usage: {

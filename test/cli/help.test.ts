@@ -3,52 +3,59 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { errorTable } from '../../src/base/errors.ts';
 import { visible } from '../../src/base/visible.ts';
 import { commandGroups, commands } from '../../src/cli/program/command-list.ts';
 
 import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
-import { examplesOf, type ProgramCommand, pathOf } from '../../src/cli/program/program-command.ts';
+import { examplesOf, leavesOf, pathOf } from '../../src/cli/program/program-command.ts';
 import { testWith } from '../support/needs.ts';
 import { ROOT } from '../support/root.ts';
 import { expectRefusal, runCli } from './helpers.ts';
 
 const program = await createProgram();
-const leaves = (program.commands as ProgramCommand[]).flatMap(leavesOf);
+const leaves = leavesOf(program);
 const surroundings = { cwd: tmpdir() };
-const PAGE = fileURLToPath(new URL('docs/man/sightline.1', ROOT));
+const PAGE = fileURLToPath(new URL('dist/docs/sightline.1', ROOT));
 const linters = [
   ['mandoc', '-Tlint', '-Werror'],
   ['groff', '-man', '-ww', '-z', '-Tutf8'],
 ] as const;
 const linter = linters.find(([name]) => spawnSync(name, ['--version']).error === undefined);
 
-function leavesOf(command: ProgramCommand): ProgramCommand[] {
-  return command.commands.length === 0 ? [command] : (command.commands as ProgramCommand[]).flatMap(leavesOf);
-}
-
 /** The words of a command line; a shell would split and unquote it like this. */
 function wordsOf(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
 }
 
-describe('the examples', () => {
-  test.each(leaves.map((command) => ({ path: pathOf(command), command })))(
-    'of $path are two different command lines that parse',
-    async ({ path, command }) => {
-      const lines = examplesOf(command).map(([line]) => line);
-      expect(new Set(lines).size).toBe(2);
-      for (const line of lines) {
-        const [program, ...words] = wordsOf(line);
-        expect(program).toBe('sightline');
-        // `sightline jobs` runs `jobs list`.
-        expect([path, path.replace(/ list$/, '')].some((name) => `${words.join(' ')} `.startsWith(`${name} `))).toBe(
-          true,
-        );
-        expect(await parseArguments(words), line).not.toBeNull();
-      }
-    },
-  );
+test.each(leaves.map((command) => ({ path: pathOf(command), command })))(
+  '$path has help, a JSON Schema if it accepts --json, and two different examples that parse',
+  async ({ path, command }) => {
+    const { stdout } = await runCli(['help', ...path.split(' ')], surroundings);
+    expect(stdout.startsWith(`Usage: sightline ${path} `), stdout).toBe(true);
+    const schema = await runCli(['help', ...path.split(' '), '--schema'], surroundings);
+    // Standard output of `mcp` carries the protocol, so its --json has no effect.
+    if (command.options.some(({ long }) => long === '--json') && path !== 'mcp') {
+      expect(JSON.parse(schema.stdout)).toHaveProperty('anyOf.0.title', expect.stringContaining(`sightline ${path}`));
+    } else {
+      expectRefusal(schema, 'usage', false);
+      expect(schema.stderr).toContain(`${path} has no JSON output`);
+    }
+    const lines = examplesOf(command).map(([line]) => line);
+    expect(new Set(lines).size).toBe(2);
+    for (const line of lines) {
+      const [program, ...words] = wordsOf(line);
+      expect(program).toBe('sightline');
+      // `sightline jobs` runs `jobs list`.
+      expect([path, path.replace(/ list$/, '')].some((name) => `${words.join(' ')} `.startsWith(`${name} `))).toBe(
+        true,
+      );
+      expect(await parseArguments(words), line).not.toBeNull();
+    }
+  },
+);
 
+describe('the examples', () => {
   test('are at the end of the help of a command, and a command with subcommands has the first of each', async () => {
     const { stdout } = await runCli(['sync', '--help'], surroundings);
     expect(stdout).toMatch(
@@ -87,6 +94,19 @@ describe('the help', () => {
     expect(visible(stdout)).toBe(stdout);
   });
 
+  test('--schema of a command with subcommands is an error that names them', async () => {
+    const refused = await runCli(['help', 'state', '--schema'], surroundings);
+    expectRefusal(refused, 'usage', false);
+    expect(refused.stderr).toContain('help state --schema requires the name of a command; allowed: list, export');
+  });
+
+  test('--errors lists every error code with its exit code and HTTP status', async () => {
+    const { stdout } = await runCli(['help', '--errors'], surroundings);
+    for (const code of Object.keys(errorTable)) expect(stdout).toMatch(new RegExp(`^${code} \\(exit \\d`, 'm'));
+    expect(stdout).toContain('\nno_data (exit 1, HTTP 503)\n    The workspace has no data yet.\n');
+    expectRefusal(await runCli(['help', 'sync', '--errors'], surroundings), 'usage', false);
+  });
+
   test('--version prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'));
     expect(await runCli(['--version'], surroundings)).toMatchObject({ code: 0, stdout: `${version}\n` });
@@ -105,7 +125,6 @@ describe('the help', () => {
 });
 
 describe('the manual page', () => {
-  // test/docs.test.ts compares the page with the declarations.
   testWith(linter === undefined ? 'there is neither mandoc nor groff' : null)('has no error', () => {
     const [name, ...options] = linter as readonly [string, ...string[]];
     const checked = spawnSync(name, [...options, PAGE], { encoding: 'utf8' });

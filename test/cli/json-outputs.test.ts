@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type JsonName, jsonOutputs, jsonSchemaOf, schemaFile } from '../../src/cli/json/json-outputs.ts';
+import { type JsonName, jsonOutputs, jsonSchemaOf } from '../../src/cli/json/json-outputs.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
 import { disabledJobs } from '../support/jobs.ts';
 import { expectJson } from '../support/json-outputs.ts';
@@ -127,16 +127,6 @@ describe('the JSON Schemas', () => {
     const commands = new Set(commandsWithJson(await createProgram()).filter((path) => path !== 'mcp'));
     const described = new Set(names.filter((name) => name !== 'error').map((name) => commandOf(name, commands)));
     expect([...described].sort()).toEqual([...commands].sort());
-  });
-
-  test('in docs/json are those of the declarations, and the package contains them', () => {
-    const written = readdirSync(join(root, 'docs/json')).filter((name) => name.endsWith('.json'));
-    expect(written.sort()).toEqual(names.map(schemaFile).sort());
-    for (const name of names) {
-      expect(JSON.parse(readFileSync(join(root, 'docs/json', schemaFile(name)), 'utf8'))).toEqual(jsonSchemaOf(name));
-    }
-    const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] };
-    expect(files).toContain('docs');
   });
 
   test('reject an undeclared member only in their strict form', () => {

@@ -5,9 +5,9 @@ import { type MavenFile, mavenPaths, type Source } from './prepare.ts';
 export interface Client {
   /** Name in commands and results. */
   readonly name: string;
-  /** Name in the documentation. */
+  /** Name and edition of the client, for results.json. */
   readonly tool: string;
-  /** What the program does with the client, for the documentation. */
+  /** What the program does with the client, for results.json. */
   readonly tried: string;
   readonly source: Source;
   /** Programs that must be installed beside the source. */
@@ -74,7 +74,7 @@ const JAVA_LIBRARIES: readonly MavenFile[] = [
   },
 ];
 
-/** The clients, in the order of the documentation. */
+/** The clients, in the order of results.json. */
 export const clients: readonly Client[] = [
   reader('pyarrow', 'pyarrow', 'files', 'Parquet, all columns of all tables'),
   reader('pandas', 'pandas', 'files', 'Parquet'),
@@ -103,27 +103,21 @@ export const clients: readonly Client[] = [
     'Superset',
     'superset',
     'superset_api.py',
-    'the replica over the REST API: datasets, charts, a filter by an instant, SQL Lab, and the imported metrics of [examples/superset](../examples/superset/README.md)',
+    'the replica over the REST API: datasets, charts, a filter by an instant, SQL Lab, and the imported metrics of examples/superset',
   ),
-  python(
-    'dbt',
-    'dbt',
-    'dbt',
-    'dbt_build.py',
-    '`dbt build` of [examples/dbt](../examples/dbt/README.md): sources, models, tests, exposures',
-  ),
+  python('dbt', 'dbt', 'dbt', 'dbt_build.py', '`dbt build` of examples/dbt: sources, models, tests, exposures'),
   python(
     'metricflow',
     'MetricFlow',
     'metricflow',
     'metricflow_query.py',
-    'the metrics of [examples/dbt](../examples/dbt/README.md): parsed, validated, and queried by brand, engine, topic, entity, domain, source and week',
+    'the metrics of examples/dbt: parsed, validated, and queried by brand, engine, topic, entity, domain, source and week',
   ),
   {
     ...base(
       'cube',
       'Cube',
-      'the data model of [examples/cube](../examples/cube/README.md): compiled, and queried by brand, engine, topic, prompt, entity, domain, source and week, in two time zones',
+      'the data model of examples/cube: compiled, and queried by brand, engine, topic, prompt, entity, domain, source and week, in two time zones',
       { kind: 'npm', folder: 'cube' },
     ),
     zones: ZONES,
@@ -151,11 +145,6 @@ export const clients: readonly Client[] = [
   tools('openai-agents', 'OpenAI Agents SDK'),
   tools('pydantic-ai', 'Pydantic AI'),
 ];
-
-/** Returns whether a client is one of MCP, which lists and calls the tools. */
-export function isToolClient({ tried }: Client): boolean {
-  return tried === TOOLS;
-}
 
 function base(name: string, tool: string, tried: string, source: Source): Omit<Client, 'command'> {
   return { name, tool, tried, source, programs: [], jars: [], needsLake: false, zones: ANY_ZONE };

@@ -2,12 +2,13 @@
 //
 // Each client is a program in its own process. It compares what it reads with figures counted from the pages of upstream, and
 // writes its version and checks as JSON. A client whose pieces are missing is NOT TRIED; the last line counts them. A failed
-// check fails the run. Results are merged into results.json, from which `npm run docs` writes the table of docs/bi.md.
+// check fails the run. Results are merged into results.json.
 // With --minutes, clients that are not done in that time are NOT TRIED either, and results.json stays as it is.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { EXPORT_FORMATS, exportFiles } from '../../src/analytics/exports/metrics-exports.ts';
 import { type Client, clients } from './clients.ts';
 import { CACHE, install, MissingPiece, mavenPaths, requireProgram, run } from './prepare.ts';
 import {
@@ -50,6 +51,7 @@ async function runClients(chosen: readonly Client[]): Promise<number> {
   try {
     const worldFile = join(scratch, 'world.json');
     await writeFile(worldFile, JSON.stringify(world));
+    await writeExamples(join(scratch, 'examples'));
     for (const client of chosen) {
       const startedAt = performance.now();
       const outcome = await tryClient(client, world, { worldFile, scratch, limit });
@@ -65,11 +67,28 @@ async function runClients(chosen: readonly Client[]): Promise<number> {
   return outcomes.some(isFailure) ? 1 : 0;
 }
 
+// The examples, each with the files that `sightline metrics export` writes into its folder.
+async function writeExamples(folder: string): Promise<void> {
+  await cp(join(import.meta.dirname, '../../examples'), folder, { recursive: true });
+  for (const format of EXPORT_FORMATS) {
+    for (const [path, text] of exportFiles(format)) {
+      const file = join(folder, format === 'metricflow' ? 'dbt' : format, path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text);
+    }
+  }
+}
+
 async function writeResults(outcomes: readonly Outcome[]): Promise<void> {
   const earlier = JSON.parse(await readFile(RESULTS, 'utf8')) as Entry[];
   const names = clients.map(({ name }) => name);
   const entries = mergeEntries(names, earlier, outcomes, new Date().toISOString().slice(0, 10));
-  await writeFile(RESULTS, `${JSON.stringify(entries, null, 2)}\n`);
+  const described = entries.map((entry, index) => ({
+    ...entry,
+    tool: clients[index]?.tool,
+    tried: clients[index]?.tried,
+  }));
+  await writeFile(RESULTS, `${JSON.stringify(described, null, 2)}\n`);
 }
 
 interface Surroundings {
@@ -123,7 +142,7 @@ async function runProgram(
     INTEROP_RESULT: result,
     INTEROP_JARS: jars.join(delimiter),
     INTEROP_CACHE: CACHE,
-    INTEROP_EXAMPLES: join(import.meta.dirname, '../../examples'),
+    INTEROP_EXAMPLES: join(scratch, 'examples'),
   };
   const { code, text } = await run(program, args, { cwd, env, limitMs: PROGRAM_MS, signal: limit });
   if (code !== 0) throw new Error(`the program ended with ${code}: ${text}`);

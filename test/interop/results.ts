@@ -84,14 +84,6 @@ export function mergeEntries(
   });
 }
 
-/** Converts an entry to the cells version, date and result of the documentation. */
-export function entryCells({ version, date, passed, failed, missing }: Entry): [string, string, string] {
-  if (missing !== null || date === null) return ['', '', `NOT TRIED: ${missing}`];
-  const result =
-    failed.length === 0 ? `${passed} checks passed` : `${failed.length} of ${passed + failed.length} checks FAILED`;
-  return [version ?? '', date, result];
-}
-
 function neverTried(client: string, missing: string): Entry {
   return { client, version: null, date: null, passed: 0, failed: [], missing };
 }

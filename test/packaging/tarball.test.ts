@@ -111,7 +111,7 @@ describe('the npm tarball', () => {
           .join('/'),
       ),
     );
-    const folders = ['dist/jobs', 'dist/schemas', 'dist/src', 'docs', 'examples'];
+    const folders = ['dist/docs', 'dist/jobs', 'dist/schemas', 'dist/src', 'docs', 'examples'];
     expect([...tops].sort()).toEqual(['README.md', ...folders, 'package.json']);
     expect(packed.filter((path) => /\.(map|duckdb|parquet|env|key|pem)$|(^|\/)\.(?!dockerignore)/.test(path))).toEqual(
       [],

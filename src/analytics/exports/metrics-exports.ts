@@ -16,14 +16,6 @@ export type ExportFormat = keyof typeof EXPORTS;
 /** The formats of the metrics layer. */
 export const EXPORT_FORMATS = Object.keys(EXPORTS) as ExportFormat[];
 
-/** The folder of the repository that has the files of a format. */
-export const EXAMPLES: Readonly<Record<ExportFormat, string>> = {
-  metricflow: 'examples/dbt',
-  cube: 'examples/cube',
-  osi: 'examples/osi',
-  superset: 'examples/superset',
-};
-
 /** Returns the files of a format, by path relative to the folder of a project. */
 export function exportFiles(format: ExportFormat): ReadonlyMap<string, string> {
   return EXPORTS[format]();

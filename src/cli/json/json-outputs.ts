@@ -18,7 +18,7 @@ interface JsonOutput {
  * only added, never renamed or removed.
  */
 export const jsonOutputs = {
-  error: { about: 'Every command that fails; the exit code is in docs/operator/errors.md.', shape: error },
+  error: { about: 'Every command that fails.', shape: error },
   sync: { shape: sync.sync },
   'sync --all': { about: '`sync --all`: one line for each workspace.', shape: sync.syncOfWorkspace },
   plan: { shape: sync.plan },
@@ -88,30 +88,23 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
-/** The command line that prints an output, as a sentence in Markdown. */
-export function printedBy(name: JsonName): string {
-  const { about = `\`${name}\`.` }: JsonOutput = jsonOutputs[name];
-  return about;
-}
-
-/** File name of the JSON Schema of an output in docs/json, such as `sync-all.schema.json`. */
-export function schemaFile(name: JsonName): string {
-  return `${name.replaceAll(/[^a-z]+/g, '-')}.schema.json`;
-}
-
 /**
- * The JSON Schema (draft 2020-12) of an output. The published one accepts further members, because outputs grow; with
- * `isStrict` it does not, which tests use to find members that are not declared.
+ * The JSON Schema (draft 2020-12) of what the command `path` prints with --json: its outputs, or an error. It accepts further members,
+ * because outputs grow. Returns null for a command without JSON output.
  */
-export function jsonSchemaOf(name: JsonName, { isStrict = false } = {}): Record<string, unknown> {
-  const { shape } = jsonOutputs[name];
-  const { $schema, ...schema } = z.toJSONSchema(shape, {
-    io: isStrict ? 'output' : 'input',
+export function jsonSchemaOf(path: string): object | null {
+  const names = (Object.keys(jsonOutputs) as JsonName[]).filter((name) => name === path || name.startsWith(`${path} `));
+  if (names.length === 0) return null;
+  const shapes = [...names, 'error' as const].map((name) => {
+    const { about = `\`${name}\`.`, shape }: JsonOutput = jsonOutputs[name];
+    return shape.meta({ title: `sightline ${name}`, description: `Printed with --json by ${about}` });
+  });
+  return z.toJSONSchema(z.union(shapes), {
+    io: 'input',
     // Every integer would have the bounds of a double.
     override: ({ jsonSchema }) => {
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
-  return { $schema, title: `sightline ${name}`, description: `Printed with --json by ${printedBy(name)}`, ...schema };
 }

@@ -27,7 +27,7 @@ export const fileCounts = z.object({ files: number, bytes: number });
 
 /** An error of the error table. */
 export const errorParts = z.object({
-  code: z.string().describe('a code of docs/operator/errors.md'),
+  code: z.string().describe('a code that `sightline help --errors` lists'),
   message: z.string(),
   hint: z.string().describe('the next step'),
   parameter: z.string().describe('the parameter that is wrong').optional(),

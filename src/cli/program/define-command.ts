@@ -51,6 +51,8 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
   readonly arguments?: Arguments;
   /** Text after the list of options in the help. */
   readonly help?: string;
+  /** Exit codes with a special meaning, as a sentence. */
+  readonly exits?: string;
   /** Command lines that show the usual and a special use. */
   readonly examples: readonly [Example, Example];
   /** Returns how the owner of the workspace runs the command, or null if it runs in this process. */
@@ -78,12 +80,14 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
 export function defineCommand<Options extends Kinds, Arguments extends Kinds = Record<never, never>>(
   declaration: CommandDeclaration<Options, Arguments>,
 ): AddTo {
-  const { options, arguments: taken = {} as Arguments, help, examples, forwardable, run } = declaration;
+  const { options, arguments: taken = {} as Arguments, help, exits = '', examples, forwardable, run } = declaration;
   return (command, { choose, ...parts }) => {
     for (const kind of Object.values(taken)) command.addArgument(toArgument(kind));
     const added = Object.entries(options).map(([key, kind]) => ({ key, kind, option: toOption(key, kind) }));
     for (const { option } of added) command.addOption(option);
     if (help !== undefined) command.addHelpText('after', `\n${help}`);
+    if (exits !== '') command.addHelpText('after', `\nExit code: ${exits}`);
+    command.exits = exits;
     command.examples = examples;
     command.addHelpText('after', examplesText(command));
     command.action((...given: unknown[]) => {
@@ -123,6 +127,7 @@ export function defineGroup(
       if (name === standard) command.argument('[command]').hook('preAction', () => refuse(command.args[0]));
     }
     if (standard === undefined) group.argument('[command]').action(refuse);
+    if (standard !== undefined) group.addHelpText('after', `\nWithout a command it runs \`${standard}\`.`);
     group.addHelpText('after', examplesText(group));
   };
 }

@@ -7,10 +7,17 @@ export type Example = readonly [line: string, about: string];
 export class ProgramCommand extends Command {
   /** Examples of the command itself; empty for one with subcommands. */
   examples: readonly Example[] = [];
+  /** Exit codes with a special meaning, as a sentence; '' if there are none. */
+  exits = '';
 
   override createCommand(name?: string): ProgramCommand {
     return new ProgramCommand(name);
   }
+}
+
+/** The commands without subcommands, below a command or the command itself. */
+export function leavesOf(command: ProgramCommand): ProgramCommand[] {
+  return command.commands.length === 0 ? [command] : (command.commands as ProgramCommand[]).flatMap(leavesOf);
 }
 
 /** The examples of a command; for one with subcommands, the first of each. */

@@ -4,6 +4,7 @@ import { VERSION } from '../../base/version.ts';
 import type { Choose, Invocation } from '../invocation.ts';
 import { terminal } from '../output/terminal.ts';
 import { commandGroups, commands } from './command-list.ts';
+import { exitCodes } from './exit-codes.ts';
 import { examplesOf, ProgramCommand, pathOf } from './program-command.ts';
 
 /**
@@ -65,8 +66,8 @@ Settings come from flags, the environment, .env and sightline.config.json; the f
   SIGHTLINE_API_KEY    the workspace's key; begins with gsk_
   SIGHTLINE_DATA_DIR   data folder (default ./data)
 
-Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 partial (the next run resumes),
-            4 another process owns the warehouse, 130 interrupted`,
+Exit codes:
+${exitCodes.map(([code, meaning]) => `  ${code.padEnd(5)}${meaning}`).join('\n')}`,
     );
   const programFor = (words: readonly string[]) => createProgram(() => undefined, [commandIn(words)]);
   for (const { title, commands: listed } of commandGroups) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { EXAMPLES, type ExportFormat, exportFiles } from '../../../src/analytics/exports/metrics-exports.ts';
+import { type ExportFormat, exportFiles } from '../../../src/analytics/exports/metrics-exports.ts';
 import { type DimensionName, dimensions } from '../../../src/analytics/model/dimensions.ts';
 
 /** Group columns of a query. */
@@ -203,7 +203,7 @@ function readMetricflow(): ReadModel[] {
 }
 
 function schemasOfSources(): Map<string, string> {
-  const text = readFileSync(join(import.meta.dirname, '../../..', EXAMPLES.metricflow, 'models/sources.yml'), 'utf8');
+  const text = readFileSync(join(import.meta.dirname, '../../../examples/dbt/models/sources.yml'), 'utf8');
   const { sources } = parse(text) as { sources: { name: string; schema: string; tables: { name: string }[] }[] };
   return new Map(
     sources.flatMap(({ name, schema, tables }) => tables.map((table) => [`${name}.${table.name}`, schema])),

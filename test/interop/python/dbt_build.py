@@ -12,7 +12,7 @@ import duckdb
 
 from report import Report, truth, world
 
-PROJECT = Path(__file__).resolve().parents[3] / 'examples' / 'dbt'
+PROJECT = Path(os.environ['INTEROP_EXAMPLES']) / 'dbt'
 STATUSES = ('success', 'pass', 'no-op')
 ENVIRONMENT = {**os.environ, 'SIGHTLINE_REPLICA': world['replica'], 'DBT_SEND_ANONYMOUS_USAGE_STATS': 'false'}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from report import Report, truth, world
 
-PROJECT = Path(__file__).resolve().parents[3] / 'examples' / 'dbt'
+PROJECT = Path(os.environ['INTEROP_EXAMPLES']) / 'dbt'
 ENVIRONMENT = {
     **os.environ,
     'SIGHTLINE_REPLICA': world['replica'],

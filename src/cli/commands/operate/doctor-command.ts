@@ -17,6 +17,7 @@ export const doctor = defineCommand({
     offline: flag('send no requests to upstream, remote storage or the OAuth issuer'),
     all: flag('check every configured workspace; without --json only problems are printed'),
   },
+  exits: '1 if a check failed; 0 if there are only warnings.',
   examples: [
     ['sightline doctor', 'check everything'],
     ['sightline doctor --fix --offline', 'repair files without sending requests'],

@@ -80,6 +80,7 @@ const run = defineCommand({
   arguments: { name: argument('<job>', 'name of the job') },
   options: workspaceOptions,
   forwardable: () => ({ needsWarehouse: true }),
+  exits: 'the most severe of its steps: 130, then 1, 2, 4, 3, 0.',
   examples: [
     ['sightline jobs run nightly', 'run a job now'],
     ['sightline jobs run nightly --json', 'print the result of each step as JSON'],

@@ -17,6 +17,7 @@ export const replay = defineCommand({
     into: option('<file>', 'build a new file and do not change the warehouse', toNewFile),
     acceptMissing: flag('replace the warehouse even if the new one lacks some of its rows'),
   },
+  exits: '3 if the new file lacks rows of the warehouse, which then stays unchanged.',
   examples: [
     ['sightline replay', 'rebuild the warehouse from all stored pages'],
     ['sightline replay --only responses --into rebuilt.duckdb', 'rebuild some tables in another file'],

@@ -23,6 +23,7 @@ export const verify = defineCommand({
     repair: flag('fetch differing days again and verify once more'),
   },
   forwardable: () => ({ needsWarehouse: true }),
+  exits: '0 if all figures agree, 3 if some differ.',
   examples: [
     ['sightline verify', 'compare all reported days'],
     [

@@ -59,6 +59,7 @@ const enqueue = defineCommand({
     ...dataOptions,
     workspaces: withNames('workspace', 'w', list('<names...>', 'only these workspaces (default: all configured ones)')),
   },
+  exits: '1 if the settings of a workspace are invalid; the jobs of the others are enqueued.',
   examples: [
     ['sightline cluster enqueue nightly', 'enqueue a job of all workspaces'],
     ['sightline cluster enqueue nightly --workspace acme globex', 'enqueue the job of two workspaces'],

@@ -22,6 +22,8 @@ export const worker = defineCommand({
     once: flag('exit when no job is waiting, running or due within 10 seconds'),
     ...logOptions,
   },
+  exits:
+    '0 after it was stopped or all jobs were done; with `--once` 130 if it was stopped before. Failed jobs are in the log.',
   examples: [
     ['sightline worker', 'run the jobs of all workspaces'],
     ['sightline worker --concurrency 8 --once', 'run due jobs, 8 at a time, then exit'],

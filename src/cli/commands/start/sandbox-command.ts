@@ -29,6 +29,7 @@ export const sandbox = defineCommand({
     faults: option('<list>', 'simulated faults, such as 429=0.02,500=3x,reset=0.01@/path', toFaults),
     json: flag('print the base URL and the key as JSON'),
   },
+  exits: '0 after it was stopped.',
   examples: [
     ['sightline sandbox', 'serve a small workspace on port 4010'],
     ['sightline sandbox --brands 5 --days 365 --faults 429=0.02', 'serve a larger one that sometimes rejects requests'],

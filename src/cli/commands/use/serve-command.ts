@@ -60,6 +60,7 @@ export const serve = defineCommand({
       '16',
     ),
   },
+  exits: '0 after it was stopped.',
   examples: [
     ['sightline serve', 'serve the workspace and run its jobs'],
     ['sightline serve --host 0.0.0.0 --port 8080 --pages off', 'serve other machines, without the pages'],

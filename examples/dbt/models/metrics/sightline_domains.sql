@@ -1,1 +1,0 @@
-SELECT brand_id, domain, owner FROM {{ source('marts', 'dim_domain') }}
