@@ -3,12 +3,15 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { COMPRESSIONS } from '../../src/base/config/config-file.ts';
 import { errorTable } from '../../src/base/errors.ts';
 import { visible } from '../../src/base/visible.ts';
+import { FORMATS } from '../../src/cli/output/row-format.ts';
 import { commandGroups, commands } from '../../src/cli/program/command-list.ts';
-
 import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
 import { examplesOf, leavesOf, pathOf } from '../../src/cli/program/program-command.ts';
+import { LOG_LEVELS } from '../../src/serve/telemetry/server-log.ts';
+import { FILE_FORMATS } from '../../src/snapshot/file-formats.ts';
 import { testWith } from '../support/needs.ts';
 import { ROOT } from '../support/root.ts';
 import { expectRefusal, runCli } from './helpers.ts';
@@ -105,6 +108,16 @@ describe('the help', () => {
     for (const code of Object.keys(errorTable)) expect(stdout).toMatch(new RegExp(`^${code} \\(exit \\d`, 'm'));
     expect(stdout).toContain('\nno_data (exit 1, HTTP 503)\n    The workspace has no data yet.\n');
     expectRefusal(await runCli(['help', 'sync', '--errors'], surroundings), 'usage', false);
+  });
+
+  test('shows the values that commands accept', () => {
+    const shown = (name: string, flag: string): readonly string[] | undefined =>
+      program.commands.find((command) => command.name() === name)?.options.find(({ long }) => long === flag)
+        ?.argChoices;
+    expect(shown('sql', '--format')).toEqual([...FORMATS, 'parquet']);
+    expect(shown('export', '--format')).toEqual(Object.keys(FILE_FORMATS));
+    expect(shown('export', '--compression')).toEqual(COMPRESSIONS);
+    expect(shown('serve', '--log-level')).toEqual(LOG_LEVELS);
   });
 
   test('--version prints the version of the package', async () => {

@@ -90,7 +90,6 @@ const PRINTED: readonly (readonly [name: JsonName, line: string, expected?: obje
   ['keys create', 'keys create laptop --expires 30d'],
   ['keys list', 'keys list'],
   ['keys revoke', 'keys revoke laptop'],
-  ['completion', 'completion bash'],
   ['init', 'init --yes'],
 ];
 

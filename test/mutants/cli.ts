@@ -59,12 +59,6 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/cli/options.test.ts'],
   },
   {
-    file: 'src/cli/completion/completion-candidates.ts',
-    from: 'filter((option) => option.variadic || !used.has(option))',
-    to: 'filter((option) => !used.has(option))',
-    tests: ['test/cli/completion.test.ts'],
-  },
-  {
     file: 'src/base/config/config-file.ts',
     from: "if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;",
     to: 'return undefined;',

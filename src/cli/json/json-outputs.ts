@@ -71,7 +71,6 @@ export const jsonOutputs = {
   'sessions list': { shape: server.sessions },
   'sessions revoke': { shape: server.endedSession },
   init: { shape: server.init },
-  completion: { shape: server.completion },
   sandbox: { about: '`sandbox`, once it listens.', shape: server.sandbox },
   demo: { shape: files.demo },
 } as const satisfies Record<string, JsonOutput>;

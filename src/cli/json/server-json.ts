@@ -37,9 +37,6 @@ export const serveApi = z.object({
 /** `sandbox`. */
 export const sandbox = z.object({ baseUrl: z.string(), key: z.string() });
 
-/** `completion`. */
-export const completion = z.object({ shell: z.string(), script: z.string() });
-
 /** `keys revoke`. */
 export const key = z.object({
   id: z.string(),

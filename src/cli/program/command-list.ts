@@ -33,7 +33,7 @@ const start: CommandGroup['commands'] = {
     load: async () => (await import('../commands/start/sandbox-command.ts')).sandbox,
   },
   completion: {
-    about: 'print the shell script that completes commands, flags and values',
+    about: 'print the script with which a shell completes commands and flags',
     load: async () => (await import('../commands/start/completion-command.ts')).completion,
   },
   help: {

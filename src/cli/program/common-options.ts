@@ -40,7 +40,7 @@ export const queryTimeout = withDefault(
   String(QUERY_TIMEOUT_MS / 1_000),
 );
 
-/** Options of commands that log. Repeats `LOG_LEVELS`, because importing the log would slow down help and completion. */
+/** Options of commands that log. Repeats `LOG_LEVELS`, because importing the log would slow down help. */
 export const logOptions = {
   logLevel: withDefault(
     oneOf('<level>', 'least severe level that is logged to standard error', [

@@ -16,8 +16,8 @@ export interface ProgramParts {
   /** Called with the command that a parsed command line selects. */
   readonly choose: Choose;
   readonly parse: Parse;
-  /** Builds the program for the completion of a command line. */
-  readonly programFor: (words: readonly string[]) => Promise<Command>;
+  /** Builds the program with the commands of these names, or with all commands. */
+  readonly programFor: (names?: readonly string[]) => Promise<Command>;
 }
 
 /** Surroundings of a running command. */
@@ -59,7 +59,7 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
   forwardable?(values: Values<Options & Arguments>): { readonly needsWarehouse: boolean } | null;
   /**
    * Runs the command and returns its exit code. It takes the values it reads and passes the rest to `begin`, which compiles only
-   * if nothing is left. Operations are imported here, so that help and completion do not load them.
+   * if nothing is left. Operations are imported here, so that help does not load them.
    */
   run(values: Values<Options & Arguments>, begin: (unread: NoneUnread) => Call): Promise<number>;
 }

@@ -13,7 +13,7 @@ export interface Kind<Value> {
   /** Name on the command line if it is not derived from the key. `no-jobs` declares an option that sets `jobs` to false. */
   readonly long?: string;
   readonly short?: string;
-  /** Allowed values, for help and completion. */
+  /** Allowed values, for help. */
   readonly choices?: readonly string[];
   /** Default, as it would be given. */
   readonly standard?: string;

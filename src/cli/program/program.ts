@@ -69,7 +69,7 @@ Settings come from flags, the environment, .env and sightline.config.json; the f
 Exit codes:
 ${exitCodes.map(([code, meaning]) => `  ${code.padEnd(5)}${meaning}`).join('\n')}`,
     );
-  const programFor = (words: readonly string[]) => createProgram(() => undefined, [commandIn(words)]);
+  const programFor = (names?: readonly string[]) => createProgram(() => undefined, names);
   for (const { title, commands: listed } of commandGroups) {
     program.commandsGroup(`${title}:`);
     for (const [name, { about, load }] of Object.entries(listed)) {

@@ -1,46 +1,87 @@
+import type { Command } from 'commander';
 import { suggestion } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
-import { complete } from '../../completion/completion-candidates.ts';
-import { formatCompletion, SHELLS, scriptOf, wordsOf } from '../../completion/shells.ts';
-import { valuesHere } from '../../completion/values.ts';
-import { printData, printJson } from '../../output/output.ts';
+import { printData } from '../../output/output.ts';
 import { defineCommand } from '../../program/define-command.ts';
-import { argument, flag } from '../../program/option-kinds.ts';
+import { argument } from '../../program/option-kinds.ts';
+import { pathOf } from '../../program/program-command.ts';
 
-/**
- * Prints the script that a shell loads or, given the words typed so far, the candidates for the next word.
- */
+/** Scripts by shell. Zsh runs the script of bash. */
+const scripts = {
+  bash: bashScript,
+  zsh: (program: Command) => `autoload -U +X bashcompinit && bashcompinit\n${bashScript(program)}`,
+  fish: fishScript,
+} as const;
+
+const SHELLS = Object.keys(scripts) as (keyof typeof scripts)[];
+
+/** Prints a static script with the commands and flags of the program. */
 export const completion = defineCommand({
-  arguments: {
-    given: argument('[shell]', 'name of the shell', SHELLS),
-    words: argument('[words...]', 'after --: the words typed so far, used by the script itself'),
-  },
-  options: { json: flag('print the result as JSON') },
+  arguments: { given: argument('[shell]', 'name of the shell', SHELLS) },
+  options: {},
   help: `Once, for the shell you use (sightline must be on the PATH, as after npm install --global):
   bash   echo 'source <(sightline completion bash)' >> ~/.bashrc
   zsh    echo 'source <(sightline completion zsh)' >> ~/.zshrc      (after the line with compinit)
-  fish   sightline completion fish > ~/.config/fish/completions/sightline.fish`,
+  fish   echo 'sightline completion fish | source' >> ~/.config/fish/config.fish`,
   examples: [
     ['sightline completion bash', 'print the script for bash'],
     ['sightline completion fish', 'print the script for fish'],
   ],
-  run: async ({ given, words, ...unread }, begin) => {
-    const { json, programFor } = begin(unread);
+  run: async ({ given, ...unread }, begin) => {
+    const { programFor } = begin(unread);
     const shell = SHELLS.find((candidate) => candidate === given);
     if (shell === undefined) {
       const problem = given === null ? 'requires a shell' : `does not support ${JSON.stringify(given)}`;
       const meant = given === null ? '' : suggestion(given, SHELLS);
       throw new SightlineError('usage', `completion ${problem}; allowed: ${SHELLS.join(', ')}${meant}`);
     }
-    if (words.length === 0) {
-      const script = scriptOf(shell);
-      if (json) printJson('completion', { shell, script });
-      else printData(script);
-      return EXIT.done;
-    }
-    const typed = wordsOf(shell, words);
-    const text = formatCompletion(shell, await complete(await programFor(typed), typed, valuesHere));
-    if (text !== '') printData(text);
+    printData(scripts[shell](await programFor()));
     return EXIT.done;
   },
 });
+
+// Matches the words before the cursor. Subcommands come before the command above them. Files are completed if nothing else matches.
+function bashScript(program: Command): string {
+  const cases = commandsBelow(program).map((command) => {
+    const words = [...command.commands.map((below) => below.name()), ...flagsOf(command)].join(' ');
+    return `    '${pathOf(command)} '*) words='${words}' ;;\n`;
+  });
+  return `_sightline() {
+  local words=''
+  case "\${COMP_WORDS[*]:1:$((COMP_CWORD - 1))} " in
+${cases.join('')}    ' ') words='${program.commands.map((command) => command.name()).join(' ')}' ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _sightline sightline
+`;
+}
+
+function fishScript(program: Command): string {
+  const line = (condition: string, offer: string, about: string): string =>
+    `complete -c sightline -n '${condition}' ${offer} -d '${about.replaceAll(/['\\]/g, '\\$&')}'\n`;
+  const names = program.commands.map((command) =>
+    line('__fish_use_subcommand', `-f -a ${command.name()}`, command.description()),
+  );
+  const below = commandsBelow(program).flatMap((command) => {
+    const seen = pathOf(command)
+      .split(' ')
+      .map((name) => `__fish_seen_subcommand_from ${name}`)
+      .join('; and ');
+    return [
+      ...command.commands.map((one) => line(seen, `-f -a ${one.name()}`, one.description())),
+      ...command.options.map((option) =>
+        line(seen, `-l ${option.long?.slice(2)}${option.required ? ' -r' : ''}`, option.description),
+      ),
+    ];
+  });
+  return [...names, ...below].join('');
+}
+
+function commandsBelow(command: Command): Command[] {
+  return command.commands.flatMap((below) => [...commandsBelow(below), below]);
+}
+
+function flagsOf(command: Command): string[] {
+  return [...command.options.map(({ long }) => long ?? ''), '--help'];
+}
