@@ -4,9 +4,7 @@ import type { Ending } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Context } from '../session/workspace.ts';
 import type { SetupProblem, SetupState, SetupTest } from '../web/page-data/setup-state.ts';
-import { adviceOn, isAboutAnswers, wantsOtherKey } from './init-advice.ts';
-import { initializeWorkspace } from './initialize.ts';
-import { priceWorkspace } from './plan.ts';
+import { estimateFirstSync, initializeWorkspace } from './initialize.ts';
 
 /** Dependencies of a first run. */
 export interface FirstRunParts {
@@ -64,11 +62,8 @@ export function createFirstRun(parts: FirstRunParts): FirstRun {
   });
   const price = async (): Promise<void> => {
     try {
-      const context = { ...parts.open(), signal };
-      const options = { only: null, range: null, brands: null, full: false };
-      const { requests, least, most, minutes, error } = await priceWorkspace(context, options, false);
-      if (error !== null) throw error;
-      estimate = { state: 'done', cost: { requests, least, most, minutes }, problem: null };
+      const cost = await estimateFirstSync({ ...parts.open(), signal });
+      estimate = { state: 'done', cost, problem: null };
     } catch (thrown) {
       estimate = { state: 'failed', cost: null, problem: problemOf(thrown) };
     }
@@ -126,14 +121,10 @@ async function testSettings(
   { baseUrl, key }: { readonly baseUrl: string; readonly key: string },
   signal: AbortSignal,
 ): Promise<SetupTest> {
-  const { workspace, clock, open } = parts;
-  const given = { workspace, baseUrl, key, dataDir: null, budgetShare: null, force: false, plan: false };
-  const ignore = (): void => undefined;
+  const { workspace, clock } = parts;
+  const given = { workspace, baseUrl, key, dataDir: null, budgetShare: null, force: false, ...parts.surroundings() };
   try {
-    const result = await initializeWorkspace(
-      { ...given, ...parts.surroundings() },
-      { clock, signal, questions: null, onRetry: ignore, onTested: ignore, onWritten: ignore, open: () => open() },
-    );
+    const result = await initializeWorkspace(given, { clock, signal, replace: async () => false });
     const { brands, rateLimit, written } = result;
     return { ok: true, baseUrl: result.baseUrl, brands, rateLimit, written };
   } catch (thrown) {
@@ -157,10 +148,8 @@ function configured({ open }: FirstRunParts): Pick<SetupState, 'isConfigured' | 
 
 // An error may quote the value of a setting, so the key is removed from it.
 function problemOf(thrown: unknown, key = ''): SetupProblem {
-  const error = toSightlineError(thrown);
-  const { code, message } = error;
-  const advice = isAboutAnswers(error) ? adviceOn(error) : error.hint;
-  const field = !isAboutAnswers(error) ? null : wantsOtherKey(error) ? 'key' : 'baseUrl';
-  const shown = key === '' ? message : message.replaceAll(key, '…');
-  return { code, message: shown.endsWith(advice) ? shown.slice(0, -advice.length).trim() : shown, advice, field };
+  const { code, message, hint: advice, facts } = toSightlineError(thrown);
+  const { parameter } = facts;
+  const field = parameter === 'baseUrl' || parameter === 'key' ? parameter : null;
+  return { code, message: key === '' ? message : message.replaceAll(key, '…'), advice, field };
 }

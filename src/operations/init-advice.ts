@@ -1,4 +1,4 @@
-import type { ErrorCode, SightlineError } from '../base/errors.ts';
+import { type ErrorCode, SightlineError } from '../base/errors.ts';
 
 const advice: Partial<Record<ErrorCode, string>> = {
   unauthorized: "Check the key against the app's API keys settings: it must be complete, active and of this workspace.",
@@ -10,19 +10,16 @@ const advice: Partial<Record<ErrorCode, string>> = {
   unreachable: 'Check the address, the network and HTTPS_PROXY.',
 };
 
-/** Returns the next step to print if the connection test of `init` failed with `error`. */
-export function adviceOn(error: SightlineError): string {
-  if (error.code === 'unreachable' && error.message.startsWith('cannot trust ')) return 'The key was not sent.';
-  return advice[error.code] ?? error.hint;
-}
-
-/** Returns whether another base URL or API key may fix the error. */
-export function isAboutAnswers({ code }: SightlineError): boolean {
-  return code === 'config_invalid' || Object.hasOwn(advice, code);
-}
-
-/** Returns whether the user should enter another API key, not another base URL. */
-export function wantsOtherKey(error: SightlineError): boolean {
-  const isAboutKey = error.code === 'config_invalid' && /_KEY\b/.test(error.message);
-  return isAboutKey || error.code === 'unauthorized' || error.code === 'plan_required';
+/**
+ * Returns an error of the connection test with the next step as its hint, and as its parameter the field to change: `baseUrl` or `key`.
+ * Returns other errors unchanged.
+ */
+export function withAdvice(error: SightlineError): SightlineError {
+  const { code, message } = error;
+  if (code !== 'config_invalid' && !Object.hasOwn(advice, code)) return error;
+  const isUntrusted = code === 'unreachable' && message.startsWith('cannot trust ');
+  const hint = isUntrusted ? 'The key was not sent.' : (advice[code] ?? error.hint);
+  const isAboutKey = code === 'config_invalid' && /_KEY\b/.test(message);
+  const wantsOtherKey = isAboutKey || code === 'unauthorized' || code === 'plan_required';
+  return new SightlineError(code, message, { cause: error, hint, parameter: wantsOtherKey ? 'key' : 'baseUrl' });
 }

@@ -1,6 +1,7 @@
-import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { EXIT, SightlineError, toSightlineError } from '../../../base/errors.ts';
 import type { ConnectionTest } from '../../../operations/connection-test.ts';
-import type { Initialized, SetupQuestions, WrittenSettings } from '../../../operations/initialize.ts';
+import type { FirstSyncEstimate, Initialized, InitOptions } from '../../../operations/initialize.ts';
+import type { Context } from '../../../session/workspace.ts';
 import { invokedAs } from '../../output/invoked-as.ts';
 import { count, duration, plural, printJson, reportError, say } from '../../output/output.ts';
 import { boundsText } from '../../output/plan-bounds.ts';
@@ -14,6 +15,9 @@ import { flag, negated, option, refused, text } from '../../program/option-kinds
 const KEY_BYTES_MAX = 4_096;
 /** Brands that are listed by name. */
 const BRANDS_NAMED_MAX = 8;
+/** Attempts of an interactive setup. */
+const ROUNDS_MAX = 10;
+const ESTIMATE = 'Estimate the requests of the first sync?';
 
 export const init = defineCommand({
   options: {
@@ -34,32 +38,18 @@ export const init = defineCommand({
   run: async ({ keyStdin, budgetShare, force, plan, yes, ...unread }, begin) => {
     const { flags, json, signal } = begin(unread);
     const { workspace = null, baseUrl = null, dataDir = null } = flags;
-    const { initializeWorkspace } = await import('../../../operations/initialize.ts');
-    const { adviceOn } = await import('../../../operations/init-advice.ts');
     const { commandContext, readSurroundings } = await import('../../context.ts');
     const key = keyStdin && terminal().stdin.isTTY !== true ? await readKey(signal) : null;
     const prompt = !yes && canAsk() ? openPrompt(signal) : null;
-    const chosen = dataDir === null ? {} : { dataDir };
     try {
-      const initialized = await initializeWorkspace(
-        { workspace, baseUrl, key, dataDir, budgetShare, force, plan, ...readSurroundings() },
-        {
-          clock: terminal().clock,
-          signal,
-          questions: prompt === null ? null : questionsOn(prompt),
-          onRetry: (error) => say(`${error.message}\n${adviceOn(error)}\n`),
-          onTested: (trial, isOtherUrl) => {
-            if (isOtherUrl) say(`Using ${trial.baseUrl}.`);
-            if (!json) describe(trial);
-          },
-          onWritten: sayWritten,
-          open: (name) => commandContext('init', { workspace: name, ...chosen }, signal),
-        },
-      );
-      const { plan: estimate } = initialized;
-      sayEstimate(estimate);
-      const shown = estimate instanceof SightlineError ? null : estimate;
-      if (json) printJson('init', { ...initialized, plan: shown });
+      const given = { workspace, baseUrl, key, dataDir, budgetShare, force, ...readSurroundings() };
+      const { overriddenBy, ...initialized } = await initialize(given, prompt, signal);
+      if (!json) describe(initialized);
+      sayWritten(initialized.written, overriddenBy);
+      const wantsPlan = plan && (prompt === null || (await prompt.askWhether(ESTIMATE, true)));
+      const chosen = { workspace: initialized.workspace, ...(dataDir === null ? {} : { dataDir }) };
+      const cost = wantsPlan ? await estimate(() => commandContext('init', chosen, signal), signal) : null;
+      if (json) printJson('init', { ...initialized, plan: cost });
       else sayNext(initialized.workspace);
       return EXIT.done;
     } finally {
@@ -68,16 +58,32 @@ export const init = defineCommand({
   },
 });
 
-function questionsOn(prompt: Prompt): SetupQuestions {
-  return {
-    baseUrl: (standard) => prompt.ask('Root of the API, such as https://api.example.com/v1', standard),
-    key: (variable, isKnown) => {
-      const keeping = isKnown ? `, or Enter to keep the one in ${variable}` : '';
-      return prompt.askHidden(`Key of the workspace, gsk_...${keeping}`);
-    },
-    replace: (what) => prompt.askWhether(`${what}. Replace it?`, false),
-    estimate: () => prompt.askWhether('Estimate the requests of the first sync?', true),
-  };
+// With a terminal it asks for missing values, and again for a value that fails the test.
+async function initialize(given: InitOptions, prompt: Prompt | null, signal: AbortSignal): Promise<Initialized> {
+  const { initializeWorkspace, knownSettings } = await import('../../../operations/initialize.ts');
+  const { clock } = terminal();
+  if (prompt === null) return initializeWorkspace(given, { clock, signal, replace: async () => false });
+  const replace = (what: string): Promise<boolean> => prompt.askWhether(`${what}. Replace it?`, false);
+  const { place, key: known } = knownSettings(given);
+  let { baseUrl, key } = given;
+  for (let round = 1; ; round += 1) {
+    baseUrl ??= await prompt.ask('Root of the API, such as https://api.example.com/v1', place.baseUrl);
+    const isKept = known !== undefined && round === 1;
+    const keeping = isKept ? `, or Enter to keep the one in ${place.keyVariable}` : '';
+    key ??= await prompt.askHidden(`Key of the workspace, gsk_...${keeping}`);
+    try {
+      const chosen = { ...given, baseUrl, key: isKept && key === '' ? null : key };
+      return await initializeWorkspace(chosen, { clock, signal, replace });
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = toSightlineError(thrown);
+      const field = error.facts.parameter;
+      if (round >= ROUNDS_MAX || (field !== 'key' && field !== 'baseUrl')) throw error;
+      say(`${error.message}\n${error.hint}\n`);
+      if (field === 'key') key = null;
+      else baseUrl = null;
+    }
+  }
 }
 
 function toShare(given: string, name: string): number {
@@ -86,7 +92,8 @@ function toShare(given: string, name: string): number {
   throw refused(name, given, 'a number above 0, at most 1');
 }
 
-function describe({ brands, rateLimit }: ConnectionTest): void {
+function describe({ baseUrl, brands, rateLimit }: ConnectionTest): void {
+  say(`Using ${baseUrl}.`);
   const named = brands.slice(0, BRANDS_NAMED_MAX).join(', ');
   const more = brands.length - BRANDS_NAMED_MAX;
   const others = more > 0 ? ` and ${plural(more, 'more')}` : '';
@@ -98,21 +105,26 @@ function describe({ brands, rateLimit }: ConnectionTest): void {
   say(`The plan is active; ${count(rateLimit)} requests per minute are allowed.`);
 }
 
-function sayWritten({ files, overriddenBy }: WrittenSettings): void {
+function sayWritten(files: readonly string[], overriddenBy: string | null): void {
   say(files.length === 0 ? 'The settings are unchanged.' : `Written: ${files.join(', ')}.`);
   if (overriddenBy === null) return;
   say(`The environment has another key in ${overriddenBy}, which overrides .env: remove it from the environment.`);
 }
 
-function sayEstimate(plan: Initialized['plan']): void {
-  if (plan === null) return;
-  if (plan instanceof SightlineError) {
+// A failed estimate does not fail the setup.
+async function estimate(open: () => Context, signal: AbortSignal): Promise<FirstSyncEstimate | null> {
+  const { estimateFirstSync } = await import('../../../operations/initialize.ts');
+  try {
+    const cost = await estimateFirstSync(open());
+    const time = cost.minutes === 0 ? 'less than a minute' : `about ${duration(cost.minutes * 60_000)}`;
+    say(`The first sync will take about ${plural(cost.requests, 'request')}${boundsText(cost)}, ${time}.`);
+    return cost;
+  } catch (thrown) {
+    signal.throwIfAborted();
     say('The settings are written, but the first sync cannot be estimated yet:');
-    reportError(plan, false);
-    return;
+    reportError(toSightlineError(thrown), false);
+    return null;
   }
-  const time = plan.minutes === 0 ? 'less than a minute' : `about ${duration(plan.minutes * 60_000)}`;
-  say(`The first sync will take about ${plural(plan.requests, 'request')}${boundsText(plan)}, ${time}.`);
 }
 
 function sayNext(workspace: string): void {
