@@ -8,7 +8,6 @@ import { peerFigures } from './peers.ts';
 import { planFigures } from './plan.ts';
 import { serveFigures } from './serve.ts';
 import { snapshotFigures } from './snapshot.ts';
-import { writeFigures } from './write-figures.ts';
 
 /** The benchmarks, each with its default number of responses. */
 const parts = {
@@ -32,21 +31,15 @@ const parts = {
 } as const;
 
 // `npm run bench`, `npm run bench -- serve`, `npm run bench -- ingest 1000000`. Every figure comes with a raw baseline
-// from the same run, because ratios vary less between machines than absolute numbers. `npm run bench -- peers --write` also replaces the
-// section of docs/figures.md.
-const { values, positionals } = parseArgs({
-  options: { write: { type: 'boolean', default: false } },
-  allowPositionals: true,
-});
+// from the same run, because ratios vary less between machines than absolute numbers.
+const { positionals } = parseArgs({ allowPositionals: true });
 const [wanted, number] = positionals;
-if (values.write && wanted !== 'peers') throw new Error('--write is only supported for the benchmark peers');
 for (const [name, { measure, responses }] of Object.entries(parts)) {
   if (wanted !== undefined && wanted !== name) continue;
   const folder = await mkdtemp(join(tmpdir(), 'sightline-bench-'));
   try {
     const lines = await measure(folder, Number(number ?? responses));
     for (const line of lines) process.stdout.write(`${line}\n`);
-    if (values.write) await writeFigures('Peers', `npm run bench -- ${process.argv.slice(2).join(' ')}`, lines);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
