@@ -69,7 +69,6 @@ describe('the documentation pages', () => {
     ['members of `oauth`', 'docs/operator/oauth.md', 'Settings', without(Object.keys(oauthAllowed), 'claims')],
     ['uses of optional packages', 'docs/operator/install.md', 'Optional packages', Object.keys(OPTIONAL_PACKAGES)],
     ['layers', 'docs/ARCHITECTURE.md', 'Layers', foldersOf('src')],
-    ['commands', 'README.md', 'Commands', Object.keys(commands)],
   ])('list exactly the %s', (_, page, title, known) => {
     const listed = rowsOf(read(page), title).map(([first]) => first?.replaceAll('`', ''));
     expect(sorted([...new Set(listed)])).toEqual(sorted(known));
