@@ -24,6 +24,7 @@ import { resumePoint } from './plan/plan-slices.ts';
 import { noRows, type ReadPage, readPage } from './read-page.ts';
 import type { RequestLog } from './request-log.ts';
 import type { ResponseDates } from './response-dates.ts';
+import type { RequestLimit } from './select-endpoints.ts';
 import { type Slice, slicesOf } from './slice.ts';
 import type { SyncStats } from './sync-stats.ts';
 import type { FormWriter } from './upstream-forms.ts';
@@ -60,6 +61,8 @@ export interface ReaderParts extends PageDestinations {
   readonly rowReader: (resource: string) => RowReader;
   /** Adapts inferred declarations to responses; default: they stay. */
   readonly adapter?: EndpointAdapter;
+  /** Limits the requests for inferred declarations; default: no limit. */
+  readonly limit?: RequestLimit;
   /**
    * Items that earlier runs put in quarantine (`readQuarantined`): known items do not make every run read their slice
    * again.
@@ -331,7 +334,7 @@ function hasSharedKeys(resource: Resource, { tables }: ParsedPage, contents: Map
 }
 
 function walkSlice(parts: ReaderParts, chain: Slice, list: Readonly<ReadList>, onAttempt: (attempt: Attempt) => void) {
-  const { catalogue, client, signal, adapter } = parts;
+  const { catalogue, client, signal, adapter, limit } = parts;
   const resource = catalogue.get(chain.resource);
   const request = firstRequest(resource, chain);
   const pages = pagesOf(resource);
@@ -352,7 +355,11 @@ function walkSlice(parts: ReaderParts, chain: Slice, list: Readonly<ReadList>, o
     },
     from: list.state,
     signal,
-    onAttempt,
+    beforePage: () => limit?.check(chain),
+    onAttempt: (attempt) => {
+      limit?.sent(chain);
+      onAttempt(attempt);
+    },
   });
 }
 

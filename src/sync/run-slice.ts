@@ -6,6 +6,7 @@ import { UpstreamError } from '../upstream/errors.ts';
 import { createMissingCheck, type MissingCheckParts } from './missing-members.ts';
 import type { PlanContext } from './plan/plan-context.ts';
 import type { SliceReader } from './read-slice.ts';
+import { RequestsUsedUp } from './select-endpoints.ts';
 import type { Slice } from './slice.ts';
 import type { SyncStats } from './sync-stats.ts';
 
@@ -44,6 +45,11 @@ export function createSliceRunner(
       if (thrown instanceof AllowanceReached) {
         if (chain.background) stats.closed(chain, pages.count);
         else stats.ranOut(thrown.message);
+        return false;
+      }
+      if (thrown instanceof RequestsUsedUp) {
+        stats.warned({ chain: chain.id, code: 'plan_too_large', message: thrown.message });
+        stats.closed(chain, pages.count);
         return false;
       }
       const isRefused = isUndeclared(parts, chain) && isRefusal(thrown);

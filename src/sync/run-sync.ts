@@ -36,7 +36,7 @@ import { createResponseDates } from './response-dates.ts';
 import { chooseBrands, readPlausibleBrands, warnOfMissing } from './run-brands.ts';
 import { createContext, readContext } from './run-context.ts';
 import { createSliceRunner } from './run-slice.ts';
-import { createRequestLimit, createSelection } from './select-endpoints.ts';
+import { createRequestLimit, createSelection, type RequestLimit } from './select-endpoints.ts';
 import type { Slice } from './slice.ts';
 import { createSliceQueue, type SliceQueue } from './slice-queue.ts';
 import type { SyncOptions } from './sync-options.ts';
@@ -175,10 +175,10 @@ async function readAll(
 ): Promise<void> {
   const { catalogue, warehouse } = parts;
   const { database } = warehouse;
-  const { reader, opening, context, ask } = await openRun(parts, options, run, stats);
+  const limit = createRequestLimit(catalogue, parts.selection?.requests, stats);
+  const { reader, opening, context, ask } = await openRun(parts, { options, run, stats, limit });
   const checkPlan = createPlanSizeCheck(await lastRequests(parts, options), context.read);
   const perform = createSliceRunner(parts, reader, stats, context);
-  const limit = createRequestLimit(catalogue, parts.selection?.requests, stats, context);
   const follower = createNextPlanner({ catalogue, database }, context);
   const queue = createSliceQueue(parts, stats, stop);
   const listed = await readPlausibleBrands(parts, run, stats, context);
@@ -194,7 +194,7 @@ async function readAll(
   queue.onLevel([PRIORITY.list, PRIORITY.window], () => parts.onMilestone?.());
   const add = (chains: readonly Slice[]): void => {
     const isRead = (chain: Slice): boolean => wasReadJustNow(chain, context);
-    const admitted = limit.ordered(chains).filter((chain) => isRead(chain) || limit.admits(chain));
+    const admitted = limit.ordered(chains, context.covered).filter((chain) => isRead(chain) || limit.admits(chain));
     const wanted = admitted.filter((chain) => !isRead(chain));
     // Undeclared endpoints have a limit of their own.
     checkPlan(wanted.filter(({ resource }) => catalogue.get(resource).generic !== true));
@@ -260,12 +260,17 @@ async function readSlices(
   return areRead;
 }
 
+interface OpenedRun {
+  readonly options: SyncOptions;
+  readonly run: RunRef & { continues: boolean };
+  readonly stats: SyncStats;
+  readonly limit: RequestLimit;
+}
+
 // Reads the list of brands first: it shows whether upstream is reachable, and sets the run's time.
 async function openRun(
   parts: SyncParts,
-  options: SyncOptions,
-  run: RunRef & { continues: boolean },
-  stats: SyncStats,
+  { options, run, stats, limit }: OpenedRun,
 ): Promise<{ reader: SliceReader; opening: Slice; context: PlanContext; ask: AskUpstream }> {
   const { catalogue, warehouse } = parts;
   const clock = createRunClock(parts.clock, parts.clockPolicy);
@@ -287,6 +292,7 @@ async function openRun(
     rowReader,
     quarantined,
     adapter,
+    limit,
   });
 
   const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };

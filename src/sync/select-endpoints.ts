@@ -36,37 +36,54 @@ function toPattern(text: string): RegExp {
 /** Limits the requests of a run for undeclared endpoints. */
 export interface RequestLimit {
   /** Orders slices so that those of undeclared endpoints that were read longest ago come first. */
-  ordered(slices: readonly Slice[]): readonly Slice[];
+  ordered(slices: readonly Slice[], covered: PlanContext['covered']): readonly Slice[];
   /** Returns whether a slice may be read; counts its expected requests. */
   admits(slice: Slice): boolean;
+  /** Counts a sent request. */
+  sent(slice: Slice): void;
+  /**
+   * Call it before each page.
+   *
+   * @throws RequestsUsedUp if the requests are used up, because lists are longer than expected
+   */
+  check(slice: Slice): void;
   /** Adds a warning if slices were left for the next run. */
   close(): void;
 }
 
+/** A list has more pages than the limit allows. */
+export class RequestsUsedUp extends Error {
+  override readonly name = 'RequestsUsedUp';
+}
+
 /** Creates the limit of a run; without `max` all slices are read. */
-export function createRequestLimit(
-  catalogue: Catalogue,
-  max: number | undefined,
-  stats: SyncStats,
-  { covered }: Pick<PlanContext, 'covered'>,
-): RequestLimit {
+export function createRequestLimit(catalogue: Catalogue, max: number | undefined, stats: SyncStats): RequestLimit {
   let asked = 0;
+  let sent = 0;
   let left = 0;
   const isGeneric = ({ resource }: Slice): boolean => catalogue.get(resource).generic === true;
-  const readAt = ({ id }: Slice): number => covered.chain(id)?.closedAt ?? 0;
   return {
-    ordered: (slices) =>
-      slices.some(isGeneric)
-        ? slices.toSorted((a, b) => (isGeneric(a) && isGeneric(b) ? readAt(a) - readAt(b) : 0))
-        : slices,
+    ordered: (slices, covered) => {
+      const readAt = ({ id }: Slice): number => covered.chain(id)?.closedAt ?? 0;
+      if (!slices.some(isGeneric)) return slices;
+      return slices.toSorted((a, b) => (isGeneric(a) && isGeneric(b) ? readAt(a) - readAt(b) : 0));
+    },
     admits: (slice) => {
       if (max === undefined || !isGeneric(slice)) return true;
-      if (asked + slice.expected > max) {
+      if (Math.max(asked, sent) + slice.expected > max) {
         left += 1;
         return false;
       }
       asked += slice.expected;
       return true;
+    },
+    sent: (slice) => {
+      if (isGeneric(slice)) sent += 1;
+    },
+    check: (slice) => {
+      if (max === undefined || sent < max || !isGeneric(slice)) return;
+      const message = `the rest of the list was not read: resources.requests is ${max}; set it higher, or exclude the list`;
+      throw new RequestsUsedUp(message);
     },
     close: () => {
       if (left === 0) return;

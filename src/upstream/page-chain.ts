@@ -30,6 +30,8 @@ export interface Walk<T> {
   /** State of the first page to read; null for the start of the list. */
   readonly from: string | null;
   readonly signal: AbortSignal;
+  /** Called before the request of each page; an error ends the walk. */
+  readonly beforePage?: () => void;
   readonly onAttempt: (attempt: Attempt) => void;
 }
 
@@ -38,10 +40,11 @@ export interface Walk<T> {
  * @throws UpstreamError `bad_answer` if upstream repeats a cursor or the list has more than PAGES_MAX pages
  */
 export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerator<Page<T>, void> {
-  const { request: first, pages, read, nextOf, signal, onAttempt } = walk;
+  const { request: first, pages, read, nextOf, signal, beforePage, onAttempt } = walk;
   const seen = new Set<string>();
   let state = walk.from;
   for (let page = 1; page <= PAGES_MAX; page++) {
+    beforePage?.();
     if (state !== null) seen.add(state);
     const request = pageRequest(pages, first, state);
     const readPage = (body: unknown, text: ResponseText): { value: T; next: string | null } => {

@@ -124,6 +124,27 @@ test('requests for undeclared endpoints are limited, and the next sync continues
   expect(new Set(upstream.requests.map(({ path }) => path)).size).toBe(3);
 });
 
+test('an endless list ends with the requests for undeclared endpoints, in every sync', async () => {
+  const posts = shapeAt('/brands/{brandId}/posts');
+  const cut: Shape['paging']['cut'] = (items, query) => {
+    const page = Number(query.get('cursor') ?? 0);
+    const item = { ...(items[0] as JsonObject), id: page + 1 };
+    return { items: [item], beside: { nextCursor: String(page + 1) }, headers: {} };
+  };
+  const { upstream, mirror } = await open([{ ...posts, paging: { ...posts.paging, cut } }], { requests: 5 });
+  const { status, warnings } = await mirror.sync();
+  expect(status).toBe('complete');
+  expect(upstream.requests).toHaveLength(5);
+  expect(warnings.map(({ chain, message }) => `${chain}: ${message}`)).toEqual([
+    expect.stringMatching(
+      /^posts.*: the rest of the list was not read: resources.requests is 5; set it higher, or exclude/,
+    ),
+  ]);
+  await mirror.sync();
+  expect(upstream.requests).toHaveLength(10);
+  expect(await mirror.rows('SELECT count(*) AS rows, max(id) AS last FROM posts')).toEqual([{ rows: 5, last: 5 }]);
+});
+
 test('an undeclared endpoint that refuses the key is a warning', async () => {
   const refusal = { status: 403, body: { error: { code: 'forbidden', message: 'Not in your plan.' } } } as const;
   const alterDocument = (document: JsonObject): string => {
