@@ -60,10 +60,20 @@ export interface AdapterParts {
   readonly catalogue: Catalogue;
   /** Whether the settings select an endpoint; default: all. */
   readonly selects?: (endpoint: SelectedEndpoint) => boolean;
+  /** Maximum number of endpoints; default: no limit. */
+  readonly max?: number | undefined;
+  /** Called with the number of selected endpoints beyond the maximum. */
+  readonly onBeyond?: (count: number) => void;
 }
 
 /** Creates the adapter of a run. */
-export function createEndpointAdapter({ warehouse, catalogue, selects = () => true }: AdapterParts): EndpointAdapter {
+export function createEndpointAdapter({
+  warehouse,
+  catalogue,
+  selects = () => true,
+  max = Number.POSITIVE_INFINITY,
+  onBeyond,
+}: AdapterParts): EndpointAdapter {
   const { endpoints } = warehouse;
   let listed: ReadonlyMap<string, DocumentEndpoint> | null = null;
   const tails = new Map<string, Promise<unknown>>();
@@ -85,10 +95,16 @@ export function createEndpointAdapter({ warehouse, catalogue, selects = () => tr
       const known = new Set(endpoints.forms().map(({ path }) => shapeOfPath(path)));
       const brands = findProvider(catalogue, 'brand')?.path ?? null;
       const taken = takenBy(catalogue);
+      let [places, beyond] = [max - known.size, 0];
       const fresh = found.flatMap(({ endpoint, state }): GenericForm[] => {
         if (state !== 'available' || known.has(endpoint.shape)) return [];
         const form = formOfEndpoint(endpoint, brands, taken);
         if (!selects({ name: form.name, path: form.path, generic: true })) return [];
+        if (places < 1) {
+          beyond += 1;
+          return [];
+        }
+        places -= 1;
         taken.resources.add(form.name);
         for (const name of [form.name, ...childTablesOf(form.fields)]) {
           taken.tables.add(name);
@@ -96,6 +112,7 @@ export function createEndpointAdapter({ warehouse, catalogue, selects = () => tr
         }
         return [form];
       });
+      if (beyond > 0) onBeyond?.(beyond);
       return adoptEach(endpoints, fresh, at);
     },
     isListed: (resource) => {

@@ -280,7 +280,12 @@ async function openRun(
   const dateOf = createResponseDates({ ...parts, clock }, run, stats, log);
   const rowReader = createRowReaders(catalogue, parts.warehouse);
   const selects = createSelection(parts.selection);
-  const adapter = createEndpointAdapter({ ...parts, selects });
+  const max = parts.selection?.endpoints;
+  const onBeyond = (count: number): void => {
+    const message = `${count} undeclared endpoints of upstream's document are not mirrored: resources.endpoints is ${max}; choose with resources.include`;
+    stats.warned({ chain: 'openapi', code: 'plan_too_large', message });
+  };
+  const adapter = createEndpointAdapter({ ...parts, selects, max, onBeyond });
   const reader = createSliceReader({
     ...parts,
     clock,

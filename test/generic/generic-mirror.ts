@@ -111,7 +111,7 @@ export async function openBareMirror(
         clock,
         connections: 8,
         basePath: '/v1',
-        selection: { requests: 1_000, ...selection },
+        selection: { requests: 1_000, endpoints: 1_000, ...selection },
         signal,
       };
       const summary = await timed('sync', () => runSync(parts, { only, range: null, brands: null }));

@@ -59,10 +59,11 @@ export const allowed = {
   openapi:
     'the path of a document below the base URL, such as /openapi.json, a file that ends in .json, or an https URL',
   requestsPerMinute: 'a whole number from 1 to 100000',
-  resources: 'an object with the members include, exclude and requests',
+  resources: 'an object with the members include, exclude, requests and endpoints',
   include: 'a list of names or paths of endpoints; * stands for any characters',
   exclude: 'a list of names or paths of endpoints; * stands for any characters',
   requests: 'a whole number of requests per sync from 0 to 100000; 0 mirrors no undeclared endpoints',
+  endpoints: 'a whole number of undeclared endpoints from 0 to 1000',
   rereadRequests: 'a whole number of requests per sync from 0 to 100000; 0 disables re-reads',
   calibration: 'an object with the member probes',
   probes: 'a whole number of requests per sync from 0 to 100; 0 sends none',
@@ -129,6 +130,7 @@ const inFile = {
       include: patterns.optional(),
       exclude: patterns.optional(),
       requests: z.int().min(0).max(100_000).optional(),
+      endpoints: z.int().min(0).max(1_000).optional(),
     })
     .optional(),
   calibration: z.strictObject({ probes: probes.optional() }).optional(),

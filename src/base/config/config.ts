@@ -39,6 +39,8 @@ export const FROM_DOCUMENT = 'openapi';
 
 /** Requests per sync for undeclared endpoints: beside declared ones, and of an API that only its document describes. */
 const GENERIC_REQUESTS = 500;
+/** Undeclared endpoints that are mirrored. A hundred take 20 seconds of CPU in the first sync. */
+const ENDPOINTS = 100;
 const DOCUMENT_REQUESTS = 10_000;
 
 /** Variables that choose a workspace and its folder. */
@@ -122,6 +124,8 @@ export interface ResourceSelection {
   readonly exclude?: readonly string[] | undefined;
   /** Maximum requests per sync for undeclared endpoints. */
   readonly requests: number;
+  /** Maximum number of undeclared endpoints; those that the document lists later are not mirrored. */
+  readonly endpoints: number;
 }
 
 /** Base URL and key of a workspace's upstream. */
@@ -309,7 +313,8 @@ function readSelection(
 ): ResourceSelection {
   const standard = schemas.includes(FROM_DOCUMENT) ? DOCUMENT_REQUESTS : GENERIC_REQUESTS;
   const requests = own?.requests ?? ofAll?.requests ?? standard;
-  return { include: own?.include ?? ofAll?.include, exclude: own?.exclude ?? ofAll?.exclude, requests };
+  const endpoints = own?.endpoints ?? ofAll?.endpoints ?? ENDPOINTS;
+  return { include: own?.include ?? ofAll?.include, exclude: own?.exclude ?? ofAll?.exclude, requests, endpoints };
 }
 
 // A document without declarations describes another API: all of its endpoints are inferred.
