@@ -14,6 +14,7 @@ import { createKeyDirectory } from './auth/key-directory.ts';
 import { joinKeyrings, openKeyring } from './auth/keys.ts';
 import { openSessions } from './auth/sessions.ts';
 import { createFleet } from './data/fleet.ts';
+import { ENCODER } from './data/sql-files.ts';
 import {
   type OpenedWorkspace,
   type RoutedOptions,
@@ -84,7 +85,7 @@ export async function serveApi(
     const status =
       pages === 'off' ? {} : { status: statusPartsOf(config, pages, false, () => budgetUseOf(config, clock)) };
     const sql = {
-      sql: createSqlService({ path: analytics, catalogue: service.catalogue, clock }),
+      sql: createSqlService({ path: analytics, catalogue: service.catalogue, clock, encoder: ENCODER }),
       saved: openSavedQueries(queries),
     };
     const close = async (): Promise<void> => {

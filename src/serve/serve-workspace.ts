@@ -10,6 +10,7 @@ import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { joinKeyrings, openKeyring } from './auth/keys.ts';
 import { openSessions } from './auth/sessions.ts';
+import { ENCODER } from './data/sql-files.ts';
 import { type OpenedParts, type RunningServer, type ServerOptions, startServer } from './http/http-server.ts';
 import { openOAuth } from './open-oauth.ts';
 import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
@@ -56,7 +57,7 @@ export async function serveWorkspace(
     const service = openService(config, clock, secret, queryTimeoutMs);
     // Open the replica early so that the first request does not wait. If this fails, each request reports the error.
     service.newest().catch(() => undefined);
-    const sql = createSqlService({ path: analytics, catalogue: service.catalogue, clock });
+    const sql = createSqlService({ path: analytics, catalogue: service.catalogue, clock, encoder: ENCODER });
     const close = async (): Promise<void> => {
       await Promise.all([service.close(), sql.close()]);
     };

@@ -4,7 +4,12 @@ import { SightlineError } from '../../base/errors.ts';
 import { type Catalogue, findProvider, hasNumbers } from '../../contract/catalogue.ts';
 import type { BrandTables } from '../../warehouse/file/brand-copy.ts';
 import type { QueryLimits } from '../../warehouse/sql/guarded-protocol.ts';
-import { type GuardedSql, openGuardedSql, type QueryHead } from '../../warehouse/sql/guarded-sql.ts';
+import {
+  type GuardedOptions,
+  type GuardedSql,
+  openGuardedSql,
+  type QueryHead,
+} from '../../warehouse/sql/guarded-sql.ts';
 import { type BrandFiles, createBrandFiles, identityOf, keyOf } from './brand-files.ts';
 import { createFairQueue } from './fair-queue.ts';
 import { type DescribedTable, readSqlSchema } from './sql-schema.ts';
@@ -40,6 +45,8 @@ export interface SqlQuestion {
   readonly id?: string | undefined;
   /** Rows of the result; null for the complete result, which must not exceed the limits of the service. */
   readonly rowsMax: number | null;
+  /** Returns the complete result as a file of this format, made by the `encoder` of the service; default: rows. */
+  readonly format?: string | null | undefined;
 }
 
 /** The result of a query. */
@@ -77,6 +84,8 @@ export interface SqlServiceOptions {
   readonly catalogue: Catalogue;
   readonly clock: Clock;
   readonly limits?: Partial<QueryLimits>;
+  /** Path of the module that encodes files. */
+  readonly encoder?: string;
   /** Time after the last query until the process ends. */
   readonly idleMs?: number;
 }
@@ -96,13 +105,16 @@ export function createSqlService(options: SqlServiceOptions): SqlService {
   const { clock } = options;
   const limits = { ...SERVED_LIMITS, ...options.limits };
   const files = createBrandFiles(options.path, brandTablesOf(options.catalogue));
-  const processes = createProcesses(options.path, hasNumbers(options.catalogue), files, limits);
+  const processes = createProcesses(options.path, hasNumbers(options.catalogue), files, {
+    limits,
+    encoder: options.encoder,
+  });
   const queries = new Map<string, AbortController>();
   const stop = new AbortController();
   const turns = createTurns(processes, files, options.idleMs ?? IDLE_MS, stop.signal);
   const { work } = turns;
 
-  const run: SqlService['run'] = async (caller, { sql, id = randomUUID(), rowsMax }, signal) => {
+  const run: SqlService['run'] = async (caller, { sql, id = randomUUID(), rowsMax, format }, signal) => {
     if (!ID.test(id)) {
       throw new SightlineError('invalid_parameter', `id is ${JSON.stringify(id.slice(0, 80))}; allowed: ${ID.source}`);
     }
@@ -118,7 +130,7 @@ export function createSqlService(options: SqlServiceOptions): SqlService {
           rowsMax: rowsMax ?? limits.rowsMax,
           bytesMax: rowsMax === null ? limits.bytesMax : PAGE_BYTES_MAX,
         };
-        const head = await opened.sql.head(sql, size);
+        const head = await opened.sql.head(sql, size, format);
         const elapsedMs = Math.round(clock.monotonic() - startedAt);
         if (rowsMax === null && head.isTruncated) throw tooLarge(limits);
         return { ...head, elapsedMs, asOf: opened.asOf, completeTo: opened.completeTo };
@@ -197,7 +209,10 @@ interface Processes {
   close(): Promise<void>;
 }
 
-function createProcesses(path: string, hasMarts: boolean, files: BrandFiles, limits: QueryLimits): Processes {
+/** How files are opened. */
+type How = Pick<GuardedOptions, 'limits' | 'encoder'>;
+
+function createProcesses(path: string, hasMarts: boolean, files: BrandFiles, how: How): Processes {
   /** By brands, the least recently used first. */
   const opened = new Map<string, Opened>();
   const closeOne = (key: string): void => {
@@ -217,7 +232,7 @@ function createProcesses(path: string, hasMarts: boolean, files: BrandFiles, lim
     const [oldest] = opened.size >= PROCESSES_MAX ? opened.keys() : [];
     if (oldest !== undefined) closeOne(oldest);
     await files.keep([...opened.keys(), key]);
-    const sql = await openReplica(file.path, limits);
+    const sql = await openReplica(file.path, how);
     const fresh = { sql, identity: file.identity, tables: null, ...(await readTimes(sql, hasMarts)) };
     opened.set(key, fresh);
     return fresh;
@@ -231,9 +246,9 @@ function createProcesses(path: string, hasMarts: boolean, files: BrandFiles, lim
   };
 }
 
-async function openReplica(path: string, limits: QueryLimits): Promise<GuardedSql> {
+async function openReplica(path: string, how: How): Promise<GuardedSql> {
   try {
-    return await openGuardedSql(path, { audience: 'remote', limits });
+    return await openGuardedSql(path, { audience: 'remote', ...how });
   } catch (thrown) {
     if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_invalid') throw thrown;
     const message = 'the replica is damaged; the next sync or `sightline export` replaces it';

@@ -16,7 +16,8 @@ import { splitUrl } from '../http/paths.ts';
 import { leavingOf, serviceFor } from '../http/read-handler.ts';
 import type { Answers, Computable } from '../http/responses.ts';
 import { sendBytes } from '../pages/asset-handler.ts';
-import { loadTables, type Tables, toListPage } from './page-tables.ts';
+import { toListPage } from './list-page.ts';
+import { loadTables, type Tables } from './page-tables.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 

@@ -9,7 +9,7 @@ import { leavingOf } from '../http/read-handler.ts';
 import { Refusal } from '../http/refusal.ts';
 import { sendBytes } from '../pages/asset-handler.ts';
 import { sendValue } from './data-handlers.ts';
-import { encodeFile, sqlFormatOf } from './sql-files.ts';
+import { fileHeaders, sqlFormatOf } from './sql-files.ts';
 import { ifMatchOf, questionOf, textOf } from './sql-request.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
@@ -29,11 +29,11 @@ export function createSqlHandlers({ sql, saved, callerOf }: SqlParts): ReadonlyM
     const format = sqlFormatOf(request.headers.accept);
     const rowsMax = format === 'json' ? question.rowsMax : null;
     const caller = await callerOf(request);
-    const result = await sql.run(caller, { ...question, rowsMax }, leavingOf(request, reply));
+    const asked = { ...question, rowsMax, format: format === 'json' ? null : format };
+    const result = await sql.run(caller, asked, leavingOf(request, reply));
     reply.header('cache-control', 'no-store');
-    if (format === 'json') return sendJson(request, reply, toTable(question.sql, result));
-    const { headers, bytes } = await encodeFile(result, format);
-    return sendBytes(request, reply.headers(headers), bytes);
+    if (format === 'json') return sendJsonTable(request, reply, question.sql, result);
+    return sendBytes(request, reply.headers(fileHeaders(format)), result.bytes);
   };
   const cancel: Handler = async (request, reply) => {
     const { session } = await callerOf(request);
@@ -87,9 +87,23 @@ function required(request: FastifyRequest): string {
   throw new Refusal('invalid_parameter', `the header If-Match is missing; allowed: ${allowed}`, {}, { allowed });
 }
 
-/** Returns the result in the form of all tables of pages. */
-function toTable(sql: string, { columns, rows, isTruncated, rowsTotal, elapsedMs, asOf, completeTo }: SqlResult) {
-  const isJson = columns.map(({ type }) => type === 'JSON');
+// A value that is nested too deeply to be written as JSON is sent as text, like all JSON of its result.
+function sendJsonTable(request: FastifyRequest, reply: FastifyReply, sql: string, result: SqlResult): FastifyReply {
+  try {
+    return sendJson(request, reply, toTable(sql, result, 'JSON'));
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown;
+    return sendJson(request, reply, toTable(sql, result, null));
+  }
+}
+
+/** Returns the result in the form of all tables of pages. Values of the type `parsedType` are parsed. */
+function toTable(
+  sql: string,
+  { columns, rows, isTruncated, rowsTotal, elapsedMs, asOf, completeTo }: SqlResult,
+  parsedType: string | null,
+) {
+  const isJson = columns.map(({ type }) => type === parsedType);
   return {
     name: 'query',
     about: 'The result of a query.',

@@ -8,8 +8,8 @@ import { toPlain } from '../reader.ts';
 import { INSTANT, literal, quoted } from '../schema.ts';
 import { type Audience, allowStatements } from './allow-statements.ts';
 import { parserOf, prepareChecked, run } from './checked-statements.ts';
-import { INTERRUPT_EVERY_MS, sendHead } from './guarded-head.ts';
-import type { Done, HeadSize, QueryLimits, Reply, Request } from './guarded-protocol.ts';
+import { type Encode, INTERRUPT_EVERY_MS, sendHead } from './guarded-head.ts';
+import type { Done, EncodeResult, QueryLimits, Reply, Request } from './guarded-protocol.ts';
 import { complete, send, sent } from './guarded-replies.ts';
 import { plainError } from './plain-error.ts';
 
@@ -32,6 +32,7 @@ interface Opened {
   readonly audience: Audience;
   readonly limits: QueryLimits;
   readonly output: string | null;
+  readonly encoder: string | null;
 }
 
 answerParent();
@@ -58,7 +59,7 @@ function answerParent(): void {
       if (opened === null) throw new SightlineError('internal', 'no database is open');
       const isInterrupted = (): boolean => interrupts !== undefined;
       if (request.kind === 'parquet') return complete(await writeParquet(opened, request.sql));
-      if (request.kind === 'head') return await head(opened, request.sql, request.size, isInterrupted);
+      if (request.kind === 'head') return await head(opened, request, isInterrupted);
       return complete(await query(opened, request.sql, request.resultsMax, isInterrupted));
     } finally {
       isBusy = false;
@@ -84,7 +85,7 @@ function answerParent(): void {
   }
 }
 
-async function open({ path, audience, limits, output }: Request & { kind: 'open' }): Promise<Opened> {
+async function open({ path, audience, limits, output, encoder }: Request & { kind: 'open' }): Promise<Opened> {
   const memoryLimitMb = Math.floor((limits.memoryMb - NODE_MEMORY_MB) * DUCKDB_SHARE);
   const instance = await openReadOnly(path, { memoryLimitMb, writable: output === null ? 'none' : { file: output } });
   const connection = await instance.connect();
@@ -99,6 +100,7 @@ async function open({ path, audience, limits, output }: Request & { kind: 'open'
     audience,
     limits,
     output,
+    encoder,
   };
 }
 
@@ -124,12 +126,17 @@ async function query(
 }
 
 // Each call has its own connection, because variables are visible to later statements of a connection.
-async function head(opened: Opened, sql: string, size: HeadSize, isInterrupted: () => boolean): Promise<Done> {
+async function head(
+  opened: Opened,
+  { sql, size, format }: Request & { kind: 'head' },
+  isInterrupted: () => boolean,
+): Promise<Done> {
   const { limits } = opened;
   const rowsMax = Math.min(size.rowsMax, limits.rowsMax);
   const bytesMax = Math.min(size.bytesMax, limits.bytesMax);
   const statements = await allowStatements(sql, opened.audience, parserOf(opened.parser));
   if (statements.length === 0) throw new SightlineError('sql_invalid', 'the query contains no statement');
+  const encode = format === null ? null : await encoderOf(opened, format);
   const connection = await opened.instance.connect();
   opened.running = connection;
   try {
@@ -138,13 +145,19 @@ async function head(opened: Opened, sql: string, size: HeadSize, isInterrupted: 
     for (const [index, statement] of statements.entries()) {
       if (statement.type === 'SET') await run(connection, statement);
       else if (index !== last) (await prepareChecked(connection, statement)).destroySync();
-      else done = await sendHead(connection, statement, { rowsMax, bytesMax }, isInterrupted);
+      else done = await sendHead(connection, statement, { rowsMax, bytesMax }, { encode, isInterrupted });
     }
     return done;
   } finally {
     opened.running = opened.connection;
     connection.closeSync();
   }
+}
+
+async function encoderOf({ encoder }: Opened, format: string): Promise<Encode> {
+  if (encoder === null) throw new SightlineError('internal', 'the database was opened without an encoder');
+  const { encodeResult } = (await import(encoder)) as { readonly encodeResult: EncodeResult };
+  return (result) => encodeResult(format, result);
 }
 
 async function sendResult(

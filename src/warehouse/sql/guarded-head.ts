@@ -1,6 +1,6 @@
 import type { DuckDBConnection, DuckDBMaterializedResult } from '@duckdb/node-api';
 import { SightlineError } from '../../base/errors.ts';
-import { toPlain } from '../reader.ts';
+import { type QueryResult, toPlain } from '../reader.ts';
 import type { AllowedStatement } from './allow-statements.ts';
 import { prepareChecked } from './checked-statements.ts';
 import type { Done, HeadSize } from './guarded-protocol.ts';
@@ -13,39 +13,51 @@ const COUNT_IF_UNDER_MS = 500;
 const COUNT_MS = 1_000;
 const HEAD = 'SELECT * FROM (';
 
-/** Sends the first rows of a result. Counts its rows if that is fast. */
+/** Encodes the rows of a result as a file. */
+export type Encode = (result: QueryResult) => Promise<Uint8Array>;
+
+/** Sends the first rows of a result, as a file if `encode` is given. Counts its rows if that is fast. */
 export async function sendHead(
   connection: DuckDBConnection,
   statement: AllowedStatement,
   { rowsMax, bytesMax }: HeadSize,
-  isInterrupted: () => boolean,
+  { encode, isInterrupted }: { readonly encode: Encode | null; readonly isInterrupted: () => boolean },
 ): Promise<Done> {
   const startedAt = performance.now();
   const { result, names } = await runHead(connection, statement, rowsMax);
   const types = result.columnTypes();
-  await sent({
-    kind: 'result',
-    columns: names.map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index]) })),
-  });
+  const columns = names.map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index]) }));
+  await sent({ kind: 'result', columns });
+  const kept: unknown[][] = [];
+  const take = async (plain: readonly unknown[][], texts: readonly string[]): Promise<void> => {
+    if (encode === null) await sent({ kind: 'rows', json: `[${texts.join()}]` });
+    else kept.push(...plain);
+  };
   let [rows, bytes] = [0, 0];
   chunks: for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; ) {
     if (isInterrupted()) throw new SightlineError('sql_invalid', 'INTERRUPT Error: Interrupted!');
     const texts: string[] = [];
+    const plain: unknown[][] = [];
     for (const row of chunk.getRows()) {
-      const text = JSON.stringify(row.map(toPlain));
+      const values = row.map(toPlain);
+      const text = JSON.stringify(values);
       bytes += Buffer.byteLength(text) + 1;
       if (rows + texts.length === rowsMax || bytes > bytesMax) {
-        await sent({ kind: 'rows', json: `[${texts.join()}]` });
+        await take(plain, texts);
         rows += texts.length;
         break chunks;
       }
       texts.push(text);
+      plain.push(values);
     }
     rows += texts.length;
-    await sent({ kind: 'rows', json: `[${texts.join()}]` });
+    await take(plain, texts);
     chunk = await result.fetchChunk();
   }
-  if (rows === result.rowCount) return complete(rows);
+  const isWhole = rows === result.rowCount;
+  // The caller rejects a part of a result.
+  if (encode !== null && isWhole) await sent({ kind: 'file', bytes: await encode({ columns, rows: kept }) });
+  if (isWhole) return complete(rows);
   if (rows === 0)
     throw new SightlineError('query_limit', `a row of the result is larger than ${bytesMax} bytes as JSON`);
   if (statement.type !== 'SELECT' || result.rowCount <= rowsMax) {

@@ -1,3 +1,4 @@
+import type { QueryResult } from '../reader.ts';
 import type { Audience } from './allow-statements.ts';
 
 /** Minimum memory of the process, in MB: Node and DuckDB alone need about 150. */
@@ -22,12 +23,17 @@ export type Request =
       readonly limits: QueryLimits;
       /** The only file that `parquet` may write; null if the child writes nothing. */
       readonly output: string | null;
+      /** Path of a module that exports `encodeResult`; null if results are not encoded. */
+      readonly encoder: string | null;
     }
   | { readonly kind: 'query'; readonly sql: string; readonly resultsMax: number }
-  /** Runs the statements on a connection of their own and returns the first rows of the last result. */
-  | { readonly kind: 'head'; readonly sql: string; readonly size: HeadSize }
+  /** Runs the statements on a connection of their own and returns the first rows of the last result, encoded if a format is given. */
+  | { readonly kind: 'head'; readonly sql: string; readonly size: HeadSize; readonly format: string | null }
   | { readonly kind: 'parquet'; readonly sql: string }
   | { readonly kind: 'interrupt' };
+
+/** Encodes a result as a file of a format. Throws a SightlineError if it does not fit. */
+export type EncodeResult = (format: string, result: QueryResult) => Promise<Uint8Array>;
 
 /** Size of the beginning of a result. */
 export type HeadSize = Pick<QueryLimits, 'rowsMax' | 'bytesMax'>;
@@ -49,6 +55,8 @@ export type Reply =
   | { readonly kind: 'result'; readonly columns: readonly { readonly name: string; readonly type: string }[] }
   /** Rows of the last result, as the JSON text of a list. */
   | { readonly kind: 'rows'; readonly json: string }
+  /** The last result as a file. */
+  | { readonly kind: 'file'; readonly bytes: Uint8Array }
   /** Memory of the child, on systems where the parent cannot read it. */
   | { readonly kind: 'memory'; readonly bytes: number }
   | ({ readonly kind: 'done' } & Done)

@@ -33,6 +33,8 @@ export interface GuardedOptions {
   readonly limits: QueryLimits;
   /** The only file that `writeParquet` may write. */
   readonly output?: string;
+  /** Path of a module that exports `encodeResult`, for `head` with a format. */
+  readonly encoder?: string | undefined;
 }
 
 /** The first rows of a result. */
@@ -40,6 +42,8 @@ export interface QueryHead extends QueryResult {
   readonly isTruncated: boolean;
   /** Number of rows of the complete result; null if it is truncated and counting would take long. */
   readonly rowsTotal: number | null;
+  /** The result as a file of the requested format, instead of rows; empty without a format, or if the result is truncated. */
+  readonly bytes: Buffer;
 }
 
 /**
@@ -59,9 +63,10 @@ export interface GuardedSql {
   /**
    * Runs statements on a connection of their own, so that variables do not outlive the call, and returns the first rows
    * of the last result. Other statements than SET VARIABLE before it are only checked. The result ends early, at whole
-   * rows, if it has more than `rowsMax` rows or is larger than `bytesMax`, both at most the limits of the service.
+   * rows, if it has more than `rowsMax` rows or is larger than `bytesMax`, both at most the limits of the service. With a format, the
+   * child encodes a complete result.
    */
-  head(sql: string, size: HeadSize): Promise<QueryHead>;
+  head(sql: string, size: HeadSize, format?: string | null): Promise<QueryHead>;
   /** Writes the rows of one query to `output` as Parquet with flat columns; returns their number. */
   writeParquet(sql: string): Promise<number>;
   /** Interrupts the running query, which then throws. */
@@ -93,10 +98,10 @@ export async function openGuardedSql(path: string, options: GuardedOptions): Pro
         const { results } = await current.ask({ kind: 'query', sql, resultsMax });
         return results;
       }),
-    head: (sql, size) =>
+    head: (sql, size, format = null) =>
       perform(async (current) => {
-        const { results, isTruncated, rowsTotal } = await current.ask({ kind: 'head', sql, size });
-        return { ...(results[0] ?? { columns: [], rows: [] }), isTruncated, rowsTotal };
+        const { results, file, isTruncated, rowsTotal } = await current.ask({ kind: 'head', sql, size, format });
+        return { ...(results[0] ?? { columns: [], rows: [] }), bytes: file, isTruncated, rowsTotal };
       }),
     writeParquet: (sql) => perform(async (current) => (await current.ask({ kind: 'parquet', sql })).rows),
     interrupt: () => worker?.interrupt(),
@@ -120,21 +125,23 @@ type Task = Exclude<Request, { kind: 'interrupt' }>;
 
 interface Answer extends Done {
   readonly results: QueryResult[];
+  readonly file: Buffer;
 }
 
 /** The running task. */
 interface Pending {
   readonly results: { columns: QueryResult['columns']; rows: unknown[][] }[];
+  file: Buffer;
   readonly settle: (outcome: { answer: Answer } | { error: unknown }) => void;
 }
 
 async function startWorker(path: string, options: GuardedOptions): Promise<Worker> {
   const file = resolve(path);
   const output = options.output === undefined ? null : resolve(options.output);
-  const { audience, limits } = options;
+  const { audience, limits, encoder = null } = options;
   const worker = createWorker(spawnChild(limits, output !== null), options, file);
   try {
-    await worker.ask({ kind: 'open', path: file, audience, limits, output });
+    await worker.ask({ kind: 'open', path: file, audience, limits, output, encoder });
     return worker;
   } catch (thrown) {
     worker.end();
@@ -189,11 +196,15 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
       case 'rows':
         for (const row of JSON.parse(reply.json) as unknown[][]) pending?.results.at(-1)?.rows.push(row);
         break;
+      case 'file':
+        if (pending !== null)
+          pending.file = Buffer.from(reply.bytes.buffer, reply.bytes.byteOffset, reply.bytes.length);
+        break;
       case 'memory':
         watch(reply.bytes);
         break;
       case 'done':
-        settle({ answer: { ...reply, results: pending?.results ?? [] } });
+        settle({ answer: { ...reply, results: pending?.results ?? [], file: pending?.file ?? Buffer.alloc(0) } });
         break;
       case 'failed': {
         const error = failureOf(reply, audience, path);
@@ -222,7 +233,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
           if ('error' in outcome) reject(outcome.error);
           else resolve(outcome.answer);
         };
-        pending = { results: [], settle: done };
+        pending = { results: [], file: Buffer.alloc(0), settle: done };
         if (child.connected) child.send(request, () => undefined);
       }),
     interrupt: () => {

@@ -83,6 +83,29 @@ test.each([
   expect(bytes.length).toBeGreaterThan(200);
 });
 
+test('a download ends when its client leaves while the file is made, or when it is canceled', async () => {
+  const accept = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+  const columns = Array.from({ length: 10 }, (_, index) => `range + ${index} AS c${index}`);
+  const sql = `SELECT ${columns.join()} FROM range(300000)`;
+  const running = post({ sql, id: 'made' }, { accept });
+  while ((await post({ sql: 'SELECT 1', id: 'made', rowsMax: 0 })).status !== 400)
+    await new Promise((next) => setImmediate(next));
+  while ((await send('/made', { method: 'DELETE' })).status !== 204) await new Promise((next) => setImmediate(next));
+  expect(await (await running).json()).toMatchObject({ error: { code: 'query_canceled' } });
+  const leaving = new AbortController();
+  const left = post({ sql, id: 'left-file' }, { accept }, leaving.signal).catch(() => null);
+  leaving.abort();
+  await left;
+  expect(await (await post({ sql: 'SELECT 1 AS n' })).json()).toMatchObject({ rows: [[1]] });
+});
+
+test('JSON that is nested very deeply is returned as text', async () => {
+  const response = await post({ sql: "SELECT (repeat('[', 9000) || repeat(']', 9000))::JSON AS j, '[1]'::JSON AS k" });
+  expect(response.status).toBe(200);
+  const { rows } = (await response.json()) as { rows: unknown[][] };
+  expect(rows).toEqual([['['.repeat(9_000) + ']'.repeat(9_000), '[1]']]);
+});
+
 test.each([
   [{}, 'sql'],
   [{ sql: 'SELECT 1', rowsMax: 0 }, 'rowsMax'],
