@@ -9,3 +9,8 @@ export const FILE_FORMATS = {
 
 /** One of FILE_FORMATS. */
 export type FileFormat = keyof typeof FILE_FORMATS;
+
+/** Whether the output of an export is the file of a workbook, and not a folder. */
+export function isWorkbook(output: string): boolean {
+  return output.toLowerCase().endsWith('.xlsx');
+}

@@ -85,6 +85,18 @@ describe('plain files', () => {
     expect(csv.stderr).toMatch(/^1 table, /);
   });
 
+  test('are one workbook if the output is named .xlsx, which replaces an earlier one', async () => {
+    const folder = await temporaryFolder();
+    const output = join(folder, 'tables.xlsx');
+    const args = ['export', '--tables', 'brands,prompts', '--output', output];
+    for (const _ of [1, 2]) expect(await workspace.run(...args)).toMatchObject({ code: 0, stdout: `${output}\n` });
+    expect((await readFile(output)).subarray(0, 2).toString()).toBe('PK');
+    expect(await readdir(folder)).toEqual(['tables.xlsx']);
+    const other = await workspace.run(...args, '--format', 'csv');
+    expect(other).toMatchObject({ code: 2 });
+    expect(other.stderr).toContain('cannot be combined with --format csv; allowed: --format xlsx, or a folder');
+  });
+
   test('contain only the selected days and brands, and may be of views', async () => {
     const [days] = await workspace.rows(
       `SELECT strftime(max(created_at) - INTERVAL 2 DAY, '%Y-%m-%d') AS "from",

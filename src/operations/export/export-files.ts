@@ -1,17 +1,18 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, open, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { expandDates } from '../../base/date-template.ts';
 import { withDiskNeed } from '../../base/disk-need.ts';
+import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder } from '../../base/files.ts';
 import { createRowEncoder } from '../../query/formats/row-formats.ts';
 import { catalogueOf } from '../../session/catalogues.ts';
 import type { Context } from '../../session/workspace.ts';
 import { countChanges } from '../../snapshot/changes.ts';
-import type { FileFormat } from '../../snapshot/file-formats.ts';
+import { type FileFormat, isWorkbook } from '../../snapshot/file-formats.ts';
 import type { ParquetForm } from '../../snapshot/parquet.ts';
 import { type BatchWriter, type PlainFile, writePlainFile } from '../../snapshot/plain-files.ts';
 import { type Selected, type Selection, select } from '../../snapshot/selection.ts';
@@ -33,8 +34,8 @@ export interface FileExport extends Selection {
   readonly format: FileFormat;
   readonly compression: string;
   /**
-   * A folder, which may contain an earlier export, or a stream, which takes one table. Parts of the time in the path of a folder,
-   * such as `%Y-%m-%d`, are replaced.
+   * A folder, which may contain an earlier export, the file of a workbook (`isWorkbook`), or a stream, which takes one table. Parts of
+   * the time in a path, such as `%Y-%m-%d`, are replaced.
    */
   readonly output: string | Writable;
   /** Folder below `output` for the files, such as the name of the workspace. */
@@ -85,6 +86,12 @@ export async function exportFiles(
     );
     return { path: null, changes, ...written };
   }
+  if (isWorkbook(dated)) {
+    const path = resolve(dirname(dated), subfolder, basename(dated));
+    const need = estimateCopy(context.config, { folder: dirname(path), by: `the export ${path}` });
+    const written = await withDiskNeed(need, () => exportBook(context, request, base, path, onProgress));
+    return { path, changes, ...written };
+  }
   const mayReplace = changes?.name == null || dated === template;
   const path = mayReplace ? join(dated, subfolder) : await chooseDatedFolder(dated, subfolder, changes);
   // Resolve a symlink so that it stays in place and the temporary folder is on the target's disk.
@@ -121,6 +128,33 @@ async function exportFolder(
     const publish = (): Promise<void> => replaceFolder(folder, aside);
     await (base === null ? publish() : base.finish(publish));
     return { files, stale };
+  } finally {
+    await rm(aside, { recursive: true, force: true });
+  }
+}
+
+// The file is replaced by rename.
+async function exportBook(
+  context: Context,
+  request: FileExport,
+  base: ExportBase | null,
+  path: string,
+  onProgress: OnProgress,
+): Promise<Written> {
+  const existing = await stat(path).catch(() => null);
+  if (existing?.isDirectory() === true)
+    throw new SightlineError(
+      'usage',
+      `--output ${path} is a folder; allowed: a file, or a folder whose name does not end in .xlsx`,
+    );
+  await ensureWritableFolder(dirname(path));
+  const aside = await mkdtemp(join(dirname(path), `.${basename(path)}.new-`));
+  try {
+    const { files, stale } = await writeFiles(context, request, base, aside, onProgress);
+    context.signal.throwIfAborted();
+    const publish = (): Promise<void> => rename(join(aside, WORKBOOK), path);
+    await (base === null ? publish() : base.finish(publish));
+    return { files: files.map((file) => ({ ...file, file: basename(path) })), stale };
   } finally {
     await rm(aside, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { FileExport } from '../../../operations/export/export-files.ts';
-import { FILE_FORMATS, type FileFormat } from '../../../snapshot/file-formats.ts';
+import { FILE_FORMATS, type FileFormat, isWorkbook } from '../../../snapshot/file-formats.ts';
 import { toSince } from '../../../snapshot/since.ts';
 import { exactOutput, printJson } from '../../output/output.ts';
 import { createProgress, exportLine } from '../../output/progress-line.ts';
@@ -30,14 +30,17 @@ export const exportCommand = defineCommand({
     name: text('<name>', 'name under which --since last stores its position (default: the path of --output)'),
     format: oneOf(
       '<format>',
-      'format of the plain files, one file per table; xlsx: one workbook (default: parquet)',
+      'format of the plain files, one file per table; xlsx: one workbook (default: from the extension of --output, or parquet)',
       Object.keys(FILE_FORMATS) as FileFormat[],
     ),
     compression: oneOf('<name>', 'Parquet compression (default: as configured)', ['snappy', 'zstd']),
     output: withNames(
       'output',
       'o',
-      text('<folder>', 'folder for plain files (%Y, %m, %d, %H: time in UTC), or - for standard output'),
+      text(
+        '<path>',
+        'folder for plain files, or name.xlsx for one workbook (%Y, %m, %d, %H: time in UTC), or - for standard output',
+      ),
     ),
     all: flag('export every configured workspace; with --output, to one folder per workspace below it'),
   },
@@ -53,7 +56,8 @@ export const exportCommand = defineCommand({
   run: async ({ tables, from, to, brand, since, name, format, compression, output, all, ...unread }, begin) => {
     const { context, flags, json, signal } = begin(unread);
     const isPlain = [tables, from, to, brand, since, name, format, output].some((value) => value !== null);
-    const request = { tables, from, to, brands: brand, since, name, format: format ?? 'parquet' } as const;
+    const standard = output !== null && isWorkbook(output) ? 'xlsx' : 'parquet';
+    const request = { tables, from, to, brands: brand, since, name, format: format ?? standard } as const;
     if (isPlain) checkPlain(request, compression, output);
     if (all) {
       const { exportAll } = await import('../scale/export-all-command.ts');
@@ -89,6 +93,9 @@ function checkPlain(
   compression: string | null,
   output: string | null,
 ) {
+  if (output !== null && isWorkbook(output) && format !== 'xlsx') {
+    throw refuse(`--output ${output} cannot be combined with --format ${format}; allowed: --format xlsx, or a folder`);
+  }
   if (compression !== null && format !== 'parquet') {
     throw refuse(`--compression cannot be combined with --format ${format}; allowed: --format parquet`);
   }
