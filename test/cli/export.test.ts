@@ -89,7 +89,12 @@ describe('plain files', () => {
     const folder = await temporaryFolder();
     const output = join(folder, 'tables.xlsx');
     const args = ['export', '--tables', 'brands,prompts', '--output', output];
-    for (const _ of [1, 2]) expect(await workspace.run(...args)).toMatchObject({ code: 0, stdout: `${output}\n` });
+    for (const _ of [1, 2])
+      expect(await workspace.run(...args)).toMatchObject({
+        code: 0,
+        stdout: `${output}\n`,
+        stderr: expect.stringMatching(/^2 tables, /),
+      });
     expect((await readFile(output)).subarray(0, 2).toString()).toBe('PK');
     expect(await readdir(folder)).toEqual(['tables.xlsx']);
     const other = await workspace.run(...args, '--format', 'csv');

@@ -4,6 +4,7 @@ import { shownTime } from '../../contract/time.ts';
 import type { ExportedFiles } from '../../operations/export/export-files.ts';
 import type { Exported } from '../../operations/export.ts';
 import type { Publication } from '../../operations/publish.ts';
+import { isWorkbook } from '../../snapshot/file-formats.ts';
 import type { PlainFile } from '../../snapshot/plain-files.ts';
 import { applyUserUmask, count, plural, printData, say, size } from './output.ts';
 
@@ -46,7 +47,8 @@ export async function renderFiles({ path, files, stale, changes }: ExportedFiles
     ...(counts === undefined ? {} : { changes: counts }),
     ...(isCut ? { time, cut } : {}),
   }));
-  if (path !== null) await applyUserUmask([path, ...(await readdir(path)).map((name) => join(path, name))]);
+  const within = path === null || isWorkbook(path) ? [] : await readdir(path);
+  if (path !== null) await applyUserUmask([path, ...within.map((name) => join(path, name))]);
   if (!json) {
     // A workbook has all tables.
     const distinct = new Map(files.map(({ file, bytes }) => [file, bytes]));
