@@ -101,6 +101,11 @@ export const errorTable = {
     about: 'The data folder cannot be created or written to.',
     hint: 'Set SIGHTLINE_DATA_DIR (or --data-dir) to a folder that this user may write to.',
   },
+  file_unusable: {
+    exit: EXIT.failed,
+    about: 'A file or folder is missing, or is not of the expected kind. The message has its path.',
+    hint: 'Check the path and run the command again.',
+  },
   disk_full: {
     exit: EXIT.failed,
     about:
@@ -351,8 +356,27 @@ function openFilesLimit(): string {
 /** The error type at the start of every DuckDB message, such as `IO Error: `. */
 const DUCKDB_PROSE = /^([A-Z][A-Za-z]*(?: [A-Za-z]+){0,3} Error): /;
 
+/** What is wrong with a path, by the error code of Node. */
+const UNUSABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist, or the folder above it does not',
+  ENOTDIR: 'a part of the path is not a folder',
+  EISDIR: 'it is a folder',
+  EEXIST: 'it exists already',
+  ENOTEMPTY: 'it is a folder that is not empty',
+  ENAMETOOLONG: 'its name is too long',
+  ELOOP: 'it is a link that leads to itself',
+  EBUSY: 'another program uses it',
+};
+
+function describeUnusable(thrown: unknown): string | null {
+  const { code = '', path, syscall } = thrown instanceof Error ? (thrown as NodeJS.ErrnoException) : {};
+  if (syscall === 'uv_cwd') return 'the current folder does not exist any more; change to another one';
+  const reason = UNUSABLE[code];
+  return path === undefined || reason === undefined ? null : `cannot use ${path}: ${reason}`;
+}
+
 /**
- * Converts anything thrown to a SightlineError: a full disk, the open files limit and missing permissions get their own code,
+ * Converts anything thrown to a SightlineError: a full disk, the open files limit, missing permissions and unusable paths get their own code,
  * everything else gets `internal`. A SightlineError is returned unchanged.
  */
 export function toSightlineError(thrown: unknown): SightlineError {
@@ -376,6 +400,8 @@ export function toSightlineError(thrown: unknown): SightlineError {
   if (system === 'EACCES' || system === 'EROFS' || system === 'EPERM') {
     return new SightlineError('folder_unwritable', message, { cause: thrown });
   }
+  const unusable = describeUnusable(thrown);
+  if (unusable !== null) return new SightlineError('file_unusable', unusable, { cause: thrown });
   const [, prose] = DUCKDB_PROSE.exec(message) ?? [];
   const shown = prose === undefined ? message : `DuckDB failed unexpectedly (${prose})`;
   return new SightlineError('internal', shown, { cause: thrown });

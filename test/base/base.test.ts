@@ -131,6 +131,16 @@ describe('toSightlineError', () => {
     },
   );
 
+  test.each([
+    [{ code: 'ENOENT', path: '/x/y' }, 'cannot use /x/y: it does not exist, or the folder above it does not'],
+    [{ code: 'ENOTDIR', path: '/x/y' }, 'cannot use /x/y: a part of the path is not a folder'],
+    [{ code: 'EISDIR', path: '/x/y' }, 'cannot use /x/y: it is a folder'],
+    [{ code: 'ENOENT', syscall: 'uv_cwd' }, 'the current folder does not exist any more; change to another one'],
+  ])('says what is wrong with a path: %o', (system, message) => {
+    const error = toSightlineError(Object.assign(new Error(`${system.code}: of Node`), system));
+    expect(error).toMatchObject({ code: 'file_unusable', message });
+  });
+
   test.each(['IO Error', 'INTERNAL Error', 'Invalid Input Error', 'TransactionContext Error'])(
     'shows only the type of an unexpected DuckDB error: %s',
     (kind) => {
