@@ -39,7 +39,6 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
     return text.split('\n').filter((line) => / records /.test(line));
   };
   try {
-    expect(await linesOf()).toEqual([expect.stringMatching(/^ok /)]);
     const before = await inWarehouse(CHANGES);
     const [found] = await linesOf();
     expect(found).toMatch(/^failure/);
@@ -69,13 +68,13 @@ test('rows of raw pages whose file is missing are no damage, and never belong to
     rmSync(patient.data, { recursive: true });
     expect(await patient.run('restore', backup, '--yes')).toMatchObject({ code: 0 });
     await expectSound();
-    expect(await patient.run('sync')).toMatchObject({ code: 0 });
+    expect(await patient.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
     const repeated = 'SELECT CAST(count(*) - count(DISTINCT (file, position)) AS INTEGER) FROM sync.raw_pages';
     const database = await openDatabase(join(patient.data, 'warehouse.duckdb'));
     expect(await database.exclusive((session) => session.query(repeated))).toEqual([[0]]);
     await database.close();
     rmSync(join(patient.data, 'raw'), { recursive: true });
-    expect(await patient.run('sync', '--full')).toMatchObject({ code: 0 });
+    expect(await patient.run('sync', '--full', '--only', 'prompts')).toMatchObject({ code: 0 });
     await expectSound();
   } finally {
     await patient.remove();

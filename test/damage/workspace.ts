@@ -2,6 +2,7 @@ import { cpSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFile
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { KEY, readReplica, type Tables } from '../hostile/tables.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -23,7 +24,7 @@ export interface DamagedCopy {
   remove(): Promise<void>;
 }
 
-/** A workspace after a sync, an export and another sync, to make copies of. */
+/** A workspace after a sync and an export, to make copies of. */
 export interface Template {
   /** Its tables, which every repaired copy must equal. */
   readonly tables: Tables;
@@ -37,7 +38,9 @@ export interface Template {
 const WRITTEN_IN_PLACE = /^warehouse\.duckdb|\.log$|owner\.json$/;
 
 /** Makes the template from the world `tiny`; `prepare` runs last. */
-export async function makeTemplate(prepare?: (patient: DamagedCopy) => Promise<void>): Promise<Template> {
+export async function makeTemplate(
+  prepare?: (patient: DamagedCopy, sandbox: WorkspaceSandbox) => Promise<void>,
+): Promise<Template> {
   const sandbox = await startWorldSandbox('tiny');
   const original = at(await makeFolder());
   await copyWorld('tiny', original.folder);
@@ -45,10 +48,7 @@ export async function makeTemplate(prepare?: (patient: DamagedCopy) => Promise<v
   const settings = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: KEY };
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(original.folder, '.env'), lines.join(''), { mode: 0o600 });
-  sandbox.advance({ days: 0, lateAnswers: 2, editedResponses: 1, deletedResponses: 1 });
-  const { code, text } = await original.run('sync');
-  if (code !== 0) throw new Error(`the sync ended with ${code}: ${text}`);
-  await prepare?.(original);
+  await prepare?.(original, sandbox);
   return {
     tables: await readReplica(original.folder),
     baseUrl: sandbox.baseUrl,
