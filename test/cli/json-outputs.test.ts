@@ -193,12 +193,12 @@ describe('the output with --json has the declared members', () => {
       { kind: 'wrongtypes', match: '/prompts' },
       { kind: 'unknownfields', match: '/alerts' },
     ]);
-    await print('sync --all', 'sync --all');
+    await print('sync --all', 'sync --all --only prompts alerts');
     sandbox.setFaults([]);
     sandbox.setKey(sandbox.key, 'disabled');
     expect(await print('sync', 'sync')).toMatchObject([{ status: 'failed', error: { code: 'unauthorized' } }]);
     sandbox.setKey(sandbox.key, 'active');
-    await print('sync', 'sync --max-requests 1 --full');
+    await print('sync', 'sync --max-requests 1 --full --only prompts alerts');
     await print('verify', 'verify --fresh --repair');
     await print('status', 'status');
   });

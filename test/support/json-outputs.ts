@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { type JsonName, jsonOutputs } from '../../src/cli/json/json-outputs.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
+/** Compiled schemas by output. */
+const compiled = new Map<JsonName, ValidateFunction>();
 
 function check(validate: ValidateFunction, value: unknown): void {
   if (validate(value)) return;
@@ -19,6 +21,8 @@ function check(validate: ValidateFunction, value: unknown): void {
  */
 export function expectJson<T = unknown>(name: JsonName, line: string): T {
   const value = JSON.parse(line) as T;
-  check(ajv.compile(z.toJSONSchema(jsonOutputs[name].shape)), value);
+  const validate = compiled.get(name) ?? ajv.compile(z.toJSONSchema(jsonOutputs[name].shape));
+  compiled.set(name, validate);
+  check(validate, value);
   return value;
 }
