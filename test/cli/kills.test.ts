@@ -1,5 +1,4 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -9,69 +8,15 @@ import { isSnapshotId, readManifest } from '../../src/snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../../src/warehouse/file/copy-check.ts';
 import { expectConsistent, expectEqualToUpstream, fingerprint } from '../support/compare.ts';
 import { countOf } from '../support/counts.ts';
-import { FETCHED_TWICE, spreadOver, withWarehouseFile } from '../support/warehouse-file.ts';
+import { spreadOver, withWarehouseFile } from '../support/warehouse-file.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 import { type CliWorkspace, openCli, type Running, until } from './helpers.ts';
-
-const SYNC_KILLS = countOf(2, 30);
-/** Requests after which a sync is killed. A sync sends about 40, so that some end by themselves. */
-const LIFE_REQUESTS = { least: 1, most: 45 };
-/** Concurrent requests, plus the request for the description, which is not a page. */
-const IN_FLIGHT = 8 + 1;
 
 /** Kills over all kinds of commands in turn, and the most commands that are started for them, as some end before they are killed. */
 const COMMAND_KILLS = countOf(4, 30);
 const COMMANDS_MAX = 4 * COMMAND_KILLS;
 /** Milliseconds for which a command lives after it has begun to write. */
 const LIFE_MS = { least: 0, most: 120 };
-
-test(`kill -9 of a sync, ${SYNC_KILLS} times: no rows are lost or duplicated, and no stored page is fetched again`, async () => {
-  const now = Date.now();
-  const cli = await openCli({ brands: 1, prompts: 2, days: 4, responsesPerDay: 200, latencyMs: 5, clock: () => now });
-  const { sandbox, start, run } = cli;
-  // Advance upstream's clock by days.
-  await writeFile(join(cli.folder, 'sightline.config.json'), JSON.stringify({ clock: 'upstream' }));
-  let [killed, inKilled] = [0, 0];
-  for (let round = 1; killed < SYNC_KILLS; round++) {
-    const before = sandbox.requests.length;
-    const { process: child, finished } = start('sync', '--json');
-    const life = spreadOver(round, LIFE_REQUESTS);
-    const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
-    await until(`${life} requests are sent`, () => hasEnded() || sandbox.requests.length - before >= life);
-    child.kill('SIGKILL');
-    const { code, signal, stderr } = await finished;
-    const sent = sandbox.requests.length - before;
-    if (signal === null) {
-      expect(code, stderr).toBe(0);
-      await inside(cli, expectEqualToUpstream);
-      sandbox.world.advance({
-        days: 1,
-        lateAnswers: 20,
-        editedResponses: 10,
-        deletedResponses: 10,
-        forumStatusChanges: 2,
-      });
-      continue;
-    }
-    killed += 1;
-    inKilled += sent;
-    await inside(cli, async (workspace) => {
-      const [last] = await workspace.query(
-        'SELECT count(*) AS kept FROM sync.requests WHERE run_id = (SELECT run_id FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1)',
-      );
-      const kept = sent === 0 ? 0 : Number(last?.['kept']);
-      expect(sent - kept, `requests of round ${round} that left nothing`).toBeLessThanOrEqual(IN_FLIGHT);
-      await expectConsistent(workspace);
-      expect(await workspace.query(FETCHED_TWICE), `pages kept and asked for again, round ${round}`).toEqual([]);
-    });
-  }
-  expect((await run('sync', '--json')).code).toBe(0);
-  await inside(cli, async (workspace) => {
-    expect(await workspace.query(FETCHED_TWICE)).toEqual([]);
-    await expectEqualToUpstream(workspace);
-  });
-  expect(inKilled, 'requests of runs that were killed').toBeGreaterThan(SYNC_KILLS);
-});
 
 interface Kind {
   readonly name: string;

@@ -9,11 +9,14 @@ import { NOW_MS } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import { sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { FETCHED_TWICE } from '../support/warehouse-file.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { keepPages, replayAll } from './kept.ts';
 
 const script = new URL('./kept-child.ts', import.meta.url);
 const few = { brands: 1, prompts: 2, days: 2, seed: 41 } as const;
+/** Concurrent requests, plus the request for the description, which is not a page. */
+const IN_FLIGHT = 8 + 1;
 
 describe('a replay into a new file', () => {
   test('restores every row, including history, after many syncs', async () => {
@@ -73,11 +76,17 @@ test('a sync that is killed leaves a consistent warehouse and all raw pages, and
   };
   for (const requests of sampleOf([26, 6, 8, 45, 12, 20, 30, 15], 1)) {
     const child = await start();
-    const sent = sandbox.requests.length;
-    while (sandbox.requests.length < sent + requests && child.process.exitCode === null) await delay(1);
+    const before = sandbox.requests.length;
+    while (sandbox.requests.length < before + requests && child.process.exitCode === null) await delay(1);
     await child.kill();
+    const sent = sandbox.requests.length - before;
     await workspace.reopen();
     await expectConsistent(workspace);
+    const [last] = await workspace.query(
+      'SELECT count(*) AS kept FROM sync.requests WHERE run_id = (SELECT arg_max(run_id, rowid) FROM sync.runs)',
+    );
+    expect(sent - Number(last?.['kept']), 'requests that left nothing').toBeLessThanOrEqual(IN_FLIGHT);
+    expect(await workspace.query(FETCHED_TWICE), 'pages kept and asked for again').toEqual([]);
     expect(await workspace.query("SELECT count(*) AS n FROM sync.runs WHERE status = 'running'")).toEqual([{ n: 1n }]);
     // Every committed page is in the raw pages.
     const torn = await replayAll(workspace, folder);
@@ -88,6 +97,7 @@ test('a sync that is killed leaves a consistent warehouse and all raw pages, and
   expect(await last.message()).toBe('complete');
   await last.message();
   await workspace.reopen();
+  expect(await workspace.query(FETCHED_TWICE), 'pages kept and asked for again').toEqual([]);
   await expectEqualToUpstream(workspace);
   const { warehouse, damages } = await replayAll(workspace, folder);
   expect(damages).toEqual([]);
