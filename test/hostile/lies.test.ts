@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { NOW_MS } from '../support/clocks.ts';
-import { countOf, IS_ENDURANCE, sampleOf } from '../support/counts.ts';
+import { IS_ENDURANCE, sampleOf } from '../support/counts.ts';
 import { readTotals } from '../support/upstream-truth.ts';
 import { originalOf, startWorldSandbox } from '../support/worlds.ts';
 import { expectKnown, expectSurvived, type Lie, openAttacked, tellerOf } from './attack.ts';
@@ -15,10 +15,10 @@ import { expectSameTables, readReplica } from './tables.ts';
 
 /** Lies by area, and how many of those about the smallest world `npm test` tells. */
 const areas: readonly (readonly [area: string, lies: readonly Lie[], usual: number])[] = [
-  ['bodies', bodyLies, 2],
+  ['bodies', bodyLies, 1],
   ['headers and statuses', headerLies, 1],
-  ['its lists and counts', omissionLies, 3],
-  ['the times of items', itemTimeLies, 2],
+  ['its lists and counts', omissionLies, 2],
+  ['the times of items', itemTimeLies, 1],
   ['its clock', dateHeaderLies, 1],
 ];
 
@@ -27,26 +27,27 @@ describe.each(areas)('an upstream that lies about %s', (_area, lies, usual) => {
   test.for(told.map((lie) => [lie.title, lie] as const))('upstream %s', ([, lie]) => expectSurvived(lie));
 });
 
-test('a healthy sync repairs the effects of random lies in random order', async () => {
-  const all = areas.flatMap(([, lies]) => lies);
-  const lies = IS_ENDURANCE ? all.filter(({ world }) => world !== 'prompts') : all.filter(isOfTiny);
-  const named = lies.map((lie) => ({ ...lie, [fc.toStringMethod]: () => lie.title }));
-  const attack = fc.uniqueArray(fc.constantFrom(...named), { minLength: 1, maxLength: 2 });
-  const attacks = fc.array(attack, { minLength: 2, maxLength: 2 });
-  const property = fc.asyncProperty(attacks, async (sequence) => {
-    const { liar, sync, expectRepaired } = await openAttacked(IS_ENDURANCE ? 'small' : 'tiny');
-    for (const told of sequence) {
-      liar.tell(tellAll(told));
-      expectKnown(await sync());
-    }
-    liar.tell(null);
-    // The second one may be needed for what the first one has noticed.
-    await sync();
-    await expectRepaired();
+if (IS_ENDURANCE) {
+  test('a healthy sync repairs the effects of random lies in random order', async () => {
+    const lies = areas.flatMap(([, told]) => told).filter(({ world }) => world !== 'prompts');
+    const named = lies.map((lie) => ({ ...lie, [fc.toStringMethod]: () => lie.title }));
+    const attack = fc.uniqueArray(fc.constantFrom(...named), { minLength: 1, maxLength: 2 });
+    const attacks = fc.array(attack, { minLength: 2, maxLength: 2 });
+    const property = fc.asyncProperty(attacks, async (sequence) => {
+      const { liar, sync, expectRepaired } = await openAttacked('small');
+      for (const told of sequence) {
+        liar.tell(tellAll(told));
+        expectKnown(await sync());
+      }
+      liar.tell(null);
+      // The second one may be needed for what the first one has noticed.
+      await sync();
+      await expectRepaired();
+    });
+    // A smaller sequence costs as much to find as a new one.
+    await fc.assert(property, { numRuns: 20, endOnFailure: true });
   });
-  // A smaller sequence costs as much to find as a new one.
-  await fc.assert(property, { numRuns: countOf(1, 20), endOnFailure: true });
-});
+}
 
 function isOfTiny({ world }: Lie): boolean {
   return world === undefined;
