@@ -72,7 +72,11 @@ function startClient(...args: readonly string[]) {
 describe('jobs', () => {
   it('are listed, sorted by due time, and run like their commands', async () => {
     await configure({
-      nightly: { cron: '0 1 * * *', timeZone: 'Europe/Berlin' },
+      nightly: {
+        cron: '0 1 * * *',
+        timeZone: 'Europe/Berlin',
+        steps: [{ do: 'sync', only: ['prompts'] }, 'verify', 'export'],
+      },
       hourly: { enabled: false },
       keep: { cron: '0 5 * * *', steps: ['retention', 'compact', 'check'] },
     });

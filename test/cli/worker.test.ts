@@ -27,7 +27,7 @@ const checksOf = ({ stdout }: Finished): unknown => JSON.parse(stdout.split('\n'
 const queueCheck = (status: string, message: unknown) => expect.objectContaining({ check: 'queue', status, message });
 
 test('a worker without a queue runs the overdue jobs of every valid workspace', async () => {
-  const jobs = { nightly: { steps: ['sync'] }, hourly: { enabled: false } };
+  const jobs = { nightly: { steps: [{ do: 'sync', only: ['prompts'] }] }, hourly: { enabled: false } };
   const { folder, here } = await open({ workspaces: 2, settings: { jobs } });
   const owed = { version: 1, jobs: { nightly: { schedule: '15 2 * * * UTC', through: '2026-01-01T00:00:00.000Z' } } };
   await mkdir(join(folder, 'data', 'w02'), { recursive: true });
