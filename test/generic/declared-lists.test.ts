@@ -232,8 +232,8 @@ describe.sequential('lists of other forms, declared in a file', () => {
 
   test('are equal after a replay of the raw pages', async () => {
     const into = join(mirror.folder, 'replayed.duckdb');
-    const request = { from: null, to: null, only: null, into, acceptMissing: false };
-    const { status, damages } = await replayWorkspace(mirror.context, request, () => undefined);
+    const chosen = { from: null, to: null, ...request, into, acceptMissing: false };
+    const { status, damages } = await replayWorkspace(mirror.context, chosen, () => undefined);
     expect({ status, damages }).toEqual({ status: 'complete', damages: [] });
     const names = declared.map(({ path }) => nameOf(path));
     const digests = names.map(

@@ -52,7 +52,7 @@ let server: ServedWorkspace;
 let key: string;
 
 beforeAll(async () => {
-  upstream = await startUpstream({ shapes: chosen, nowMs: NOW_MS });
+  upstream = await startUpstream({ shapes: chosen, nowMs: NOW_MS, world: 'small' });
   mirror = await openGenericMirror(upstream, NOW_MS);
   await mirror.sync();
   key = (await createKey(mirror.context.config.folder, 'test', null, NOW_MS)).text;
