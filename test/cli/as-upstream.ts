@@ -6,12 +6,16 @@ import { expectEqualToUpstream } from '../support/compare.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 
 /** Compares the live file in a workspace's folder with upstream's current responses, as the tests of the engine do. */
-export async function expectAsUpstream(data: string, sandbox: WorkspaceSandbox): Promise<void> {
+export async function expectAsUpstream(
+  data: string,
+  sandbox: WorkspaceSandbox,
+  options: Parameters<typeof expectEqualToUpstream>[1] = {},
+): Promise<void> {
   const database = await openDatabase(join(data, 'warehouse.duckdb'));
   const query: TestWorkspace['query'] = (sql) => database.exclusive((session) => session.all(sql));
   try {
     const opened: Pick<TestWorkspace, 'sandbox' | 'catalogue' | 'query'> = { sandbox, catalogue, query };
-    await expectEqualToUpstream(opened as TestWorkspace);
+    await expectEqualToUpstream(opened as TestWorkspace, options);
   } finally {
     await database.close();
   }

@@ -16,6 +16,9 @@ import { expectAsUpstream } from './as-upstream.ts';
 import { openCli, until } from './helpers.ts';
 import { serveThrough } from './serving.ts';
 
+/** Resources that the job reads. */
+const ONLY = ['brands', 'prompts', 'responses'];
+
 /** Nights in which clocks change: the UTC time of 02:30 in Berlin in this night and in the next one. */
 const CHANGES = [
   { day: '2026-03-29', due: '01:30', next: '00:30' },
@@ -28,7 +31,7 @@ it.each(sampleOf(CHANGES, 1))(
     let now = Date.parse(`${addDays(day, -5)}T12:00:00Z`);
     const workspace = await openCli({ days: 3, clock: () => now });
     const { folder, env, data, sandbox } = workspace;
-    const mine = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: ['sync', 'export'] };
+    const mine = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: [{ do: 'sync', only: ONLY }, 'export'] };
     const settings = { clock: 'upstream', jobs: { ...disabledJobs, mine } };
     await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(settings));
     const lines: string[] = [];
@@ -63,7 +66,7 @@ it.each(sampleOf(CHANGES, 1))(
     expect(second.owner).toBeNull();
     await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
     // The same process also runs commands for clients.
-    const synced = await workspace.run('sync');
+    const synced = await workspace.run('sync', '--only', 'prompts');
     expect(synced.code, synced.stderr).toBe(0);
     await second.close();
     const [done, ...earlier] = await readJobRuns(data);
@@ -80,7 +83,7 @@ it.each(sampleOf(CHANGES, 1))(
     await until('the next night is over', async () => (await readJobRuns(data)).length === 3);
     await third.close();
     expect((await readJobRuns(data))[0]).toMatchObject({ status: 'done', dueAt: `${tomorrow}T${next}:00.000Z` });
-    await expectAsUpstream(data, sandbox);
+    await expectAsUpstream(data, sandbox, { only: ONLY });
     const written = lines.join('').split('\n').slice(0, -1);
     const logged = written.map((line) => JSON.parse(line) as { msg: string; step?: string });
     expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));
