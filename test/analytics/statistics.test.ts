@@ -5,7 +5,7 @@ import { countOf } from '../support/counts.ts';
 import { type Asked, drawn, exactly, openWorlds, single, worldId } from '../support/period-worlds.ts';
 
 const PROMPTS = 180;
-const WORLDS = countOf(10, 30);
+const WORLDS = countOf(6, 30);
 
 /** Prompts of a world in which nothing changes: each prompt and engine has one rate for both periods. */
 function stationary(random: Random, engines: readonly string[], answers: () => number): Asked[] {

@@ -10,7 +10,7 @@ import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 describe('nightly syncs over months', () => {
   test('each end with a warehouse equal to upstream, despite faults, kills and changes', async () => {
-    const nights = countOf(3, 30);
+    const nights = countOf(2, 30);
     const workspace = await openWorkspace(
       IS_ENDURANCE ? { seed: 41, brands: 2, prompts: 4, days: 30 } : { world: 'tiny' },
     );

@@ -175,7 +175,7 @@ describe('the changes of exports since the last one', () => {
           expect(texts(target)).toEqual(texts(await liveRows(context, complete)));
         }
       }),
-      { numRuns: countOf(2, 20) },
+      { numRuns: countOf(1, 20) },
     );
   });
 
