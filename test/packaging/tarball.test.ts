@@ -261,7 +261,7 @@ describe('a program', () => {
     const files = ['digest.mjs', 'wrong.mjs'];
     await writeFile(join(program, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
     const tsc = join(root, 'node_modules/typescript/bin/tsc');
-    const { stdout } = await run(process.execPath, [tsc, '-p', program], { cwd: program }).catch(
+    const { stdout } = await run(process.execPath, [tsc, '-p', program, '--singleThreaded'], { cwd: program }).catch(
       (thrown: { stdout: string }) => thrown,
     );
     expect(stdout.match(/^\S+ error \w+/gm)).toEqual(['wrong.mjs(2,29): error TS2322']);
