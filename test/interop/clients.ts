@@ -98,13 +98,6 @@ export const clients: readonly Client[] = [
   reader('pyiceberg', 'PyIceberg', 'files', 'Iceberg, all columns of all tables', { needsLake: true }),
   spark('spark', 'Spark 4', 'spark-4', 'Parquet, with the filter pushed down', null),
   spark('spark-3', 'Spark 3.5', 'spark-3', 'Parquet, with the filter pushed down, and Iceberg', ICEBERG_SPARK),
-  python(
-    'superset',
-    'Superset',
-    'superset',
-    'superset_api.py',
-    'the replica over the REST API: datasets, charts, a filter by an instant, SQL Lab, and the imported metrics of examples/superset',
-  ),
   python('dbt', 'dbt', 'dbt', 'dbt_build.py', '`dbt build` of examples/dbt: sources, models, tests, exposures'),
   python(
     'metricflow',
@@ -113,16 +106,6 @@ export const clients: readonly Client[] = [
     'metricflow_query.py',
     'the metrics of examples/dbt: parsed, validated, and queried by brand, engine, topic, entity, domain, source and week',
   ),
-  {
-    ...base(
-      'cube',
-      'Cube',
-      'the data model of examples/cube: compiled, and queried by brand, engine, topic, prompt, entity, domain, source and week, in two time zones',
-      { kind: 'npm', folder: 'cube' },
-    ),
-    zones: ZONES,
-    command: (place) => [process.execPath, join(place, 'run.mjs')],
-  },
   {
     ...base('jdbc', 'DuckDB over JDBC', `the replica: ${IN_ZONES}`, { kind: 'maven', files: [JDBC] }),
     programs: ['java'],

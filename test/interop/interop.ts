@@ -8,7 +8,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { EXPORT_FORMATS, exportFiles } from '../../src/analytics/exports/metrics-exports.ts';
+import { metricflowFiles } from '../../src/analytics/exports/metricflow.ts';
 import { type Client, clients } from './clients.ts';
 import { CACHE, install, MissingPiece, mavenPaths, requireProgram, run } from './prepare.ts';
 import {
@@ -67,15 +67,13 @@ async function runClients(chosen: readonly Client[]): Promise<number> {
   return outcomes.some(isFailure) ? 1 : 0;
 }
 
-// The examples, each with the files that `sightline metrics export` writes into its folder.
+// The examples, with the files that `sightline metrics export` writes.
 async function writeExamples(folder: string): Promise<void> {
   await cp(join(import.meta.dirname, '../../examples'), folder, { recursive: true });
-  for (const format of EXPORT_FORMATS) {
-    for (const [path, text] of exportFiles(format)) {
-      const file = join(folder, format === 'metricflow' ? 'dbt' : format, path);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, text);
-    }
+  for (const [path, text] of metricflowFiles()) {
+    const file = join(folder, 'dbt', path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
   }
 }
 

@@ -262,7 +262,7 @@ const inServer: readonly Mutant[] = [
   },
 ];
 
-/** Faults of the exported models of other tools. */
+/** Faults of the exported models of MetricFlow. */
 const inExports: readonly Mutant[] = [
   {
     file: 'src/analytics/exports/exported-datasets.ts',
@@ -277,9 +277,9 @@ const inExports: readonly Mutant[] = [
     tests: ['test/analytics/exports.test.ts'],
   },
   {
-    file: 'src/analytics/exports/osi.ts',
-    from: 'primary_key: key,',
-    to: 'primary_key: key.slice(0, 1),',
+    file: 'src/analytics/exports/exported-datasets.ts',
+    from: "key: ['response_id', 'entity_id'],",
+    to: "key: ['response_id'],",
     tests: ['test/analytics/exports.test.ts'],
   },
   {

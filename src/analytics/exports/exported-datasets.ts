@@ -1,4 +1,4 @@
-import { type Dimension, type DimensionName, dimensions, type ModelColumn } from '../model/dimensions.ts';
+import { type Dimension, type DimensionName, dimensions } from '../model/dimensions.ts';
 import { responseSums } from '../model/response-sums.ts';
 
 /** Use of a column of a dataset. */
@@ -13,8 +13,10 @@ type Role =
   | 'summand';
 
 /** A column of an exported dataset. */
-export interface ExportedColumn extends ModelColumn {
+export interface ExportedColumn {
+  readonly name: string;
   readonly label: string;
+  readonly about: string;
   readonly role: Role;
 }
 
@@ -24,7 +26,7 @@ interface Relation {
   readonly columns: readonly string[];
 }
 
-/** A SELECT over tables of the replica, on which tools define dimensions and measures. */
+/** A SELECT over tables of the replica, on which MetricFlow defines dimensions and measures. */
 export interface ExportedDataset {
   readonly name: string;
   readonly label: string;
@@ -109,10 +111,10 @@ LEFT JOIN (
     columns: [
       ...responseColumns(),
       ...mentionColumns(),
-      summand('has_host', 'BOOLEAN', 'Whether the website of the brand is known.'),
-      summand('citations', 'BIGINT', 'Pages that the response cites.'),
-      summand('named_citations', 'BIGINT', 'Citations that name a domain.'),
-      summand('own_citations', 'BIGINT', "Citations of the brand's pages."),
+      summand('has_host', 'Whether the website of the brand is known.'),
+      summand('citations', 'Pages that the response cites.'),
+      summand('named_citations', 'Citations that name a domain.'),
+      summand('own_citations', "Citations of the brand's pages."),
     ],
     relations: ofResponse(),
   },
@@ -158,7 +160,7 @@ JOIN mart.fct_citation c ON c.response_id = r.response_id
 WHERE c.domain IS NOT NULL
 GROUP BY ALL`,
     key: ['response_id', 'domain'],
-    columns: [...responseColumns(), ...columnsOf('domain'), summand('cited', 'BIGINT', 'Citations of the domain.')],
+    columns: [...responseColumns(), ...columnsOf('domain'), summand('cited', 'Citations of the domain.')],
     relations: [...ofResponse(), { to: 'domains', columns: ['brand_id', 'domain'] }],
   },
   {
@@ -173,9 +175,9 @@ FROM mart.fct_traffic_daily`,
       id('brand_id', 'The brand.'),
       day("Day in the analytics property's time zone."),
       ...columnsOf('source'),
-      summand('sessions', 'BIGINT', 'Sessions.'),
-      summand('key_events', 'BIGINT', 'Key events.'),
-      summand('revenue', 'DOUBLE', "Revenue, in the currency of the brand's analytics property."),
+      summand('sessions', 'Sessions.'),
+      summand('key_events', 'Key events.'),
+      summand('revenue', "Revenue, in the currency of the brand's analytics property."),
     ],
     relations: [{ to: 'brands', columns: ['brand_id'] }],
   },
@@ -193,12 +195,12 @@ function responseColumns(): ExportedColumn[] {
 
 function mentionColumns(): ExportedColumn[] {
   return [
-    summand('mentioned', 'BOOLEAN', 'Whether the response mentions the brand or entity.'),
-    summand('position', 'BIGINT', 'Position of the mention. 1 is first.'),
-    summand('worth', 'DOUBLE', 'Worth of the sentiment label of the mention.'),
-    summand('lean', 'BIGINT', '1 for a positive mention, 0 for a neutral and -1 for a negative one.'),
-    summand('first_place', 'BIGINT', 'The lowest position that upstream reports, at most 1.'),
-    summand('voices', 'BIGINT', 'Mentions of the brand and all currently tracked competitors in the response.'),
+    summand('mentioned', 'Whether the response mentions the brand or entity.'),
+    summand('position', 'Position of the mention. 1 is first.'),
+    summand('worth', 'Worth of the sentiment label of the mention.'),
+    summand('lean', '1 for a positive mention, 0 for a neutral and -1 for a negative one.'),
+    summand('first_place', 'The lowest position that upstream reports, at most 1.'),
+    summand('voices', 'Mentions of the brand and all currently tracked competitors in the response.'),
   ];
 }
 
@@ -238,8 +240,9 @@ GROUP BY ALL`;
 function columnsOf(name: DimensionName): ExportedColumn[] {
   const { columns, label, key } = dimensionOf(name);
   return columns.map((column) => ({
-    ...column,
+    name: column.name,
     label: column.name === name ? label : labelOf(column.name),
+    about: column.about,
     role: column.name === key && key.endsWith('_id') ? 'id' : 'dimension',
   }));
 }
@@ -251,15 +254,15 @@ function dimensionOf(name: DimensionName): Dimension {
 }
 
 function id(name: string, about: string): ExportedColumn {
-  return { name, type: name === 'domain' ? 'VARCHAR' : 'UUID', about, label: labelOf(name), role: 'id' };
+  return { name, label: labelOf(name), about, role: 'id' };
 }
 
 function day(about: string): ExportedColumn {
-  return { name: DAY, type: 'DATE', about, label: 'Day', role: 'time' };
+  return { name: DAY, label: 'Day', about, role: 'time' };
 }
 
-function summand(name: string, type: string, about: string): ExportedColumn {
-  return { name, type, about, label: labelOf(name), role: 'summand' };
+function summand(name: string, about: string): ExportedColumn {
+  return { name, label: labelOf(name), about, role: 'summand' };
 }
 
 function labelOf(name: string): string {

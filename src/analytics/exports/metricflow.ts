@@ -5,7 +5,7 @@ import {
   describeMeasure,
   type ExportedMeasure,
   exportedMeasures,
-  generatedBy,
+  header,
   metaOf,
 } from './exported-measures.ts';
 
@@ -30,7 +30,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Returns the models, semantic models and metrics of a dbt project, by path. */
 export function metricflowFiles(): Map<string, string> {
-  const head = generatedBy('metricflow');
   const models = exportedDatasets.map(({ name, sql }): [string, string] => [
     `${FOLDER}/${PREFIX}${name}.sql`,
     `${withSources(sql)}\n`,
@@ -50,7 +49,7 @@ export function metricflowFiles(): Map<string, string> {
           semantic_models: exportedDatasets.map(semanticModel),
           metrics: exportedMeasures.flatMap(metricsOf),
         },
-        head,
+        header,
       ),
     ],
   ]);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { EXPORT_FORMATS } from '../../analytics/exports/metrics-exports.ts';
 import { errorParts, fileCounts, number, time } from './json-parts.ts';
 
 const tableFiles = z.object({ name: z.string(), rows: number, files: number, bytes: number });
@@ -169,7 +168,6 @@ export const dimensionValues = z.object({
 
 /** `metrics export`. */
 export const metricsExport = z.object({
-  format: z.enum(EXPORT_FORMATS),
   folder: z.string().nullable().describe('null without --output'),
   files: z.array(
     z.object({

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { EXPORT_FORMATS, exportFiles } from '../../../analytics/exports/metrics-exports.ts';
+import { metricflowFiles } from '../../../analytics/exports/metricflow.ts';
 import { describeModel, GRAINS, METRICS } from '../../../analytics/model/measures.ts';
 import { chooseName } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
@@ -165,20 +165,16 @@ const values = defineCommand({
 const write = defineCommand({
   options: {
     ...workspaceOptions,
-    format: oneOf('<format>', 'format of the files', EXPORT_FORMATS),
-    output: text('<folder>', 'folder of the project in which the files are written (default: -, standard output)'),
+    output: text('<folder>', 'folder of the dbt project in which the files are written (default: -, standard output)'),
   },
   examples: [
-    ['sightline metrics export --format metricflow --output dbt', 'write dbt models, semantic models and metrics'],
-    ['sightline metrics export --format osi', 'print the semantic model in the Open Semantic Interchange format'],
+    ['sightline metrics export --output dbt', 'write dbt models, semantic models and metrics'],
+    ['sightline metrics export', 'print them'],
   ],
-  run: async ({ format, output, ...unread }, begin) => {
+  run: async ({ output, ...unread }, begin) => {
     const { context: load, json } = begin(unread);
-    if (format === null) {
-      throw new SightlineError('usage', `--format is missing; allowed: ${EXPORT_FORMATS.join(', ')}`);
-    }
     const folder = output === '-' ? null : output;
-    const files = [...exportFiles(format)];
+    const files = [...metricflowFiles()];
     if (folder !== null) {
       const { checkOutputFile, saveText } = await import('../../../operations/query.ts');
       const { config } = await load();
@@ -188,7 +184,7 @@ const write = defineCommand({
     }
     if (json) {
       const shown = files.map(([path, content]) => ({ path, text: folder === null ? content : null }));
-      printJson('metrics export', { format, folder, files: shown });
+      printJson('metrics export', { folder, files: shown });
     } else if (folder === null) {
       // A line with the path, as a comment of the file's language.
       const texts = files.map(([path, content]) => `${path.endsWith('.sql') ? '--' : '#'} ${path}\n${content}`);
@@ -203,7 +199,7 @@ export const metrics = defineGroup({
   describe: { about: 'describe a measure', add: describe },
   values: { about: 'list the values of a dimension', add: values },
   query: { about: 'compute measures with intervals and tested changes', add: query },
-  export: { about: 'write measures and dimensions as definitions for MetricFlow, Cube, OSI or Superset', add: write },
+  export: { about: 'write measures and dimensions as definitions for MetricFlow', add: write },
 });
 
 function columnsOf(...names: readonly string[]): { name: string; type: string }[] {
