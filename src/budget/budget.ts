@@ -37,8 +37,6 @@ export interface BudgetOptions {
   readonly share?: number;
   readonly log?: BudgetLog;
   readonly pace?: Pace;
-  /** Requests per minute until upstream sends its limit; default: 120. */
-  readonly perMinute?: number | undefined;
 }
 
 /**
@@ -46,14 +44,10 @@ export interface BudgetOptions {
  * requests reach upstream, whether upstream counts in a sliding or a fixed window. `share` in (0, 1] is the part of the limit
  * that these processes together may use. Requests of other users of the key reduce it only beyond the rest of the limit.
  */
-export function createBudget({ clock, share = 1, log: given, pace, perMinute }: BudgetOptions): Budget {
+export function createBudget({ clock, share = 1, log: given, pace }: BudgetOptions): Budget {
   const log = given ?? memoryLog();
   const moment = (): Moment => ({ monotonicMs: Math.floor(clock.monotonic()), wallMs: Math.floor(clock.now()) });
-  const ledger = createLedger(
-    () => ({ monotonicMs: clock.monotonic(), wallMs: clock.now() }),
-    log.delayMsMax,
-    perMinute,
-  );
+  const ledger = createLedger(() => ({ monotonicMs: clock.monotonic(), wallMs: clock.now() }), log.delayMsMax);
   const book = createSendQueueStore(log, ledger, moment);
   // No other process can withdraw a claim from a log in memory, so it need not be polled.
   const pollMs = given === undefined ? RENEW_MS : POLL_MS;

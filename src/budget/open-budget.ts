@@ -23,8 +23,6 @@ export interface OpenBudgetOptions {
   readonly baseUrl: string;
   readonly share: number;
   readonly clock: Clock;
-  /** Requests per minute until upstream sends its limit; default: 120. */
-  readonly perMinute?: number | undefined;
   /** Receives a sentence when the budget's database becomes unreachable and when it is reachable again. */
   readonly say?: (sentence: string) => void;
   /** Aborts opening while it waits for the database. */
@@ -43,12 +41,12 @@ export interface OpenedBudget {
  * @throws `budget_unreachable`, or `config_invalid` if a package is not installed, for PostgreSQL
  */
 export async function openBudgetAt(home: BudgetHome, options: OpenBudgetOptions): Promise<OpenedBudget> {
-  const { clock, share, perMinute } = options;
+  const { clock, share } = options;
   if (home.kind === 'postgres') {
     const { openSharedBudget } = await import('./postgres-store.ts');
     const { log, pace, close } = await openSharedBudget({ ...options, ...home });
-    return { budget: createBudget({ clock, share, log, pace, perMinute }), close };
+    return { budget: createBudget({ clock, share, log, pace }), close };
   }
   const log = await openBudgetFile({ ...options, ...home });
-  return { budget: createBudget({ clock, share, log, perMinute }), close: async () => log.close() };
+  return { budget: createBudget({ clock, share, log }), close: async () => log.close() };
 }

@@ -75,10 +75,9 @@ export interface Ledger {
  * Not covered: an upstream whose time to count varies while its latency does not, or that becomes faster than all recent
  * answers. It responds with 429, and full holds apply for the next ten minutes.
  *
- * `delayMsMax` is the maximum time in milliseconds between a claim's record and the sending of its request. `standard` is the limit,
- * in requests per minute, until upstream sends one.
+ * `delayMsMax` is the maximum time in milliseconds between a claim's record and the sending of its request.
  */
-export function createLedger(now: () => Moment, delayMsMax = 0, standard: number = LIMIT_DEFAULT): Ledger {
+export function createLedger(now: () => Moment, delayMsMax = 0): Ledger {
   const claims = createClaims(delayMsMax);
   const foreign = createForeign();
   let latencies: number[] = [];
@@ -89,7 +88,7 @@ export function createLedger(now: () => Moment, delayMsMax = 0, standard: number
   let prunedAt = Number.NEGATIVE_INFINITY;
 
   const time = (): number => now().monotonicMs;
-  const limitValue = (): number => limit?.value ?? standard;
+  const limitValue = (): number => limit?.value ?? LIMIT_DEFAULT;
   const usable = (): number => limitValue() - Math.floor(limitValue() / 100);
   const capacity = (share: number): number => Math.max(1, Math.floor(usable() * share));
   const relief = (at: number): number =>

@@ -125,37 +125,9 @@ export function idKindOf({ derived: [table] }: Resource): ColumnKind {
   return (own.length === 1 ? table?.columns.find(({ name }) => name === own[0])?.kind : undefined) ?? 'uuid';
 }
 
-/** Whether the numbers of src/analytics exist: only the declarations of this package have reports that are computed. */
-export function hasNumbers({ resources }: Catalogue): boolean {
-  return resources.some(({ computes }) => computes !== undefined);
-}
-
-/**
- * Checks that the brands of every resource with the scope `brand` are known.
- * @throws TypeError with the name of the resource
- */
-export function checkProvider({ resources }: Pick<Catalogue, 'resources'>): void {
-  const scoped = resources.find(({ scope }) => scope === 'brand');
-  if (scoped !== undefined && findProvider({ resources }, 'brand') === undefined)
-    throw new TypeError(`resource ${scoped.name} has the scope brand, but no resource provides brands`);
-}
-
 /** Returns the resource that lists the members of a scope; undefined if the API has no members. */
 export function findProvider({ resources }: Pick<Catalogue, 'resources'>, scope: 'brand'): Resource | undefined {
   return resources.find(({ provides }) => provides?.scope === scope);
-}
-
-/**
- * Returns the resource that a sync reads first: the list of the brands, or the first resource of the workspace that needs no ids;
- * undefined if there is none.
- */
-export function openingOf(catalogue: Catalogue, wanted: ReadonlySet<string> | null = null): Resource | undefined {
-  const provider = findProvider(catalogue, 'brand');
-  if (provider !== undefined) return provider;
-  return catalogue.resources.find(
-    ({ name, scope, change, parent }) =>
-      scope === 'workspace' && change.kind !== 'detail' && parent === undefined && (wanted?.has(name) ?? true),
-  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
-import { type Catalogue, hasNumbers } from '../contract/catalogue.ts';
+import type { Catalogue } from '../contract/catalogue.ts';
 import { chooseTable } from '../snapshot/selection.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse } from '../warehouse/warehouse.ts';
@@ -37,7 +37,7 @@ export interface DescribedColumn {
 export async function describeTables(catalogue: Catalogue): Promise<DescribedTable[]> {
   const warehouse = await openWarehouse(':memory:', catalogue, {});
   try {
-    await ensureViews(warehouse.database, MART_SCHEMA, hasNumbers(catalogue) ? marts() : []);
+    await ensureViews(warehouse.database, MART_SCHEMA, marts());
     return await warehouse.database.exclusive(async ({ query }) => {
       const columns = await query(
         `SELECT schema_name, table_name, column_name, data_type, comment FROM duckdb_columns()

@@ -1,12 +1,7 @@
-import { SightlineError } from '../base/errors.ts';
-import { declareForms, toDeclarationData } from '../contract/generic/generic-declarations.ts';
 import { classifyEndpoints, type EndpointState } from '../contract/openapi/classify.ts';
 import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
-import { shapeOfPath } from '../contract/openapi/references.ts';
-import { catalogueOf, declaredCatalogue } from '../session/catalogues.ts';
-import { readStoredForms } from '../session/stored-forms-file.ts';
+import { catalogueOf } from '../session/catalogues.ts';
 import type { Context } from '../session/workspace.ts';
-import { layoutOf } from '../snapshot/layout.ts';
 import { createClient } from '../upstream/client.ts';
 import { OPENAPI_PATH } from '../upstream/discovery.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
@@ -65,30 +60,4 @@ export async function listEndpoints(context: Context): Promise<EndpointList> {
     await client.close();
     await close();
   }
-}
-
-/**
- * Returns the inferred declaration of an endpoint, by its path or the name of its resource, as data that a file of the setting
- * `schemas` may have.
- *
- * @throws `not_found` if no declaration was inferred
- */
-export function readInferredDeclaration(
-  { config }: Pick<Context, 'config'>,
-  endpoint: string,
-): Readonly<Record<string, unknown>> {
-  const forms = readStoredForms(layoutOf(config.folder).endpoints);
-  const { resources } = declaredCatalogue(config);
-  const inferred = declareForms(resources, forms);
-  const declaration = inferred.find(
-    ({ name, path }) => name === endpoint || shapeOfPath(path) === shapeOfPath(endpoint),
-  );
-  const form = forms.find(({ name }) => name === declaration?.name);
-  if (declaration !== undefined && form !== undefined) return toDeclarationData(form, declaration);
-  const known = inferred.map(({ path }) => path).join(', ');
-  throw new SightlineError(
-    'not_found',
-    `no declaration of ${endpoint} was inferred; allowed: ${known === '' ? 'none, because no endpoint is mirrored yet' : known}`,
-    { hint: 'Run `sightline endpoints` to list the endpoints, and `sightline sync` to mirror them.' },
-  );
 }

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { publishedMarts } from '../analytics/marts/published.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { inSpan } from '../base/trace.ts';
-import { hasNumbers } from '../contract/catalogue.ts';
 import { noData } from '../session/newest-replica.ts';
 import { withSession } from '../session/session.ts';
 import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
@@ -45,7 +44,7 @@ async function exportHere(
     // A killed sync may have committed pages after the last replica was published.
     if (!copy.isCurrent) await publish(warehouse, layout, copy);
     const { compression, parquet, keep } = config;
-    const marts = hasNumbers(warehouse.catalogue) ? publishedMarts(config.marts) : [];
+    const marts = publishedMarts(config.marts);
     const options = { compression, parquet, keep, marts, clock, signal, onProgress };
     return exportSnapshot(warehouse.database, warehouse.catalogue, layout, options);
   };

@@ -1,6 +1,5 @@
 import { planProbes } from '../analytics/calibration/calibrate.ts';
 import type { ChosenProbe } from '../analytics/calibration/choose-probes.ts';
-import { hasNumbers } from '../contract/catalogue.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
@@ -41,7 +40,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
   return withWarehouse(context, SYNC_RESOURCES, async (opened) => {
     const { warehouse, layout, copy } = opened;
     // The refresh changes reports whose responses are not stored yet.
-    const asking = { catalogue, now: clock.now(), max: hasNumbers(catalogue) ? config.probes : 0 };
+    const asking = { catalogue, now: clock.now(), max: config.probes };
     const probes = await warehouse.database.exclusive((session) => planProbes(session, asking));
     const brands = offline
       ? await chooseStored(opened, options.brands)

@@ -2,9 +2,9 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import type { ErrorCode } from '../base/errors.ts';
 import { itemsOf } from '../contract/body.ts';
-import { openingOf } from '../contract/catalogue.ts';
+import { providerOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
-import { catalogueOf } from '../session/catalogues.ts';
+import { builtInCatalogue } from '../session/catalogues.ts';
 import { createClient } from '../upstream/client.ts';
 import { toWorkspaceError, UpstreamError } from '../upstream/errors.ts';
 import { openBudget } from './sync.ts';
@@ -29,18 +29,13 @@ export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: Abo
   const upstream = config.upstream();
   const { budget, close } = await openBudget({ config, clock, signal });
   const client = createClient({ ...upstream, budget, clock, connections: 1 });
-  const opening = openingOf(catalogueOf(config));
-  // Nothing is known of an API before its document was read.
-  const asked =
-    opening === undefined
-      ? { path: config.openapi.kind === 'path' ? config.openapi.path : '/', query: {} }
-      : { path: opening.path, query: opening.ask ?? {} };
+  const opening = providerOf(builtInCatalogue, 'brand');
   const failed = new AbortController();
   let sentAt = Number.NaN;
   try {
     const { value, date } = await client.get(
-      asked,
-      (body) => (opening === undefined ? [] : itemsOf(opening, opening.derived[0] as ResourceTable, body)),
+      { path: opening.path, query: opening.ask ?? {} },
+      (body) => itemsOf(opening, opening.derived[0] as ResourceTable, body),
       {
         signal: AbortSignal.any([signal, failed.signal]),
         onAttempt: (attempt) => {

@@ -4,8 +4,8 @@ import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
-import { type Catalogue, hasNumbers } from '../contract/catalogue.ts';
-import { catalogueOf, declaredCatalogue } from '../session/catalogues.ts';
+import type { Catalogue } from '../contract/catalogue.ts';
+import { builtInCatalogue, catalogueOf } from '../session/catalogues.ts';
 import { withSession } from '../session/session.ts';
 import { readStoredForms } from '../session/stored-forms-file.ts';
 import { type Context, publish, withWarehouse } from '../session/workspace.ts';
@@ -89,10 +89,9 @@ async function replay(context: Context, request: ReplayRequest, onProgress: OnPr
   if (summary.replaced) {
     await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
       const { catalogue, database } = warehouse;
-      if (hasNumbers(catalogue))
-        await calibrateConventions(database, { catalogue, now: context.clock.now(), onlyIfNone: true }).catch(
-          () => undefined,
-        );
+      await calibrateConventions(database, { catalogue, now: context.clock.now(), onlyIfNone: true }).catch(
+        () => undefined,
+      );
       await warehouse.recordRun({ kind: 'replay', trigger: context.trigger ?? 'command' }, context.clock.now());
       await publish(warehouse, layout, copy);
     });
@@ -171,7 +170,7 @@ async function build(
   options: Parameters<typeof replayPages>[1],
   onProgress: OnProgress,
 ): Promise<ReplayResult> {
-  return inWarehouse(path, declaredCatalogue(config), async (warehouse) => {
+  return inWarehouse(path, builtInCatalogue, async (warehouse) => {
     await warehouse.endpoints.adopt(readStoredForms(layoutOf(config.folder).endpoints), clock.now());
     const drift = await openDriftWatch(warehouse.catalogue, warehouse.database);
     const folder = layoutOf(config.folder).raw;

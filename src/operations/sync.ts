@@ -5,7 +5,7 @@ import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
-import { findProvider, hasNumbers } from '../contract/catalogue.ts';
+import { providerOf } from '../contract/catalogue.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { type Context, type Opened, publish, publishMidway, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -77,9 +77,8 @@ export async function resolveBrands(
   const { catalogue } = opened.warehouse;
   const read = () => opened.warehouse.database.exclusive(({ query }) => readBrandNames(query, catalogue));
   let known = await read();
-  const provider = findProvider(catalogue, 'brand');
-  if (known.length === 0 && provider !== undefined) {
-    const lists = { only: [provider.name], range: null, brands: null };
+  if (known.length === 0) {
+    const lists = { only: [providerOf(catalogue, 'brand').name], range: null, brands: null };
     const [looked] = await syncOpened(context, opened, 'look', [lists], () => undefined);
     if (looked?.error) throw looked.error;
     known = await read();
@@ -178,8 +177,7 @@ async function syncThrough(
   const midway = createMidwayPublisher({
     clock,
     publish: async () => {
-      if (hasNumbers(catalogue))
-        await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true });
+      await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true });
       return publishMidway(warehouse, layout, copy);
     },
   });
@@ -202,14 +200,13 @@ async function syncThrough(
       clockPolicy: config.clock,
       basePath: basePathOf(config.upstream()),
       selection: config.resources,
-      document: config.openapi,
       connections,
       signal,
       origin: { kind, trigger },
       onProgress: take,
       onMilestone: midway.milestone,
       onRead: async (ask: AskUpstream, read: SyncStats) => {
-        if (kind !== 'sync' || !hasNumbers(catalogue) || !hasChanges(Object.fromEntries(read.tables))) return;
+        if (kind !== 'sync' || !hasChanges(Object.fromEntries(read.tables))) return;
         contradicted = await probeUpstream(
           { catalogue, database, clock, signal, max: config.probes, budget, stats: read },
           ask,
@@ -254,7 +251,6 @@ export async function openBudget({
     key,
     baseUrl,
     share: config.budgetShare,
-    perMinute: config.requestsPerMinute,
     clock,
     say,
     signal,
@@ -273,7 +269,7 @@ function hasChanges(tables: SyncSummary['tables']): boolean {
 // Calibrates how upstream computes its numbers. A failure is a warning, because the data are complete without it.
 async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
   const { catalogue } = warehouse;
-  if (summary.error !== null || !hasNumbers(catalogue)) return [];
+  if (summary.error !== null) return [];
   const isChanged = hasChanges(summary.tables);
   try {
     const { database } = warehouse;

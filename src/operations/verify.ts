@@ -3,9 +3,8 @@ import { readCalibrated, readConventions } from '../analytics/calibration/findin
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../analytics/verification/verify-brand.ts';
 import { DONE, type Ending, endingOfError } from '../base/ending.ts';
-import { SightlineError } from '../base/errors.ts';
+import type { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
-import { hasNumbers } from '../contract/catalogue.ts';
 import { addDays, eachDay } from '../contract/time.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { noData } from '../session/newest-replica.ts';
@@ -63,9 +62,6 @@ export interface Verification {
   readonly error: SightlineError | null;
 }
 
-const NOT_VERIFIABLE =
-  'verify is not available for this API: its declarations have no reports that sightline computes; allowed: workspaces with the built-in declarations';
-
 /** Recomputes the metrics of a workspace from its responses, compares them with upstream's reports, and stores the result. */
 export function verifyWorkspace(
   context: Context,
@@ -79,7 +75,6 @@ async function verify(context: Context, request: VerifyRequest, onProgress: OnPr
   const { config, clock } = context;
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
   const catalogue = catalogueOf(config);
-  if (!hasNumbers(catalogue)) throw new SightlineError('usage', NOT_VERIFIABLE);
   if (request.fresh || request.repair) config.upstream();
   const work = async (opened: Opened): Promise<Verification> => {
     const { brands: wanted, range } = request;

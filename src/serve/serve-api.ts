@@ -6,7 +6,7 @@ import type { OAuthSettings } from '../base/config/oauth-settings.ts';
 import { toSightlineError } from '../base/errors.ts';
 import { openSavedQueries } from '../operations/sql/saved-queries.ts';
 import { createSqlService } from '../operations/sql/sql-service.ts';
-import { sharedCatalogueOf } from '../session/catalogues.ts';
+import { builtInCatalogue } from '../session/catalogues.ts';
 import { createFormsVersion } from '../session/stored-forms-file.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -70,7 +70,7 @@ export async function serveApi(
     monotonic: clock.monotonic,
     onDamage: (workspace, thrown) => log.logger.error({ workspace, err: thrown }),
   });
-  const catalogue = sharedCatalogueOf(workspaces().values());
+  const catalogue = builtInCatalogue;
   const fleetKeys = openKeyring(options.fleetFolder);
   const queue = new PQueue({ concurrency: FETCHES_AT_ONCE });
   const refresh = createRefresh(options, clock, signal, queue);

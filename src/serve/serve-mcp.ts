@@ -4,7 +4,7 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import { createSqlService } from '../operations/sql/sql-service.ts';
 import type { Freshness } from '../query/service.ts';
-import { sharedCatalogueOf } from '../session/catalogues.ts';
+import { builtInCatalogue } from '../session/catalogues.ts';
 import { refreshReplica } from '../session/remote-replica.ts';
 import { readServerOrigin } from '../session/server-record.ts';
 import type { Context } from '../session/workspace.ts';
@@ -53,7 +53,7 @@ export async function mcpWorkspaces(
     return openWorkspace({ config, clock }, options.queryTimeoutMs);
   });
   const served: Served = {
-    catalogue: sharedCatalogueOf(configs.values()),
+    catalogue: builtInCatalogue,
     clock,
     workspaces: [...configs.keys()],
     hasSql: true,

@@ -2,7 +2,6 @@ import { rm, stat, utimes } from 'node:fs/promises';
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder } from '../base/files.ts';
-import { hasNumbers } from '../contract/catalogue.ts';
 import { refuseCopy } from '../remote/folder-owner.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
@@ -11,7 +10,7 @@ import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts
 import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
-import { declaredCatalogue } from './catalogues.ts';
+import { builtInCatalogue } from './catalogues.ts';
 import { type Session, type SessionContext, withSession } from './session.ts';
 import { storeForms } from './stored-forms-file.ts';
 import { readWriter, writeWriter } from './writer-record.ts';
@@ -107,14 +106,13 @@ async function openWithin<T>(
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const layout = layoutOf(config.folder);
-  const catalogue = declaredCatalogue(config);
   if (config.remote.kind === 'local') await refuseCopy(config.folder);
   const { journal, lost } = session;
   const writer = await readWriter(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);
   const isCurrent = copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics));
   const copy = { isCurrent, lost };
-  const warehouse = await openWarehouse(layout.warehouse, catalogue, {
+  const warehouse = await openWarehouse(layout.warehouse, builtInCatalogue, {
     ...resources,
     temporaryFolder: layout.temporary,
     keepsLog: journal !== null,
@@ -130,7 +128,7 @@ async function openWithin<T>(
   const durable = async (): Promise<void> => journal?.durable();
   try {
     // A replica made by an earlier version has other marts, or none.
-    if (await ensureViews(database, MART_SCHEMA, hasNumbers(catalogue) ? marts() : [])) copy.isCurrent = false;
+    if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
     await writeWriter(layout.owner, command, clock.now());
     const result = await work({ warehouse, layout, copy, durable });
     await durable();

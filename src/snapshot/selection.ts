@@ -1,6 +1,6 @@
 import { chooseName } from '../base/choose-name.ts';
 import { SightlineError } from '../base/errors.ts';
-import { type Catalogue, findProvider } from '../contract/catalogue.ts';
+import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { columnAt } from '../warehouse/conditions.ts';
 import type { CopySource } from '../warehouse/file/copy-out.ts';
@@ -114,8 +114,7 @@ async function checkBrands(source: CopySource, catalogue: Catalogue, brands: rea
 }
 
 function providerTable(catalogue: Catalogue): { name: string; id: string } {
-  const provider = findProvider(catalogue, 'brand');
-  if (provider === undefined) throw new SightlineError('usage', '--brand is not available for an API without brands');
+  const provider = providerOf(catalogue, 'brand');
   const table = provider.derived[0] as ResourceTable;
   return { name: table.name, id: columnAt(table, provider.provides?.id ?? '')?.name ?? '' };
 }

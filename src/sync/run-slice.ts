@@ -86,10 +86,9 @@ export function createSliceRunner(
   };
 }
 
-// An endpoint that no declaration describes may be closed to the key or need other parameters. Other APIs have no declared endpoint
-// that shows whether the key is valid.
+// An endpoint that no declaration describes may be closed to the key or need other parameters.
 function isUndeclared({ catalogue }: MissingCheckParts, { resource }: Slice): boolean {
-  return catalogue.get(resource).generic === true && catalogue.resources.some(({ generic }) => generic !== true);
+  return catalogue.get(resource).generic === true;
 }
 
 function isRefusal(thrown: unknown): boolean {

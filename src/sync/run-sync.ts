@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
-import type { DocumentSource, ResourceSelection } from '../base/config/config.ts';
+import type { ResourceSelection } from '../base/config/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
-import { type Catalogue, openingOf } from '../contract/catalogue.ts';
+import { type Catalogue, providerOf } from '../contract/catalogue.ts';
 import { createPlanSizeCheck } from '../plausibility/plan-size.ts';
 import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
@@ -28,7 +28,7 @@ import type { DriftCounts } from './drift-watch.ts';
 import { lookAhead } from './plan/outlook.ts';
 import { isFresh, type PlanContext, PRIORITY } from './plan/plan-context.ts';
 import { createNextPlanner } from './plan/plan-next.ts';
-import { planBrand, planWorkspace, withDependencies } from './plan/plan-slices.ts';
+import { planBrand, planWorkspace } from './plan/plan-slices.ts';
 import { createRowReaders } from './read-page.ts';
 import { createSliceReader, type SliceReader } from './read-slice.ts';
 import { createRequestLog } from './request-log.ts';
@@ -55,8 +55,6 @@ export interface SyncParts extends PageDestinations {
   readonly clockPolicy?: ClockPolicy;
   /** Path of the base URL, which upstream's OpenAPI document may repeat; default: none. */
   readonly basePath?: string;
-  /** Place of upstream's OpenAPI document; default: `/openapi.json` below the base URL. */
-  readonly document?: DocumentSource;
   /** Endpoints to read; default: all. */
   readonly selection?: ResourceSelection;
   /** Slices read in parallel. */
@@ -307,19 +305,16 @@ async function openRun(
     stats.warned({ chain: 'openapi', code: 'bad_answer', message });
   };
   const isRecorded = options.only === null && options.probe !== true;
-  const read = (now: number, isKept: boolean) =>
-    readDocument({ ...parts, adapter, onRejected, runId: run.runId, now, isRecorded: isKept }, log, noteForms);
-  // Without any declaration, the document shows what can be read.
-  const early = openingOf(catalogue, nothing.wanted) === undefined ? await read(clock.now(), true) : null;
-  const first = openingOf(catalogue, withDependencies(catalogue, options.only));
-  if (first === undefined) throw nothingToRead();
+  const read = (now: number) =>
+    readDocument({ ...parts, adapter, onRejected, runId: run.runId, now, isRecorded }, log, noteForms);
+  const first = providerOf(catalogue, 'brand');
   const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([first.name]) }) as [Slice];
   stats.planned([opening]);
   const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {
     throw toWorkspaceError(thrown);
   });
   await removeImplausible(warehouse, date, stats);
-  const names = early ?? (await read(date, isRecorded));
+  const names = await read(date);
   // Use the run's agreed time, as the checkpoints do.
   const passId = run.continues ? run.passId : null;
   const ask = createAskUpstream({ ...parts, names, log, now: clock.now, purpose: 'probe' });
@@ -327,12 +322,6 @@ async function openRun(
   // An endpoint that upstream has removed is not read; its rows stay.
   const wanted = new Set([...context.wanted].filter((name) => adapter.isListed(name)));
   return { reader, opening, context: { ...context, wanted, names }, ask };
-}
-
-function nothingToRead(): SightlineError {
-  const message = "upstream's OpenAPI document has no endpoint that can be read without an id";
-  const hint = 'Check the setting `openapi`, or declare the endpoints in files named by the setting `schemas`.';
-  return new SightlineError('config_invalid', message, { hint });
 }
 
 // Removes rows that were stored by an earlier version, or by a run with a wrong clock.

@@ -1,4 +1,3 @@
-import type { DocumentSource } from '../base/config/config.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { parameterForm } from '../contract/formats.ts';
 import { classifyEndpoints } from '../contract/openapi/classify.ts';
@@ -8,7 +7,6 @@ import { shapeOfPath } from '../contract/openapi/references.ts';
 import type { Client } from '../upstream/client.ts';
 import { learnParameterNames, OPENAPI_PATH } from '../upstream/discovery.ts';
 import { UpstreamError } from '../upstream/errors.ts';
-import { fetchDocument } from '../upstream/fetch-document.ts';
 import { recordEndpoints } from '../warehouse/ledger/endpoint-states.ts';
 import type { EndpointAdapter } from './adapt-endpoint.ts';
 import type { PageDestinations } from './commit-page.ts';
@@ -29,8 +27,6 @@ export interface DocumentParts extends Pick<PageDestinations, 'warehouse' | 'dri
   readonly adapter?: EndpointAdapter;
   /** Called with the paths of endpoints that cannot be declared. */
   readonly onRejected?: (paths: readonly string[]) => void;
-  /** Default: `/openapi.json` below the base URL. */
-  readonly document?: DocumentSource;
   /** Whether to store the endpoints and the differences between the document and the declarations. */
   readonly isRecorded: boolean;
 }
@@ -40,7 +36,7 @@ export interface DocumentParts extends Pick<PageDestinations, 'warehouse' | 'dri
  * parameters that are not declared.
  */
 export function readDocument(parts: DocumentParts, log: RequestLog, noteForms: FormWriter): Promise<ParameterNames> {
-  const { catalogue, client, signal, basePath, document: source = { kind: 'path', path: OPENAPI_PATH } } = parts;
+  const { catalogue, client, signal, basePath } = parts;
   const declared = catalogue.resources.filter(({ generic }) => generic !== true);
   return log({ id: OPENAPI_PATH, resource: 'openapi' }, async (_requests, onAttempt) => {
     try {
@@ -48,7 +44,8 @@ export function readDocument(parts: DocumentParts, log: RequestLog, noteForms: F
         names: learnParameterNames(catalogue.resources, body),
         classified: classifyEndpoints(readEndpoints(body, basePath).endpoints, declared),
       });
-      const { names, classified } = await fetchDocument({ client, source, signal, onAttempt }, read);
+      const asked = { path: OPENAPI_PATH, query: {}, route: OPENAPI_PATH };
+      const { names, classified } = (await client.get(asked, read, { signal, onAttempt })).value;
       const noted = [...names].map(([resource, found]) => {
         const forms = Object.entries(found).map(([declared, name]) => [parameterForm(declared), name] as const);
         return noteForms(resource, new Map(forms));
@@ -71,8 +68,7 @@ async function record(
 ): Promise<void> {
   const { catalogue, warehouse, drift, adapter, runId, now } = parts;
   // A document without any declared endpoint is not the description of this API.
-  const isDescribed = catalogue.resources.every(({ generic }) => generic === true);
-  if (!isDescribed && !classified.some(({ state }) => state === 'declared')) return;
+  if (!classified.some(({ state }) => state === 'declared')) return;
   const mirrored = new Map(warehouse.endpoints.forms().map(({ path, name }) => [shapeOfPath(path), name]));
   const rows = classified.map(({ endpoint: { path, shape }, state, reason, resource }) => {
     const name = mirrored.get(shape);

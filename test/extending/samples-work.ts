@@ -50,7 +50,7 @@ test('the job is listed last, because it has no position, and runs the steps tha
 
 test('the step can be set in the configuration and runs', async () => {
   const job = jobOf(
-    { schemas: [], folder: '', jobs: { hello: { cron: '0 0 * * *', steps: [{ do: 'greet', loud: true }] } } },
+    { folder: '', jobs: { hello: { cron: '0 0 * * *', steps: [{ do: 'greet', loud: true }] } } },
     'hello',
   );
   const [step] = job.steps as [(typeof job.steps)[number]];

@@ -3,8 +3,6 @@ import { request as createRequest } from 'node:http';
 import { dirname } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { toDeclaration } from '../../src/contract/declaration-data.ts';
-import { readInferredDeclaration } from '../../src/operations/endpoints.ts';
 import { exportWorkspace } from '../../src/operations/export.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import { openService } from '../../src/serve/open-service.ts';
@@ -233,23 +231,12 @@ test('commands describe inferred resources and mark them', async () => {
   const { endpoints } = JSON.parse(await run('endpoints', '--json')) as { endpoints: JsonObject[] };
   const states = new Map(endpoints.map(({ path, state, resource }) => [path, [state, resource]]));
   expect(states.get('/brands/{brandId}/log-lines')).toEqual(['mirrored', 'log_lines']);
-  const printed = JSON.parse(await run('endpoints', '--declaration', '/brands/{brandId}/log-lines')) as JsonObject;
-  expect(printed).toMatchObject({ name: 'log_lines', path: '/brands/{brandId}/log-lines', change: { kind: 'set' } });
   const described = JSON.parse(await run('describe', 'notes', '--json')) as JsonObject;
   expect(described).toMatchObject({ kind: 'data', generic: true });
   expect(described['about']).toContain('Test data of /brands/{brandId}/notes');
   const status = JSON.parse(await run('status', '--json')) as { data: { resources: JsonObject[] } };
   expect(status.data.resources.find(({ resource }) => resource === 'notes')).toMatchObject({ generic: true });
   expect(await run('status')).toMatch(/notes .*\(generic\)/);
-});
-
-test('the inferred declarations are valid declarations of files', async () => {
-  for (const { path } of chosen) {
-    const data = readInferredDeclaration(mirror.context, path);
-    const declaration = toDeclaration(JSON.parse(JSON.stringify(data)));
-    expect(declaration.path).toBe(path);
-    expect(declaration.generic).toBeUndefined();
-  }
 });
 
 test('keys that are limited to a brand read only its rows', async () => {

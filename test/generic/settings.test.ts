@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { ResourceSelection } from '../../src/base/config/config.ts';
-import { toDeclaration } from '../../src/contract/declaration-data.ts';
+import { integer, text, uuid } from '../../src/contract/fields.ts';
+import { defineResource } from '../../src/contract/resource.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import type { JsonObject } from './exact-json.ts';
 import { type BareMirror, openBareMirror, type Row } from './generic-mirror.ts';
@@ -50,13 +51,14 @@ test('a declaration that is added later takes over rows, tombstones and versions
     [...Array<string>(10).fill('inserted'), 'updated', 'deleted'].sort(),
   );
 
-  const declaration = {
+  const declaration = defineResource({
     name: 'support_tickets',
     about: 'Tickets of a brand.',
     scope: 'brand',
     path: '/brands/{brandId}/tickets',
     paging: 'single',
     change: { kind: 'set' },
+    query: {},
     tool: 'list_support_tickets',
     tables: [
       {
@@ -64,11 +66,11 @@ test('a declaration that is added later takes over rows, tombstones and versions
         about: 'Tickets of a brand.',
         at: { list: 'data' },
         key: ['id'],
-        fields: { id: 'integer', subject: 'text' },
+        fields: { id: integer('Id.'), subject: text('Subject.') },
       },
     ],
-  };
-  await mirror.reopen([toDeclaration(declaration)]);
+  });
+  await mirror.reopen([declaration]);
   const summary = await mirror.sync();
   expect([summary.status, summary.tables['support_tickets']]).toEqual([
     'complete',
@@ -86,17 +88,18 @@ test('a declaration that is added later takes over rows, tombstones and versions
 test('a table whose items do not fit the later declaration is kept', async () => {
   const { mirror } = await open([industries]);
   await mirror.sync();
-  const declaration = {
+  const declaration = defineResource({
     name: 'sectors',
     about: 'Sectors.',
     scope: 'workspace',
     path: '/industries',
     paging: 'single',
     change: { kind: 'set' },
+    query: {},
     tool: 'list_sectors',
-    tables: [{ name: 'sectors', about: 'Sectors.', at: { list: 'data' }, key: ['id'], fields: { id: 'uuid' } }],
-  };
-  await mirror.reopen([toDeclaration(declaration)]);
+    tables: [{ name: 'sectors', about: 'Sectors.', at: { list: 'data' }, key: ['id'], fields: { id: uuid('Id.') } }],
+  });
+  await mirror.reopen([declaration]);
   await mirror.sync();
   expect(await mirror.rows('SELECT slug FROM industries_generic ORDER BY slug')).toHaveLength(5);
 });

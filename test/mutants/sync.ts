@@ -282,6 +282,6 @@ export const mutants: readonly Mutant[] = [
     file: 'src/contract/paging.ts',
     from: "const next = String(pages.kind === 'page' ? at + 1 : at + items);",
     to: 'const next = String(at + 1);',
-    tests: ['test/generic/declared-lists.test.ts'],
+    tests: ['test/generic/mirror.test.ts'],
   },
 ];

@@ -55,10 +55,6 @@ export const allowed = {
   daily: 'a whole number of snapshots from 0 to 10000',
   weekly: 'a whole number of snapshots from 0 to 10000',
   monthly: 'a whole number of snapshots from 0 to 10000',
-  schemas: 'a list of paths of .js, .mjs, .ts or .json files, such as ["./my-api/*.json"], and "builtin"',
-  openapi:
-    'the path of a document below the base URL, such as /openapi.json, a file that ends in .json, or an https URL',
-  requestsPerMinute: 'a whole number from 1 to 100000',
   resources: 'an object with the members include, exclude, requests and endpoints',
   include: 'a list of names or paths of endpoints; * stands for any characters',
   exclude: 'a list of names or paths of endpoints; * stands for any characters',
@@ -122,9 +118,6 @@ const inFile = {
   ...common,
   budget: budgetSchema.optional(),
   keep: keep.optional(),
-  schemas: z.array(z.string().min(1)).min(1).max(100).optional(),
-  openapi: z.string().min(1).optional(),
-  requestsPerMinute: z.int().min(1).max(100_000).optional(),
   resources: z
     .strictObject({
       include: patterns.optional(),

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import { SightlineError } from '../errors.ts';
-import { type FindProxy, readProxies } from '../proxies.ts';
+import { readProxies } from '../proxies.ts';
 import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
   allowed,
@@ -34,14 +34,10 @@ import { type RemoteSettings, readRemote } from './remote-settings.ts';
 import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
 import { checkWorkspaceName, findWorkspace, standardWorkspace } from './workspace-names.ts';
 
-/** Entry of `WorkspaceConfig.schemas` for an API that only its OpenAPI document describes. */
-export const FROM_DOCUMENT = 'openapi';
-
-/** Requests per sync for undeclared endpoints: beside declared ones, and of an API that only its document describes. */
+/** Requests per sync for undeclared endpoints. */
 const GENERIC_REQUESTS = 500;
 /** Undeclared endpoints that are mirrored. A hundred take 20 seconds of CPU in the first sync. */
 const ENDPOINTS = 100;
-const DOCUMENT_REQUESTS = 10_000;
 
 /** Variables that choose a workspace and its folder. */
 const CHOOSING: readonly string[] = ['SIGHTLINE_WORKSPACE', 'SIGHTLINE_DATA_DIR'];
@@ -79,15 +75,6 @@ export interface WorkspaceConfig {
   readonly remote: RemoteSettings;
   /** One sentence per setting that was given under an earlier name. */
   readonly notices: readonly string[];
-  /**
-   * Files with declarations, as absolute paths with `*`, and `builtin`; empty for the declarations of this package, and only
-   * `FROM_DOCUMENT` for none.
-   */
-  readonly schemas: readonly string[];
-  /** Place of upstream's OpenAPI document. */
-  readonly openapi: DocumentSource;
-  /** Requests per minute until upstream sends its limit; undefined for the limit of the specification. */
-  readonly requestsPerMinute: number | undefined;
   /** Endpoints to mirror, and a limit for those that no declaration describes. */
   readonly resources: ResourceSelection;
   /** Requests per sync that the calibration may send to determine open points; 0 for none. */
@@ -109,12 +96,6 @@ export interface WorkspaceConfig {
    */
   notify(): readonly NotifyTarget[];
 }
-
-/** Place of an OpenAPI document: a path below the base URL, a URL elsewhere, or a file. Only the first is requested with the key. */
-export type DocumentSource =
-  | { readonly kind: 'path'; readonly path: string }
-  | { readonly kind: 'url'; readonly url: string; readonly proxy: URL | null }
-  | { readonly kind: 'file'; readonly path: string };
 
 /** Endpoints to mirror. Patterns are names of resources or paths below the base URL; `*` stands for any characters. */
 export interface ResourceSelection {
@@ -167,7 +148,6 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
   };
   const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
   const findProxy = readProxies(environment);
-  const schemas = readSchemas(declared ?? {}, file, folder);
   return {
     name,
     folder: checkFolder(join(workspacesFolder, name)),
@@ -187,10 +167,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
     remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, allowHttp),
     notices: file.notices ?? [],
-    schemas,
-    openapi: readDocumentSource(declared?.openapi ?? file.openapi, { allowHttp, folder, findProxy }),
-    requestsPerMinute: declared?.requestsPerMinute ?? file.requestsPerMinute,
-    resources: readSelection(schemas, file.resources, declared?.resources),
+    resources: readSelection(file.resources, declared?.resources),
     rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,
     probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
     conventions: { ...file.conventions, ...declared?.conventions },
@@ -204,7 +181,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       return {
         baseUrl,
         proxy: findProxy(new URL(baseUrl)),
-        key: checkKey(variable, readSecret(variable, environment, folder), schemas),
+        key: checkKey(variable, readSecret(variable, environment, folder)),
         keyHeader: setting('keyHeader', 'SIGHTLINE_KEY_HEADER', lowerCase) ?? 'authorization',
       };
     },
@@ -305,45 +282,10 @@ function readKeep(
   };
 }
 
-// Paths are relative to the configuration file.
-function readSelection(
-  schemas: readonly string[],
-  ofAll: FileConfig['resources'],
-  own: FileConfig['resources'],
-): ResourceSelection {
-  const standard = schemas.includes(FROM_DOCUMENT) ? DOCUMENT_REQUESTS : GENERIC_REQUESTS;
-  const requests = own?.requests ?? ofAll?.requests ?? standard;
+function readSelection(ofAll: FileConfig['resources'], own: FileConfig['resources']): ResourceSelection {
+  const requests = own?.requests ?? ofAll?.requests ?? GENERIC_REQUESTS;
   const endpoints = own?.endpoints ?? ofAll?.endpoints ?? ENDPOINTS;
   return { include: own?.include ?? ofAll?.include, exclude: own?.exclude ?? ofAll?.exclude, requests, endpoints };
-}
-
-// A document without declarations describes another API: all of its endpoints are inferred.
-function readSchemas(
-  workspace: Pick<FileConfig, 'schemas' | 'openapi'>,
-  file: Pick<FileConfig, 'schemas' | 'openapi'>,
-  folder: string,
-): readonly string[] {
-  const schemas = workspace.schemas ?? file.schemas;
-  if (schemas === undefined) return (workspace.openapi ?? file.openapi) === undefined ? [] : [FROM_DOCUMENT];
-  return schemas.map((schema) => (schema === 'builtin' ? schema : resolve(folder, schema)));
-}
-
-function readDocumentSource(
-  given: string | undefined,
-  {
-    allowHttp,
-    folder,
-    findProxy,
-  }: { readonly allowHttp: boolean; readonly folder: string; readonly findProxy: FindProxy },
-): DocumentSource {
-  if (given === undefined) return { kind: 'path', path: '/openapi.json' };
-  if (/^https?:/i.test(given)) {
-    const url = checkBaseUrl('openapi', given, allowHttp);
-    return { kind: 'url', url, proxy: findProxy(new URL(url)) };
-  }
-  if (/^\/[^?#\s]*$/.test(given)) return { kind: 'path', path: given };
-  if (/\.json$/i.test(given)) return { kind: 'file', path: resolve(folder, given) };
-  throw invalid('openapi', given, allowed.openapi);
 }
 
 function readProbes(environment: ConfigSources['environment'], configured: number = PROBES): number {

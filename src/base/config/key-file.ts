@@ -77,13 +77,12 @@ function refusal(name: string, path: string, what: string): SightlineError {
  * Returns the API key of a workspace without blanks around it. The rejected key is not shown: it may be a secret of another service.
  * @throws `config_invalid` if the key is missing or not in the form of the API's keys
  */
-export function checkKey(name: string, value: string | undefined, schemas: readonly string[] = []): string {
-  const isOther = schemas.length > 0 && !schemas.includes('builtin');
-  const key = isOther ? 'an API key of the workspace' : 'an API key of the workspace; it begins with gsk_';
+export function checkKey(name: string, value: string | undefined): string {
+  const key = 'an API key of the workspace; it begins with gsk_';
   if (value === undefined || value.trim() === '') {
     throw new SightlineError('config_invalid', `${name} is not set; allowed: ${key}`);
   }
-  if (!(isOther ? /^[\x21-\x7e]+$/ : /^gsk_[\x21-\x7e]+$/).test(value.trim())) {
+  if (!/^gsk_[\x21-\x7e]+$/.test(value.trim())) {
     throw new SightlineError('config_invalid', `${name} is not an API key; allowed: ${key}, without spaces`);
   }
   return value.trim();

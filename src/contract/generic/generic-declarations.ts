@@ -1,5 +1,4 @@
 import { ExactNumber, isRecord } from '../../base/json.ts';
-import type { FieldData, FieldsData } from '../declaration-data.ts';
 import { boolean, children, day, type Fields, group, integer, json, number, text, timestamp, uuid } from '../fields.ts';
 import { shapeOfPath } from '../openapi/references.ts';
 import { LINK_CURSOR } from '../paging.ts';
@@ -99,39 +98,6 @@ function declare(form: GenericForm, { parent, index, tool }: Place): ResourceDec
     tables: [table],
     tool,
   });
-}
-
-/** Returns the declaration as JSON data, for a file that the setting `schemas` names. */
-export function toDeclarationData(
-  form: GenericForm,
-  declaration: ResourceDeclaration,
-): Readonly<Record<string, unknown>> {
-  const { position: _, generic: _generic, change, query, tables, ...kept } = declaration;
-  const about = form.about ?? `Items of ${form.path}.`;
-  return {
-    ...kept,
-    about,
-    change,
-    query,
-    tables: tables.map(({ fields: _fields, whole: _whole, normalize: _normalize, ...table }) => ({
-      ...table,
-      about,
-      fields: toFieldsData(form.fields),
-    })),
-  };
-}
-
-function toFieldsData(forms: FieldForms): FieldsData {
-  return Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, toFieldData(name, form)]));
-}
-
-// A declaration as data does not convert numbers to times, or arrays of values to rows.
-function toFieldData(name: string, form: FieldForm): FieldData {
-  const about = form.about ?? `Member \`${name}\` of the item.`;
-  if (form.as === 'group') return { kind: 'group', about, fields: toFieldsData(form.fields) };
-  if (form.as === 'column') return { kind: form.epoch === true ? 'integer' : form.kind, about, column: form.column };
-  if (form.scalar === true) return { kind: 'json', about };
-  return { kind: 'children', about, table: form.table, fields: toFieldsData(form.fields) };
 }
 
 // The list whose rows have the values of the last path parameter; undefined if the path has no parameters but that of the brand.

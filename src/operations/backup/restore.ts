@@ -5,7 +5,7 @@ import { calibrateConventions } from '../../analytics/calibration/calibrate.ts';
 import { withDiskNeed } from '../../base/disk-need.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
-import { type Catalogue, hasNumbers } from '../../contract/catalogue.ts';
+import type { Catalogue } from '../../contract/catalogue.ts';
 import { removeMark } from '../../remote/folder-owner.ts';
 import { catalogueOf } from '../../session/catalogues.ts';
 import { remoteState } from '../../session/remote-stores.ts';
@@ -128,8 +128,7 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
   await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
     const { catalogue, database } = warehouse;
     // A snapshot does not contain the calibration.
-    if (hasNumbers(catalogue))
-      await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true }).catch(() => undefined);
+    await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true }).catch(() => undefined);
     await warehouse.recordRun({ kind: 'import', trigger: context.trigger ?? 'command' }, clock.now());
     await publish(warehouse, layout, copy);
   });

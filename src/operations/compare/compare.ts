@@ -3,7 +3,7 @@ import { readConventions } from '../../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../../analytics/calibration/overrides.ts';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
-import { type Catalogue, findProvider } from '../../contract/catalogue.ts';
+import type { Catalogue } from '../../contract/catalogue.ts';
 import { parameterForm } from '../../contract/formats.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
 import { createService } from '../../query/create-service.ts';
@@ -51,8 +51,6 @@ export function compareWorkspace(
 ): Promise<Comparison> {
   context.config.upstream();
   const catalogue = catalogueOf(context.config);
-  if (findProvider(catalogue, 'brand') === undefined)
-    throw new SightlineError('usage', 'compare is not available for an API without brands');
   const only = chooseResources(catalogue, request.resources);
   return withWarehouse(context, SYNC_RESOURCES, (opened) =>
     compareOpened(context, opened, { ...request, resources: only }, onProgress),

@@ -13,7 +13,7 @@ import type { JobLine } from '../../web/page-data/status-lines.ts';
 const LATE_MS = 6 * 3_600_000;
 
 /** The jobs of a workspace with its settings applied. Throws `config_invalid`. */
-export function jobsOf(config: Pick<WorkspaceConfig, 'jobs' | 'schemas' | 'folder'>): Job[] {
+export function jobsOf(config: Pick<WorkspaceConfig, 'jobs' | 'folder'>): Job[] {
   return toJobs(
     declaredJobs,
     config.jobs,
@@ -60,7 +60,7 @@ export async function jobLines(config: WorkspaceConfig, nowMs: number): Promise<
 }
 
 /** Finds a workspace's job by name or the beginning of it, including disabled ones. Throws `usage` if the name is unknown. */
-export function jobOf(config: Pick<WorkspaceConfig, 'jobs' | 'schemas' | 'folder'>, name: string): Job {
+export function jobOf(config: Pick<WorkspaceConfig, 'jobs' | 'folder'>, name: string): Job {
   const jobs = jobsOf(config);
   const chosen = chooseName(
     'job',

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { type Catalogue, findProvider, hasNumbers } from '../../contract/catalogue.ts';
+import { type Catalogue, findProvider } from '../../contract/catalogue.ts';
 import type { BrandTables } from '../../warehouse/file/brand-copy.ts';
 import type { QueryLimits } from '../../warehouse/sql/guarded-protocol.ts';
 import {
@@ -105,10 +105,7 @@ export function createSqlService(options: SqlServiceOptions): SqlService {
   const { clock } = options;
   const limits = { ...SERVED_LIMITS, ...options.limits };
   const files = createBrandFiles(options.path, brandTablesOf(options.catalogue));
-  const processes = createProcesses(options.path, hasNumbers(options.catalogue), files, {
-    limits,
-    encoder: options.encoder,
-  });
+  const processes = createProcesses(options.path, files, { limits, encoder: options.encoder });
   const queries = new Map<string, AbortController>();
   const stop = new AbortController();
   const turns = createTurns(processes, files, options.idleMs ?? IDLE_MS, stop.signal);
@@ -212,7 +209,7 @@ interface Processes {
 /** How files are opened. */
 type How = Pick<GuardedOptions, 'limits' | 'encoder'>;
 
-function createProcesses(path: string, hasMarts: boolean, files: BrandFiles, how: How): Processes {
+function createProcesses(path: string, files: BrandFiles, how: How): Processes {
   /** By brands, the least recently used first. */
   const opened = new Map<string, Opened>();
   const closeOne = (key: string): void => {
@@ -233,7 +230,7 @@ function createProcesses(path: string, hasMarts: boolean, files: BrandFiles, how
     if (oldest !== undefined) closeOne(oldest);
     await files.keep([...opened.keys(), key]);
     const sql = await openReplica(file.path, how);
-    const fresh = { sql, identity: file.identity, tables: null, ...(await readTimes(sql, hasMarts)) };
+    const fresh = { sql, identity: file.identity, tables: null, ...(await readTimes(sql)) };
     opened.set(key, fresh);
     return fresh;
   };
@@ -256,8 +253,8 @@ async function openReplica(path: string, how: How): Promise<GuardedSql> {
   }
 }
 
-async function readTimes(sql: GuardedSql, hasMarts: boolean): Promise<Pick<Opened, 'asOf' | 'completeTo'>> {
-  const completeTo = hasMarts ? '(SELECT min(complete_to) FROM mart.periods)' : 'NULL';
+async function readTimes(sql: GuardedSql): Promise<Pick<Opened, 'asOf' | 'completeTo'>> {
+  const completeTo = '(SELECT min(complete_to) FROM mart.periods)';
   const [times] = await sql.query(`SELECT (SELECT max(closed_at) FROM sync.coverage), ${completeTo}`);
   const [asOf = null, until = null] = (times?.rows[0] ?? []) as (string | null)[];
   return { asOf, completeTo: until };

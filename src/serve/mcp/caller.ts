@@ -1,6 +1,5 @@
 import { chooseName } from '../../base/choose-name.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
-import { hasNumbers } from '../../contract/catalogue.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import { SCOPES, type Scope } from '../../session/stored-keys.ts';
 import type { DataTool } from './data-tool.ts';
@@ -22,10 +21,9 @@ export function requireScope(scope: Scope, rights: Rights): void {
   if (!mayUse(scope, rights)) throw new SightlineError('forbidden', `the key lacks the scope ${scope}`);
 }
 
-/** Returns whether a server has the data tools of a scope: metrics need the resources of this package. */
-export function isServed({ catalogue, hasSql }: Served, scope: Scope): boolean {
-  if (scope === 'sql') return hasSql;
-  return scope !== 'metrics' || hasNumbers(catalogue);
+/** Returns whether a server has the data tools of a scope. */
+export function isServed({ hasSql }: Served, scope: Scope): boolean {
+  return scope !== 'sql' || hasSql;
 }
 
 /** Returns the data tools that the caller may use. */

@@ -5,30 +5,16 @@ import { count, plural, printData, printJson, say } from '../../output/output.ts
 import { formatRows } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
-import { text } from '../../program/option-kinds.ts';
 
 export const endpoints = defineCommand({
-  options: {
-    ...workspaceOptions,
-    declaration: text(
-      '<path>',
-      'print the inferred declaration of an endpoint as JSON, for a file of the setting schemas',
-    ),
-  },
+  options: workspaceOptions,
   examples: [
     ['sightline endpoints', "list the endpoints in the API's OpenAPI document, and whether they are mirrored"],
-    [
-      'sightline endpoints --declaration /notes',
-      'print an inferred declaration, to change it and add it to the setting schemas',
-    ],
+    ['sightline endpoints --json', 'list them as JSON'],
   ],
-  run: async ({ declaration, ...unread }, begin) => {
+  run: async (unread, begin) => {
     const { context, json } = begin(unread);
-    const { listEndpoints, readInferredDeclaration } = await import('../../../operations/endpoints.ts');
-    if (declaration !== null) {
-      printData(JSON.stringify(readInferredDeclaration(await context(), declaration), null, 2));
-      return EXIT.done;
-    }
+    const { listEndpoints } = await import('../../../operations/endpoints.ts');
     const listed = await listEndpoints(await context());
     if (json) printJson('endpoints', listed);
     else printEndpoints(listed.endpoints);

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { replayWorkspace } from '../../src/operations/replay.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
+import { NOW_MS } from '../support/clocks.ts';
+import { canonical, type JsonObject, parseExactly } from './exact-json.ts';
+import { type GenericMirror, openGenericMirror } from './generic-mirror.ts';
+import { drawFrom } from './shape-random.ts';
+import { shapes } from './shapes.ts';
+import { startUpstream, type Upstream, type UpstreamRequest } from './upstream.ts';
+
+/** Lists with cursors, page numbers, offsets and links to the next page. */
+const NAMES = ['keywords', 'backlinks', 'events', 'invoices', 'highlights', 'visitors', 'log-lines', 'shifts'];
+const used = shapes.filter(({ path }) => NAMES.some((name) => path === `/brands/{brandId}/${name}`));
+
+let upstream: Upstream;
+let mirror: GenericMirror;
+let onRequest: (request: UpstreamRequest) => void = () => undefined;
+
+beforeAll(async () => {
+  upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, world: 'tiny', onRequest: (seen) => onRequest(seen) });
+  mirror = await openGenericMirror(upstream, NOW_MS);
+  expect(await mirror.sync()).toMatchObject({ status: 'complete', failures: [] });
+});
+
+afterAll(async () => {
+  await mirror?.close();
+  await upstream?.close();
+});
+
+async function tablesByPath(): Promise<Map<unknown, unknown>> {
+  const endpoints = await mirror.rows('SELECT path, resource FROM sync.endpoints WHERE resource IS NOT NULL');
+  return new Map(endpoints.map(({ path, resource }) => [path, resource]));
+}
+
+async function expectEqual(): Promise<void> {
+  const tables = await tablesByPath();
+  for (const shape of used) {
+    const rows = await mirror.rows(
+      `SELECT CAST(_item AS VARCHAR) AS item FROM ${tables.get(shape.path)} WHERE _deleted_at IS NULL`,
+    );
+    const expected = upstream.lists(shape).flatMap(({ items }) => (items ?? []).map(canonical));
+    const stored = rows.map(({ item }) => canonical(parseExactly(String(item))));
+    expect(stored.sort(), shape.path).toEqual(expected.sort());
+  }
+}
+
+describe.sequential('lists of undeclared endpoints', () => {
+  test('continue at the next page after a failure, and count equal items on', async () => {
+    const draw = drawFrom('more items');
+    const paged = used
+      .filter(({ paging }) => paging.parameters.length > 0)
+      .flatMap((shape) =>
+        upstream
+          .lists(shape)
+          .filter(({ items }) => (items ?? []).length > 0)
+          .slice(0, 1),
+      );
+    expect(paged.length).toBeGreaterThan(4);
+    for (const list of paged) {
+      const { shape, items } = list;
+      const added = Array.from({ length: 30 }, () => shape.create(items?.[0] as JsonObject, draw));
+      list.items = [...added, ...(items ?? [])];
+    }
+    const seen = new Set<string>();
+    onRequest = ({ path, query }) => {
+      // Every page after the first fails.
+      if (seen.has(path) && !seen.has(path + query)) throw new Error('no further pages');
+      seen.add(path).add(path + query);
+    };
+    upstream.requests.length = 0;
+    expect((await mirror.sync()).status).toBe('partial');
+    onRequest = () => undefined;
+    upstream.requests.length = 0;
+    expect(await mirror.sync()).toMatchObject({ status: 'complete', failures: [] });
+    await expectEqual();
+    for (const { path } of paged) {
+      const again = upstream.requests.filter((one) => one.path === path).map(({ path: at, query }) => at + query);
+      expect(
+        again.filter((one) => seen.has(one)),
+        path,
+      ).toEqual([]);
+    }
+  });
+
+  test('are equal after a replay of the raw pages', async () => {
+    const into = join(mirror.folder, 'replayed.duckdb');
+    const request = { from: null, to: null, only: null, into, acceptMissing: false };
+    const { status, damages } = await replayWorkspace(mirror.context, request, () => undefined);
+    expect({ status, damages }).toEqual({ status: 'complete', damages: [] });
+    const digests = [...(await tablesByPath()).values()].map(
+      (name) =>
+        `SELECT '${name}', count(*), CAST(bit_xor(hash(t)) AS VARCHAR) FROM (SELECT * EXCLUDE (_run_id) FROM ${name}) t`,
+    );
+    const [replayed, stored] = [
+      await openReader(into),
+      await openReader(layoutOf(mirror.context.config.folder).warehouse),
+    ];
+    onTestFinished(() => [replayed, stored].forEach((reader) => void reader.close()));
+    const sql = digests.join(' UNION ALL ');
+    expect((await replayed.query(sql)).rows).toEqual((await stored.query(sql)).rows);
+  });
+});
