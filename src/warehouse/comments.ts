@@ -27,7 +27,7 @@ const everywhere: Readonly<Record<string, string>> = {
   resource: 'The resource of the API, as in `sightline describe` and the flag --only.',
   brand_id: 'The brand; null if the row is about the workspace.',
   table_name: 'The table that the row is about.',
-  // Queries, state files and the JSON of `sync` use the name, so it stays.
+  // Queries and the JSON of `sync` use the name, so it stays.
   chain: 'Id of the slice: resource, brand, range and other parameters.',
   range_from: 'First day of the range, UTC; null without a range.',
   range_to: 'Last day of the range, UTC; null without a range.',

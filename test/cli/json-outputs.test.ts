@@ -91,8 +91,6 @@ const PRINTED: readonly (readonly [name: JsonName, line: string, expected?: obje
   ['backup', 'backup copy.duckdb'],
   ['restore', 'restore copy.duckdb --data-dir other'],
   ['replay', 'replay --into replayed.duckdb --only brands'],
-  ['state export', 'state export state.json'],
-  ['state import', 'state import state.json --yes'],
   ['state reset', 'state reset --yes --resource alerts'],
   ['keys create', 'keys create laptop --expires 30d'],
   ['keys list', 'keys list'],

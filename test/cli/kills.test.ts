@@ -33,11 +33,6 @@ const kinds: readonly Kind[] = [
     writes: false,
     start: async ({ start }) => [start('restore', 'whole.duckdb', '--force', '--yes')],
   },
-  {
-    name: 'state import',
-    writes: false,
-    start: async ({ start }) => [start('state', 'import', 'state.json', '--yes')],
-  },
   { name: 'serve', writes: true, start: startServing },
   { name: 'export', writes: false, start: async ({ start }) => [start('export')] },
 ];
@@ -59,7 +54,6 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${COMMAND_KILLS} t
   // Rounds restore the current state.
   const keepState = async (): Promise<void> => {
     await expectDone('backup', 'whole.duckdb', '--force');
-    await expectDone('state', 'export', 'state.json', '--force');
   };
   await keepState();
   let before = await fingerprintOf(cli);

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { readFile, utimes, writeFile } from 'node:fs/promises';
+import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { NOW_MS, skippingClock } from '../support/clocks.ts';
@@ -94,12 +93,9 @@ describe('state', () => {
     readonly checkpoints: unknown[];
   }
 
-  test('is exported to a file, reset, and imported unchanged', async () => {
+  test('is listed and reset, and no row is deleted', async () => {
     const before = await json<State>('state', 'list');
     expect(before.coverage.length).toBeGreaterThan(10);
-    const file = join(workspace.folder, 'state.json');
-    expect(await json('state', 'export', file)).toMatchObject({ path: file, coverage: before.coverage.length });
-    expectRefusal(await workspace.run('state', 'export', file), 'usage', false);
     const rows = await workspace.rows('select count(*) from responses');
     expectRefusal(await workspace.run('state', 'reset', '--resource', 'alerts'), 'usage', false);
     expect(await json('state', 'list')).toEqual(before);
@@ -108,34 +104,6 @@ describe('state', () => {
     await json('state', 'reset', '--yes');
     expect(await json('state', 'list')).toEqual({ coverage: [], checkpoints: [] });
     expect(await workspace.rows('select count(*) from responses')).toEqual(rows);
-    expectRefusal(await workspace.run('state', 'import', file), 'usage', false);
-    await json('state', 'import', file, '--yes');
-    expect(await json('state', 'list')).toEqual(before);
-  });
-
-  test('rejects other files, and state of unknown brands', async () => {
-    const file = join(workspace.folder, 'wrong.json');
-    const exported = JSON.parse(await readFile(join(workspace.folder, 'state.json'), 'utf8')) as State & {
-      brands: string[];
-    };
-    const give = (value: unknown) => writeFile(file, JSON.stringify(value));
-    const refused = async (why: RegExp): Promise<void> => {
-      const finished = await workspace.run('state', 'import', file, '--yes');
-      expectRefusal(finished, 'usage', false);
-      expect(finished.stderr).toMatch(why);
-    };
-    await give({ ...exported, version: 2 });
-    await refused(/version 2; allowed: 1/);
-    await give({ ...exported, coverage: [{ chain: 'x' }] });
-    await refused(/coverage\.0/);
-    const [first] = exported.coverage;
-    await give({ ...exported, coverage: [{ ...first, resource: 'weather' }] });
-    await refused(/unknown resource "weather"/);
-    await give({ ...exported, brands: ['00000000-0000-4000-8000-000000000000'] });
-    await refused(/has brands that workspace default does not have/);
-    expect((await workspace.run('state', 'import', file, '--yes', '--force')).code).toBe(0);
-    expectRefusal(await workspace.run('state', 'import', join(workspace.folder, 'none.json'), '--yes'), 'usage', false);
-    expect(existsSync(join(workspace.folder, 'none.json'))).toBe(false);
   });
 
   test('rejects unknown subcommands and names', async () => {

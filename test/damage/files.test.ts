@@ -21,8 +21,6 @@ const STEPS_MAX = 5;
 /** Exit codes of the table in src/base/errors.ts, without 130. */
 const EXITS = [0, 1, 2, 3, 4];
 
-const STATE = 'state.json';
-
 /** A kind of file, and the commands to run after damaging it. */
 interface Kind {
   readonly name: string;
@@ -49,7 +47,6 @@ const lightKinds: readonly Kind[] = [
   { name: 'home.json', path: inData('home.json'), meet: ['sync', '--only', 'prompts'], isSlow: true },
   { name: 'sightline.config.json', path: ({ folder }) => join(folder, 'sightline.config.json'), meet: ['jobs'] },
   { name: '.env', path: ({ folder }) => join(folder, '.env'), meet: ['plan'], isSlow: true },
-  { name: 'a state file', path: stateFile, meet: ['state', 'import', STATE, '--yes'] },
   { name: 'the budget log', path: budgetLog, meet: ['sync', '--only', 'prompts'], isSlow: true },
 ];
 
@@ -67,10 +64,6 @@ const heavyKinds: readonly Kind[] = [
   { name: 'manifest.json', path: inData('snapshots/latest/manifest.json'), meet: ['doctor', '--offline'] },
   { name: 'a Parquet file', path: parquetFile, meet: ['doctor', '--offline'] },
 ];
-
-function stateFile({ folder }: DamagedCopy): string {
-  return join(folder, STATE);
-}
 
 function budgetLog({ folder }: DamagedCopy): string {
   const budgets = join(folder, 'data', '.budgets');
@@ -100,7 +93,7 @@ let template: Template;
 beforeAll(async () => {
   template = await makeTemplate(async ({ data, folder, run }, sandbox) => {
     sandbox.advance({ days: 0, lateAnswers: 2, editedResponses: 1, deletedResponses: 1 });
-    for (const argv of [['sync'], ['keys', 'create', 'one'], ['state', 'export', join(folder, STATE)]]) {
+    for (const argv of [['sync'], ['keys', 'create', 'one']]) {
       const { code, text } = await run(...argv);
       expect(code, text).toBe(0);
     }

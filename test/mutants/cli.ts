@@ -244,23 +244,11 @@ export const mutants: readonly Mutant[] = [
     to: 'for (const day of eachDay(from, from)) wrong.add(day);',
     tests: ['test/cli/verify.test.ts'],
   },
-  // Status, records and state
+  // Status and records
   {
     file: 'src/cli/commands/operate/status-command.ts',
     from: 'const checked = !check ? EXIT.done : isError ? EXIT.partial :',
     to: 'const checked = !check || isError ? EXIT.done :',
-    tests: ['test/cli/records.test.ts'],
-  },
-  {
-    file: 'src/operations/state.ts',
-    from: 'if (strange.length > 0 && !force) {',
-    to: 'if (strange.length > 1 && !force) {',
-    tests: ['test/cli/records.test.ts'],
-  },
-  {
-    file: 'src/operations/state.ts',
-    from: 'if (existsSync(path) && !force) {',
-    to: 'if (existsSync(path) && force) {',
     tests: ['test/cli/records.test.ts'],
   },
   // Output with --json

@@ -31,8 +31,6 @@ export const jsonOutputs = {
   runs: { shape: sync.runs },
   'runs id': { about: '`runs` with the ID of a run.', shape: sync.run },
   'state list': { shape: sync.stateList },
-  'state export': { shape: sync.stateExport },
-  'state import': { shape: sync.stateCounts },
   'state reset': { shape: sync.stateReset },
   replay: { shape: sync.replay },
   export: { about: '`export`, which writes a snapshot.', shape: files.snapshot },

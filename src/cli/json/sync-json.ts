@@ -255,11 +255,5 @@ export const stateList = z.object({
     .describe('committed pages of unfinished slices'),
 });
 
-/** `state import`. */
-export const stateCounts = z.object({ coverage: number, checkpoints: number });
-
-/** `state export`. */
-export const stateExport = z.object({ path: z.string(), ...stateCounts.shape });
-
 /** `state reset`. */
 export const stateReset = z.object({ chains: number.describe('slices that the next sync reads again') });

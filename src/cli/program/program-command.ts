@@ -33,7 +33,7 @@ export function examplesText(command: ProgramCommand): string {
   return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n')}`;
 }
 
-/** The names of a command and of those above it, such as `state import`. */
+/** The names of a command and of those above it, such as `state reset`. */
 export function pathOf(command: Command): string {
   const above = command.parent?.parent == null ? [] : [pathOf(command.parent)];
   return [...above, command.name()].join(' ');

@@ -1,5 +1,4 @@
 import type { Database, Query, ResultRow } from '../database.ts';
-import { stage, staged } from '../write/staging.ts';
 
 /** A slice that was read completely. Times are ISO 8601, UTC; days are YYYY-MM-DD. */
 export interface CoverageRow {
@@ -48,14 +47,8 @@ const scopeColumns = `chain, resource, CAST(brand_id AS VARCHAR), strftime(range
 
 /** Reads the selected part of the state. */
 export async function readProgressState(query: Query, scope: StateScope): Promise<ProgressState> {
-  const [withState] = await query(
-    `SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'sync'
-       AND table_name = 'coverage' AND column_name = 'state'`,
-  );
-  // Files written by earlier versions lack this column.
-  const state = withState === undefined ? 'NULL' : 'state';
   const coverage = await query(
-    `SELECT ${scopeColumns}, CAST(run_id AS VARCHAR), ${iso('closed_at')}, CAST(rows AS DOUBLE), ${state}
+    `SELECT ${scopeColumns}, CAST(run_id AS VARCHAR), ${iso('closed_at')}, CAST(rows AS DOUBLE), state
      FROM sync.coverage ORDER BY resource, brand_id NULLS FIRST, range_from NULLS FIRST, chain`,
   );
   const checkpoints = await query(
@@ -65,54 +58,6 @@ export async function readProgressState(query: Query, scope: StateScope): Promis
   const select = <T extends { resource: string; brandId: string | null }>(rows: readonly T[]): T[] =>
     rows.filter((row) => isWithin(scope, row));
   return { coverage: select(coverage.map(toCoverage)), checkpoints: select(checkpoints.map(toCheckpoint)) };
-}
-
-/** Replaces the whole state. Rows of resources do not change. */
-export async function replaceProgressState(database: Database, state: ProgressState): Promise<void> {
-  await database.transaction(async (session) => {
-    await session.run('DELETE FROM sync.coverage');
-    await session.run('DELETE FROM sync.checkpoints');
-    if (state.coverage.length > 0) {
-      await session.run(
-        `INSERT INTO sync.coverage (chain, resource, brand_id, range_from, range_to, pass_id, run_id, closed_at, rows, state)
-         SELECT chain, resource, brand_id, range_from, range_to, pass_id, run_id, CAST(closed_at AS TIMESTAMP), rows, state
-         FROM ${staged([...shared, { name: 'run_id', kind: 'uuid' }, { name: 'rows', kind: 'integer' }, { name: 'closed_at', kind: 'text' }, { name: 'state', kind: 'text' }], '$1')}`,
-        [
-          stage(
-            state.coverage.map((row) => ({
-              ...sharedOf(row),
-              run_id: row.runId,
-              rows: row.rows,
-              closed_at: toTimestamp(row.closedAt),
-              state: row.state,
-            })),
-          ),
-        ],
-      );
-    }
-    for (const row of state.checkpoints) {
-      await session.run(
-        `INSERT INTO sync.checkpoints (chain, resource, brand_id, range_from, range_to, pass_id, page, table_name, next_cursor,
-           seen, unidentified, read_at)
-         SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID), $7, $8, $9, $10, $11,
-           CAST($12 AS TIMESTAMP)`,
-        [
-          row.chain,
-          row.resource,
-          row.brandId,
-          row.from,
-          row.to,
-          row.passId,
-          row.page,
-          row.table,
-          row.next,
-          row.seen,
-          row.unidentified,
-          toTimestamp(row.readAt),
-        ],
-      );
-    }
-  });
 }
 
 /** Deletes the selected state, so that the next sync reads those slices again. Returns the number of slices. */
@@ -129,19 +74,6 @@ export async function resetProgressState(database: Database, scope: StateScope):
       await session.run(`DELETE FROM sync.${table} WHERE ${condition}`, values);
     return Number(row['chains']);
   });
-}
-
-const shared = [
-  { name: 'chain', kind: 'text' },
-  { name: 'resource', kind: 'text' },
-  { name: 'brand_id', kind: 'uuid' },
-  { name: 'range_from', kind: 'day' },
-  { name: 'range_to', kind: 'day' },
-  { name: 'pass_id', kind: 'uuid' },
-] as const;
-
-function sharedOf({ chain, resource, brandId, from, to, passId }: CoverageRow) {
-  return { chain, resource, brand_id: brandId, range_from: from, range_to: to, pass_id: passId };
 }
 
 function isWithin({ resources, brands }: StateScope, row: { resource: string; brandId: string | null }): boolean {
@@ -185,8 +117,4 @@ function toShared([chain, resource, brandId, from, to, passId]: readonly unknown
 
 function iso(moment: string): string {
   return `strftime(${moment}, '%Y-%m-%dT%H:%M:%S.%gZ')`;
-}
-
-function toTimestamp(time: string): string {
-  return time.replace('T', ' ').replace('Z', '');
 }

@@ -4,10 +4,9 @@ import type { StateOfResource } from '../../../operations/state.ts';
 import { confirm } from '../../output/confirm.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
-import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
-import { argument, flag, list } from '../../program/option-kinds.ts';
+import { flag, list } from '../../program/option-kinds.ts';
 
 const scopeOptions = {
   ...workspaceOptions,
@@ -29,47 +28,6 @@ const listState = defineCommand({
     if (json) printJson('state list', value);
     else printData(toTable(summarizeState(value)));
     noteStale(stale);
-    return EXIT.done;
-  },
-});
-
-const exportState = defineCommand({
-  arguments: { file: argument('<file>', 'path of a new file') },
-  options: { ...workspaceOptions, force: flag('overwrite an existing file') },
-  examples: [
-    ['sightline state export state.json', 'write the state to a file'],
-    ['sightline state export state.json --force', 'replace the file'],
-  ],
-  run: async ({ file, force, ...unread }, begin) => {
-    const { config, json } = begin(unread);
-    const { writeState } = await import('../../../operations/state.ts');
-    const { stale, ...result } = await writeState(await config(), terminal().clock, file, force);
-    const { coverage, checkpoints } = result;
-    if (json) printJson('state export', result);
-    else say(`${plural(coverage, 'complete slice')} and ${plural(checkpoints, 'checkpoint')} written to ${file}`);
-    noteStale(stale);
-    return EXIT.done;
-  },
-});
-
-const importState = defineCommand({
-  arguments: { path: argument('<file>', 'a file written by `state export`') },
-  options: { ...workspaceOptions, yes, force: flag('import even if the brands differ') },
-  examples: [
-    ['sightline state import state.json', 'replace the state, after a confirmation'],
-    ['sightline state import state.json --yes', 'replace it without asking'],
-  ],
-  run: async ({ path, yes: isConfirmed, force, ...unread }, begin) => {
-    const { context: load, json, signal } = begin(unread);
-    const { readStateFile, replaceState } = await import('../../../operations/state.ts');
-    const { catalogueOf } = await import('../../../session/catalogues.ts');
-    const context = await load();
-    const file = readStateFile(path, catalogueOf(context.config));
-    const what = `this replaces the state of workspace ${context.config.name} with that in ${path} (${plural(file.coverage.length, 'slice')})`;
-    if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
-    const { coverage, checkpoints } = await replaceState(context, file, force);
-    if (json) printJson('state import', { coverage: coverage.length, checkpoints: checkpoints.length });
-    else say(`${plural(coverage.length, 'slice')} and ${plural(checkpoints.length, 'checkpoint')} imported`);
     return EXIT.done;
   },
 });
@@ -101,8 +59,6 @@ const reset = defineCommand({
 
 export const state = defineGroup({
   list: { about: 'list completely fetched and unfinished parts', add: listState },
-  export: { about: 'write the state to a file', add: exportState },
-  import: { about: 'replace the state with that of a file', add: importState },
   reset: {
     about: 'delete the state, so that the next sync fetches the data again; no row is deleted',
     add: reset,
