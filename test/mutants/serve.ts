@@ -249,15 +249,9 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/serve/mcp/bounds.test.ts'],
   },
   {
-    file: 'src/serve/mcp/completion.ts',
-    from: `if (!mayUse('metrics', options)) return [];\n  if (served.workspaces`,
-    to: 'if (served.workspaces',
-    tests: ['test/serve/mcp/prompts.test.ts'],
-  },
-  {
-    file: 'src/serve/mcp/completion.ts',
-    from: '[...places.filter(({ place }) => place === 0), ...places.filter(({ place }) => place > 0)]',
-    to: 'places.filter(({ place }) => place >= 0)',
+    file: 'src/serve/mcp/mcp-prompts.ts',
+    from: 'if (value !== null) return JSON.stringify(value);',
+    to: 'if (value !== null) return value;',
     tests: ['test/serve/mcp/prompts.test.ts'],
   },
   {

@@ -44,9 +44,6 @@ export const DEFAULT_FAMILY: FactFamily = 'responses';
 /** Name of requests for measures, and of the parameter that lists them. */
 export const METRICS = 'metrics';
 
-/** Name of the measure that counts responses, which are the sample of most others. */
-export const COUNT_OF_RESPONSES = 'responses';
-
 /** The resources of the facts. */
 export const FACT_RESOURCES: Readonly<Record<FactFamily, string>> = { responses: 'responses', traffic: 'traffic' };
 

@@ -3,12 +3,11 @@ import type { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import type { Report } from '../../query/metrics/table-result.ts';
 import { SCOPES } from '../../session/stored-keys.ts';
-import { complete } from './completion.ts';
 import { createDerived } from './derived-tools.ts';
 import { errorResult } from './endpoints/tool-error.ts';
 import { instructionsOf } from './instructions.ts';
+import { getPrompt, listPrompts } from './mcp-prompts.ts';
 import { readResource, resourceEntries, resourceTemplates } from './mcp-resources.ts';
-import { getPrompt, listPrompts } from './prompts/get-prompt.ts';
 import type { Served } from './served.ts';
 import { callByName, listTools, type McpOptions } from './tool-calls.ts';
 
@@ -23,7 +22,7 @@ export function createServerFactory(served: Served, options: McpOptions = {}): (
   return () => {
     const info = { name: 'sightline', title: 'sightline', version: VERSION };
     const server = new Server(info, {
-      capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
+      capabilities: { tools: {}, resources: {}, prompts: {} },
       instructions,
     });
     server.onerror = (error) => options.onError?.(error);
@@ -44,10 +43,6 @@ export function createServerFactory(served: Served, options: McpOptions = {}): (
     server.setRequestHandler('prompts/get', ({ params }, { mcpReq }) =>
       getPrompt(calling, params.name, params.arguments ?? {}, mcpReq.signal),
     );
-    server.setRequestHandler('completion/complete', ({ params }, { mcpReq, http }) => {
-      const session = http?.authInfo?.clientId ?? LOCAL_SESSION;
-      return complete(calling, params, { session, signal: mcpReq.signal });
-    });
     return server;
   };
 }
