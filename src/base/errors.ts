@@ -142,7 +142,8 @@ export const errorTable = {
   },
   warehouse_invalid: {
     exit: EXIT.failed,
-    about: 'A database file is not a DuckDB database, is damaged, or has unexpected tables.',
+    about:
+      'A database file is not a DuckDB database, is damaged, has unexpected tables, or is of an older version of sightline.',
     hint: '`sightline doctor` checks all files of the workspace and names the command that repairs each.',
   },
   warehouse_newer: {

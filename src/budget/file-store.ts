@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
-import { readEarlierBudget } from './earlier-log.ts';
 import { numberedFiles, removeIfPossible } from './numbered-files.ts';
-import { COUNTED_MS_MAX } from './send-ledger.ts';
 import { ageOf, type BudgetLog, type BudgetRecord, formatRecord, type Moment, parseRecord } from './send-record.ts';
 
 /** A file of this size is sealed, and the log continues in the next file. */
@@ -27,10 +25,7 @@ export interface BudgetFileOptions {
   /** Folder of all logs of the installation; created if missing. */
   readonly folder: string;
   readonly key: string;
-  readonly baseUrl: string;
   readonly clock: Clock;
-  /** Budget file of the earlier format. Its records are imported and the file is deleted. */
-  readonly earlier?: string;
   /** Size at which a file is sealed; default: 256 KiB. */
   readonly fileBytesMax?: number;
 }
@@ -41,7 +36,7 @@ export interface BudgetFile extends BudgetLog {
 }
 
 /**
- * Opens the log that all processes of this machine share if they use the same key and folder, regardless of the base URL.
+ * Opens the log that all processes of this machine share if they use the same key and folder.
  *
  * Each record is one line, added by a single write with O_APPEND. The operating system serializes these writes, so all
  * processes see the same order, and a process that reads up to its own record has read all earlier ones. The log consists of
@@ -51,35 +46,16 @@ export interface BudgetFile extends BudgetLog {
  * @throws `folder_unwritable` or `disk_full`, with the path
  */
 export async function openBudgetFile(options: BudgetFileOptions): Promise<BudgetFile> {
-  const { folder, clock, earlier } = options;
+  const { folder, clock } = options;
   await ensureWritableFolder(folder);
   const moment = (): Moment => ({ monotonicMs: Math.floor(clock.monotonic()), wallMs: Math.floor(clock.now()) });
   removeForgotten(folder, clock.now());
-  const log = openLog(folder, logName(options.key), options.fileBytesMax ?? FILE_BYTES_MAX, moment);
-  for (const record of readLogByUrl(folder, logName(`${options.key}\n${options.baseUrl}`), moment()))
-    log.append(record);
-  if (earlier !== undefined) {
-    for (const record of readEarlierBudget(earlier, moment())) log.append(record);
-    rmSync(earlier, { force: true });
-  }
-  return log;
+  return openLog(folder, logName(options.key), options.fileBytesMax ?? FILE_BYTES_MAX, moment);
 }
 
 /** Returns the prefix of a key's log files: a hash that does not reveal the key. */
 export function logName(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, HASH_CHARACTERS);
-}
-
-// Unexpired records of an earlier version, which had one log per key and base URL. The files remain for processes of that
-// version until they are deleted as unused. Adding a record twice has the same effect as once.
-function readLogByUrl(folder: string, name: string, now: Moment): BudgetRecord[] {
-  return readdirSync(folder)
-    .filter((entry) => entry.startsWith(`${name}-`) && ANY_LOG.test(entry))
-    .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
-    .flatMap((entry) => readFileSync(join(folder, entry), 'latin1').split('\n'))
-    .flatMap((line) => parseRecord(line) ?? [])
-    .filter(({ kind }) => kind !== 'seal')
-    .filter((record) => ageOf(record, now) < Math.max(COUNTED_MS_MAX, record.kind === 'gate' ? record.value : 0));
 }
 
 interface Sealed {

@@ -9,8 +9,6 @@ export type BudgetHome =
       /** Files, shared by all processes of this machine. */
       readonly kind: 'file';
       readonly folder: string;
-      /** Budget file of the earlier version, which is imported. */
-      readonly earlier?: string;
     }
   | ({
       /** PostgreSQL, shared by the workers of all machines. */
@@ -20,7 +18,6 @@ export type BudgetHome =
 /** Key, and the share of its limit that may be used, in (0, 1]. */
 export interface OpenBudgetOptions {
   readonly key: string;
-  readonly baseUrl: string;
   readonly share: number;
   readonly clock: Clock;
   /** Receives a sentence when the budget's database becomes unreachable and when it is reachable again. */

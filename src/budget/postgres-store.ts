@@ -5,7 +5,6 @@ import { SightlineError } from '../base/errors.ts';
 import { LIMIT_MAX, LIMIT_MIN } from '../plausibility/rate-headers.ts';
 import { type BudgetDatabase, DATABASE_NOW, deleteUnlocked, LOG_TABLE, openBudgetDatabase } from './budget-database.ts';
 import { openPace } from './postgres-pace.ts';
-import { COUNTED_MS_MAX } from './send-ledger.ts';
 import type { Pace } from './send-queue.ts';
 import { BUDGET_KINDS, type BudgetLog, type BudgetRecord, isPlausible } from './send-record.ts';
 
@@ -46,26 +45,9 @@ const PRUNE = deleteUnlocked(
      SELECT max(seq) FROM ${LOG_TABLE} WHERE budget = $1 AND kind = 'limit' AND value BETWEEN ${LIMIT_MIN} AND ${LIMIT_MAX}
    )`,
 );
-// Copies unexpired records of an earlier version, which had one budget per key and base URL.
-const TAKE_OVER = `
-  WITH earlier AS MATERIALIZED (
-    SELECT * FROM ${LOG_TABLE} WHERE budget = $2 AND at > ${DATABASE_NOW} - $3::bigint
-  ),
-  patience AS MATERIALIZED (SELECT set_config('lock_timeout', '${LOCK_MS}', true) AS ms),
-  held AS MATERIALIZED (
-    SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) AS lock
-    FROM patience WHERE patience.ms IS NOT NULL AND EXISTS (SELECT FROM earlier)
-  )
-  INSERT INTO ${LOG_TABLE} (budget, kind, id, value, at)
-  SELECT $1, kind, id, value, at
-  FROM held, earlier
-  WHERE kind <> 'limit' OR NOT EXISTS (SELECT FROM ${LOG_TABLE} WHERE budget = $1 AND kind = 'limit')
-  ORDER BY seq`;
-
 /** Identifies a log and its database. */
 export interface SharedBudgetOptions extends DatabaseAddress {
   readonly key: string;
-  readonly baseUrl: string;
   readonly clock: Clock;
   readonly say?: (sentence: string) => void;
   /** Aborts opening while the database is unreachable. */
@@ -119,8 +101,6 @@ export async function openSharedBudget(options: SharedBudgetOptions): Promise<Sh
     return Promise.reject(new SightlineError('internal', 'the budget log is closed'));
   };
   try {
-    const earlier = budgetName(`${options.key}\n${options.baseUrl}`);
-    await database.query({ text: TAKE_OVER, values: [budget, earlier, COUNTED_MS_MAX] }, options.signal);
     await reader.readOn();
     const { databaseNow } = reader;
     const pace = await openPace({ database, budget, clock, databaseNow, closing: closing.signal });

@@ -64,9 +64,7 @@ export function readDataFolder({ dataDir }: WorkspaceFlags): string {
 
 /** The context of a command on the workspace that its flags select. */
 export function commandContext(command: string, flags: WorkspaceFlags, signal: AbortSignal): Context {
-  const config = readConfig(flags);
-  for (const notice of config.notices) say(notice);
-  return contextOf(command, config, signal);
+  return contextOf(command, readConfig(flags), signal);
 }
 
 /** The context of a command. Prints a message when the command has to wait for the warehouse. */

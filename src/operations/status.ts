@@ -14,7 +14,7 @@ import type { Query } from '../warehouse/database.ts';
 import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/ledger/held-deletions.ts';
 import { withDerivedEnd } from '../warehouse/ledger/runs.ts';
 import { readLastActivity, readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
-import { openReader } from '../warehouse/reader.ts';
+import { openCurrentReader } from '../warehouse/schema-version.ts';
 import { jobLines } from './jobs/job-list.ts';
 import { type Facts, type ReplicaState, type Verdict, verdictOf } from './verdict.ts';
 
@@ -158,7 +158,7 @@ export async function readNewestReplica<T>(
   options?: { readonly afterKill?: 'replica' | 'live' },
 ): Promise<NewestReplica<T>> {
   const layout = layoutOf(config.folder);
-  const { opened: reader, stale } = await openNewestReplicaWith(config, layout, openReader, options);
+  const { opened: reader, stale } = await openNewestReplicaWith(config, layout, openCurrentReader, options);
   try {
     const query: Query = async (sql) => (await reader.query(sql)).rows.map((row) => [...row]);
     return { value: await read(query), stale };

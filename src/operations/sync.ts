@@ -243,13 +243,12 @@ export async function openBudget({
   signal,
   onTrouble: say = () => undefined,
 }: Pick<Context, 'config' | 'clock' | 'signal' | 'onTrouble'>): Promise<OpenedBudget> {
-  const { key, baseUrl } = config.upstream();
+  const { key } = config.upstream();
   const settings = config.budget();
-  const { budgets: folder, earlierBudget: earlier } = layoutOf(config.folder);
-  const remote = settings.kind === 'postgres' ? settings : { kind: settings.kind, folder, earlier };
-  return openBudgetAt(remote, {
+  const home =
+    settings.kind === 'postgres' ? settings : { kind: settings.kind, folder: layoutOf(config.folder).budgets };
+  return openBudgetAt(home, {
     key,
-    baseUrl,
     share: config.budgetShare,
     clock,
     say,

@@ -60,7 +60,7 @@ export function verdictOf(facts: Facts): Verdict {
     found.push({ level: 'busy', about: 'data', sentence: 'A sync is running.', command: null, consequences: [] });
   }
   if (found.length === 0 && status !== null) {
-    const asOf = status.freshness?.asOf ?? null;
+    const asOf = status.freshness.asOf;
     const sentence = `All is well: the data are complete${asOf === null ? '' : ` as of ${shownTime(asOf)}`}.`;
     found.push({ level: 'good', about: 'data', sentence, command: null, consequences: [] });
   }
@@ -149,7 +149,7 @@ function ofReading({ nowMs, jobs, isOwned }: Facts, { key, freshness }: Warehous
   const failedJobs = jobs
     .filter((job) => job.enabled && isOfSync(job) && job.last?.status === 'failed')
     .map(({ name }) => `The job ${name} failed.`);
-  const run = freshness?.unresolved ?? null;
+  const run = freshness.unresolved;
   const incomplete = [...staleSentences(nowMs, freshness), ...neverReadSentences(freshness)];
   if (key.state === 'refused') {
     const status = key.lastRefusal === null ? '' : ` (${key.lastRefusal.status})`;
@@ -174,19 +174,19 @@ function ofReading({ nowMs, jobs, isOwned }: Facts, { key, freshness }: Warehous
 }
 
 function staleSentences(nowMs: number, freshness: WarehouseStatus['freshness']): string[] {
-  const asOf = freshness?.asOf ?? null;
+  const { asOf } = freshness;
   const ageMs = asOf === null ? 0 : nowMs - Date.parse(asOf);
   if (asOf === null || ageMs <= STALE_MS) return [];
   const days = Math.floor(ageMs / DAY_MS);
   const age = days === 1 ? 'more than a day' : `${days} days`;
-  const part = freshness?.oldest === null ? '' : ` (${freshness?.oldest.resource})`;
+  const part = freshness.oldest === null ? '' : ` (${freshness.oldest.resource})`;
   return [`Data is ${age} old. Oldest complete read: ${shownTime(asOf)}${part}.`];
 }
 
 function neverReadSentences(freshness: WarehouseStatus['freshness']): string[] {
-  const count = freshness?.neverReadCount ?? 0;
+  const count = freshness.neverReadCount;
   if (count === 0) return [];
-  const names = [...new Set(freshness?.neverRead.map(({ resource }) => resource))];
+  const names = [...new Set(freshness.neverRead.map(({ resource }) => resource))];
   const more = names.length > NAMED_MAX ? ' and others' : '';
   const what = count === 1 ? '1 list was' : `${count} lists were`;
   return [`${what} never read completely: ${names.slice(0, NAMED_MAX).join(', ')}${more}.`];
@@ -199,7 +199,7 @@ function isOfSync({ last }: JobLine): boolean {
 
 function ofJobs({ jobs, status, progress }: Facts): Finding[] {
   const isExplained =
-    progress === null && (status?.key.state === 'refused' || status?.freshness?.unresolved?.status === 'failed');
+    progress === null && (status?.key.state === 'refused' || status?.freshness.unresolved?.status === 'failed');
   return jobs.flatMap((job) => {
     const { name, enabled, last, overdueSince } = job;
     if (!enabled || last === null || (isExplained && isOfSync(job))) return [];

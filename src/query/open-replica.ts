@@ -194,7 +194,7 @@ async function checkSchema(query: Query): Promise<void> {
   const version = Number(rows[0]?.[0] ?? 0);
   if (version === SCHEMA_VERSION) return;
   const what =
-    version < SCHEMA_VERSION ? 'an older sightline; the next sync replaces it' : 'a newer sightline; upgrade this one';
+    version < SCHEMA_VERSION ? 'an older sightline; run `sightline replay`' : 'a newer sightline; upgrade this one';
   throw new SightlineError('no_data', `the replica is from ${what}`);
 }
 

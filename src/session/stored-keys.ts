@@ -8,7 +8,7 @@ import { changePrivateFile, type PrivateFile, readPrivateFile } from './private-
 export const SCOPES = ['read', 'metrics', 'sql', 'snapshots'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes of keys that are created without scopes, and of keys from earlier versions. */
+/** Scopes of keys that are created without scopes. */
 export const DEFAULT_SCOPES: readonly Scope[] = ['read', 'metrics', 'snapshots'];
 
 const secretBytes = 32;
@@ -21,8 +21,7 @@ const keySchema = z.strictObject({
   hash: hashSchema,
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
-  /** Default: `DEFAULT_SCOPES`. */
-  scopes: z.array(z.enum(SCOPES)).optional(),
+  scopes: z.array(z.enum(SCOPES)),
   /** Ids or exact names of the brands that the key can read; default: all. */
   brands: z.array(z.string().min(1)).min(1).optional(),
   /** Workspaces that the key opens. Required in the file of the data folder; default: the workspace of the file. */

@@ -8,8 +8,8 @@ export interface Writer {
   readonly pid: number;
   readonly command: string;
   readonly since: string;
-  /** Name of its machine or container; null in records of earlier versions. */
-  readonly host: string | null;
+  /** Name of its machine or container. */
+  readonly host: string;
 }
 
 /** Reads the record of a warehouse's writer (`owner.json`); null if there is none or it is damaged. */
@@ -19,8 +19,7 @@ export async function readWriter(path: string): Promise<Writer | null> {
     // A process ID of 0 or less addresses a group of processes, of which some always exist.
     if (!isRecord(writer) || !Number.isSafeInteger(writer['pid']) || Number(writer['pid']) <= 0) return null;
     const { pid, command, since, host } = writer;
-    const known = typeof host === 'string' ? host : null;
-    return { pid: Number(pid), command: String(command), since: String(since), host: known };
+    return { pid: Number(pid), command: String(command), since: String(since), host: String(host) };
   } catch {
     return null;
   }
@@ -38,7 +37,7 @@ export function writeWriter(path: string, command: string, nowMs: number): Promi
  * another process.
  */
 export function isWriting({ pid, since, host }: Writer): boolean {
-  if (host !== null && host !== hostname()) return false;
+  if (host !== hostname()) return false;
   const startedMs = Date.now() - uptime() * 1000;
   return Date.parse(since) >= startedMs && isAlive(pid);
 }

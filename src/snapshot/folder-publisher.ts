@@ -32,7 +32,7 @@ export function createFolderPublisher({ snapshots, latest }: Pick<Layout, 'snaps
       const current = await readLatest();
       // Only the owner of the warehouse publishes, so `latest` differs from `previous` only if the owner has changed
       // meanwhile. Do not replace a newer snapshot.
-      if (current !== null && current !== (manifest.previous ?? null) && current !== id) {
+      if (current !== null && current !== manifest.previous && current !== id) {
         const other = await readManifest(join(snapshots, current));
         if (other !== null && Date.parse(other.createdAt) > Date.parse(manifest.createdAt)) return 'superseded';
       }

@@ -36,8 +36,6 @@ export interface Layout {
   readonly queries: string;
   /** Positions of incremental exports, a folder for each name. */
   readonly positions: string;
-  /** Send times of the last minute in the format of earlier versions; imported and removed. */
-  readonly earlierBudget: string;
 }
 
 /** Returns the paths in a workspace's folder. */
@@ -60,7 +58,6 @@ export function layoutOf(folder: string): Layout {
     endpoints: join(folder, 'endpoints.json'),
     queries: join(folder, 'queries'),
     positions: join(folder, 'positions'),
-    earlierBudget: join(folder, 'budget.log'),
   };
 }
 

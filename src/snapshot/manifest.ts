@@ -17,7 +17,7 @@ export interface SnapshotFile {
   /** Smallest and largest value of the table's time column, ISO 8601; null without rows or without such a column. */
   readonly min: string | null;
   readonly max: string | null;
-  /** Equal for equal rows in the same form, in any order; missing in files of earlier versions. */
+  /** Equal for equal rows in the same form, in any order; files of the lake's metadata have none. */
   readonly fingerprint?: string;
 }
 
@@ -25,15 +25,14 @@ export interface SnapshotFile {
 export interface SnapshotTable {
   readonly name: string;
   readonly about: string;
-  /** Missing in manifests of earlier versions, which have no marts. */
-  readonly kind?: ExportedKind;
-  /** Time column by which the files are divided into months; null if there is one file. Missing in manifests of earlier versions. */
-  readonly time?: string | null;
+  readonly kind: ExportedKind;
+  /** Time column by which the files are divided into months; null if there is one file. */
+  readonly time: string | null;
   readonly rows: number;
   readonly bytes: number;
   readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string }[];
-  /** Columns by which the rows of each file are sorted; missing in snapshots of earlier versions. */
-  readonly sortedBy?: readonly string[];
+  /** Columns by which the rows of each file are sorted. */
+  readonly sortedBy: readonly string[];
   readonly files: readonly SnapshotFile[];
 }
 
@@ -45,9 +44,9 @@ export interface Manifest {
   /** When the data were read. */
   readonly createdAt: string;
   /** When all files were written, just before the snapshot became the latest. */
-  readonly publishedAt?: string;
+  readonly publishedAt: string;
   /** Id of the previous latest snapshot; null for the first. */
-  readonly previous?: string | null;
+  readonly previous: string | null;
   readonly schemaVersion: number;
   readonly tables: readonly SnapshotTable[];
   /** Ranges fetched from upstream, each with the time of its oldest fetch. */
@@ -56,7 +55,7 @@ export interface Manifest {
    * Day through which each brand's numbers agree with upstream's, without a gap. Brands that were never verified are
    * missing.
    */
-  readonly verifiedThrough?: readonly {
+  readonly verifiedThrough: readonly {
     readonly brandId: string;
     readonly through: string | null;
     readonly verifiedAt: string;
@@ -99,9 +98,9 @@ export function toManifest(text: string): Manifest | null {
   try {
     const value: unknown = JSON.parse(text);
     const isOne = isRecord(value) && value['format'] === 1 && areAll(value['tables'], isTable);
-    return isOne && typeof value['id'] === 'string' && !Number.isNaN(Date.parse(String(value['createdAt'])))
-      ? (value as unknown as Manifest)
-      : null;
+    const areTimes =
+      isOne && [value['createdAt'], value['publishedAt']].every((time) => !Number.isNaN(Date.parse(String(time))));
+    return areTimes && typeof value['id'] === 'string' ? (value as unknown as Manifest) : null;
   } catch {
     return null;
   }

@@ -76,7 +76,7 @@ export async function applyRetention(
 }
 
 async function readAges(folder: string): Promise<Aged[]> {
-  const inOrder = (await listSnapshots(folder)).map(({ id, createdAt, publishedAt = createdAt, previous = null }) => {
+  const inOrder = (await listSnapshots(folder)).map(({ id, createdAt, publishedAt, previous }) => {
     return { id, createdAt: Date.parse(createdAt), publishedAt: Date.parse(publishedAt), previous };
   });
   return inOrder.map(({ id, createdAt }, index) => {

@@ -17,8 +17,7 @@ const amount = z.number().nonnegative();
 const content = z.object({
   command: z.string(),
   pid: z.int(),
-  /** Absent in files of earlier versions. */
-  host: z.string().optional(),
+  host: z.string(),
   startedAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   requests: amount,

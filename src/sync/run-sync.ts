@@ -324,7 +324,7 @@ async function openRun(
   return { reader, opening, context: { ...context, wanted, names }, ask };
 }
 
-// Removes rows that were stored by an earlier version, or by a run with a wrong clock.
+// Removes rows that a run with a wrong clock stored.
 async function removeImplausible(warehouse: Warehouse, now: number, stats: SyncStats): Promise<void> {
   const rows = await warehouse.removeImplausible(now);
   if (rows === 0) return;

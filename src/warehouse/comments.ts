@@ -37,21 +37,6 @@ const everywhere: Readonly<Record<string, string>> = {
   last_seen_at: 'Time of the last occurrence (UTC).',
 };
 
-const calibration = {
-  name: 'The point that the specification leaves open.',
-  value: 'The value that the read server uses, unless the configuration overrides it.',
-  source: "learned: upstream's numbers determine it; default: they do not, see the note.",
-  compared: 'Numbers of upstream that could be compared with the stored rows.',
-  agreed: 'Compared numbers that are equal when computed with the value.',
-  largest_error: 'The largest difference among the compared numbers.',
-  note: 'The reason for the value.',
-  decided_at: 'Time of the calibration (UTC).',
-  candidates: 'The values that were compared, each with the number of agreeing rows.',
-  confidence:
-    'Lower end of the 95 % Wilson interval of the share of separating facts that the value explains; null if it is not determined.',
-  contradicted: 'Whether upstream reports numbers that no candidate explains.',
-};
-
 /** Comments on columns of a single table of schema `sync`. */
 const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   answers: {
@@ -74,9 +59,20 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     tries: 'Runs that read the day while it differed; 0 or null if it agreed.',
     retry_at: 'When the day is read again (UTC); null if it agreed.',
   },
-  calibration,
-  // A view under the earlier name.
-  conventions: calibration,
+  calibration: {
+    name: 'The point that the specification leaves open.',
+    value: 'The value that the read server uses, unless the configuration overrides it.',
+    source: "learned: upstream's numbers determine it; default: they do not, see the note.",
+    compared: 'Numbers of upstream that could be compared with the stored rows.',
+    agreed: 'Compared numbers that are equal when computed with the value.',
+    largest_error: 'The largest difference among the compared numbers.',
+    note: 'The reason for the value.',
+    decided_at: 'Time of the calibration (UTC).',
+    candidates: 'The values that were compared, each with the number of agreeing rows.',
+    confidence:
+      'Lower end of the 95 % Wilson interval of the share of separating facts that the value explains; null if it is not determined.',
+    contradicted: 'Whether upstream reports numbers that no candidate explains.',
+  },
   checkpoints: {
     page: 'Number of the page in its slice, counted from 1.',
     next_cursor: 'Cursor of the next page; null for the last.',

@@ -1,33 +1,29 @@
-import { SightlineError } from '../base/errors.ts';
 import type { Catalogue, WarehouseTable } from '../contract/catalogue.ts';
 import type { Column } from '../contract/tables.ts';
 import { bookkeepingComments } from './comments.ts';
 import type { Database, Session } from './database.ts';
 import { DamagedFile } from './errors.ts';
 import { takeOver } from './generic/take-over.ts';
-import { literal, quoted, SCHEMA_VERSION, sqlTypes, steps } from './schema.ts';
+import { ledgerTables, literal, quoted, sqlTypes } from './schema.ts';
+import { checkSchemaVersion, READ_VERSION } from './schema-version.ts';
 import { fillStatements } from './write/history.ts';
 
 /**
- * Migrates an open warehouse to the current schema version and to the catalogue, in one transaction. Runs the missing
- * schema steps, creates missing tables, fills new histories with the current rows, adds new columns and updates
- * comments.
- * @throws `warehouse_newer` if the file has a newer schema version; `warehouse_invalid` if a column has another type
+ * Migrates an open warehouse to the catalogue, in one transaction: creates missing tables, fills new histories with the current rows,
+ * adds new columns and updates comments.
+ * @throws `warehouse_newer` if the file has a newer schema version; `warehouse_invalid` if it has an older one, or if a column has another
+ * type
  */
 export async function migrate(database: Database, catalogue: Catalogue): Promise<void> {
   const changed = await database.transaction(async (session) => {
-    const version = await readVersion(database.path, session);
-    if (version !== null && version > SCHEMA_VERSION) {
-      const found = `${database.path} has schema version ${version}; this version of sightline supports up to ${SCHEMA_VERSION}`;
-      throw new SightlineError('warehouse_newer', found);
-    }
+    const isNew = !(await hasSchema(database.path, session));
+    if (isNew) await session.run(ledgerTables);
     const fill = await takeOver(session, catalogue);
-    const versioned = version === SCHEMA_VERSION ? [] : [...steps.slice(version ?? 0), ...writeVersion];
-    const statements = [...versioned, ...(await tableChanges(database.path, session, catalogue))];
+    const statements = await tableChanges(database.path, session, catalogue);
     // Run all statements in one call: a thousand single calls take twice as long.
     if (statements.length > 0) await session.run(statements.join(';\n'));
     await fill();
-    return (await commentLedger(session)) || statements.length > 0;
+    return (await commentLedger(session)) || isNew || statements.length > 0;
   });
   // Checkpoint at once, so that a crash never requires a replay of schema changes from the log.
   if (changed) await database.exclusive((session) => session.run('CHECKPOINT'));
@@ -81,20 +77,15 @@ async function commentLedger(session: Session): Promise<boolean> {
   return statements.length > 0;
 }
 
-const writeVersion = [
-  "DELETE FROM sync.meta WHERE name = 'schema_version'",
-  `INSERT INTO sync.meta VALUES ('schema_version', '${SCHEMA_VERSION}')`,
-];
-
-async function readVersion(path: string, session: Session): Promise<number | null> {
+// Returns false for a new file.
+async function hasSchema(path: string, session: Session): Promise<boolean> {
   const found = await session.all(
     "SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'sync' AND table_name = 'meta'",
   );
-  if (found.length === 0) return null;
-  const rows = await session.all("SELECT value FROM sync.meta WHERE name = 'schema_version'");
-  const version = Number(rows[0]?.['value']);
-  if (Number.isSafeInteger(version) && version > 0) return version;
-  throw new DamagedFile(path, `${path} does not have a schema version`);
+  if (found.length === 0) return false;
+  const [row] = await session.query(READ_VERSION);
+  checkSchemaVersion(path, row?.[0]);
+  return true;
 }
 
 /** A table of the file. */

@@ -104,25 +104,6 @@ describe('settings of stores and databases', () => {
     expect(said).not.toContain('hidden');
   });
 
-  test('are accepted under the earlier name "home", with a notice', async () => {
-    const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
-    const bucket = { kind: 's3', bucket: 'lake' };
-    const file = { home: bucket, workspaces: { acme: { ...workspace, home: { kind: 'local' } } } };
-    const { config } = await load({ file, flags: { workspace: 'acme' } });
-    expect(config.remote).toEqual({ kind: 'local' });
-    expect(config.notices).toEqual([
-      expect.stringMatching(/: the setting home is now remote; rename it/),
-      expect.stringMatching(/: the setting workspaces\.acme\.home is now workspaces\.acme\.remote; rename it/),
-    ]);
-    expect((await load({ file: { remote: bucket } })).config.notices).toEqual([]);
-    expect(await refusal({ file: { home: bucket, remote: bucket } })).toMatch(
-      /: home and remote are both set; allowed: remote$/,
-    );
-    expect(await refusal({ file: { home: { kind: 'folder' } } })).toMatch(
-      /remote\.kind is "folder"; allowed: local or s3/,
-    );
-  });
-
   test('of the budget come from the file and its variable, and errors never show the URL', async () => {
     expect((await load({})).config.budget()).toEqual({ kind: 'file' });
     const urlVariable = 'BUDGET_URL';

@@ -5,7 +5,7 @@ import { hastyClock } from './budget-clock.ts';
 // Child process: sends a number of identical requests, some concurrently, on a shared budget.
 const [home = '', baseUrl = '', key = '', requests = '0', connections = '1'] = process.argv.slice(3);
 // The storage of the budget is passed as JSON.
-const { budget, close } = await openBudgetAt(JSON.parse(home), { key, baseUrl, share: 1, clock: hastyClock });
+const { budget, close } = await openBudgetAt(JSON.parse(home), { key, share: 1, clock: hastyClock });
 const options = { baseUrl, key, keyHeader: 'authorization', budget, clock: hastyClock } as const;
 const client = createClient({ ...options, connections: Number(connections) });
 const { signal } = new AbortController();

@@ -45,7 +45,7 @@ export type Open = (options?: { share?: number; clock?: Clock }) => Promise<Open
 export function openIn(home: BudgetHome, standard: Clock = hastyClock): Open {
   const key = newKey();
   return async ({ share = 1, clock = standard } = {}) => {
-    const opened = await openBudgetAt(home, { key, baseUrl: BASE_URL, share, clock });
+    const opened = await openBudgetAt(home, { key, share, clock });
     onTestFinished(() => opened.close());
     return opened;
   };

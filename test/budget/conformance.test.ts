@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -193,7 +192,7 @@ describe('a budget in PostgreSQL', () => {
     expect((await open({ clock })).budget.state()).toMatchObject({ limit: 6_000 });
   });
 
-  test('ignores implausible records of an earlier version, and doctor --fix deletes them', async (context) => {
+  test('ignores implausible records, and doctor --fix deletes them', async (context) => {
     const database = await hastyDatabase(context);
     const open = openIn(homeIn(database));
     const { budget } = await open();
@@ -218,26 +217,6 @@ describe('a budget in PostgreSQL', () => {
     expect(await check(false)).toHaveLength(1);
   });
 
-  test('counts the log that an earlier version had per key and base URL until its last minute is over', async (context) => {
-    const database = await hastyDatabase(context);
-    const key = newKey();
-    const earlier = createHash('sha256').update(`${key}\n${BASE_URL}`).digest('hex');
-    const now = 'floor(extract(epoch FROM hasty.clock_timestamp()) * 1000)::bigint';
-    const open = () => openBudgetAt(homeIn(database), { key, baseUrl: BASE_URL, share: 1, clock: hastyClock });
-    // Creates the tables.
-    await (await open()).close();
-    await database.run(
-      `INSERT INTO hasty.sightline_budget_log (budget, kind, id, value, at)
-       SELECT '${earlier}', kind, id, value, ${now}
-       FROM (VALUES ('limit', '-', 300), ('answer', 'a', 5), ('answer', 'b', 5)) AS record (kind, id, value)`,
-    );
-    for (let opened = 0; opened < 2; opened++) {
-      const { budget, close } = await open();
-      expect(budget.state()).toEqual({ limit: 300, capacity: 297, left: 295 });
-      await close();
-    }
-  });
-
   test('is checked by doctor with a single attempt, which returns version or error', async (context) => {
     const url = (await postgresFor(context)).url();
     const look = (address: string) => {
@@ -257,7 +236,7 @@ describe('a budget in PostgreSQL', () => {
     const database = await hastyDatabase(context);
     const key = newKey();
     const home = homeIn(database);
-    const { budget, close } = await openBudgetAt(home, { key, baseUrl: BASE_URL, share: 1, clock: hastyClock });
+    const { budget, close } = await openBudgetAt(home, { key, share: 1, clock: hastyClock });
     (await budget.acquire(signal())).answered({ limit: 120, remaining: 119 });
     budget.closeGate(1);
     await close();

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
@@ -20,10 +19,9 @@ import { countOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const KEY = 'gsk_a_key_that_nobody_reads_anywhere';
-const BASE_URL = 'https://api.example.com/v1';
 
 async function open(folder: string, clock: VirtualClock, changes: object = {}): Promise<BudgetFile> {
-  const log = await openBudgetFile({ folder, key: KEY, baseUrl: BASE_URL, clock, ...changes });
+  const log = await openBudgetFile({ folder, key: KEY, clock, ...changes });
   onTestFinished(() => log.close());
   return log;
 }
@@ -82,27 +80,7 @@ test('each key has one log for all base URLs, and its name and text do not revea
   }
 });
 
-test('the log that an earlier version had per key and base URL counts until its last minute is over', async () => {
-  const folder = await temporaryFolder();
-  const clock = virtualClock();
-  const name = createHash('sha256').update(`${KEY}\n${BASE_URL}`).digest('hex').slice(0, 16);
-  const at = { monotonicMs: 0, wallMs: clock.now() };
-  const lines = [
-    formatRecord({ kind: 'limit', id: '-', value: 300, ...at }),
-    ...['a', 'b', 'c'].flatMap((id) => [
-      formatRecord({ kind: 'claim', id, value: 0, ...at }),
-      formatRecord({ kind: 'answer', id, value: 5, ...at }),
-    ]),
-  ];
-  await writeFile(join(folder, `${name}-1.log`), `${lines.join('\n')}\n`);
-  const stateNow = async () => createBudget({ clock, log: await open(folder, clock) }).state();
-  expect(await stateNow()).toMatchObject({ limit: 300, left: 297 - 3 });
-  expect(await stateNow()).toMatchObject({ limit: 300, left: 297 - 3 });
-  await clock.advanceTo(61_000);
-  expect(await stateNow()).toMatchObject({ limit: 300, left: 297 });
-});
-
-test('implausible records of an earlier version are ignored, and doctor --fix overwrites them', async () => {
+test('implausible records are ignored, and doctor --fix overwrites them', async () => {
   const folder = await temporaryFolder();
   const clock = virtualClock();
   (await open(folder, clock)).append({ kind: 'limit', id: '-', value: 240, monotonicMs: 0, wallMs: clock.now() });
@@ -264,35 +242,6 @@ test('deleted files are replaced by one new file for all processes', async () =>
   logs[0].append(claim('c'));
   for (const log of logs) expect(ids(log.read())).toEqual(['a', 'b', 'c']);
   expect(ids((await open(folder, clock)).read())).toEqual(['a', 'b', 'c']);
-});
-
-test('the file of the earlier version is imported once', async () => {
-  const folder = await temporaryFolder();
-  const earlier = join(folder, 'budget.log');
-  const clock = virtualClock();
-  const now = clock.now();
-  const lines = [
-    'limit 600',
-    'limit 300',
-    `${now - 1_000}`,
-    `  ${now - 59_000}  `,
-    `${now - 70_000}`,
-    `${now + 9_000}`,
-  ];
-  await writeFile(earlier, `${lines.join('\n')}\n\0\nNaN\n-5\n1e999\n12`);
-  const logs = join(folder, 'budgets');
-  expect(createBudget({ clock, log: await open(logs, clock, { earlier }) }).state()).toEqual({
-    limit: 300,
-    capacity: 297,
-    left: 294,
-  });
-  await expect(readFile(earlier)).rejects.toThrow('ENOENT');
-  const again = createBudget({ clock, log: await open(logs, clock, { earlier }) });
-  expect(again.state().left).toBe(294);
-  await clock.advanceTo(3_000);
-  expect(again.state().left).toBe(295);
-  await clock.advanceTo(62_000);
-  expect(again.state().left).toBe(297);
 });
 
 test('the error names a folder or file that cannot be written', async () => {

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examineSurroundings } from '../../src/operations/doctor/doctor.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -234,24 +233,6 @@ describe('doctor', () => {
     } finally {
       await upstream.close();
     }
-  });
-
-  test('migrates the copy and the warehouse of an older version', async () => {
-    const { folder, env } = workspace;
-    const data = join(folder, 'older', 'default');
-    await mkdir(data, { recursive: true });
-    const fixture = new URL('../warehouse/fixtures/version-1.duckdb.gz', import.meta.url);
-    for (const name of ['warehouse.duckdb', 'analytics.duckdb']) {
-      await writeFile(join(data, name), gunzipSync(await readFile(fixture)));
-    }
-    const examined = async (...flags: string[]): Promise<Result[]> => {
-      const args = ['doctor', '--json', '--offline', '--data-dir', 'older', ...flags];
-      const { checks } = JSON.parse((await runCli(args, { cwd: folder, env })).stdout) as { checks: Result[] };
-      return checks.filter(({ check }) => check === 'warehouse' || check === 'copy');
-    };
-    expect(await examined()).toMatchObject([{ status: 'warning' }, { status: 'failure' }]);
-    expect(await examined('--fix')).toMatchObject([{ status: 'warning' }, { status: 'ok', fixed: true }]);
-    expect(badOf(await examined())).toEqual([]);
   });
 
   test('rejects an unsupported Node version', async () => {

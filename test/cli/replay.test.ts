@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { SCHEMA_VERSION } from '../../src/warehouse/schema.ts';
 import { expectRefusal, shareCli } from './helpers.ts';
 
 const COUNTS = `SELECT (SELECT count(*) FROM responses WHERE _deleted_at IS NULL) AS answers,
@@ -30,6 +32,35 @@ describe('replay', () => {
     // Replayed slices count as fetched: the next sync sends few requests besides those for changing data.
     const next = JSON.parse((await run('sync', '--json')).stdout);
     expect(next).toMatchObject({ status: 'complete', tables: { responses: { inserted: 0, updated: 0, deleted: 0 } } });
+  });
+
+  test('replaces a warehouse of an older version, which all other commands reject', async () => {
+    const { run, rows, sandbox, data } = workspace;
+    for (const name of ['warehouse.duckdb', 'analytics.duckdb']) {
+      const instance = await DuckDBInstance.create(join(data, name));
+      const connection = await instance.connect();
+      await connection.run("UPDATE sync.meta SET value = '1' WHERE name = 'schema_version'; CHECKPOINT");
+      connection.closeSync();
+      instance.closeSync();
+    }
+    const sent = sandbox.requests.length;
+    const warehouse = join(data, 'warehouse.duckdb');
+    const expected = `has schema version 1; this version of sightline reads version ${SCHEMA_VERSION}; run \`sightline replay\``;
+    for (const command of ['sync', 'status', 'plan', 'runs']) {
+      const { code, stderr } = await run(command);
+      expect([command, code], stderr).toEqual([command, 1]);
+      expect(stderr).toContain(`${warehouse} ${expected}`);
+    }
+    const doctor = JSON.parse((await run('doctor', '--offline', '--json')).stdout) as {
+      checks: { check: string; status: string; message: string }[];
+    };
+    const found = doctor.checks.filter(({ check }) => check === 'warehouse');
+    expect(found).toMatchObject([{ status: 'failure', message: expect.stringContaining('has schema version 1') }]);
+    const { code, stderr } = await run('replay');
+    expect(code, stderr).toBe(0);
+    expect(sandbox.requests.length).toBe(sent);
+    expect(await rows(COUNTS)).toEqual(held);
+    expect((await run('status', '--json')).code).toBe(0);
   });
 
   test('keeps the replaced warehouse and prints its path', async () => {

@@ -137,11 +137,34 @@ export async function stageTables(root: string, at: number, tables: readonly Sta
       }
       const columns = table.columns.map((column) => ({ ...column, about: `The ${column.name}.` }));
       const rows = files.reduce((sum, file) => sum + file.rows, 0);
-      staged.push({ name: table.name, about: 'Facts.', time: table.time ?? null, rows, bytes: 0, columns, files });
+      staged.push({
+        name: table.name,
+        about: 'Facts.',
+        kind: 'data' as const,
+        time: table.time ?? null,
+        sortedBy: [],
+        rows,
+        bytes: 0,
+        columns,
+        files,
+      });
     }
     const createdAt = new Date(at).toISOString();
     const id = `${createdAt.slice(0, 19).replace(/[-:]/g, '')}Z`;
-    return { folder, manifest: { format: 1, id, createdAt, schemaVersion: 1, tables: staged, coverage: [] } };
+    return {
+      folder,
+      manifest: {
+        format: 1,
+        id,
+        createdAt,
+        publishedAt: createdAt,
+        previous: null,
+        schemaVersion: 1,
+        tables: staged,
+        coverage: [],
+        verifiedThrough: [],
+      },
+    };
   } finally {
     scratch.close();
   }

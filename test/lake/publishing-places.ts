@@ -55,10 +55,28 @@ export async function stage(
     files.push({ path, rows: 1, bytes: Buffer.byteLength(content), sha256, min: null, max: null });
   }
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const table = { name: 'facts', about: '', rows: files.length, bytes, columns: [], files };
+  const table = {
+    name: 'facts',
+    about: '',
+    kind: 'data' as const,
+    time: null,
+    sortedBy: [],
+    rows: files.length,
+    bytes,
+    columns: [],
+    files,
+  };
   const id = `${createdAt.slice(0, 19).replace(/[-:]/g, '')}Z`;
   const times = { createdAt, publishedAt: createdAt, previous };
-  const manifest: Manifest = { format: 1, id, ...times, schemaVersion: 1, tables: [table], coverage: [] };
+  const manifest: Manifest = {
+    format: 1,
+    id,
+    ...times,
+    schemaVersion: 1,
+    tables: [table],
+    coverage: [],
+    verifiedThrough: [],
+  };
   await writeFile(join(folder, 'manifest.json'), JSON.stringify(manifest));
   return { folder, manifest };
 }

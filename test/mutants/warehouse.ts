@@ -39,9 +39,9 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/warehouse/damage.test.ts'],
   },
   {
-    file: 'src/warehouse/migrate.ts',
-    from: 'version > SCHEMA_VERSION)',
-    to: 'version > SCHEMA_VERSION + 1)',
+    file: 'src/warehouse/schema-version.ts',
+    from: 'if (version === SCHEMA_VERSION) return;',
+    to: 'if (version <= SCHEMA_VERSION) return;',
     tests: ['test/warehouse/file.test.ts'],
   },
   {

@@ -108,6 +108,7 @@ describe('an older warehouse', () => {
 describe('a warehouse is rejected if', () => {
   test.for<[string, string]>([
     [`${SCHEMA_VERSION + 1}`, 'warehouse_newer'],
+    [`${SCHEMA_VERSION - 1}`, 'warehouse_invalid'],
     ['2.5', 'warehouse_invalid'],
     ['x', 'warehouse_invalid'],
     ['', 'warehouse_invalid'],

@@ -15,21 +15,8 @@ export type ReportedFindings = Omit<Findings, PointName>;
  * default.
  */
 export async function readConventions(query: Query): Promise<Conventions> {
-  return conventionsIn(query, await tableIn(query));
-}
-
-/** Reads the conventions, and the names of the calibrated ones. Cheaper than two calls, because the list of tables is slow to read. */
-export async function readCalibratedConventions(
-  query: Query,
-): Promise<{ conventions: Conventions; learned: ReadonlySet<string> }> {
-  const table = await tableIn(query);
-  return { conventions: await conventionsIn(query, table), learned: await calibratedIn(query, table) };
-}
-
-async function conventionsIn(query: Query, table: string | null): Promise<Conventions> {
-  if (table === null) return defaultConventions;
   const stored: Record<string, unknown> = {};
-  for (const [name, value] of await query(`SELECT name, CAST(value AS VARCHAR) FROM sync.${table}`)) {
+  for (const [name, value] of await query('SELECT name, CAST(value AS VARCHAR) FROM sync.calibration')) {
     const schema = Object.hasOwn(conventionSchemas, String(name)) ? conventionSchemas[name as keyof Conventions] : null;
     const parsed = schema?.safeParse(parse(value));
     if (parsed?.success === true) stored[String(name)] = parsed.data;
@@ -37,13 +24,11 @@ async function conventionsIn(query: Query, table: string | null): Promise<Conven
   return { ...defaultConventions, ...stored };
 }
 
-// The table of the findings; null in a replica of schema version 1. Replicas up to version 4 have it as `conventions`.
-async function tableIn(query: Query): Promise<string | null> {
-  const [found] = await query(
-    `SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'sync'
-       AND table_name IN ('calibration', 'conventions')`,
-  );
-  return found === undefined ? null : String(found[0]);
+/** Reads the conventions, and the names of the calibrated ones. */
+export async function readCalibratedConventions(
+  query: Query,
+): Promise<{ conventions: Conventions; learned: ReadonlySet<string> }> {
+  return { conventions: await readConventions(query), learned: await readCalibrated(query) };
 }
 
 /** A finding of the last calibration. */
@@ -56,13 +41,8 @@ export interface StoredFinding
   readonly decidedAt: number;
 }
 
-/** Reads all findings of the last calibration, by convention. None in a replica of an earlier schema version. */
+/** Reads all findings of the last calibration, by convention. */
 export async function readStoredFindings(query: Query): Promise<ReadonlyMap<string, StoredFinding>> {
-  const [current] = await query(
-    `SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'sync'
-       AND table_name = 'calibration' AND column_name = 'candidates'`,
-  );
-  if (current === undefined) return new Map();
   const rows = await query(
     `SELECT name, CAST(value AS VARCHAR), source, compared, agreed, note, coalesce(contradicted, false), CAST(candidates AS VARCHAR),
        confidence, epoch_ms(decided_at) FROM sync.calibration`,
@@ -105,12 +85,7 @@ export async function readDoubts(query: Query): Promise<Doubts> {
 
 /** Returns the names of the calibrated conventions. */
 export async function readCalibrated(query: Query): Promise<ReadonlySet<string>> {
-  return calibratedIn(query, await tableIn(query));
-}
-
-async function calibratedIn(query: Query, table: string | null): Promise<ReadonlySet<string>> {
-  if (table === null) return new Set();
-  const rows = await query(`SELECT name FROM sync.${table} WHERE source = 'learned'`);
+  const rows = await query("SELECT name FROM sync.calibration WHERE source = 'learned'");
   return new Set(rows.map(([name]) => String(name)));
 }
 

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { suggestion } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
-import { isRecord } from '../json.ts';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { oauthAllowed, oauthSchema } from './oauth-settings.ts';
@@ -149,13 +148,7 @@ const fileSchema = z.strictObject({
 });
 
 /** Content of the configuration file, validated. */
-export type FileConfig = z.infer<typeof fileSchema> & {
-  /** One sentence per setting that was given under an earlier name. */
-  readonly notices?: readonly string[];
-};
-
-/** Earlier names of settings, which are still accepted. */
-const RENAMED = { home: 'remote' } as const;
+export type FileConfig = z.infer<typeof fileSchema>;
 
 /** Sources of settings. Precedence: flags, then environment, then file, then defaults. */
 export interface ConfigSources {
@@ -186,41 +179,12 @@ function parseConfig(path: string, text: string): FileConfig {
   } catch (thrown) {
     throw new SightlineError('config_invalid', `${path} is not JSON: ${withoutExcerpt((thrown as Error).message)}`);
   }
-  const notices: string[] = [];
-  const renamed = withCurrentNames(path, json, notices);
-  const parsed = fileSchema.safeParse(renamed);
-  if (parsed.success) return notices.length === 0 ? parsed.data : { ...parsed.data, notices };
+  const parsed = fileSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
   throw new SightlineError(
     'config_invalid',
-    `${path}: ${describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, renamed)}`,
+    `${path}: ${describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, json)}`,
   );
-}
-
-// Returns the settings of the file and of its workspaces under their current names.
-function withCurrentNames(path: string, json: unknown, notices: string[]): unknown {
-  if (!isRecord(json)) return json;
-  const rename = (settings: unknown, place: string): unknown => {
-    if (!isRecord(settings)) return settings;
-    const given = Object.entries(RENAMED).filter(([earlier]) => Object.hasOwn(settings, earlier));
-    return given.reduce((result, [earlier, current]) => {
-      if (Object.hasOwn(settings, current)) {
-        const message = `${path}: ${place}${earlier} and ${place}${current} are both set; allowed: ${place}${current}`;
-        throw new SightlineError('config_invalid', message);
-      }
-      notices.push(
-        `${path}: the setting ${place}${earlier} is now ${place}${current}; rename it, the old name will be removed.`,
-      );
-      const { [earlier]: value, ...others } = result;
-      return { ...others, [current]: value };
-    }, settings);
-  };
-  const top = rename(json, '') as Record<string, unknown>;
-  if (!isRecord(top['workspaces'])) return top;
-  const workspaces = Object.entries(top['workspaces']).map(([name, settings]) => [
-    name,
-    rename(settings, `workspaces.${name}.`),
-  ]);
-  return { ...top, workspaces: Object.fromEntries(workspaces) };
 }
 
 // V8 quotes the text around a syntax error, which may be a URL or a secret pasted there by mistake.

@@ -73,8 +73,6 @@ export interface WorkspaceConfig {
   readonly publish: PublishTarget;
   /** Location of the warehouse. A remote warehouse is copied to the folder while a process works on it. */
   readonly remote: RemoteSettings;
-  /** One sentence per setting that was given under an earlier name. */
-  readonly notices: readonly string[];
   /** Endpoints to mirror, and a limit for those that no declaration describes. */
   readonly resources: ResourceSelection;
   /** Requests per sync that the calibration may send to determine open points; 0 for none. */
@@ -166,7 +164,6 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, folder }),
     remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, allowHttp),
-    notices: file.notices ?? [],
     resources: readSelection(file.resources, declared?.resources),
     rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,
     probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),

@@ -86,7 +86,7 @@ const workspaceData = z.object({
       error: z.string().nullable(),
     })
     .nullable(),
-  freshness: freshness.nullable(),
+  freshness,
   resources: z.array(
     z.object({
       resource: z.string(),

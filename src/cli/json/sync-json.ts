@@ -208,7 +208,7 @@ const cost = z.object({
 
 const runCost = z.object({
   runId: z.string(),
-  kind: z.string().nullable().describe('null in a replica of an earlier version'),
+  kind: z.string(),
   trigger: z.string().nullable(),
   status: z.string(),
   startedAt: time,

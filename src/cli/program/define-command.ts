@@ -29,7 +29,7 @@ export interface Call extends Omit<ProgramParts, 'choose'> {
   readonly signal: AbortSignal;
   /** Loads the settings of the workspace. Throws `config_invalid` and `usage`. */
   config(): Promise<WorkspaceConfig>;
-  /** Loads the settings of the workspace for an operation on it, and prints their notices. */
+  /** Loads the settings of the workspace for an operation on it. */
   context(): Promise<Context>;
 }
 

@@ -10,7 +10,8 @@ import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } fr
 import type { Session } from '../../warehouse/database.ts';
 import { hashFile } from '../../warehouse/file/hash-file.ts';
 import { noteOrigin } from '../../warehouse/ledger/origin.ts';
-import { fileLiteral, quoted, SCHEMA_VERSION, sqlTypes } from '../../warehouse/schema.ts';
+import { fileLiteral, quoted, sqlTypes } from '../../warehouse/schema.ts';
+import { checkSchemaVersion } from '../../warehouse/schema-version.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { fillStatements } from '../../warehouse/write/history.ts';
 
@@ -24,16 +25,13 @@ export interface RestoredSnapshot {
   readonly unknown: readonly string[];
 }
 
-/** Reads a snapshot's manifest. Throws `warehouse_invalid` if there is none, `warehouse_newer` if its schema is newer. */
+/** Reads a snapshot's manifest. Throws `warehouse_invalid` if there is none or its schema is older, `warehouse_newer` if it is newer. */
 export async function readSnapshot(folder: string): Promise<Manifest> {
   const manifest = await readManifest(folder);
   if (manifest === null) {
     throw new SightlineError('warehouse_invalid', `${folder} is not a snapshot: it has no readable manifest`);
   }
-  if (manifest.schemaVersion > SCHEMA_VERSION) {
-    const found = `${folder} has schema version ${manifest.schemaVersion}; this version of sightline supports up to ${SCHEMA_VERSION}`;
-    throw new SightlineError('warehouse_newer', found);
-  }
+  checkSchemaVersion(folder, manifest.schemaVersion);
   return manifest;
 }
 

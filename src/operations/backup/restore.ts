@@ -195,7 +195,7 @@ async function copyBackup(
   const options = { temporaryFolder, forReaders: false };
   const tables = await copyClosed(from, aside, options).catch((thrown: unknown) => refuseSource(from, thrown));
   await checkCopy(aside, tables);
-  // Opening the file migrates it from an older schema version before it is put in place.
+  // Opening the file adds new tables and columns before it is put in place.
   await inWarehouse(aside, catalogue, () => Promise.resolve());
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   return { tables: tables.length, rows, ...NOTHING_MISSING };

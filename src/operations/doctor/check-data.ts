@@ -9,7 +9,6 @@ import { isSnapshotId, readManifest } from '../../snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../../warehouse/file/copy-check.ts';
 import { findFlaws } from '../../warehouse/file/integrity.ts';
 import { openReader } from '../../warehouse/reader.ts';
-import { SCHEMA_VERSION } from '../../warehouse/schema.ts';
 import { findDamagedFiles } from '../backup/restore-snapshot.ts';
 import { exportWorkspace } from '../export.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';
@@ -44,12 +43,8 @@ function isAway({ config }: CheckContext['context']): boolean {
 
 async function checkRows({ config }: CheckContext['context'], path: string, what: string): Promise<Finding[]> {
   const catalogue = catalogueOf(config);
-  const { tables, schemaVersion } = await readBackupFile(path, catalogue);
+  const { tables } = await readBackupFile(path, catalogue);
   await readWhole(path);
-  if (schemaVersion < SCHEMA_VERSION) {
-    const advice = 'The next sync migrates it; its rows can be checked after that.';
-    return [{ status: 'warning', message: `${what} has the schema of an older sightline version`, advice }];
-  }
   const reader = await openReader(path);
   try {
     const query = async (sql: string) => (await reader.query(sql)).rows.map((row) => [...row]);
@@ -92,10 +87,8 @@ async function problemOfCopy({ context, layout }: CheckContext): Promise<Finding
   const advice = 'Run `sightline doctor --fix` or `sightline export`; the next sync also publishes it.';
   if (copy === 0) return { status: 'failure', message: `${layout.analytics} is missing`, advice };
   try {
-    const { schemaVersion } = await readBackupFile(layout.analytics, catalogueOf(context.config));
+    await readBackupFile(layout.analytics, catalogueOf(context.config));
     await readWhole(layout.analytics);
-    const message = 'the replica has the schema of an older sightline version';
-    if (schemaVersion < SCHEMA_VERSION) return { status: 'failure', message, advice };
   } catch (thrown) {
     if (!(thrown instanceof SightlineError)) throw thrown;
     return { status: 'failure', message: thrown.message, advice };

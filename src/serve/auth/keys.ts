@@ -235,7 +235,7 @@ function namesOf({ keys }: KeyFile): string {
 }
 
 function publicPart({ hash: _, scopes, brands, workspaces, ...stored }: StoredKey): Key {
-  return { ...stored, scopes: scopes ?? DEFAULT_SCOPES, brands: brands ?? null, workspaces: workspaces ?? null };
+  return { ...stored, scopes, brands: brands ?? null, workspaces: workspaces ?? null };
 }
 
 function storedPart({ scopes, brands, workspaces, ...key }: Key, hash: string): StoredKey {

@@ -75,8 +75,7 @@ export function createApplier(parts: ApplyParts, { from, to, only, runs: writesR
   const runOf = ({ runId, passId }: RunRef): RunRef => runs.get(runId) ?? { runId, passId };
 
   const apply: Applier['apply'] = async (kept, body, place) => {
-    // Earlier versions stored the Date header unchecked; a record from the future gets the date of the record before
-    // it.
+    // A record from the future gets the date of the record before it.
     const record = kept.date > clock.now() + FUTURE_MS_MAX ? { ...kept, date: lastDate ?? clock.now() } : kept;
     lastDate = record.date;
     switch (record.kind) {

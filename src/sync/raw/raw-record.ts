@@ -45,10 +45,7 @@ const record = z.discriminatedUnion('kind', [
     kind: z.literal('begin'),
     ...runRef,
     options: z.string(),
-    /** Absent in records of earlier versions. */
-    origin: z
-      .object({ kind: z.enum(['sync', 'look', 'verify', 'compare', 'replay', 'import']), trigger: z.string() })
-      .optional(),
+    origin: z.object({ kind: z.enum(['sync', 'look', 'verify', 'compare', 'replay', 'import']), trigger: z.string() }),
     date: time,
   }),
   z.object({ kind: z.literal('end'), ...runRef, totals: z.record(z.string(), z.unknown()), date: time }),

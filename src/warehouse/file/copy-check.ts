@@ -2,8 +2,9 @@ import { SightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { type Database, openDatabase } from '../database.ts';
 import { DamagedFile, toDatabaseError, toOpenError } from '../errors.ts';
-import { openReader, type Reader } from '../reader.ts';
-import { literal, quoted, SCHEMA_VERSION } from '../schema.ts';
+import type { Reader } from '../reader.ts';
+import { literal, quoted } from '../schema.ts';
+import { openCurrentReader } from '../schema-version.ts';
 import { copyDatabase } from './copy-database.ts';
 import { registerOpen } from './open-files.ts';
 
@@ -64,7 +65,6 @@ export async function copyClosed(
  */
 export async function checkCopy(path: string, expected: readonly CountedTable[]): Promise<void> {
   await reading(path, async (reader) => {
-    await readVersion(reader, path);
     const found = new Map((await countAll(reader)).map(({ name, rows }) => [name, rows]));
     for (const { name, rows } of expected) {
       if (found.get(name) === rows) continue;
@@ -76,7 +76,6 @@ export async function checkCopy(path: string, expected: readonly CountedTable[])
 
 /** Metadata of a file to restore from. */
 export interface BackupFile {
-  readonly schemaVersion: number;
   /** End of its last run, ISO 8601; null if no run ended. */
   readonly asOf: string | null;
   readonly tables: readonly CountedTable[];
@@ -85,21 +84,20 @@ export interface BackupFile {
 /**
  * Reads the metadata of a file to restore from.
  * @throws `warehouse_invalid` if the file is not a DuckDB database, is not a warehouse, or lacks tables of resources
- * that it has read; `warehouse_newer` if its schema version is newer
+ * that it has read, or has an older schema version; `warehouse_newer` if its schema version is newer
  */
 export async function readBackupFile(path: string, catalogue: Catalogue): Promise<BackupFile> {
   return reading(path, async (reader) => {
-    const schemaVersion = await readVersion(reader, path);
     const tables = await countAll(reader);
     const names = new Set(tables.map(({ name }) => name));
     const lacking = LEDGER_TABLES.map((name) => `sync.${name}`).filter((name) => !names.has(name));
     if (lacking.length > 0) throw missingTables(path, lacking);
     const { rows: read } = await reader.query('SELECT DISTINCT resource FROM sync.coverage');
     const covered = new Set(read.map(([resource]) => String(resource)));
-    lacking.push(...tablesOf(catalogue, covered, schemaVersion).filter((name) => !names.has(name)));
+    lacking.push(...tablesOf(catalogue, covered).filter((name) => !names.has(name)));
     if (lacking.length > 0) throw missingTables(path, lacking);
     const { rows } = await reader.query("SELECT strftime(max(ended_at), '%Y-%m-%dT%H:%M:%SZ') FROM sync.runs");
-    return { schemaVersion, asOf: (rows[0]?.[0] ?? null) as string | null, tables };
+    return { asOf: (rows[0]?.[0] ?? null) as string | null, tables };
   });
 }
 
@@ -117,13 +115,11 @@ export async function readWhole(path: string): Promise<void> {
 }
 
 // A missing table would be created empty and never filled, because its coverage says that it was read. A sparse history starts
-// empty, and files of earlier versions have none.
-function tablesOf(catalogue: Catalogue, covered: ReadonlySet<string>, schemaVersion: number): string[] {
+// empty.
+function tablesOf(catalogue: Catalogue, covered: ReadonlySet<string>): string[] {
   const read = catalogue.resources.filter(({ name }) => covered.has(name)).flatMap(({ derived }) => derived);
   const own = new Set(read.map(({ name }) => name));
-  const histories = catalogue.histories.filter(
-    ({ of, isSparse }) => schemaVersion === SCHEMA_VERSION && own.has(of) && !isSparse,
-  );
+  const histories = catalogue.histories.filter(({ of, isSparse }) => own.has(of) && !isSparse);
   const all = [...read, ...read.flatMap(({ children }) => children), ...histories];
   return [...new Set(all.map(({ name }) => name))];
 }
@@ -133,30 +129,12 @@ function missingTables(path: string, tables: readonly string[]): SightlineError 
 }
 
 async function reading<T>(path: string, work: (reader: Reader) => Promise<T>): Promise<T> {
-  const reader = await openReader(path);
+  const reader = await openCurrentReader(path);
   try {
     return await work(reader);
   } finally {
     reader.close();
   }
-}
-
-async function readVersion(reader: Reader, path: string): Promise<number> {
-  const { rows } = await reader
-    .query("SELECT value FROM sync.meta WHERE name = 'schema_version'")
-    .catch((thrown: unknown) => {
-      if (thrown instanceof DamagedFile) throw thrown;
-      return { rows: [] };
-    });
-  const version = Number(rows[0]?.[0]);
-  if (!Number.isSafeInteger(version) || version < 1) {
-    throw new DamagedFile(path, `${path} is not a warehouse: it does not have a schema version`);
-  }
-  if (version > SCHEMA_VERSION) {
-    const found = `${path} has schema version ${version}; this version of sightline supports up to ${SCHEMA_VERSION}`;
-    throw new SightlineError('warehouse_newer', found);
-  }
-  return version;
 }
 
 type RunQuery = (sql: string) => Promise<readonly (readonly unknown[])[]>;

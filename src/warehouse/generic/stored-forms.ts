@@ -11,13 +11,8 @@ import { quoted } from '../schema.ts';
 /** Maximum number of items that are read. */
 const ITEMS_MAX = 10_000;
 
-/** Reads the stored forms, in the order in which they were found; none from a file without endpoints. */
+/** Reads the stored forms, in the order in which they were found. */
 export async function readForms(query: Query): Promise<GenericForm[]> {
-  const [found] = await query(
-    `SELECT 1 FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'sync'
-       AND table_name = 'endpoints' AND column_name = 'declaration'`,
-  );
-  if (found === undefined) return [];
   const rows = await query(
     'SELECT CAST(declaration AS VARCHAR) FROM sync.endpoints WHERE declaration IS NOT NULL ORDER BY found_at, path',
   );

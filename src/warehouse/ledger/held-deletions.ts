@@ -43,10 +43,8 @@ export async function forgetEarlierHeldDeletions(session: Session, runId: string
   );
 }
 
-/** Reads the current held deletions; empty for a file of an earlier schema version. */
+/** Reads the current held deletions. */
 export async function readHeldDeletions(query: Query): Promise<HeldDeletionRow[]> {
-  const exists = "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'sync' AND table_name = 'held_deletions'";
-  if ((await query(exists)).length === 0) return [];
   const rows = await query(
     `SELECT resource, CAST(brand_id AS VARCHAR), table_name, CAST(rows_before AS DOUBLE), CAST(rows_lost AS DOUBLE),
        strftime(held_at, '%Y-%m-%dT%H:%M:%S.%gZ') FROM sync.held_deletions ORDER BY ALL`,

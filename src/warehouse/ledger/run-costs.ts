@@ -21,8 +21,7 @@ export interface Cost {
 /** A run with its cost; times are ISO 8601, UTC. */
 export interface RunCost extends Cost {
   readonly runId: string;
-  /** Null in a replica of an earlier schema version. */
-  readonly kind: string | null;
+  readonly kind: string;
   readonly trigger: string | null;
   readonly status: string;
   readonly startedAt: string;
@@ -59,13 +58,13 @@ const LEDGER = `(SELECT *, lag(data_version IGNORE NULLS) OVER (ORDER BY rowid) 
 
 /** Reads the latest runs, newest first. */
 export async function readRuns(query: Query, limit: number): Promise<RunCost[]> {
-  return toRuns(await query(await runsSql(query, `ORDER BY started_at DESC, rowid DESC LIMIT ${limit}`)));
+  return toRuns(await query(runsSql(`ORDER BY started_at DESC, rowid DESC LIMIT ${limit}`)));
 }
 
 /** Finds runs by the beginning of their id; returns at most two, which shows whether the prefix is unique. */
 export async function findRuns(query: Query, prefix: string): Promise<RunCost[]> {
   const matches = `starts_with(CAST(run_id AS VARCHAR), ${literal(prefix.toLowerCase())})`;
-  return toRuns(await query(await runsSql(query, `WHERE ${matches} ORDER BY started_at DESC, rowid DESC LIMIT 2`)));
+  return toRuns(await query(runsSql(`WHERE ${matches} ORDER BY started_at DESC, rowid DESC LIMIT 2`)));
 }
 
 /** Reads the cost of a run by resource, most requests first. */
@@ -80,14 +79,10 @@ export async function readResourceCosts(query: Query, runId: string): Promise<Re
   });
 }
 
-async function runsSql(query: Query, clause: string): Promise<string> {
-  const [kinds] = await query(
-    "SELECT 1 FROM duckdb_columns() WHERE schema_name = 'sync' AND table_name = 'runs' AND column_name = 'kind' LIMIT 1",
-  );
-  const [kind, trigger] = kinds === undefined ? ['NULL', 'NULL'] : ['any_value(r.kind)', 'any_value(r.trigger)'];
+function runsSql(clause: string): string {
   return `WITH chosen AS (SELECT *, rowid AS number FROM sync.runs ${clause})
     SELECT CAST(r.run_id AS VARCHAR), r.status, ${iso('r.started_at')}, ${iso('r.ended_at')},
-      CAST(epoch_ms(r.ended_at) - epoch_ms(r.started_at) AS DOUBLE), r.error, ${kind}, ${trigger}, ${costs}
+      CAST(epoch_ms(r.ended_at) - epoch_ms(r.started_at) AS DOUBLE), r.error, any_value(r.kind), any_value(r.trigger), ${costs}
     FROM chosen r LEFT JOIN ${LEDGER} q ON q.run_id = r.run_id
     GROUP BY r.run_id, r.status, r.started_at, r.ended_at, r.error, r.number ORDER BY r.started_at DESC, r.number DESC`;
 }
@@ -97,7 +92,7 @@ function toRuns(rows: readonly (readonly unknown[])[]): RunCost[] {
     const cost = toCost(numbers);
     return {
       runId: String(runId),
-      kind: kind as string | null,
+      kind: String(kind),
       trigger: trigger as string | null,
       status: String(status),
       startedAt: String(startedAt),

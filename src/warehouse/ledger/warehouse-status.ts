@@ -4,7 +4,7 @@ import { addDays, DAY_MS, dayOf, eachDay, earlierDay, laterDay } from '../../con
 import { RETRIES_MAX } from '../../plausibility/completeness.ts';
 import { columnAt } from '../conditions.ts';
 import type { Query } from '../database.ts';
-import { literal, quoted, SCHEMA_VERSION } from '../schema.ts';
+import { literal, quoted } from '../schema.ts';
 import { type ComparisonSummary, readComparison } from './comparisons.ts';
 import { readDrift } from './drift-notes.ts';
 import { readEmptyDays } from './empty-days.ts';
@@ -30,8 +30,7 @@ const DIFFERING_MAX = 500;
 export interface WarehouseStatus {
   /** The last sync; null if there was none. */
   readonly lastRun: RunStatusRow | null;
-  /** Null in a replica of an earlier schema version. */
-  readonly freshness: Freshness | null;
+  readonly freshness: Freshness;
   readonly resources: readonly ResourceStatus[];
   readonly brands: readonly BrandStatus[];
   readonly quarantined: number;
@@ -90,10 +89,7 @@ export interface ResourceStatus {
   readonly gapDays: number;
   /** The brands of `gaps`, with the days of all their ranges; brands without gaps are left out. */
   readonly gapBrands: readonly { readonly brandId: string; readonly days: number }[];
-  /**
-   * The least recently read day that has items. Null if no day was counted, if the list is not read by days, or in a replica of an
-   * earlier schema version.
-   */
+  /** The least recently read day that has items. Null if no day was counted, or if the list is not read by days. */
   readonly oldestRead: { readonly brandId: string; readonly day: string; readonly at: string } | null;
   /** Slices that were started but not finished. */
   readonly unfinished: number;
@@ -131,21 +127,18 @@ export interface KeyHealth {
 
 /** Reads the status of a warehouse or replica. `nowMs` decides which days are over. */
 export async function readStatus(query: Query, catalogue: Catalogue, nowMs: number): Promise<WarehouseStatus> {
-  const [version] = await query("SELECT value FROM sync.meta WHERE name = 'schema_version'");
-  // A replica of an earlier schema version lacks some tables.
-  const isCurrent = Number(version?.[0]) >= SCHEMA_VERSION;
   return {
-    lastRun: await readLastRun(query, isCurrent),
-    freshness: isCurrent ? await readFreshness(query, catalogue) : null,
-    resources: await readResources(query, catalogue, { nowMs, isCurrent }),
-    brands: await readBrands(query, catalogue, isCurrent),
+    lastRun: await readLastRun(query),
+    freshness: await readFreshness(query, catalogue),
+    resources: await readResources(query, catalogue, nowMs),
+    brands: await readBrands(query, catalogue),
     quarantined: Number((await query('SELECT CAST(count(*) AS INTEGER) FROM sync.quarantine'))[0]?.[0] ?? 0),
-    drift: isCurrent ? await readNewDrift(query) : [],
-    unlearned: isCurrent ? await readUnlearned(query) : [],
+    drift: await readNewDrift(query),
+    unlearned: await readUnlearned(query),
     key: await readKeyHealth(query),
-    comparison: isCurrent ? await readComparison(query) : null,
-    differing: isCurrent ? await readDiffering(query, nowMs) : [],
-    heldDeletions: isCurrent ? await readHeldDeletions(query) : [],
+    comparison: await readComparison(query),
+    differing: await readDiffering(query, nowMs),
+    heldDeletions: await readHeldDeletions(query),
     backfill: await readBackfill(query, catalogue, nowMs),
   };
 }
@@ -195,13 +188,12 @@ async function readDiffering(query: Query, nowMs: number): Promise<DifferingDay[
   }));
 }
 
-// Earlier schema versions do not distinguish kinds of runs.
-async function readLastRun(query: Query, hasKinds: boolean): Promise<RunStatusRow | null> {
+async function readLastRun(query: Query): Promise<RunStatusRow | null> {
   const [row] = await query(
     `SELECT CAST(r.run_id AS VARCHAR), r.status, ${iso('r.started_at')}, ${iso('r.ended_at')},
        CAST(epoch_ms(r.ended_at) - epoch_ms(r.started_at) AS DOUBLE), CAST(coalesce(r.requests,
          (SELECT count(*) FROM sync.requests q WHERE q.run_id = r.run_id)) AS INTEGER), r.error
-     FROM sync.runs r ${hasKinds ? "WHERE r.kind = 'sync'" : ''} ORDER BY r.started_at DESC, r.rowid DESC LIMIT 1`,
+     FROM sync.runs r WHERE r.kind = 'sync' ORDER BY r.started_at DESC, r.rowid DESC LIMIT 1`,
   );
   if (row === undefined) return null;
   const [runId, status, startedAt, endedAt, durationMs, requests, error] = row;
@@ -216,11 +208,7 @@ async function readLastRun(query: Query, hasKinds: boolean): Promise<RunStatusRo
   };
 }
 
-async function readResources(
-  query: Query,
-  catalogue: Catalogue,
-  { nowMs, isCurrent }: { readonly nowMs: number; readonly isCurrent: boolean },
-): Promise<ResourceStatus[]> {
+async function readResources(query: Query, catalogue: Catalogue, nowMs: number): Promise<ResourceStatus[]> {
   const rows = await query(`SELECT resource, ${iso('max(closed_at)')} FROM sync.coverage GROUP BY resource`);
   const readAt = new Map(rows.map(([resource, at]) => [String(resource), String(at)]));
   const begun = await query(
@@ -242,7 +230,7 @@ async function readResources(
       gaps: listed,
       gapDays,
       gapBrands,
-      oldestRead: change.kind === 'window' && isCurrent ? await readOldestRead(query, name) : null,
+      oldestRead: change.kind === 'window' ? await readOldestRead(query, name) : null,
       unfinished: chains,
       ...(generic === undefined ? {} : { generic }),
     });
@@ -323,8 +311,8 @@ async function readBrandRows(query: Query, catalogue: Catalogue) {
   }));
 }
 
-async function readBrands(query: Query, catalogue: Catalogue, isCurrent: boolean): Promise<BrandStatus[]> {
-  const verified = new Map((isCurrent ? await readVerifiedThrough(query) : []).map((brand) => [brand.brandId, brand]));
+async function readBrands(query: Query, catalogue: Catalogue): Promise<BrandStatus[]> {
+  const verified = new Map((await readVerifiedThrough(query)).map((brand) => [brand.brandId, brand]));
   return (await readBrandRows(query, catalogue)).map(({ id, name }) => {
     const found = verified.get(id);
     return {

@@ -16,9 +16,7 @@ const MAIN = fileURLToPath(new URL('../../main.js', import.meta.url));
 
 /** Returns the settings of the workspaces that `mcp` serves: one, or with `all` every one that is configured or has a replica. */
 export function servedConfigs(flags: WorkspaceFlags, all: boolean): readonly WorkspaceConfig[] {
-  const configs = all ? allConfigs(flags) : [readConfig(flags)];
-  for (const notice of new Set(configs.flatMap(({ notices }) => notices))) say(notice);
-  return configs;
+  return all ? allConfigs(flags) : [readConfig(flags)];
 }
 
 /** Prints the settings with which a client starts the server. */
