@@ -197,8 +197,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
         for (const row of JSON.parse(reply.json) as unknown[][]) pending?.results.at(-1)?.rows.push(row);
         break;
       case 'file':
-        if (pending !== null)
-          pending.file = Buffer.from(reply.bytes.buffer, reply.bytes.byteOffset, reply.bytes.length);
+        if (pending !== null) pending.file = Buffer.from(reply.bytes);
         break;
       case 'memory':
         watch(reply.bytes);
@@ -223,9 +222,7 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
   return {
     ask: (request) =>
       new Promise<Answer>((resolve, reject) => {
-        const isOpening = request.kind === 'open';
-        const timeoutMs = isOpening ? OPEN_TIMEOUT_MS : limits.timeoutMs;
-        const timer = setTimeout(() => kill(late(isOpening, timeoutMs)), timeoutMs);
+        const timer = setTimeout(() => kill(late(request, limits)), timeoutOf(request, limits));
         const watching = setInterval(() => watch(residentBytes(child.pid)), WATCH_EVERY_MS);
         const done: Pending['settle'] = (outcome) => {
           clearTimeout(timer);
@@ -249,9 +246,13 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
   };
 }
 
-function late(isOpening: boolean, timeoutMs: number): SightlineError {
-  const limit = `takes longer than its limit of ${timeoutMs / 1000} s`;
-  return isOpening
+function timeoutOf({ kind }: Task, { timeoutMs }: QueryLimits): number {
+  return kind === 'open' ? OPEN_TIMEOUT_MS : timeoutMs;
+}
+
+function late(task: Task, limits: QueryLimits): SightlineError {
+  const limit = `takes longer than its limit of ${timeoutOf(task, limits) / 1000} s`;
+  return task.kind === 'open'
     ? new SightlineError('query_crashed', `opening the database ${limit}`)
     : new SightlineError('query_limit', `the query ${limit}`);
 }
