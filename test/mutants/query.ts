@@ -301,8 +301,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/operations/export/export-files.ts',
-    from: '    context.signal.throwIfAborted();\n    const publish',
-    to: '    const publish',
+    from: '    context.signal.throwIfAborted();\n    const publish = (): Promise<void> => replaceFolder',
+    to: '    const publish = (): Promise<void> => replaceFolder',
     tests: INCREMENTAL,
   },
   {

@@ -82,9 +82,27 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/sync/select-endpoints.ts',
-    from: 'if (asked + slice.expected > max)',
-    to: 'if (asked > max)',
+    from: 'if (Math.max(asked, sent) + slice.expected > max)',
+    to: 'if (Math.max(asked, sent) > max)',
     tests: ['test/generic/settings.test.ts'],
+  },
+  {
+    file: 'src/sync/select-endpoints.ts',
+    from: 'if (max === undefined || sent < max || !isGeneric(slice)) return;',
+    to: 'if (max !== undefined) return;',
+    tests: ['test/generic/settings.test.ts'],
+  },
+  {
+    file: 'src/base/proxies.ts',
+    from: 'isLoopback(url) || isDirect(url)',
+    to: 'isDirect(url)',
+    tests: ['test/base/proxies.test.ts'],
+  },
+  {
+    file: 'src/contract/generic/generic-declarations.ts',
+    from: 'new Set<string>([...SERVER_TOOLS, ...declared',
+    to: 'new Set<string>([...declared',
+    tests: ['test/contract/generic-tools.test.ts'],
   },
   {
     file: 'src/sync/plan/due.ts',
@@ -214,8 +232,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/plausibility/rate-headers.ts',
-    from: "const limit = read('x-ratelimit-limit', LIMIT_MIN, LIMIT_MAX);",
-    to: "const limit = read('x-ratelimit-limit', 0, LIMIT_MAX);",
+    from: "const limit = read('x-ratelimit-limit', LIMIT_MIN, LIMIT_MAX,",
+    to: "const limit = read('x-ratelimit-limit', 0, LIMIT_MAX,",
     tests: ['test/upstream/bounds.test.ts'],
   },
   {
