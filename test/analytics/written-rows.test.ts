@@ -246,8 +246,4 @@ test('stored conventions override the defaults, and invalid ones are ignored', a
   const { labels: _, ...defaults } = defaultConventions;
   expect(others).toEqual({ ...defaults, visibility: form, emptyShare: null });
   expect(labels['a']).toBe(1.5);
-
-  // A replica written by an older version lacks the table.
-  await run('DROP TABLE sync.calibration');
-  expect(await readConventions(query)).toEqual(defaultConventions);
 });

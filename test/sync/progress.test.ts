@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -69,7 +70,7 @@ describe('the progress file', () => {
   it('of a killed process is ignored', async () => {
     const folder = await temporaryFolder();
     const at = new Date(1_000_000_000_000).toISOString();
-    const left = { command: 'sync', pid: 1, startedAt: at, updatedAt: at, ...progress };
+    const left = { command: 'sync', pid: 1, host: hostname(), startedAt: at, updatedAt: at, ...progress };
     await writeFile(layoutOf(folder).progress, JSON.stringify(left));
     expect(await readProgress(folder, 1_000_000_010_000)).toMatchObject({ pid: 1 });
     expect(await readProgress(folder, 1_000_000_016_000)).toBeNull();
