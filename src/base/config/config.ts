@@ -103,7 +103,7 @@ export interface ResourceSelection {
   readonly exclude?: readonly string[] | undefined;
   /** Maximum requests per sync for undeclared endpoints. */
   readonly requests: number;
-  /** Maximum number of undeclared endpoints; those that the document lists later are not mirrored. */
+  /** Maximum number of undeclared endpoints. The first endpoints of the document are mirrored. */
   readonly endpoints: number;
 }
 
