@@ -31,7 +31,7 @@ const manifest = {
     entry_point: 'dist/src/cli/main.js',
     mcp_config: {
       command: 'node',
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the client replaces these
+      // oxlint-disable-next-line no-template-curly-in-string -- the client replaces these
       args: ['${__dirname}/dist/src/cli/main.js', 'mcp', '--all', '--data-dir', '${user_config.data_dir}'],
     },
   },

@@ -15,7 +15,7 @@ fc.configureGlobal({ seed });
 const cpuBefore = cpuSeconds();
 
 // The peak since the worker started, which may have run other files. `maxRSS` is in kB.
-// biome-ignore lint/correctness/noEmptyPattern: the runner rejects a first parameter that is not an object pattern
+// oxlint-disable-next-line no-empty-pattern -- the runner rejects a first parameter that is not an object pattern
 afterAll(({}, suite) => {
   suite.meta.peakMb = Math.round(process.resourceUsage().maxRSS / 1024);
   suite.meta.cpuS = cpuSeconds() - cpuBefore;

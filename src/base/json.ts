@@ -86,7 +86,7 @@ function copyWithDoubles(value: unknown): unknown {
 // Replaces every number that a double cannot represent by a marked string. Numbers inside strings are not changed.
 function markNumbers(text: string): string {
   const parts: string[] = [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const quote = text.indexOf('"', at);
     const start = quote === -1 ? text.length : quote;
     parts.push(
@@ -105,7 +105,7 @@ function isDouble(token: string): boolean {
 
 // Index after the closing quote of the string that begins at `start`.
 function endOfText(text: string, start: number): number {
-  for (let from = start + 1; ; ) {
+  for (let from = start + 1; ;) {
     const end = text.indexOf('"', from);
     if (end === -1) return text.length;
     let backslashes = 0;

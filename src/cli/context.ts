@@ -1,7 +1,7 @@
 import { toOverrides } from '../analytics/calibration/overrides.ts';
-import { dataFolderOf, loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
 import type { ConfigSources } from '../base/config/config-file.ts';
 import { readConfigFile } from '../base/config/config-file.ts';
+import { dataFolderOf, loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
 import { readEnvironment } from '../base/config/environment.ts';
 import { listWorkspaces } from '../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';

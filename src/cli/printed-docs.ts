@@ -5,8 +5,8 @@ import { builtInCatalogue } from '../session/catalogues.ts';
 import { jsonSchemaOf } from './json/json-outputs.ts';
 import { commandGroups } from './program/command-list.ts';
 import { exitCodes } from './program/exit-codes.ts';
-import { createProgram } from './program/program.ts';
 import { examplesOf, leavesOf, type ProgramCommand, pathOf } from './program/program-command.ts';
+import { createProgram } from './program/program.ts';
 
 /**
  * Returns the documents that the build writes into `dist/docs`, by path: the manual page, the data dictionary, and the JSON Schema of

@@ -146,7 +146,7 @@ async function repeatUntilStopped(
   signal: AbortSignal,
   log: JobLogger,
 ): Promise<void> {
-  for (let isDone = false; !isDone && !signal.aborted; ) {
+  for (let isDone = false; !isDone && !signal.aborted;) {
     try {
       await work();
       isDone = true;

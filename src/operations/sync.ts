@@ -11,8 +11,8 @@ import { type Context, type Opened, publish, publishMidway, withWarehouse } from
 import { layoutOf } from '../snapshot/layout.ts';
 import type { AskUpstream } from '../sync/ask-upstream.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
-import { progressOf } from '../sync/progress.ts';
 import { keepProgress } from '../sync/progress-file.ts';
+import { progressOf } from '../sync/progress.ts';
 import { openRawArchive } from '../sync/raw/raw-archive.ts';
 import { runSync, type SyncSummary } from '../sync/run-sync.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';

@@ -96,7 +96,7 @@ function checkWork(bytes: Uint8Array): void {
 
 // Index of the closing quote of the string that begins at `start`, or the length of the body.
 function endOfString(bytes: Uint8Array, start: number): number {
-  for (let from = start + 1; ; ) {
+  for (let from = start + 1; ;) {
     const end = bytes.indexOf(QUOTE, from);
     if (end === -1) return bytes.length;
     let backslashes = 0;

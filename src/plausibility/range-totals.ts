@@ -241,7 +241,7 @@ function piecesOf(from: string, to: string, positions: Positions): Piece[] {
   const end = addDays(to, 1);
   const starts = positions.starts().filter(({ day }) => from <= day && day <= end);
   const pieces: Piece[] = [];
-  for (let start = from; start < end; ) {
+  for (let start = from; start < end;) {
     const own = starts.find(({ day }) => day === start)?.component;
     const known = own === undefined ? undefined : starts.find(({ day, component }) => day > start && component === own);
     // An unknown part ends where a known one starts.

@@ -178,7 +178,7 @@ async function placeAt(read: ReadChunk, index: number): Promise<Place> {
 
 async function piecesOf(read: ReadChunk, start: number, end: number): Promise<Buffer[]> {
   const parts: Buffer[] = [];
-  for (let from = start; from < end; ) {
+  for (let from = start; from < end;) {
     const chunk = Math.floor(from / CHUNK_ITEMS);
     const first = chunk * CHUNK_ITEMS;
     const beyond = Math.min(end - first, CHUNK_ITEMS);

@@ -8,10 +8,10 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
 import { logOf, readOpened } from '../warehouse/file/open-files.ts';
 import { type Appended, pieceKey, toPiece } from './log-segment.ts';
-import type { FollowedWarehouse, Journal } from './remote.ts';
 import { type KeptFiles, listKept, sendKept } from './remote-files.ts';
 import type { Lease } from './remote-lease.ts';
 import type { RemoteRecord, Segment, StoredBase } from './remote-record.ts';
+import type { FollowedWarehouse, Journal } from './remote.ts';
 
 /**
  * Bytes that are not in the store yet are sent as one object, built in memory. If there are more, the complete
@@ -188,7 +188,7 @@ async function ship(shipped: Shipped, by: FollowedWarehouse): Promise<void> {
   if (shipped.unsure !== null) await sendPiece(shipped, shipped.unsure);
   const bytes = await settle(shipped, by);
   if (bytes === null) return;
-  for (let isAll = false; !isAll; ) {
+  for (let isAll = false; !isAll;) {
     const found = await readAppended(shipped, bytes);
     isAll = found.isAll;
     if (found.appended.length === 0) return;

@@ -3,7 +3,6 @@ import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { checkConditions } from '../storage/store-conditions.ts';
-import type { Holder } from './remote.ts';
 import {
   EPOCH_MAX,
   firstRecord,
@@ -15,6 +14,7 @@ import {
   readRemote,
   toRemoteBody,
 } from './remote-record.ts';
+import type { Holder } from './remote.ts';
 
 /** Interval between renewals of a lease. */
 const RENEW_MS = 5_000;
@@ -172,7 +172,7 @@ function keepLease(parts: LeaseParts, id: string, found: RemoteRecord, takenAt: 
       () => false,
     );
   const renew = async (): Promise<void> => {
-    for (let pause = renewMs; await until(pause); ) {
+    for (let pause = renewMs; await until(pause);) {
       pause = await change((record) => record).then(
         () => renewMs,
         () => RETRY_MS,

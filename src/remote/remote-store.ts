@@ -10,11 +10,11 @@ import { logOf } from '../warehouse/file/open-files.ts';
 import { judgeFolder, writeMark } from './folder-owner.ts';
 import { applyJournal } from './log-segment.ts';
 import { createJournal, type KeptJournal } from './log-shipping.ts';
-import type { CheckedOut, Holder, Remote } from './remote.ts';
 import { bring, isKept, type KeptFiles, receiveKept } from './remote-files.ts';
 import { type Lease, type LeaseTiming, takeLease } from './remote-lease.ts';
 import { HOME, readRemote } from './remote-record.ts';
 import { type CheckedInRecord, sweepRemote, withCheckedIn } from './remote-sweep.ts';
+import type { CheckedOut, Holder, Remote } from './remote.ts';
 
 /** Attempts to save at a check-in, and the wait before the second one. */
 const SAVES_MAX = 4;

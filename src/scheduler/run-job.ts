@@ -2,8 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import { type Ending, exitCodeOf, STATUSES_WORST_FIRST, worstExitCode } from '../base/ending.ts';
 import { EXIT } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
-import type { Job, Step } from './job.ts';
 import type { JobRun, StepRun } from './job-log.ts';
+import type { Job, Step } from './job.ts';
 
 /** Dependencies of `runJob`. */
 export interface JobParts {

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import type { Job } from './job.ts';
 import type { JobLog } from './job-log.ts';
+import type { Job } from './job.ts';
 import { lastRun, nextRun } from './next-run.ts';
 
 /** Longest sleep. A machine that was asleep, or whose clock was set, is noticed after this time. */
@@ -68,7 +68,7 @@ export function upcoming(jobs: readonly Job[], nowMs: number, limit: number): { 
     .filter((job) => job.enabled)
     .flatMap((job) => {
       const found: { job: Job; atMs: number }[] = [];
-      for (let at = nextRun(job.cron, job.timeZone, nowMs); at !== null && found.length < limit; ) {
+      for (let at = nextRun(job.cron, job.timeZone, nowMs); at !== null && found.length < limit;) {
         found.push({ job, atMs: at });
         at = nextRun(job.cron, job.timeZone, at);
       }

@@ -32,7 +32,7 @@ export async function receiveFile(
   let received = 0;
   let isWhole = false;
   try {
-    for (let breaks = 0; received < bytes || received === 0; ) {
+    for (let breaks = 0; received < bytes || received === 0;) {
       const before = received;
       try {
         const body = await ask(received);

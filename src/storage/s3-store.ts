@@ -281,7 +281,7 @@ function readSmall(path: string, bytes: number): Promise<Buffer> {
 }
 
 async function* chunksOf(readAt: ReadAt, bytes: number): AsyncGenerator<Buffer> {
-  for (let position = 0; position < bytes; ) {
+  for (let position = 0; position < bytes;) {
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes - position));
     const bytesRead = await readAt(chunk, position);
     if (bytesRead === 0) return;

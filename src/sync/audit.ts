@@ -200,9 +200,16 @@ async function keepAudits(
   const every = Array.from({ length: daysInRange(first.day, today) }, (_, index) => addDays(first.day, index));
   const empty = every
     .filter((day) => !counted.has(day))
-    .map(
-      (day): Audit => ({ day, agreed: true, upstream: 0, held: 0, figures: '', mark: null, tries: 0, retryAt: null }),
-    );
+    .map((day): Audit => ({
+      day,
+      agreed: true,
+      upstream: 0,
+      held: 0,
+      figures: '',
+      mark: null,
+      tries: 0,
+      retryAt: null,
+    }));
   await writeAudits(database, resource.name, brand.id, [...audits, ...empty], now);
   return audits;
 }

@@ -29,7 +29,7 @@ export async function backfillTotals(parts: BackfillParts, brands: readonly Memb
   if (left <= 0) return;
   const statesOf = (): Promise<TotalsState[]> => readOlder({ catalogue, database, context }, brands, asked);
   let states = await statesOf();
-  for (let chunk = nextChunk(states, context, left); chunk !== null; ) {
+  for (let chunk = nextChunk(states, context, left); chunk !== null;) {
     const { key, range } = chunk;
     const state = states.find((candidate) => keyOf(candidate) === key);
     const slices = (state === undefined ? [] : planTotals(state, range, context, true)).slice(0, left);

@@ -1,6 +1,6 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
-import { createDriftWatcher, type DriftWatcher } from '../contract/drift.ts';
 import { createFindings, type DriftKind, type Finding } from '../contract/drift-findings.ts';
+import { createDriftWatcher, type DriftWatcher } from '../contract/drift.ts';
 import type { Implausible } from '../contract/implausible.ts';
 import type { Database } from '../warehouse/database.ts';
 import {

@@ -37,8 +37,8 @@ import { chooseBrands, readPlausibleBrands, warnOfMissing } from './run-brands.t
 import { createContext, readContext } from './run-context.ts';
 import { createSliceRunner } from './run-slice.ts';
 import { createRequestLimit, createSelection, type RequestLimit } from './select-endpoints.ts';
-import type { Slice } from './slice.ts';
 import { createSliceQueue, type SliceQueue } from './slice-queue.ts';
+import type { Slice } from './slice.ts';
 import type { SyncOptions } from './sync-options.ts';
 import { createSyncStats, type SyncStats, type TableStats, type Trouble } from './sync-stats.ts';
 import { readDocument } from './upstream-document.ts';

@@ -4,8 +4,8 @@ import { bookkeepingComments } from './comments.ts';
 import type { Database, Session } from './database.ts';
 import { DamagedFile } from './errors.ts';
 import { takeOver } from './generic/take-over.ts';
-import { ledgerTables, literal, quoted, sqlTypes } from './schema.ts';
 import { checkSchemaVersion, READ_VERSION } from './schema-version.ts';
+import { ledgerTables, literal, quoted, sqlTypes } from './schema.ts';
 import { fillStatements } from './write/history.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadConfig, ownSettings } from '../../src/base/config/config.ts';
 import type { ConfigSources } from '../../src/base/config/config-file.ts';
+import { loadConfig, ownSettings } from '../../src/base/config/config.ts';
 import { readEnvironment } from '../../src/base/config/environment.ts';
 import type { SightlineError } from '../../src/base/errors.ts';
 import { temporaryFolder } from '../support/folders.ts';

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { loadConfig } from '../../src/base/config/config.ts';
 import type { ConfigSources } from '../../src/base/config/config-file.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
 import { temporaryFolder } from '../support/folders.ts';
 

@@ -133,7 +133,7 @@ export async function savePages(folder: string, { baseUrl, key }: Upstream) {
     const file = createWriteStream(join(folder, 'pages', `${chain}.ndjson`));
     for (let index = chain; index < days.length; index += 8) {
       const day = days[index] as string;
-      for (let cursor: string | null = ''; cursor !== null; ) {
+      for (let cursor: string | null = ''; cursor !== null;) {
         const query = new URLSearchParams({ from: day, to: day, limit: '100', ...(cursor === '' ? {} : { cursor }) });
         const body = await ask(`/brands/${brands.data[0]?.id}/responses?${query}`);
         file.write(`${body}\n`);

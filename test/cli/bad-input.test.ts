@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Command, Option } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/base/errors.ts';
-import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
 import { pathOf } from '../../src/cli/program/program-command.ts';
+import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { runCommand } from '../support/run-command.ts';
 import { expectRefusal, serve } from './helpers.ts';
@@ -190,9 +190,12 @@ const files: BadInput[] = [
   ['export', 'no_data', ['default', 'data/default']],
   ['demo', 'usage', ['data/demo', '--data-dir'], { files: { 'data/demo/precious.txt': 'mine' } }],
   ...['sync', 'export', 'sql x'].flatMap((line) =>
-    [`not a database, whatever its name is ${'.'.repeat(5000)}`, '', null].map(
-      (content): BadInput => [line, 'warehouse_invalid', [WAREHOUSE], { files: { [WAREHOUSE]: content } }],
-    ),
+    [`not a database, whatever its name is ${'.'.repeat(5000)}`, '', null].map((content): BadInput => [
+      line,
+      'warehouse_invalid',
+      [WAREHOUSE],
+      { files: { [WAREHOUSE]: content } },
+    ]),
   ),
 ];
 

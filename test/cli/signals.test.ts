@@ -164,7 +164,7 @@ async function countStored({ data }: CliWorkspace): Promise<number> {
 /** Returns the day of each of upstream's responses. */
 async function daysOfUpstream({ baseUrl, key, world }: CliWorkspace['sandbox']): Promise<string[]> {
   const days: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
+  for (let cursor: string | null = ''; cursor !== null;) {
     const query = new URLSearchParams({ limit: '100', ...(cursor === '' ? {} : { cursor }) });
     const url = `${baseUrl}/brands/${world.brands[0]?.id}/responses?${query}`;
     const page = await (await fetch(url, { headers: { 'x-api-key': key } })).json();

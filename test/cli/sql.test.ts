@@ -10,7 +10,7 @@ import { openReader } from '../../src/warehouse/reader.ts';
 import { MAIN, runCommand } from '../support/run-command.ts';
 import { expectRefusal, openCli, shareCli } from './helpers.ts';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters on purpose
+// oxlint-disable-next-line no-control-regex -- the pattern matches control characters on purpose
 const ESCAPE_CODES = /\u001b/;
 
 const workspace = shareCli({ world: 'tiny' });

@@ -4,8 +4,8 @@ import { NOW_MS } from '../support/clocks.ts';
 import { IS_ENDURANCE } from '../support/counts.ts';
 import { canonical, type Json, type JsonObject, parseExactly } from './exact-json.ts';
 import { type BareMirror, openBareMirror, type Row } from './generic-mirror.ts';
-import type { RowChanges, Shape } from './shape.ts';
 import { drawFrom } from './shape-random.ts';
+import type { RowChanges, Shape } from './shape.ts';
 import { shapes } from './shapes.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 

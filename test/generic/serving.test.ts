@@ -16,8 +16,8 @@ import { runCommand } from '../support/run-command.ts';
 import { canonical, type Json, type JsonObject, parseExactly } from './exact-json.ts';
 import { type GenericMirror, openGenericMirror } from './generic-mirror.ts';
 import type { Answer } from './paging.ts';
-import { readAllPages, type Shape } from './shape.ts';
 import { drawFrom } from './shape-random.ts';
+import { readAllPages, type Shape } from './shape.ts';
 import { shapes } from './shapes.ts';
 import { startUpstream, type Upstream, type UpstreamList } from './upstream.ts';
 

@@ -19,7 +19,7 @@ export interface Exchange {
   /** If set, written to the socket as the whole response. */
   raw: Buffer | null;
   /** Parses the body, lets `change` edit or replace it, and writes it back. */
-  // biome-ignore lint/suspicious/noExplicitAny: a lie knows the body that it edits
+  // oxlint-disable-next-line typescript/no-explicit-any -- a lie knows the body that it edits
   edit(change: (body: any) => unknown): void;
 }
 

@@ -14,8 +14,8 @@ import {
   reject,
 } from './parameters.ts';
 import { listedGroups } from './reports.ts';
-import type { Answer, Brand, Item, Prompt, World } from './world.ts';
 import { ALERT_TYPES, articleBody, THREAD_STATUSES, THREAD_TYPES } from './world-contents.ts';
+import type { Answer, Brand, Item, Prompt, World } from './world.ts';
 
 type Row = Record<string, unknown>;
 

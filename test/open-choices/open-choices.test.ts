@@ -24,15 +24,19 @@ it('has more than 2^14 combinations of choices', () => {
   expect(combinationBits()).toBeGreaterThan(14);
 });
 
-it('answers like an upstream that makes the usual choices, after at most 20 probes', {
-  timeout: TIMEOUT_MS,
-}, async () => {
-  const options = { choices: defaultChoices(), seed: SEED, probesMax: PROBES_MAX };
-  const { findings, probes } = await examine({ ...options, questions: countOf(60, 300) });
-  expect(findings.map(describeFinding)).toEqual([]);
-  expect(probes).toBeGreaterThan(0);
-  expect(probes).toBeLessThanOrEqual(PROBES_MAX);
-});
+it(
+  'answers like an upstream that makes the usual choices, after at most 20 probes',
+  {
+    timeout: TIMEOUT_MS,
+  },
+  async () => {
+    const options = { choices: defaultChoices(), seed: SEED, probesMax: PROBES_MAX };
+    const { findings, probes } = await examine({ ...options, questions: countOf(60, 300) });
+    expect(findings.map(describeFinding)).toEqual([]);
+    expect(probes).toBeGreaterThan(0);
+    expect(probes).toBeLessThanOrEqual(PROBES_MAX);
+  },
+);
 
 it.each(Array.from({ length: COMBINATIONS }, (_, index) => SEED + index))(
   'lists every difference from the upstream of seed %i as undetermined, after at most 20 probes',

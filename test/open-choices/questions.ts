@@ -1,8 +1,8 @@
 import type { Choices } from './choices.ts';
 import { dayOf, shiftDay } from './parameters.ts';
 import { createRandom, type Random } from './random.ts';
-import type { Brand, World } from './world.ts';
 import { ALERT_TYPES, SOURCES, THREAD_STATUSES, THREAD_TYPES } from './world-contents.ts';
+import type { Brand, World } from './world.ts';
 
 /** A request of the API. */
 export interface Question {

@@ -10,8 +10,8 @@ import {
   readLimit,
   readRange,
 } from './parameters.ts';
-import type { Brand, World } from './world.ts';
 import { SOURCES } from './world-contents.ts';
+import type { Brand, World } from './world.ts';
 
 type Row = Record<string, unknown>;
 

@@ -193,7 +193,7 @@ async function versionsOf(mirror: Mirror, paths: readonly string[]): Promise<str
 
 async function idsOf(mirror: Mirror, path: string): Promise<string[]> {
   const ids: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
+  for (let cursor: string | null = ''; cursor !== null;) {
     const { body } = await mirror.mirror(cursor === '' ? path : `${path}&cursor=${cursor}`);
     const page = body as { data: { id: string }[]; nextCursor: string | null };
     ids.push(...page.data.map(({ id }) => id));

@@ -74,77 +74,79 @@ function textOf({ pieces, body }: Answer): string {
   return pieces?.join('') ?? toExactJson(body);
 }
 
-test('pages from memory and disk are those of SQL, byte for byte, for random ranges, limits and cursors', {
-  timeout: 300_000,
-}, async () => {
-  const { mirror, brandId, services } = await openWorld('small');
-  const [remembering, forgetful, spilling] = services;
-  for (const list of LISTS) {
-    for (let time = 0; time < 2; time++) {
-      await answerOf(remembering, `/brands/${brandId}/${list}`);
-      await answerOf(spilling, `/brands/${brandId}/${list}`);
+test(
+  'pages from memory and disk are those of SQL, byte for byte, for random ranges, limits and cursors',
+  { timeout: 300_000 },
+  async () => {
+    const { mirror, brandId, services } = await openWorld('small');
+    const [remembering, forgetful, spilling] = services;
+    for (const list of LISTS) {
+      for (let time = 0; time < 2; time++) {
+        await answerOf(remembering, `/brands/${brandId}/${list}`);
+        await answerOf(spilling, `/brands/${brandId}/${list}`);
+      }
     }
-  }
-  await (await remembering.newest()).items.settled();
-  await (await spilling.newest()).items.settled();
-  const oldest = `/brands/${brandId}/responses?to=2026-03-08&limit=3`;
-  expect((await answerOf(spilling, oldest)).pieces).toBeUndefined();
-  for (let time = 1; time < MISSES_LEAST; time++) await answerOf(spilling, oldest);
-  await (await spilling.newest()).items.settled();
-  expect((await answerOf(spilling, oldest)).pieces).toBeDefined();
-  const day = (earliest: number) =>
-    fc.option(fc.integer({ min: earliest, max: 8 }).map((days) => addDays('2026-03-07', days)));
-  const [some] = await mirror.query(
-    'SELECT min(engine) AS engine, CAST(min(prompt_id) AS VARCHAR) AS prompt FROM responses WHERE engine IS NOT NULL',
-  );
-  const filters: [string, string][] = [
-    ['engine', String(some?.['engine'])],
-    ['promptId', String(some?.['prompt'])],
-    ['brandMentioned', 'true'],
-    ['branded', 'non-branded'],
-  ];
-  const [count] = await mirror.query(
-    `SELECT count(*) AS n FROM responses WHERE _deleted_at IS NULL AND brand_id = '${brandId}'`,
-  );
-  expect(Number(count?.['n'])).toBeGreaterThan(BATCH_ITEMS);
-  const counts = new Map<Service, number>();
-  await fc.assert(
-    fc.asyncProperty(
-      fc.record({
-        list: fc.constantFrom('responses', 'responses', ...LISTS),
-        from: day(-3),
-        to: day(0),
-        limit: fc.constantFrom(1, 2, 7, 40, 100),
-        pages: fc.integer({ min: 1, max: 4 }),
-        filter: fc.option(fc.constantFrom(...filters)),
-      }),
-      async ({ list, from, to, limit, pages, filter }) => {
-        const query = new URLSearchParams({ limit: String(limit) });
-        if (list === 'responses' && filter !== null) query.set(...filter);
-        if (list === 'responses' && from !== null) query.set('from', from);
-        if (list === 'responses' && to !== null && (from === null || from <= to)) query.set('to', to);
-        for (let page = 0; page < pages; page++) {
-          const path = `/brands/${brandId}/${list}?${query}`;
-          const computed = await answerOf(forgetful, path);
-          expect(computed.pieces).toBeUndefined();
-          for (const service of [remembering, spilling]) {
-            const cached = await answerOf(service, path);
-            expect(textOf(cached)).toBe(textOf(computed));
-            expect(cached.nextCursor).toBe(computed.nextCursor);
-            expect(cached.list?.rows.rows()).toEqual(computed.list?.rows.rows());
-            if (cached.pieces !== undefined) counts.set(service, (counts.get(service) ?? 0) + 1);
+    await (await remembering.newest()).items.settled();
+    await (await spilling.newest()).items.settled();
+    const oldest = `/brands/${brandId}/responses?to=2026-03-08&limit=3`;
+    expect((await answerOf(spilling, oldest)).pieces).toBeUndefined();
+    for (let time = 1; time < MISSES_LEAST; time++) await answerOf(spilling, oldest);
+    await (await spilling.newest()).items.settled();
+    expect((await answerOf(spilling, oldest)).pieces).toBeDefined();
+    const day = (earliest: number) =>
+      fc.option(fc.integer({ min: earliest, max: 8 }).map((days) => addDays('2026-03-07', days)));
+    const [some] = await mirror.query(
+      'SELECT min(engine) AS engine, CAST(min(prompt_id) AS VARCHAR) AS prompt FROM responses WHERE engine IS NOT NULL',
+    );
+    const filters: [string, string][] = [
+      ['engine', String(some?.['engine'])],
+      ['promptId', String(some?.['prompt'])],
+      ['brandMentioned', 'true'],
+      ['branded', 'non-branded'],
+    ];
+    const [count] = await mirror.query(
+      `SELECT count(*) AS n FROM responses WHERE _deleted_at IS NULL AND brand_id = '${brandId}'`,
+    );
+    expect(Number(count?.['n'])).toBeGreaterThan(BATCH_ITEMS);
+    const counts = new Map<Service, number>();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          list: fc.constantFrom('responses', 'responses', ...LISTS),
+          from: day(-3),
+          to: day(0),
+          limit: fc.constantFrom(1, 2, 7, 40, 100),
+          pages: fc.integer({ min: 1, max: 4 }),
+          filter: fc.option(fc.constantFrom(...filters)),
+        }),
+        async ({ list, from, to, limit, pages, filter }) => {
+          const query = new URLSearchParams({ limit: String(limit) });
+          if (list === 'responses' && filter !== null) query.set(...filter);
+          if (list === 'responses' && from !== null) query.set('from', from);
+          if (list === 'responses' && to !== null && (from === null || from <= to)) query.set('to', to);
+          for (let page = 0; page < pages; page++) {
+            const path = `/brands/${brandId}/${list}?${query}`;
+            const computed = await answerOf(forgetful, path);
+            expect(computed.pieces).toBeUndefined();
+            for (const service of [remembering, spilling]) {
+              const cached = await answerOf(service, path);
+              expect(textOf(cached)).toBe(textOf(computed));
+              expect(cached.nextCursor).toBe(computed.nextCursor);
+              expect(cached.list?.rows.rows()).toEqual(computed.list?.rows.rows());
+              if (cached.pieces !== undefined) counts.set(service, (counts.get(service) ?? 0) + 1);
+            }
+            if (computed.nextCursor === null) break;
+            query.set('cursor', computed.nextCursor);
           }
-          if (computed.nextCursor === null) break;
-          query.set('cursor', computed.nextCursor);
-        }
-      },
-    ),
-    { numRuns: countOf(120, 300) },
-  );
-  expect(counts.get(remembering)).toBeGreaterThan(100);
-  // Filtered pages come from memory only.
-  expect(counts.get(spilling)).toBeGreaterThan(30);
-});
+        },
+      ),
+      { numRuns: countOf(120, 300) },
+    );
+    expect(counts.get(remembering)).toBeGreaterThan(100);
+    // Filtered pages come from memory only.
+    expect(counts.get(spilling)).toBeGreaterThan(30);
+  },
+);
 
 test('a new replica answers with its own items, and readers get those of their brands only', async () => {
   const { mirror, brandId, services } = await openWorld('tiny');

@@ -4,7 +4,7 @@ import { startSandboxWorkspace, type WorkspaceOptions, type WorkspaceSandbox } f
 /** World time of these tests: an afternoon, so that today already has some responses. */
 export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies are judged by assertions, not by types
+// oxlint-disable-next-line typescript/no-explicit-any -- bodies are judged by assertions, not by types
 export type Body = any;
 
 /** A response with its complete body. */

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import type { Advance } from '../../schemas/fixtures/world/model.ts';
-
 import { type Body, NOW_MS, type Opened, open } from './helpers.ts';
 
 const DAY_MS = 86_400_000;

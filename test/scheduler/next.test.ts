@@ -31,7 +31,7 @@ function cronOf(text: string): Cron {
 function runs(text: string, zone: string, from: string, to: string): string[] {
   const found: string[] = [];
   const until = Date.parse(to);
-  for (let at = nextRun(cronOf(text), zone, Date.parse(from) - 1); at !== null && at < until; ) {
+  for (let at = nextRun(cronOf(text), zone, Date.parse(from) - 1); at !== null && at < until;) {
     found.push(new Date(at).toISOString().slice(5, 16));
     at = nextRun(cronOf(text), zone, at);
   }
@@ -111,7 +111,7 @@ describe('the next run', () => {
           const from = at + shift * MINUTE_MS;
           const expected = everyMinute(cron, zone, at, from, from + DAY_MS).slice(0, 4);
           const found: number[] = [];
-          for (let next = nextRun(cron, zone, from - 1); found.length < expected.length && next !== null; ) {
+          for (let next = nextRun(cron, zone, from - 1); found.length < expected.length && next !== null;) {
             found.push(next);
             next = nextRun(cron, zone, next);
           }

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { declaredJobs } from '../../jobs/all.ts';
 import { declarations } from '../../schemas/catalogue.ts';
 import { SightlineError } from '../../src/base/errors.ts';
-import { defineJob, type Job } from '../../src/scheduler/job.ts';
 import { toJobs } from '../../src/scheduler/job-settings.ts';
+import { defineJob, type Job } from '../../src/scheduler/job.ts';
 
 const resources = declarations.map(({ name }) => name);
 

@@ -1,5 +1,5 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { parquetMetadata } from 'hyparquet';
@@ -15,7 +15,7 @@ const QUESTIONS = countOf(20, 200);
 
 const world = serverBefore({}, 'small');
 
-// biome-ignore lint/suspicious/noExplicitAny: documents and bodies are judged by schemas, not by types
+// oxlint-disable-next-line typescript/no-explicit-any -- documents and bodies are judged by schemas, not by types
 type Json = any;
 
 const TINY = { brands: 1, prompts: 2, days: 2 };

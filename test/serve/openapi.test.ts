@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
@@ -18,7 +18,7 @@ import { MEDIA_TYPES } from '../../src/serve/http/content/negotiation.ts';
 import { statusOf } from '../../src/serve/http/refusal.ts';
 import { createOpenApi, type OpenApiOptions } from '../../src/serve/openapi/openapi-document.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the document is judged by assertions, not by types
+// oxlint-disable-next-line typescript/no-explicit-any -- the document is judged by assertions, not by types
 type Json = any;
 
 const catalogue = createCatalogue(declarations);

@@ -198,7 +198,7 @@ async function initialise(
     await writeFile(passwordFile, PASSWORD, { mode: 0o644 });
     const options = ['--no-sync', '--no-instructions', '--locale=C', '--encoding=UTF8', '--auth=scram-sha-256'];
     const args = ['-D', join(folder, 'data'), '-U', USER, `--pwfile=${passwordFile}`, ...options];
-    await promisify(execFile)(join(bin, 'initdb'), args, { cwd: folder, ...(user ?? {}) });
+    await promisify(execFile)(join(bin, 'initdb'), args, { cwd: folder, ...user });
     return { folder, child: await start({ bin, user }, folder, port) };
   } catch (thrown) {
     await rm(folder, { recursive: true, force: true });
@@ -215,7 +215,7 @@ async function start({ bin, user }: Programs, folder: string, port: number): Pro
     cwd: folder,
     stdio: ['ignore', log, log],
     detached: true,
-    ...(user ?? {}),
+    ...user,
   });
   closeSync(log);
   child.unref();

@@ -6,7 +6,7 @@ import type { ResourceDeclaration, TableDeclaration } from '../../src/contract/r
 // engine, but none of its code, so that comparing the two is meaningful.
 
 /** A JSON value; bodies are checked by comparison, not by types. */
-// biome-ignore lint/suspicious/noExplicitAny: see above
+// oxlint-disable-next-line typescript/no-explicit-any -- see above
 export type Json = any;
 
 /** Rows as comparable strings, and the selection of warehouse rows that they must equal. */
@@ -196,7 +196,7 @@ async function readAll(get: Get, declaration: ResourceDeclaration, path: string,
   const asked = { ...query, ...(most === undefined ? {} : { limit: String(most) }) };
   if (declaration.paging === 'single') return get(path, asked);
   const data: Json[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
+  for (let cursor: string | null = ''; cursor !== null;) {
     const page: Json = await get(path, { ...asked, ...(cursor === '' ? {} : { cursor }) });
     data.push(...page.data);
     cursor = page.nextCursor;

@@ -6,7 +6,7 @@ type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 type Paged = Extract<Fixture<Workspace>, { rows: unknown }>;
 
 /** Returns another body; it may edit its own copy of the sandbox's body, or throw. */
-// biome-ignore lint/suspicious/noExplicitAny: a test knows the body that it edits
+// oxlint-disable-next-line typescript/no-explicit-any -- a test knows the body that it edits
 export type BodyEdit = (body: any, question: Question<Workspace>) => unknown;
 /** Returns other rows for a page; it may throw. */
 type RowsEdit = (rows: Iterable<Row>, page: { question: Question<Workspace>; isFirst: boolean }) => Iterable<Row>;

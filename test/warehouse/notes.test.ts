@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { findFlaws } from '../../src/warehouse/file/integrity.ts';
 import { countOf } from '../support/counts.ts';
 import { expectHistorySound } from '../support/history.ts';
+import { applyStep, type Model, modelRows, rowsOf } from './notes-model.ts';
 import {
   clear,
   inOrder,
@@ -15,7 +16,6 @@ import {
   windowed,
   writeStep,
 } from './notes.ts';
-import { applyStep, type Model, modelRows, rowsOf } from './notes-model.ts';
 
 // The detail of a deleted row overwrites values of its last version.
 const note = itemOf(0);

@@ -7,10 +7,10 @@ import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-pr
 import { createKnownResults, type KnownResults } from './compute-response.ts';
 import { defaultConventions } from './conventions.ts';
 import { type CountedRows, type CountedTables, countedTables } from './counted-tables.ts';
-import { collectStandings, createNumbers, readLabels, readSince } from './evidence.ts';
 import { collectGroups } from './evidence-groups.ts';
 import { readCombinedEngines, readCompetitorTypes, readDomains, readEmptyDays, readSites } from './evidence-lists.ts';
 import { collectPrompts, countPrompts } from './evidence-prompts.ts';
+import { collectStandings, createNumbers, readLabels, readSince } from './evidence.ts';
 import { type Findings, hasFindings, type ReportedFindings, readConventions, writeFindings } from './findings.ts';
 import type { PointEvidence, PointFindings } from './fit-points.ts';
 import { fitReported, type ReportedEvidence } from './fit-reported.ts';

@@ -1,6 +1,6 @@
 import { round } from '../numbers/definitions.ts';
-import { AGREEING_LEAST, type Finding, isSame, ROWS_LEAST } from './candidates.ts';
 import { fitMean } from './candidates-numbers.ts';
+import { AGREEING_LEAST, type Finding, isSame, ROWS_LEAST } from './candidates.ts';
 import type { Rounding } from './conventions.ts';
 import {
   decimalsOf,

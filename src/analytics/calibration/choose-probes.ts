@@ -11,7 +11,6 @@ import {
   type ReportQuestion,
   withCandidate,
 } from './points/point.ts';
-
 import { interleave } from './points/report-points.ts';
 
 /** Brands about which questions are asked. */

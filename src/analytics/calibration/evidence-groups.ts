@@ -1,5 +1,4 @@
 import type { Query } from '../../warehouse/database.ts';
-import { askedSql, ROWS_MAX } from './evidence.ts';
 import {
   type GroupName,
   KEY,
@@ -9,6 +8,7 @@ import {
   type Side,
   sumOf,
 } from './evidence-prompts.ts';
+import { askedSql, ROWS_MAX } from './evidence.ts';
 
 /** Share of a group's responses that may have been added or deleted since upstream reported them. */
 const NEAR = 0.05;

@@ -47,9 +47,11 @@ const formsOf = (extra: readonly Readonly<Record<string, string>>[]): unknown[] 
 const changes = formsOf(['difference', 'relative'].flatMap((as) => ['exact', 'rounded'].map((of) => ({ as, of }))));
 
 const fieldConventions: readonly FieldConvention[] = [
-  ...['visibility', 'visibilityChange', 'shareOfVoice', 'share'].map(
-    (field): FieldConvention => ({ name: 'emptyShare', field, candidates: () => [0, null] }),
-  ),
+  ...['visibility', 'visibilityChange', 'shareOfVoice', 'share'].map((field): FieldConvention => ({
+    name: 'emptyShare',
+    field,
+    candidates: () => [0, null],
+  })),
   { name: 'emptyVoice', field: 'shareOfVoice', candidates: () => ['share', 0, null] },
   { name: 'emptyMean', field: 'avgPosition', candidates: () => [null, 0] },
   { name: 'emptyMean', field: 'sentiment', candidates: () => [null, 0] },

@@ -32,8 +32,10 @@ export async function readCalibratedConventions(
 }
 
 /** A finding of the last calibration. */
-export interface StoredFinding
-  extends Pick<Finding<unknown>, 'value' | 'source' | 'compared' | 'agreed' | 'note' | 'contradicted'> {
+export interface StoredFinding extends Pick<
+  Finding<unknown>,
+  'value' | 'source' | 'compared' | 'agreed' | 'note' | 'contradicted'
+> {
   readonly candidates: NonNullable<Finding<unknown>['candidates']>;
   /** Null unless the value was learned. */
   readonly confidence: number | null;

@@ -1,6 +1,5 @@
 import { observedOrder } from '../../contract/list-order.ts';
 import type { Shapes } from '../../warehouse/ledger/shapes.ts';
-import { type Finding, findBest, isEqual, LISTED_MAX, ROWS_LEAST, spread, wilsonLow } from './candidates.ts';
 import { fitMentions } from './candidates-labels.ts';
 import {
   type DomainRow,
@@ -13,6 +12,7 @@ import {
   fitShare,
   type ShareRow,
 } from './candidates-numbers.ts';
+import { type Finding, findBest, isEqual, LISTED_MAX, ROWS_LEAST, spread, wilsonLow } from './candidates.ts';
 import {
   type Conventions,
   defaultConventions,
@@ -22,9 +22,9 @@ import {
   roundingModes,
   type ShareForm,
 } from './conventions.ts';
-import { type Numbers, ROWS_MAX, VOICES } from './evidence.ts';
 import type { EmptyDay } from './evidence-lists.ts';
 import type { GroupName, PromptEvidence } from './evidence-prompts.ts';
+import { type Numbers, ROWS_MAX, VOICES } from './evidence.ts';
 import type { ReportedFindings } from './findings.ts';
 import { openHalves } from './points/half-points.ts';
 

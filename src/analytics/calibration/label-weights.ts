@@ -1,6 +1,6 @@
 import { round } from '../numbers/definitions.ts';
-import { isSame, spread } from './candidates.ts';
 import type { MeanRow } from './candidates-numbers.ts';
+import { isSame, spread } from './candidates.ts';
 import type { Rounding } from './conventions.ts';
 
 /** A mean sentiment that upstream reported, and the stored count of each label, in the labels' order. */

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { shownTime } from '../../contract/time.ts';
-import type { ExportedFiles } from '../../operations/export/export-files.ts';
 import type { Exported } from '../../operations/export.ts';
+import type { ExportedFiles } from '../../operations/export/export-files.ts';
 import type { Publication } from '../../operations/publish.ts';
 import { isWorkbook } from '../../snapshot/file-formats.ts';
 import type { PlainFile } from '../../snapshot/plain-files.ts';

@@ -70,24 +70,22 @@ export function writeManifest(
     content: 'data',
   };
   const bound = (value: bigint): AvroRecord[] => [{ key: bounds?.columnId ?? 0, value: toBytes(value, TIME_BYTES) }];
-  const entries = files.map(
-    (file): AvroRecord => ({
-      status: 1,
-      snapshot_id: snapshotId,
-      sequence_number: sequence,
-      file_sequence_number: sequence,
-      data_file: {
-        content: 0,
-        file_path: file.path,
-        file_format: 'PARQUET',
-        partition: shape.partition === null ? {} : { [shape.partition.name]: month },
-        record_count: file.rows,
-        file_size_in_bytes: file.bytes,
-        lower_bounds: bounds === null ? null : bound(bounds.min),
-        upper_bounds: bounds === null ? null : bound(bounds.max),
-      },
-    }),
-  );
+  const entries = files.map((file): AvroRecord => ({
+    status: 1,
+    snapshot_id: snapshotId,
+    sequence_number: sequence,
+    file_sequence_number: sequence,
+    data_file: {
+      content: 0,
+      file_path: file.path,
+      file_format: 'PARQUET',
+      partition: shape.partition === null ? {} : { [shape.partition.name]: month },
+      record_count: file.rows,
+      file_size_in_bytes: file.bytes,
+      lower_bounds: bounds === null ? null : bound(bounds.min),
+      upper_bounds: bounds === null ? null : bound(bounds.max),
+    },
+  }));
   return writeAvro(entrySchema(shape), about, entries);
 }
 

@@ -10,8 +10,8 @@ import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } fr
 import type { Session } from '../../warehouse/database.ts';
 import { hashFile } from '../../warehouse/file/hash-file.ts';
 import { noteOrigin } from '../../warehouse/ledger/origin.ts';
-import { fileLiteral, quoted, sqlTypes } from '../../warehouse/schema.ts';
 import { checkSchemaVersion } from '../../warehouse/schema-version.ts';
+import { fileLiteral, quoted, sqlTypes } from '../../warehouse/schema.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { fillStatements } from '../../warehouse/write/history.ts';
 

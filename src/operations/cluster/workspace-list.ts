@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { CONFIG_FILE } from '../../base/config/config-file.ts';
+import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { WorkspaceList } from '../jobs/run-worker.ts';
 import type { JobLogger } from '../jobs/run-workspace-job.ts';

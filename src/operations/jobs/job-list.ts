@@ -1,9 +1,9 @@
 import { declaredJobs } from '../../../jobs/all.ts';
 import { chooseName } from '../../base/choose-name.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
-import type { Job } from '../../scheduler/job.ts';
 import { type JobRun, readJobRuns } from '../../scheduler/job-log.ts';
 import { toJobs } from '../../scheduler/job-settings.ts';
+import type { Job } from '../../scheduler/job.ts';
 import { lastRun } from '../../scheduler/next-run.ts';
 import { upcoming } from '../../scheduler/schedule.ts';
 import { catalogueOf } from '../../session/catalogues.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { EXIT, SightlineError, toSightlineError } from '../../base/errors.ts';
-import type { Job } from '../../scheduler/job.ts';
 import { type JobRun, openJobLog, readSettled, type StepRun } from '../../scheduler/job-log.ts';
+import type { Job } from '../../scheduler/job.ts';
 import { nextRun } from '../../scheduler/next-run.ts';
 import { runJob } from '../../scheduler/run-job.ts';
 import type { Lease, Task, TaskEnd } from '../../scheduler/runner.ts';

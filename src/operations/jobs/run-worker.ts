@@ -183,7 +183,7 @@ async function stopWhenDone(
   signal: AbortSignal,
   warn: (sentence: string) => void,
 ): Promise<void> {
-  for (let idle = 0; idle < 2 && !signal.aborted; ) {
+  for (let idle = 0; idle < 2 && !signal.aborted;) {
     await systemClock.sleep(POLL_MS, signal).catch(() => undefined);
     const left = await runner.outstanding(DUE_SOON_MS).catch((thrown: unknown) => {
       warn(toSightlineError(thrown).message);

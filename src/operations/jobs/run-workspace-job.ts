@@ -1,6 +1,6 @@
 import type { Ending } from '../../base/ending.ts';
-import type { Job, Step } from '../../scheduler/job.ts';
 import { type JobRun, openJobLog } from '../../scheduler/job-log.ts';
+import type { Job, Step } from '../../scheduler/job.ts';
 import { runJob } from '../../scheduler/run-job.ts';
 import type { Mode } from '../../session/driver.ts';
 import { withSession } from '../../session/session.ts';

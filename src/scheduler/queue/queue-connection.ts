@@ -208,7 +208,7 @@ function tellApart(pool: Pool, address: QueueAddress, clock: Clock) {
   return {
     options: pool.options,
     connect: (): Promise<PoolClient> => withQueueErrors(pool.connect()),
-    // biome-ignore lint/suspicious/noExplicitAny: the queue's package declares its row types with any.
+    // oxlint-disable-next-line typescript/no-explicit-any -- the queue's package declares its row types with any.
     query: <R = any>(text: string, values?: readonly unknown[]) => {
       // Every statement is its own transaction, so one that was rolled back can be repeated.
       return withQueueErrors(

@@ -223,7 +223,7 @@ async function putBack(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let isLast = false; !lease.isLost; ) {
+  for (let isLast = false; !lease.isLost;) {
     try {
       if (afterMs === 0) await job.moveToWait(token);
       else await job.moveToDelayed(clock.now() + afterMs, token);

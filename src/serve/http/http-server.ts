@@ -16,8 +16,8 @@ import { type Listener, listen } from './listener.ts';
 import { APP_PATHS, OPERATIONS_PATH } from './page-paths.ts';
 import { BASE_PATH, MCP_PATH } from './paths.ts';
 import { createAnswers } from './responses.ts';
-import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
 import { createHosts, dispatch, type OpenedSite } from './site-hosts.ts';
+import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
 
 /** How often idle connections are closed while others are still active. */
 const SWEEP_MS = 25;

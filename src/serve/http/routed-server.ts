@@ -20,8 +20,8 @@ import { createListStreams } from './list-streams.ts';
 import { splitWorkspace, toReadableUrl } from './paths.ts';
 import { Refusal } from './refusal.ts';
 import { type Answers, createAnswers } from './responses.ts';
-import { createSite, type SiteParts, type SiteSurroundings } from './site.ts';
 import { createHosts, dispatch, type OpenedSite } from './site-hosts.ts';
+import { createSite, type SiteParts, type SiteSurroundings } from './site.ts';
 
 /** Maximum number of keys tracked by the rate limiter. */
 const KEYS_MAX = 100_000;

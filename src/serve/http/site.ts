@@ -223,7 +223,9 @@ function createMcpHandlers(
     return async (...given) => {
       const handler = own.get(key) ?? create(service, scopes);
       own.set(key, handler);
-      await (await handler)(...given);
+      await (
+        await handler
+      )(...given);
     };
   };
 }

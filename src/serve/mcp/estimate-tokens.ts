@@ -10,7 +10,7 @@ const MARKS = 3;
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const code = text.charCodeAt(at);
     const kind = kindOf(code);
     let end = at + 1;

@@ -26,12 +26,10 @@ export const dataMetrics: readonly Declaration[] = [
       report.freshness.flatMap(({ resource, scope, readAt }) =>
         readAt
           .slice(0, BRANDS_MAX)
-          .map(
-            (at, index): Sample => [
-              at,
-              { resource, brand: scope === 'brand' ? (report.status.brands[index]?.brandId ?? '') : '' },
-            ],
-          ),
+          .map((at, index): Sample => [
+            at,
+            { resource, brand: scope === 'brand' ? (report.status.brands[index]?.brandId ?? '') : '' },
+          ]),
       ),
     ),
   },

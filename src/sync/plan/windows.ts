@@ -57,7 +57,7 @@ function packDays(
 ): Window[] {
   const leastItems = pagesMin * pageItems;
   const windows: Window[] = [];
-  for (let start = 0; start < days.length; ) {
+  for (let start = 0; start < days.length;) {
     let items = 0;
     let ahead = 0;
     let best = { end: start, items: 0, empty: Number.POSITIVE_INFINITY };

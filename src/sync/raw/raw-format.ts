@@ -58,7 +58,7 @@ export async function toMember(comment: string, header: object, body: Uint8Array
 export async function* walkMembers(handle: FileHandle): AsyncGenerator<Member | Gap> {
   const { size } = await handle.stat();
   const head = Buffer.alloc(COMMENT_AT + COMMENT_BYTES_MAX);
-  for (let position = 0; position < size; ) {
+  for (let position = 0; position < size;) {
     const { bytesRead } = await handle.read(head, 0, head.length, position);
     const bytes = bytesRead >= COMMENT_AT && isHeader(head) ? head.readUInt32LE(LENGTH_AT) : 0;
     if (bytes > COMMENT_AT + TRAILER_BYTES && bytes < MEMBER_BYTES_MAX && position + bytes <= size) {

@@ -3,8 +3,8 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import { type Database, openDatabase } from '../database.ts';
 import { DamagedFile, toDatabaseError, toOpenError } from '../errors.ts';
 import type { Reader } from '../reader.ts';
-import { literal, quoted } from '../schema.ts';
 import { openCurrentReader } from '../schema-version.ts';
+import { literal, quoted } from '../schema.ts';
 import { copyDatabase } from './copy-database.ts';
 import { registerOpen } from './open-files.ts';
 

@@ -11,7 +11,7 @@ export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   return readOpened(path, async (readAt) => {
-    for (let position = 0; ; ) {
+    for (let position = 0; ;) {
       const bytesRead = await readAt(buffer, position);
       if (bytesRead === 0) return hash.digest('hex');
       hash.update(buffer.subarray(0, bytesRead));

@@ -188,7 +188,7 @@ async function* storedRows(
   const text = (column: string): string => `CAST(${quoted(column)} AS VARCHAR)`;
   const contentKey = hasContentKey(table) ? quoted(CONTENT_KEY) : 'NULL';
   const selected = [text(WHOLE_ITEM), contentKey, '_place', ...table.fixed.map(text), ...engine.map(text)];
-  for (let last = -1; ; ) {
+  for (let last = -1; ;) {
     const rows = await session.query(
       `SELECT ${selected.join(', ')} FROM temp.${quoted(name)} WHERE ${condition} AND _place > $1
        ORDER BY _place LIMIT ${ROWS_AT_ONCE}`,

@@ -34,7 +34,7 @@ export async function sendHead(
     else kept.push(...plain);
   };
   let [rows, bytes] = [0, 0];
-  chunks: for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; ) {
+  chunks: for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0;) {
     if (isInterrupted()) throw new SightlineError('sql_invalid', 'INTERRUPT Error: Interrupted!');
     const texts: string[] = [];
     const plain: unknown[][] = [];

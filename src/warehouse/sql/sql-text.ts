@@ -24,7 +24,7 @@ export function splitStatements(sql: string): Piece[] {
     lines += text.split('\n').length - 1;
     hasContent = false;
   };
-  for (let at = 0; at < sql.length; ) {
+  for (let at = 0; at < sql.length;) {
     const token = tokenAt(sql, at);
     if (token.kind === 'semicolon') {
       add(at, true);
@@ -42,7 +42,7 @@ export function splitStatements(sql: string): Piece[] {
  */
 export function isFinished(sql: string): boolean {
   let last: Token['kind'] = 'blank';
-  for (let at = 0; at < sql.length; ) {
+  for (let at = 0; at < sql.length;) {
     const token = tokenAt(sql, at);
     if (!token.isClosed) return false;
     if (token.kind !== 'blank') last = token.kind;
@@ -58,7 +58,7 @@ export function isFinished(sql: string): boolean {
 export function wordsOf(sql: string, most: number, { nested = false } = {}): string[] {
   const words: string[] = [];
   let depth = 0;
-  for (let at = 0; at < sql.length && words.length < most; ) {
+  for (let at = 0; at < sql.length && words.length < most;) {
     const token = tokenAt(sql, at);
     const text = sql.slice(at, token.end);
     if (text === '(') depth += 1;
@@ -124,7 +124,7 @@ function quoteAt(sql: string, at: number, quote: string, hasEscapes: boolean): T
 // Block comments nest.
 function commentAt(sql: string, at: number): Token {
   let depth = 0;
-  for (let next = at; next < sql.length; ) {
+  for (let next = at; next < sql.length;) {
     if (sql.startsWith('/*', next)) depth += 1;
     else if (sql.startsWith('*/', next)) depth -= 1;
     else {

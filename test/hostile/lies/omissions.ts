@@ -3,7 +3,7 @@ import { NOW_MS } from '../../support/clocks.ts';
 import type { Lie } from '../attack.ts';
 import { at, edit, editEach, isBrands, isDayCounts, isPrompts, isResponses, once, reply } from './tell.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: a lie knows the items that it edits
+// oxlint-disable-next-line typescript/no-explicit-any -- a lie knows the items that it edits
 type Items = any[];
 
 /** Sends the chosen items of each list, and no further page. */

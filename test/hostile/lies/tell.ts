@@ -17,7 +17,7 @@ export const isBrands = ({ path }: Exchange): boolean => path === '/brands';
 export const isDocument = at('/openapi.json');
 
 /** Edits the JSON body of a successful response. */
-// biome-ignore lint/suspicious/noExplicitAny: a lie knows the body that it edits
+// oxlint-disable-next-line typescript/no-explicit-any -- a lie knows the body that it edits
 export function edit(change: (body: any, exchange: Exchange) => unknown): Tell {
   return (exchange) => {
     if (exchange.status === 200) exchange.edit((body) => change(body, exchange));
@@ -25,7 +25,7 @@ export function edit(change: (body: any, exchange: Exchange) => unknown): Tell {
 }
 
 /** Edits every item of a list. */
-// biome-ignore lint/suspicious/noExplicitAny: see above
+// oxlint-disable-next-line typescript/no-explicit-any -- see above
 export function editEach(change: (item: any, exchange: Exchange) => unknown): Tell {
   return edit((body, exchange) => {
     for (const item of body.data ?? body) change(item, exchange);
@@ -33,7 +33,7 @@ export function editEach(change: (item: any, exchange: Exchange) => unknown): Te
 }
 
 /** Edits one item of the first list of each name that has items. */
-// biome-ignore lint/suspicious/noExplicitAny: see above
+// oxlint-disable-next-line typescript/no-explicit-any -- see above
 export function editOne(change: (item: any, exchange: Exchange) => unknown): Tell {
   return (exchange, state) => {
     const list = String(exchange.path.split('/').at(-1));

@@ -65,7 +65,7 @@ async function openReader(world: World, isChanged: boolean): Promise<Reader> {
 
 async function itemsOf(mirror: Mirror, brand: string): Promise<Item[]> {
   const items: Item[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
+  for (let cursor: string | null = ''; cursor !== null;) {
     const { body } = await mirror.mirror(
       `/brands/${brand}/responses?limit=100&from=2025-12-01${cursor && `&cursor=${cursor}`}`,
     );

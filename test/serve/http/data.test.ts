@@ -1,5 +1,5 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import type { History } from '../../../src/analytics/explain/what-changed.ts';
@@ -270,7 +270,7 @@ describe('the declared queries and the measures', () => {
 
   it('match the served OpenAPI document', async () => {
     const { ask, baseUrl } = real();
-    // biome-ignore lint/suspicious/noExplicitAny: the document is judged by its schemas, not by types
+    // oxlint-disable-next-line typescript/no-explicit-any -- the document is judged by its schemas, not by types
     const { paths, components }: any = await (await fetch(`${baseUrl}/openapi.json`)).json();
     const ajv = new Ajv2020({ strict: false });
     formats.default(ajv);

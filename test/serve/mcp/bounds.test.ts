@@ -163,7 +163,7 @@ function listsIn(content: unknown): unknown[][] {
 
 async function walk(path: string): Promise<unknown[]> {
   const rows: unknown[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
+  for (let cursor: string | null = ''; cursor !== null;) {
     const body: Body = await bodyOf(`${path}?limit=100${cursor === '' ? '' : `&cursor=${cursor}`}`);
     rows.push(...body.data);
     cursor = body.nextCursor;

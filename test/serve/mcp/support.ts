@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client';
 import type { AnySchemaObject, ValidateFunction } from 'ajv';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { isRecord } from '../../../src/base/json.ts';
@@ -20,7 +20,7 @@ import { type CloseLater, sharedBefore, stillClock } from '../served-world.ts';
 export const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies are judged by assertions, not by types
+// oxlint-disable-next-line typescript/no-explicit-any -- bodies are judged by assertions, not by types
 export type Body = any;
 
 /** A tool result, as tests use it. */

@@ -4,7 +4,7 @@ import { openReader, type Reader } from '../../../src/warehouse/reader.ts';
 // the two is meaningful.
 
 /** A row of a table; results are checked by comparison, not by types. */
-// biome-ignore lint/suspicious/noExplicitAny: see above
+// oxlint-disable-next-line typescript/no-explicit-any -- see above
 export type Row = Record<string, any>;
 
 /** Rows of tables by name, without deleted brands and list items. */

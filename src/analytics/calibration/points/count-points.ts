@@ -98,23 +98,21 @@ const topPoints: readonly CalibrationPoint[] = (
     ['topCompetitorsUnmentioned', "whether competitors without mentions are among a prompt's top competitors"],
     ['emptyTop', 'the list of top competitors if there are none'],
   ] as const
-).map(
-  ([name, about]): CalibrationPoint => ({
-    name,
-    about,
-    resources: ['metrics_prompts'],
-    candidates: pointChoices[name],
-    facts: topIds,
-    probes: (brand) => [
-      ...questions(brand, 'metrics_prompts', 'top competitors', [
-        ...[7, 4, 2].map((days) => earlyRangeOf(brand, days)),
-        ...brand.engines.slice(0, 2).map((engine) => ({ engine, ...earlyRangeOf(brand, 3) })),
-        {},
-      ]),
-      ...narrowPrompts(brand),
-    ],
-  }),
-);
+).map(([name, about]): CalibrationPoint => ({
+  name,
+  about,
+  resources: ['metrics_prompts'],
+  candidates: pointChoices[name],
+  facts: topIds,
+  probes: (brand) => [
+    ...questions(brand, 'metrics_prompts', 'top competitors', [
+      ...[7, 4, 2].map((days) => earlyRangeOf(brand, days)),
+      ...brand.engines.slice(0, 2).map((engine) => ({ engine, ...earlyRangeOf(brand, 3) })),
+      {},
+    ]),
+    ...narrowPrompts(brand),
+  ],
+}));
 
 function topIds(response: Compared): Facts {
   const idsOf = (top: unknown): unknown =>
@@ -136,17 +134,15 @@ const changePoints: readonly CalibrationPoint[] = (
     ['changePeriod', 'the earlier range of a change', pointChoices.changePeriod],
     ['changeFromZero', 'the relative change from a visibility of 0', pointChoices.changeFromZero],
   ] as const
-).map(
-  ([name, about, candidates]): CalibrationPoint => ({
-    name,
-    about,
-    resources: ['metrics_prompts', 'metrics_groups'],
-    candidates,
-    isPartial: true,
-    facts: (response, question) => fieldValues(response, question, 'visibilityChange'),
-    probes: (brand) => changeQuestions(brand),
-  }),
-);
+).map(([name, about, candidates]): CalibrationPoint => ({
+  name,
+  about,
+  resources: ['metrics_prompts', 'metrics_groups'],
+  candidates,
+  isPartial: true,
+  facts: (response, question) => fieldValues(response, question, 'visibilityChange'),
+  probes: (brand) => changeQuestions(brand),
+}));
 
 const EMPTY_CHANGES = {
   emptyChange: 'the change of visibility since a range without responses',

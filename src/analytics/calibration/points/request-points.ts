@@ -240,24 +240,22 @@ const singlePoints = Object.entries(single).map(
   }),
 );
 
-const jointPoints = joint.map(
-  ({ name, members, resources, queries, spoil, concerns }): CalibrationPoint => ({
-    name,
-    about: Object.values(members).join('; '),
-    members,
-    resources,
-    candidates: combinationsOf(Object.keys(members) as RequestPoint[]),
-    isAboutRequests: true,
-    facts: (response, question) => factsOf(response, question, concerns(question.query)),
-    spoil: (question) => spoilt(question, spoil(question.query), members.idCase ?? members.engineCase ?? ''),
-    probes: (brand): ProbeQuestion[] =>
-      queries(brand).map(({ about, ...question }) => ({
-        ...question,
-        brandId: brand.id,
-        reason: members[about] ?? about,
-      })),
-  }),
-);
+const jointPoints = joint.map(({ name, members, resources, queries, spoil, concerns }): CalibrationPoint => ({
+  name,
+  about: Object.values(members).join('; '),
+  members,
+  resources,
+  candidates: combinationsOf(Object.keys(members) as RequestPoint[]),
+  isAboutRequests: true,
+  facts: (response, question) => factsOf(response, question, concerns(question.query)),
+  spoil: (question) => spoilt(question, spoil(question.query), members.idCase ?? members.engineCase ?? ''),
+  probes: (brand): ProbeQuestion[] =>
+    queries(brand).map(({ about, ...question }) => ({
+      ...question,
+      brandId: brand.id,
+      reason: members[about] ?? about,
+    })),
+}));
 
 // It matters only if unknown ids are rejected.
 const deletedIds: CalibrationPoint = {

@@ -1,7 +1,7 @@
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
-import type { ClusterBudget, Lag } from '../../../operations/cluster/cluster.ts';
 import type { ClusterRemote } from '../../../operations/cluster/cluster-remotes.ts';
+import type { ClusterBudget, Lag } from '../../../operations/cluster/cluster.ts';
 import type { RunnerState } from '../../../scheduler/runner.ts';
 import { count, duration, plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';

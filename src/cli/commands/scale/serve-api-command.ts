@@ -5,8 +5,8 @@ import { refreshReplica } from '../../../session/remote-replica.ts';
 import { readAllConfigs, readDataFolder, readSurroundings } from '../../context.ts';
 import { describeOAuth, describeSignIn, listening, warnOfReach } from '../../listening.ts';
 import { plural, printJson, say } from '../../output/output.ts';
-import { terminal } from '../../output/terminal.ts';
 import { openTerminalLog } from '../../output/terminal-log.ts';
+import { terminal } from '../../output/terminal.ts';
 import type { Call } from '../../program/define-command.ts';
 import { refused } from '../../program/option-kinds.ts';
 

@@ -1,8 +1,8 @@
 import { exitCodeOf, worstExitCode } from '../../../base/ending.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
-import { endingOfSync } from '../../../operations/sync.ts';
 import type { WorkspaceOutcome } from '../../../operations/sync-all.ts';
 import { syncWorkspaces } from '../../../operations/sync-all.ts';
+import { endingOfSync } from '../../../operations/sync.ts';
 import type { SyncOptions } from '../../../sync/sync-options.ts';
 import { contextOf, readAllConfigs, type WorkspaceFlags } from '../../context.ts';
 import { count, duration, errorJson, plural, printJson, say } from '../../output/output.ts';

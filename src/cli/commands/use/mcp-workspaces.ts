@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { CONFIG_FILE } from '../../../base/config/config-file.ts';
+import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { DEFAULT_WORKSPACE, declaredWorkspaces } from '../../../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../../../base/errors.ts';
 import { layoutOf } from '../../../snapshot/layout.ts';

@@ -5,8 +5,8 @@ import { listerOf, type Resource } from '../../../contract/catalogue.ts';
 import { isUuid } from '../../../contract/query-parameters.ts';
 import type { Question, Service } from '../../../query/service.ts';
 import { sourceOf } from './describe-tool.ts';
-import { pathParametersOf, type Tool, takesName } from './tool.ts';
 import type { ToolInput } from './tool-input.ts';
+import { pathParametersOf, type Tool, takesName } from './tool.ts';
 
 /** A validated request, and its arguments with ids. */
 export interface Asked {
@@ -115,12 +115,10 @@ async function chooseId(
   const own = Object.fromEntries(pathParametersOf(source).map((parameter) => [parameter, path[parameter] ?? '']));
   const question = await service.ask(source, own, new URLSearchParams());
   const { body } = await question.answer(signal);
-  const known = listedRows(source, name, body).map(
-    (row): Named => ({
-      id: String(row[field ?? source.provides?.id ?? 'id']),
-      name: typeof row['name'] === 'string' ? row['name'] : null,
-    }),
-  );
+  const known = listedRows(source, name, body).map((row): Named => ({
+    id: String(row[field ?? source.provides?.id ?? 'id']),
+    name: typeof row['name'] === 'string' ? row['name'] : null,
+  }));
   try {
     return chooseNamed(name.replace(/Id$/, ''), value, known).id;
   } catch (thrown) {

@@ -5,8 +5,8 @@ import { NOTE, noteOf } from '../result-note.ts';
 import { type Shortened, shorten } from '../shorten.ts';
 import { type Content, takeRows, toContent, type Window } from '../truncate.ts';
 import { askByName, unknownIds } from './argument-names.ts';
-import { listsOf, type Tool } from './tool.ts';
 import type { ToolInput } from './tool-input.ts';
+import { listsOf, type Tool } from './tool.ts';
 
 /** Tokens reserved for the note of a result. */
 const NOTE_TOKENS = 500;

@@ -6,12 +6,12 @@ import { createFormat } from '../state/format.ts';
 import { type Paper, type PaperChart, PaperContext } from '../state/paper.ts';
 import { StaticRoute } from '../state/router.tsx';
 import { ScopeProvider } from '../state/scope.tsx';
+import { ReportPage } from './report-page.tsx';
+import { createDocument, svgFile } from './svg-file.ts';
 import base from '../styles/base.css?inline';
 import components from '../styles/components.css?inline';
 import tokens from '../styles/tokens.css?inline';
 import styles from './report.css?inline';
-import { ReportPage } from './report-page.tsx';
-import { createDocument, svgFile } from './svg-file.ts';
 
 /** Language of the numbers and days of a report, the same on every machine. */
 const LOCALE = 'en';

@@ -35,15 +35,13 @@ export function EngineMatrix(): JSX.Element {
     const slugs = [...new Set(items.flatMap((item) => [...item.engines.keys()]))].sort();
     return [
       { ...name, value: ({ row }) => name.value(row), cell: ({ row }) => name.cell?.(row) },
-      ...slugs.map(
-        (slug): ColumnSpec<EntityRow> => ({
-          id: `engine ${slug}`,
-          label: engineLabel(slug),
-          unit,
-          value: (item) => numberOf(item.engines.get(slug)?.[measure]),
-          cell: (item) => <Measured {...measurementOf(item.engines.get(slug), measure)} unit={unit} />,
-        }),
-      ),
+      ...slugs.map((slug): ColumnSpec<EntityRow> => ({
+        id: `engine ${slug}`,
+        label: engineLabel(slug),
+        unit,
+        value: (item) => numberOf(item.engines.get(slug)?.[measure]),
+        cell: (item) => <Measured {...measurementOf(item.engines.get(slug), measure)} unit={unit} />,
+      })),
     ];
   }, [items, name, engineLabel, unit, measure]);
   return (

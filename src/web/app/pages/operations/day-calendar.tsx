@@ -84,7 +84,7 @@ function Months({ months }: { readonly months: Calendar['months'] }): JSX.Elemen
   };
   return (
     <>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the events are those of the days in it. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- the events are those of the days in it. */}
       <div class="months" ref={grid} onPointerMove={tell} onFocusIn={tell} onKeyDown={move}>
         {months.map((month) => (
           <Month key={month.month} month={month} stop={stop} />

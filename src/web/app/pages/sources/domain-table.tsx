@@ -114,15 +114,13 @@ function useColumns(slugs: readonly string[], counts: Counts): readonly ColumnSp
         about: 'Citations of the domain as a share of all citations that name a domain, with its 95 % interval.',
       }),
       ...(filters.compareTo === 'none' ? [] : [change]),
-      ...slugs.map(
-        (slug): ColumnSpec<Row> => ({
-          id: `engine ${slug}`,
-          label: engineLabel(slug),
-          about: 'Citations by this engine.',
-          unit: 'count',
-          value: (row) => counts.get(textOf(row['domain']))?.get(slug) ?? 0,
-        }),
-      ),
+      ...slugs.map((slug): ColumnSpec<Row> => ({
+        id: `engine ${slug}`,
+        label: engineLabel(slug),
+        about: 'Citations by this engine.',
+        unit: 'count',
+        value: (row) => counts.get(textOf(row['domain']))?.get(slug) ?? 0,
+      })),
     ];
   }, [linkTo, filters.compareTo, engineLabel, slugs, counts]);
 }

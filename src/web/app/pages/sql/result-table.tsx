@@ -19,16 +19,14 @@ export function ResultTable({ table }: { readonly table: Table }): JSX.Element {
   const items = useMemo(() => table.rows.map((values, index): ResultRow => ({ key: String(index), values })), [table]);
   const columns = useMemo(() => {
     const roles = rolesOf(table);
-    return table.columns.map(
-      ({ name, type }, index): ColumnSpec<ResultRow> => ({
-        id: String(index),
-        label: name,
-        about: type,
-        value: ({ values }) => plain(values[index] ?? null),
-        cell: ({ values }) => shownValue(values[index] ?? null, format.exact),
-        ...(roles[index] === 'number' ? { unit: 'number' as const } : {}),
-      }),
-    );
+    return table.columns.map(({ name, type }, index): ColumnSpec<ResultRow> => ({
+      id: String(index),
+      label: name,
+      about: type,
+      value: ({ values }) => plain(values[index] ?? null),
+      cell: ({ values }) => shownValue(values[index] ?? null, format.exact),
+      ...(roles[index] === 'number' ? { unit: 'number' as const } : {}),
+    }));
   }, [table, format]);
   return (
     <DataTable

@@ -16,10 +16,7 @@ const PANELS = [
 ] as const;
 
 export interface SidePanelProps
-  extends TableBrowserProps,
-    QuestionListProps,
-    SavedListProps,
-    Pick<HistoryListProps, 'onClear'> {
+  extends TableBrowserProps, QuestionListProps, SavedListProps, Pick<HistoryListProps, 'onClear'> {
   readonly past: readonly PastQuery[];
 }
 
