@@ -185,7 +185,7 @@ async function readAll(
   // A plan and a sync predict the same. The prediction improves with the first responses on which other requests depend, and
   // again with older ones: they show how long the history is.
   const predict = async (): Promise<void> => {
-    if (context.probe) return;
+    if (context.probe || parts.onProgress === undefined) return;
     stats.forecast((await lookAhead({ catalogue, database, signal: parts.signal }, brands, context)).requests);
   };
   queue.onLevel([PRIORITY.history, PRIORITY.older], predict);

@@ -7,6 +7,7 @@ import { type Database, type DatabaseOptions, openDatabase } from './database.ts
 import { type GenericEndpoints, openGenericEndpoints } from './generic/generic-endpoints.ts';
 import {
   clearCheckpoints,
+  createKnownSlices,
   readDataVersion,
   readRepeats,
   type SliceRef,
@@ -68,6 +69,7 @@ export interface Warehouse {
 export async function openWarehouse(path: string, declared: Catalogue, options: DatabaseOptions): Promise<Warehouse> {
   const database = await openDatabase(path, options);
   const version = { current: 0 };
+  const known = createKnownSlices();
   const catalogue = createLiveCatalogue(declared);
   let writers = createTableWriters(catalogue);
   let forms = createObservedForms();
@@ -102,7 +104,7 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
       const result = await shapes.write(resource, observed.forms, (writeForms) =>
         database.groupCommit(async (session) => {
           await writeForms(session);
-          return writePage({ catalogue, writers, version }, session, page);
+          return writePage({ catalogue, writers, version, known }, session, page);
         }),
       );
       observed.stored();

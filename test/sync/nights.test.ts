@@ -29,7 +29,7 @@ describe('nightly syncs over months', () => {
   });
 
   test('read the lists and the recent days, and one more page for a response nine days late', async () => {
-    const workspace = await openWorkspace({ seed: 42, brands: 1, prompts: 2, days: 15 });
+    const workspace = await openWorkspace({ seed: 42, brands: 1, prompts: 2, days: 20 });
     const first = await workspace.sync();
     const quiet = await workspace.sync();
     const lists = workspace.catalogue.resources.filter(({ change }) => change.kind !== 'detail').length;

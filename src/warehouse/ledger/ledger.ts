@@ -4,7 +4,7 @@ import type { Attempt } from '../../contract/request.ts';
 import type { Rejected, Repeats, Values } from '../../contract/rows.ts';
 import { CONTENT_KEY } from '../../contract/tables.ts';
 import type { Database, Session } from '../database.ts';
-import { stage, staged, wellFormed } from '../write/staging.ts';
+import { ledgerInsert, stage, staged, wellFormed } from '../write/staging.ts';
 
 /** State of the coverage of a list that upstream does not have (404). */
 export const MISSING = 'missing';
@@ -36,8 +36,25 @@ export function toTimestampText(epochMs: number): string {
   return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', '');
 }
 
-const insertRequest = `INSERT INTO sync.requests
-  SELECT CAST($1 AS UUID), CAST($2 AS TIMESTAMP), $3, $4, $5, CAST($6 AS JSON), $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17`;
+const insertRequests = ledgerInsert('requests', {
+  run_id: 'uuid',
+  sent_at: 'timestamp',
+  resource: 'text',
+  chain: 'text',
+  path: 'text',
+  query: 'json',
+  attempt: 'integer',
+  status: 'integer',
+  waited_ms: 'integer',
+  took_ms: 'integer',
+  bytes: 'integer',
+  rows: 'integer',
+  inserted: 'integer',
+  updated: 'integer',
+  deleted: 'integer',
+  error: 'text',
+  data_version: 'integer',
+});
 
 /** Records requests; the page's counts are stored with the successful one. */
 export async function writeRequests(
@@ -47,28 +64,27 @@ export async function writeRequests(
   requests: readonly Attempt[],
   counts: PageCounts | null,
 ): Promise<void> {
-  for (const request of requests) {
-    const pageCounts = request.error === null ? counts : null;
-    await session.run(insertRequest, [
-      runId,
-      toTimestampText(request.sentAt),
-      chain.resource,
-      chain.id,
-      request.path,
-      JSON.stringify(request.query),
-      request.attempt,
-      request.status,
-      Math.round(request.waitedMs),
-      Math.round(request.tookMs),
-      request.bytes,
-      pageCounts?.rows ?? null,
-      pageCounts?.inserted ?? null,
-      pageCounts?.updated ?? null,
-      pageCounts?.deleted ?? null,
-      request.error,
-      pageCounts?.dataVersion ?? null,
-    ]);
-  }
+  if (requests.length === 0) return;
+  const rows = requests.map(({ sentAt, path, query, attempt, status, waitedMs, tookMs, bytes, error }) => {
+    const { dataVersion, ...changes } = (error === null ? counts : null) ?? { dataVersion: null };
+    return {
+      run_id: runId,
+      sent_at: toTimestampText(sentAt),
+      resource: chain.resource,
+      chain: chain.id,
+      path,
+      query,
+      attempt,
+      status,
+      waited_ms: Math.round(waitedMs),
+      took_ms: Math.round(tookMs),
+      bytes,
+      ...changes,
+      error,
+      data_version: dataVersion,
+    };
+  });
+  await session.run(insertRequests, [stage(rows)]);
 }
 
 /** Reads the data version, which increases with every page or deletion that changes a row. */
@@ -164,26 +180,68 @@ export async function readRepeats(session: Session, sliceId: string): Promise<Re
   return new Map(rows.map(({ content, rows: count }) => [String(content), Number(count)]));
 }
 
-/** Records that a slice was read completely. `at` is the time of its first page, because later rows may be missing. */
+/**
+ * Records that a slice was read completely. `at` is the time of its first page, because later rows may be missing. `known` are the slices
+ * with a record.
+ */
 export async function writeCoverage(
   session: Session,
   run: { runId: string; passId: string },
   chain: SliceRef,
-  rows: number,
-  at: number,
+  { rows, at, known }: { readonly rows: number; readonly at: number; readonly known: KnownSlices },
 ): Promise<void> {
-  const read = [run.passId, run.runId, toTimestampText(at), rows, chain.state ?? null];
-  const updated = await session.run(updateCoverage, [chain.id, ...read]);
-  if (updated > 0) return;
-  const place = [chain.id, chain.resource, brandOf(chain), chain.from, chain.to];
-  await session.run(insertCoverage, [...place, ...read]);
+  const state = chain.state ?? null;
+  if (await known.mayHave(session, chain.id)) {
+    const updated = await session.run(updateCoverage, [
+      chain.id,
+      run.passId,
+      run.runId,
+      toTimestampText(at),
+      rows,
+      state,
+    ]);
+    if (updated > 0) return;
+  }
+  const read = { pass_id: run.passId, run_id: run.runId, closed_at: toTimestampText(at), rows, state };
+  const { id, resource, from, to } = chain;
+  const row = { chain: id, resource, brand_id: brandOf(chain), range_from: from, range_to: to, ...read };
+  await session.run(insertCoverage, [stage([row])]);
+}
+
+/** The slices that have a record of coverage, so that the first record of a slice needs no search. */
+export interface KnownSlices {
+  /** Whether a slice may have a record. Afterwards it may. */
+  mayHave(session: Session, sliceId: string): Promise<boolean>;
+}
+
+/** Creates the slices of a warehouse, which only this process writes. */
+export function createKnownSlices(): KnownSlices {
+  let known: Set<string> | null = null;
+  return {
+    mayHave: async (session, sliceId) => {
+      known ??= new Set((await session.query('SELECT chain FROM sync.coverage')).map(([chain]) => String(chain)));
+      const has = known.has(sliceId);
+      known.add(sliceId);
+      return has;
+    },
+  };
 }
 
 // The resource, brand and range of a slice follow from its id.
 const updateCoverage = `UPDATE sync.coverage SET pass_id = CAST($2 AS UUID), run_id = CAST($3 AS UUID),
   closed_at = CAST($4 AS TIMESTAMP), rows = $5, state = $6 WHERE chain = $1`;
-const insertCoverage = `INSERT INTO sync.coverage SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID),
-  CAST($7 AS UUID), CAST($8 AS TIMESTAMP), $9, $10`;
+const insertCoverage = ledgerInsert('coverage', {
+  chain: 'text',
+  resource: 'text',
+  brand_id: 'uuid',
+  range_from: 'day',
+  range_to: 'day',
+  pass_id: 'uuid',
+  run_id: 'uuid',
+  closed_at: 'timestamp',
+  rows: 'integer',
+  state: 'text',
+});
 
 /** Deletes the record that a slice was read completely. */
 export async function forgetCoverage(session: Session, sliceId: string): Promise<void> {

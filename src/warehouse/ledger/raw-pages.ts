@@ -1,4 +1,5 @@
 import type { Database, Session } from '../database.ts';
+import { ledgerInsert, stage } from '../write/staging.ts';
 import { type SliceRef, toTimestampText } from './ledger.ts';
 
 /** Position of an archived page in the raw pages. */
@@ -12,30 +13,40 @@ export interface RawLocation {
   readonly sha256: string;
 }
 
+const insertRawPage = ledgerInsert('raw_pages', {
+  file: 'text',
+  position: 'integer',
+  resource: 'text',
+  chain: 'text',
+  run_id: 'uuid',
+  brand_id: 'uuid',
+  page: 'integer',
+  received_at: 'timestamp',
+  bytes: 'integer',
+  sha256: 'text',
+});
+
 /** Records the position of a page. */
 export async function writeRawPage(
   session: Session,
   runId: string,
   chain: SliceRef,
-  page: { number: number; at: number; place: RawLocation },
+  { number, at, place }: { number: number; at: number; place: RawLocation },
 ): Promise<void> {
-  const { file, position, bytes, sha256 } = page.place;
-  await session.run(
-    `INSERT INTO sync.raw_pages (file, position, resource, chain, run_id, brand_id, page, received_at, bytes, sha256)
-     SELECT $1, $2, $3, $4, CAST($5 AS UUID), CAST($6 AS UUID), $7, CAST($8 AS TIMESTAMP), $9, $10`,
-    [
-      file,
-      position,
-      chain.resource,
-      chain.id,
-      runId,
-      (chain.fixed['brand_id'] ?? null) as string | null,
-      page.number,
-      toTimestampText(page.at),
-      bytes,
-      sha256,
-    ],
-  );
+  const { file, position, bytes, sha256 } = place;
+  const row = {
+    file,
+    position,
+    resource: chain.resource,
+    chain: chain.id,
+    run_id: runId,
+    brand_id: chain.fixed['brand_id'] ?? null,
+    page: number,
+    received_at: toTimestampText(at),
+    bytes,
+    sha256,
+  };
+  await session.run(insertRawPage, [stage([row])]);
 }
 
 /** Reads the positions of the committed pages in a file; empty if the file is unknown to the warehouse. */

@@ -1,4 +1,5 @@
 import type { Query, Session } from '../database.ts';
+import { ledgerInsert, stage } from '../write/staging.ts';
 
 /** The last seen forms of upstream's responses where the specification leaves them open. */
 export interface Shapes {
@@ -42,6 +43,8 @@ export interface ShapeWriter {
 /** Creates the writer with the forms that are stored. */
 export function createShapeWriter({ rows }: Pick<Shapes, 'rows'>): ShapeWriter {
   const values = new Map(rows.map(([resource, name, value]) => [`${resource} ${name}`, value]));
+  // May have a row in the table, also one of a transaction that failed.
+  const stored = new Set(values.keys());
   const changedOf = (resource: string, forms: ReadonlyMap<string, string>): [string, string][] =>
     [...forms].filter(([name, value]) => values.get(`${resource} ${name}`) !== value);
   return {
@@ -52,8 +55,12 @@ export function createShapeWriter({ rows }: Pick<Shapes, 'rows'>): ShapeWriter {
         // Other writes of the same transaction do not repeat these forms. If the transaction failed, each writes its own.
         const changed = isRepeated ? [...forms] : changedOf(resource, forms);
         isRepeated = true;
+        if (changed.length === 0) return;
+        const keys = changed.map(([name]) => `${resource} ${name}`);
+        if (keys.some((key) => stored.has(key))) await forget(session, resource, changed);
+        for (const key of keys) stored.add(key);
         for (const [name, value] of changed) values.set(`${resource} ${name}`, value);
-        if (changed.length > 0) await replace(session, resource, changed);
+        await session.run(insertShapes, [stage(changed.map(([name, value]) => ({ resource, name, value })))]);
       };
       try {
         return await commit(write);
@@ -65,13 +72,13 @@ export function createShapeWriter({ rows }: Pick<Shapes, 'rows'>): ShapeWriter {
   };
 }
 
-async function replace(
+const insertShapes = ledgerInsert('shapes', { resource: 'text', name: 'text', value: 'text' });
+
+async function forget(
   session: Session,
   resource: string,
   forms: readonly (readonly [name: string, value: string])[],
 ): Promise<void> {
   const names = forms.map(([name]) => name);
-  const values = forms.map(([, value]) => value);
   await session.run('DELETE FROM sync.shapes WHERE resource = $1 AND list_contains($2, name)', [resource, names]);
-  await session.run('INSERT INTO sync.shapes SELECT $1, unnest($2), unnest($3)', [resource, names, values]);
 }

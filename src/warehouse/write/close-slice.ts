@@ -2,7 +2,14 @@ import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { daysToKeep } from '../../plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import { forgetHeldDeletion, writeHeldDeletion } from '../ledger/held-deletions.ts';
-import { clearCheckpoints, MISSING, type SeenRows, sumCheckpoints, writeCoverage } from '../ledger/ledger.ts';
+import {
+  clearCheckpoints,
+  type KnownSlices,
+  MISSING,
+  type SeenRows,
+  sumCheckpoints,
+  writeCoverage,
+} from '../ledger/ledger.ts';
 import type { HeldRows, PageChanges, PageCommit, PageResult } from './page-commit.ts';
 import type { TableWriters } from './table-writers.ts';
 import { countByDay, type UnseenRow } from './tombstones.ts';
@@ -11,6 +18,7 @@ import { countByDay, type UnseenRow } from './tombstones.ts';
 export interface CloseParts {
   readonly catalogue: Catalogue;
   readonly writers: TableWriters;
+  readonly known: KnownSlices;
 }
 
 /**
@@ -18,7 +26,7 @@ export interface CloseParts {
  * deletes the checkpoints and writes the coverage. Adds the deletions to `tables`.
  */
 export async function closeSlice(
-  { catalogue, writers }: CloseParts,
+  { catalogue, writers, known }: CloseParts,
   session: Session,
   last: PageCommit,
   seen: readonly SeenRows[],
@@ -57,7 +65,7 @@ export async function closeSlice(
     : deleted + held.length > 0
       ? { ...chain, state: null }
       : chain;
-  if (!doubtful) await writeCoverage(session, run, covered, rows, earlier.since ?? date);
+  if (!doubtful) await writeCoverage(session, run, covered, { rows, at: earlier.since ?? date, known });
   return { deletionsSkipped, held };
 }
 

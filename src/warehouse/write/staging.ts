@@ -1,4 +1,5 @@
 import { toExactJson } from '../../base/json.ts';
+import type { ColumnKind } from '../../contract/fields.ts';
 import type { Column } from '../../contract/tables.ts';
 import { literal, quoted, sqlTypes } from '../schema.ts';
 
@@ -19,6 +20,15 @@ export function staged(columns: readonly Pick<Column, 'name' | 'kind'>[], list: 
   const types = Object.fromEntries(columns.map(({ name, kind }) => [name, sqlTypes[kind]]));
   return `(SELECT unnest(item) FROM (SELECT from_json(text, ${literal(JSON.stringify(types))}) AS item
     FROM (SELECT unnest(CAST(${list} AS VARCHAR[])) AS text)))`;
+}
+
+/**
+ * Returns an INSERT of the rows of list parameter $1 into a table of schema `sync`, given the kinds of its columns. Its only parameter is
+ * a list of known type, so DuckDB plans the statement once.
+ */
+export function ledgerInsert(table: string, kinds: Readonly<Record<string, ColumnKind>>): string {
+  const columns = Object.entries(kinds).map(([name, kind]) => ({ name, kind }));
+  return `INSERT INTO sync.${table} (${columns.map(({ name }) => quoted(name)).join(', ')}) ${staged(columns, '$1').slice(1, -1)}`;
 }
 
 /** Returns the SQL condition that two rows have the same key; null equals null. */
