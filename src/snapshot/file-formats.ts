@@ -2,9 +2,21 @@
 export const FILE_FORMATS = {
   parquet: 'parquet',
   csv: 'csv',
+  'csv-excel': 'csv',
   ndjson: 'ndjson',
   arrow: 'arrows',
   xlsx: 'xlsx',
+} as const;
+
+/** The form of `csv-excel`. */
+export const EXCEL_CSV = {
+  /** Byte order mark: Excel then reads UTF-8. */
+  mark: '\ufeff',
+  separator: ';',
+  /** Regular expression of texts that a spreadsheet takes for formulas. */
+  formula: '^[=+\\-@\\t\\r]',
+  /** Written before such a text, so that it is shown. */
+  prefix: "'",
 } as const;
 
 /** One of FILE_FORMATS. */

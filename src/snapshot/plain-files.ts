@@ -7,7 +7,7 @@ import type { CopySource } from '../warehouse/file/copy-out.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
 import { INSTANT, literal, quoted, utc } from '../warehouse/schema.ts';
 import type { ChangeCounts } from './changes.ts';
-import { FILE_FORMATS, type FileFormat } from './file-formats.ts';
+import { EXCEL_CSV, FILE_FORMATS, type FileFormat } from './file-formats.ts';
 import { type ParquetForm, parquetOptions } from './parquet.ts';
 import type { Selected } from './selection.ts';
 
@@ -70,7 +70,10 @@ export interface FileRows {
 
 /** Returns the columns of a table or view in a format, and the SQL of its rows. */
 export function rowsOf(selected: Selected, format: FileFormat): FileRows {
-  const columns = selected.columns.map(({ name, type }) => ({ name, ...formOf(name, type, format) }));
+  const columns = selected.columns.map(({ name, type }, index) => ({
+    name: format === 'csv-excel' && index === 0 ? `${EXCEL_CSV.mark}${name}` : name,
+    ...formOf(name, type, format),
+  }));
   const list = columns.map(({ name, sql }) => `${sql} AS ${quoted(name)}`).join(', ');
   const { source, ofBrands, ofDays, order } = selected;
   return { columns, sql: `SELECT ${list} FROM (SELECT * FROM ${source} WHERE ${ofBrands} AND ${ofDays} ${order})` };
@@ -133,8 +136,9 @@ export async function countRows(source: CopySource, selected: Selected): Promise
   return { rows, time: period?.column ?? null, cut: { omitted: all - rows, partial, from, to } };
 }
 
-function optionsOf(format: 'parquet' | 'csv' | 'ndjson', form: ParquetForm): string {
+function optionsOf(format: Exclude<PlainOptions['format'], 'arrow'>, form: ParquetForm): string {
   if (format === 'csv') return 'FORMAT csv, HEADER';
+  if (format === 'csv-excel') return `FORMAT csv, HEADER, DELIMITER ${literal(EXCEL_CSV.separator)}`;
   return format === 'ndjson' ? 'FORMAT json' : parquetOptions(form);
 }
 
@@ -143,8 +147,15 @@ interface Form {
   readonly kind: ColumnKind;
 }
 
-// Uses DuckDB's type, because the computed columns of a view are not declared.
 function formOf(name: string, type: string, format: FileFormat): Form {
+  const { sql, kind } = plainForm(name, type, format);
+  if (format !== 'csv-excel' || kind !== 'text') return { sql, kind };
+  const isFormula = `regexp_matches(${sql}, ${literal(EXCEL_CSV.formula)})`;
+  return { sql: `CASE WHEN ${isFormula} THEN concat(${literal(EXCEL_CSV.prefix)}, ${sql}) ELSE ${sql} END`, kind };
+}
+
+// Uses DuckDB's type, because the computed columns of a view are not declared.
+function plainForm(name: string, type: string, format: FileFormat): Form {
   const column = quoted(name);
   const asText = format !== 'parquet';
   if (/^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER)$/.test(type))

@@ -1,11 +1,11 @@
 import Table from 'cli-table3';
 import { visibleLine } from '../../base/visible.ts';
 import { uniqueNames } from '../../query/formats/arrow-columns.ts';
-import { toCsv } from '../../query/formats/csv.ts';
+import { toCsv, toExcelCsv } from '../../query/formats/csv.ts';
 import type { QueryResult } from '../../warehouse/reader.ts';
 
 /** Formats for the rows of a query. */
-export const FORMATS = ['table', 'csv', 'json', 'ndjson'] as const;
+export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'csv-excel'] as const;
 
 /** One of FORMATS. */
 export type Format = (typeof FORMATS)[number];
@@ -13,16 +13,15 @@ export type Format = (typeof FORMATS)[number];
 /** Longest text in a cell of a terminal table. CSV and JSON are never truncated. */
 const CELL_CHARACTERS_MAX = 80;
 
-/** Formats rows as a terminal table, RFC 4180 CSV with a header, a JSON array of objects, or one JSON object per line. */
+/** Formats rows as a terminal table, RFC 4180 CSV with a header, CSV for Excel, a JSON array of objects, or one JSON object per line. */
 export function formatRows(result: QueryResult, format: Format): string {
   switch (format) {
     case 'table':
       return toTable(result);
     case 'csv':
-      return toCsv(
-        result.columns.map(({ name }) => name),
-        result.rows,
-      );
+      return toCsv(namesOf(result), result.rows);
+    case 'csv-excel':
+      return toExcelCsv(namesOf(result), result.rows);
     case 'json':
       return JSON.stringify(toObjects(result));
     case 'ndjson':
@@ -30,6 +29,15 @@ export function formatRows(result: QueryResult, format: Format): string {
         .map((row) => `${JSON.stringify(row)}\n`)
         .join('');
   }
+}
+
+/** Whether the text of a format is printed as it is, because its line ends belong to it. */
+export function isExactFormat(format: string): boolean {
+  return format === 'csv' || format === 'csv-excel';
+}
+
+function namesOf({ columns }: QueryResult): string[] {
+  return columns.map(({ name }) => name);
 }
 
 function toTable({ columns, rows }: QueryResult): string {

@@ -1,4 +1,5 @@
 import type { ColumnKind } from '../../contract/fields.ts';
+import { toExcelCsv } from '../../query/formats/csv.ts';
 import { encodeRows, type RowFormat, type TableFormat } from '../../query/formats/row-formats.ts';
 import type { RowSet } from '../../query/service.ts';
 import { encodeWorkbook } from '../../snapshot/row-workbook.ts';
@@ -6,7 +7,7 @@ import type { EncodeResult } from '../../warehouse/sql/guarded-protocol.ts';
 import { toListPage } from './list-page.ts';
 
 /** Format of a file with a result. */
-export type FileFormat = RowFormat | 'xlsx';
+export type FileFormat = RowFormat | 'csv-excel' | 'xlsx';
 
 const NAME = 'query';
 const INT64_MAX = 2n ** 63n;
@@ -21,6 +22,11 @@ export const encodeResult: EncodeResult = async (format, { columns, rows }) => {
   switch (format as FileFormat) {
     case 'xlsx':
       return encodeWorkbook(NAME, page.rows.columns, page.rows.rows());
+    case 'csv-excel': {
+      const { columns: shown, rows: values } = page.rows;
+      const names = shown.map(({ name }) => name);
+      return Buffer.from(toExcelCsv(names, values()));
+    }
     case 'ndjson':
       return Buffer.from(page.items.map((item) => `${JSON.stringify(item)}\n`).join(''));
     default:

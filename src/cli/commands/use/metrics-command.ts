@@ -8,7 +8,7 @@ import { ROWS_MAX } from '../../../query/metrics/run-metrics.ts';
 import { COMPARISONS } from '../../../query/metrics/scope-request.ts';
 import { sendWithOptions } from '../../metrics-options.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
-import { FORMATS, formatRows } from '../../output/row-format.ts';
+import { FORMATS, formatRows, isExactFormat } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
 import { argument, day, flag, integer, oneOf, text, texts, withDefault } from '../../program/option-kinds.ts';
@@ -124,7 +124,7 @@ const query = defineCommand({
     };
     const result = await sendWithOptions(values, (given) => queryMetrics(context, given));
     const shown = format ?? (json ? 'json' : 'table');
-    printData(sql ? result.sql : formatRows(result, shown), { isExact: shown === 'csv' && !sql });
+    printData(sql ? result.sql : formatRows(result, shown), { isExact: isExactFormat(shown) && !sql });
     const state = result.partial ? 'some days are incomplete' : 'complete';
     say(`${result.about} Data as of ${result.asOf ?? 'unknown'}: ${state}.`);
     if (result.truncated) say('More rows exist; raise --limit or narrow the request.');

@@ -7,7 +7,7 @@ import { shownTime } from '../../../contract/time.ts';
 import type { MidwayState } from '../../../operations/query.ts';
 import { MEMORY_MB_MIN } from '../../../warehouse/sql/guarded-protocol.ts';
 import { applyUserUmask, plural, printData, say } from '../../output/output.ts';
-import { FORMATS, formatRows } from '../../output/row-format.ts';
+import { FORMATS, formatRows, isExactFormat } from '../../output/row-format.ts';
 import { runningText } from '../../output/running-text.ts';
 import { terminal } from '../../output/terminal.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
@@ -87,7 +87,7 @@ export const sql = defineCommand({
     if (listSaved || gallery === 'all') {
       const { galleryList, savedList } = await import('../../../operations/sql/query-lists.ts');
       const list = listSaved ? await savedList(config) : galleryList();
-      printData(formatRows(list, asTextFormat(format)), { isExact: format === 'csv' });
+      printData(formatRows(list, asTextFormat(format)), { isExact: isExactFormat(format) });
       return EXIT.done;
     }
     const known = await knownStatement(config, saved, gallery);
@@ -125,7 +125,7 @@ export const sql = defineCommand({
     const found = await operation.queryWorkspace(config, statement, { signal, limits, ...most });
     const results = shown === 'table' || found.length > 0 ? found : [{ columns: [], rows: [] }];
     const rows = results.map((result) => formatRows(result, shown)).join('\n\n');
-    if (output === null) printData(rows, { isExact: shown === 'csv' });
+    if (output === null) printData(rows, { isExact: isExactFormat(shown) });
     else {
       await operation.saveText(output, rows);
       await sayWritten(

@@ -19,6 +19,7 @@ export interface ResultViewProps {
 
 const FILES: readonly { readonly label: string; readonly ending: string; readonly accept: string }[] = [
   { label: 'CSV', ending: 'csv', accept: 'text/csv' },
+  { label: 'CSV for Excel', ending: 'csv', accept: 'text/csv;dialect=excel' },
   { label: 'Excel', ending: 'xlsx', accept: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet' },
   { label: 'Parquet', ending: 'parquet', accept: 'application/vnd.apache.parquet' },
   { label: 'Arrow', ending: 'arrows', accept: 'application/vnd.apache.arrow.stream' },
@@ -65,8 +66,8 @@ function ResultState({ table }: { readonly table: Table }): JSX.Element {
 function Downloads({ table, download }: ResultViewProps): JSX.Element {
   const [busy, setBusy] = useState<string | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
-  const save = async (ending: string, accept: string): Promise<void> => {
-    setBusy(ending);
+  const save = async (label: string, ending: string, accept: string): Promise<void> => {
+    setBusy(label);
     setError(null);
     try {
       saveFile(await download(table.sql, accept), `query.${ending}`);
@@ -80,14 +81,14 @@ function Downloads({ table, download }: ResultViewProps): JSX.Element {
       <span class="quiet">Download</span>
       {FILES.map(({ label, ending, accept }) => (
         <button
-          key={ending}
+          key={label}
           type="button"
           class="small"
           disabled={busy !== null}
           aria-label={`Download as ${label}`}
-          onClick={() => void save(ending, accept)}
+          onClick={() => void save(label, ending, accept)}
         >
-          {busy === ending ? `${label} …` : label}
+          {busy === label ? `${label} …` : label}
         </button>
       ))}
       {error !== null && <span role="alert">{error.message}</span>}
