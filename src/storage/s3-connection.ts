@@ -4,7 +4,10 @@ import type { S3Target } from '../base/config/publish-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { installLine } from '../base/optional-packages.ts';
 import type { StoreUse } from './object-store.ts';
+import { createProxyHandler } from './proxy-handler.ts';
 
+/** Where the SDK finds buckets without an endpoint; decides whether a proxy is used. */
+const AWS = 'https://s3.amazonaws.com';
 /** Maximum attempts of a request, if the store is busy or does not respond. */
 export const ATTEMPTS_MAX = 5;
 const CONNECT_MS = 10_000;
@@ -51,7 +54,7 @@ export async function loadSdk({ setting }: StoreUse): Promise<Sdk> {
 
 // The SDK finds omitted settings in the environment, the profile, the role or the metadata of the machine.
 /** Returns the settings of the SDK's client for a target. */
-export function settingsOf({ region, endpoint, pathStyle }: S3Target): S3ClientConfig {
+export function settingsOf({ region, endpoint, pathStyle, findProxy }: S3Target): S3ClientConfig {
   const chosen = region ?? (endpoint === null ? null : 'us-east-1');
   return {
     ...(chosen === null ? {} : { region: chosen }),
@@ -60,7 +63,10 @@ export function settingsOf({ region, endpoint, pathStyle }: S3Target): S3ClientC
     maxAttempts: ATTEMPTS_MAX,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
+    requestHandler:
+      findProxy(new URL(endpoint ?? AWS)) === null
+        ? { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS }
+        : createProxyHandler(findProxy, { connectMs: CONNECT_MS, silentMs: SILENT_MS }),
   };
 }
 

@@ -16,7 +16,15 @@ describe('settings of stores and databases', () => {
       },
     };
     const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.publish;
-    const none = { prefix: '', region: null, endpoint: null, pathStyle: false, encryption: null, kmsKeyId: null };
+    const none = {
+      prefix: '',
+      region: null,
+      endpoint: null,
+      pathStyle: false,
+      encryption: null,
+      kmsKeyId: null,
+      findProxy: expect.any(Function),
+    };
     expect(await of('acme')).toEqual({ ...none, ...file.publish });
     expect(await of('other')).toEqual({ kind: 'folder' });
     const own = { kind: 's3', bucket: 'lake', endpoint: 'http://127.0.0.1:9', pathStyle: true, region: 'eu' };
@@ -84,7 +92,14 @@ describe('settings of stores and databases', () => {
       workspaces: { acme: workspace, here: { ...workspace, remote: { kind: 'local' } } },
     };
     const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.remote;
-    const none = { region: null, endpoint: null, pathStyle: false, encryption: null, kmsKeyId: null };
+    const none = {
+      region: null,
+      endpoint: null,
+      pathStyle: false,
+      encryption: null,
+      kmsKeyId: null,
+      findProxy: expect.any(Function),
+    };
     expect([await of('acme'), await of('here')]).toEqual([{ ...none, ...file.remote }, { kind: 'local' }]);
   });
 

@@ -102,7 +102,7 @@ export async function openFolderPlace(): Promise<Place> {
 
 /** Returns the settings of a bucket on this machine. */
 export function targetOf(endpoint: string, bucket: string, changes: Partial<S3Target> = {}): S3Target {
-  const none = { region: null, encryption: null, kmsKeyId: null } as const;
+  const none = { region: null, encryption: null, kmsKeyId: null, findProxy: () => null } as const;
   return { bucket, prefix: 'of/tests', endpoint, pathStyle: true, ...none, ...changes };
 }
 

@@ -1,5 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -356,6 +358,35 @@ test('an abort ends requests, and requests that have ended leave no listeners on
   abort(new Error('enough'));
   await expect(store.read('latest.json')).rejects.toThrow('enough');
   store.close();
+});
+
+test('requests go through a proxy, which is named without its password if it refuses them', async () => {
+  const proxy = new URL(server.endpoint.replace('//', '//user:secret@'));
+  const through = { findProxy: () => proxy };
+  // The server takes requests with a whole URL, as proxies do.
+  const store = await openStore(targetOf('http://store.example', server.bucket, through), folder);
+  onTestFinished(() => store.close());
+  const path = join(await temporaryFolder(), 'large');
+  const bytes = 6 * 1024 * 1024;
+  await writeFile(path, Buffer.alloc(bytes, 'x'));
+  const key = 'files/a b+(ü)!';
+  await store.sendFile(key, { path, bytes, sha256: await hashFile(path) });
+  expect(await store.head(key)).toMatchObject({ bytes });
+  const listed = [];
+  for await (const { key: found } of store.list('files/')) listed.push(found);
+  expect(listed).toEqual([key]);
+  expect(keys()).toEqual([key]);
+  const refusing = createServer().on('connect', (_request, socket) => socket.end('HTTP/1.1 403 No\r\n\r\n'));
+  await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void refusing.close());
+  const { port } = refusing.address() as AddressInfo;
+  const findProxy = (): URL => new URL(`http://user:secret@127.0.0.1:${port}`);
+  const refused = await openStore(targetOf('https://store.example', server.bucket, { findProxy }), folder);
+  onTestFinished(() => refused.close());
+  await expect(refused.head(key)).rejects.toMatchObject({
+    code: 'unreachable',
+    message: `the proxy http://127.0.0.1:${port} refuses the connection with status 403`,
+  });
 });
 
 function withAbort() {

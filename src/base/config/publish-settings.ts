@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
+import type { FindProxy } from '../proxies.ts';
 import { isPrivateWay, PRIVATE_WAY } from './notify-settings.ts';
 
 /** Destinations to which snapshots can be published. */
@@ -23,6 +24,13 @@ export interface S3Target {
   readonly encryption: (typeof ENCRYPTIONS)[number] | null;
   /** Null for the default key of the store. */
   readonly kmsKeyId: string | null;
+  readonly findProxy: FindProxy;
+}
+
+/** Surroundings of a store's settings. */
+export interface StoreSurroundings {
+  readonly allowHttp: boolean;
+  readonly findProxy: FindProxy;
 }
 
 /** Location of published files or tables: a folder (absolute path) or a bucket. */
@@ -78,7 +86,7 @@ export const publishAllowed = {
  */
 export function readPublish(
   given: z.infer<typeof publishSchema>,
-  { allowHttp, folder }: { readonly allowHttp: boolean; readonly folder: string },
+  { folder, ...surroundings }: StoreSurroundings & { readonly folder: string },
 ): PublishTarget {
   const { kind, path, ...bucket } = given;
   if (kind === 'folder') {
@@ -88,7 +96,7 @@ export function readPublish(
     throw refuse(`publish.${extra}`, 'is set, but publish.kind is "folder"', `it with "kind": "${other}"`);
   }
   if (path === undefined) {
-    const target = { kind: 's3', ...readS3Target('publish', bucket, allowHttp) } as const;
+    const target = { kind: 's3', ...readS3Target('publish', bucket, surroundings) } as const;
     return kind === 's3' ? target : { kind, place: target };
   }
   if (kind === 's3')
@@ -106,7 +114,7 @@ export function readPublish(
 export function readS3Target(
   setting: string,
   given: Omit<z.infer<typeof publishSchema>, 'kind' | 'path'>,
-  allowHttp: boolean,
+  { allowHttp, findProxy }: StoreSurroundings,
 ): S3Target {
   const { bucket, prefix = '', region, endpoint, pathStyle, encryption, kmsKeyId } = given;
   if (bucket === undefined) throw refuse(`${setting}.bucket`, 'is not set', publishAllowed.bucket);
@@ -122,6 +130,7 @@ export function readS3Target(
     pathStyle: pathStyle ?? endpoint !== undefined,
     encryption: encryption ?? null,
     kmsKeyId: kmsKeyId ?? null,
+    findProxy,
   };
 }
 

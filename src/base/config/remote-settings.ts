@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
-import { publishAllowed, publishSchema, readS3Target, type S3Target } from './publish-settings.ts';
+import {
+  publishAllowed,
+  publishSchema,
+  readS3Target,
+  type S3Target,
+  type StoreSurroundings,
+} from './publish-settings.ts';
 
 /** Possible locations of a workspace's warehouse. */
 export const REMOTE_KINDS = ['local', 's3'] as const;
@@ -19,9 +25,9 @@ export const remoteAllowed = { ...bucketAllowed, kind: REMOTE_KINDS.join(' or ')
  * Validates `remote` and resolves it with defaults.
  * @throws `config_invalid` with the setting and its allowed values
  */
-export function readRemote(given: z.infer<typeof remoteSchema>, allowHttp: boolean): RemoteSettings {
+export function readRemote(given: z.infer<typeof remoteSchema>, surroundings: StoreSurroundings): RemoteSettings {
   const { kind, ...target } = given;
-  if (kind === 's3') return { kind, ...readS3Target('remote', target, allowHttp) };
+  if (kind === 's3') return { kind, ...readS3Target('remote', target, surroundings) };
   const extra = Object.keys(target)[0];
   if (extra === undefined) return { kind };
   const message = `remote.${extra} is set, but remote.kind is "local"; allowed: remote.${extra} with "kind": "s3"`;
