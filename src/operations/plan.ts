@@ -19,7 +19,7 @@ export interface PricedPlan extends SyncPlan {
   readonly minutes: number;
   /** When the sync would end if it started now, in epoch milliseconds. */
   readonly doneAt: number;
-  /** Requests that calibration would send after the sync, if its data agree with the stored ones; not among `requests`. */
+  /** The questions of calibration, which are among `requests`; empty if they depend on data that the sync has yet to read. */
   readonly probes: readonly PlannedProbe[];
   /** Error of the refresh; null if it succeeded. */
   readonly error: SyncSummary['error'];
@@ -62,7 +62,10 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
         )[0];
     if (refreshed !== undefined) await publish(warehouse, layout, copy);
     signal.throwIfAborted();
-    const plan = await planSync({ ...parts, warehouse }, { rereads: config.rereads, ...options, only, brands });
+    const slices = await planSync({ ...parts, warehouse }, { rereads: config.rereads, ...options, only, brands });
+    // Only a sync of everything asks questions, and the first one as many as it may.
+    const isWhole = options.only === null && options.brands === null && options.range === null;
+    const plan = withQuestions(slices, isWhole ? (probes?.length ?? config.probes) : 0);
     const { budget, close } = await openBudget(context);
     const { capacity, left } = budget.state();
     await close();
@@ -72,7 +75,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
     return {
       ...plan,
       asked: refreshed?.requests ?? 0,
-      probes: probes.map(({ resource, brandId, query, reason, points }) => ({
+      probes: (probes ?? []).map(({ resource, brandId, query, reason, points }) => ({
         resource,
         brandId,
         query,
@@ -85,6 +88,19 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
       error: refreshed?.error ?? null,
     };
   });
+}
+
+// A sync that changes nothing asks no question.
+function withQuestions(plan: SyncPlan, questions: number): SyncPlan {
+  if (questions === 0) return plan;
+  const { requests, most, resources } = plan;
+  const reasons = [{ reason: 'questions about how upstream computes its numbers', requests: questions }];
+  return {
+    ...plan,
+    requests: requests + questions,
+    most: most === null ? null : most + questions,
+    resources: [...resources, { name: 'calibration', requests: questions, reasons }],
+  };
 }
 
 async function chooseStored({ warehouse }: Opened, wanted: readonly string[] | null): Promise<string[] | null> {

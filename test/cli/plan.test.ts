@@ -14,7 +14,7 @@ describe('plan', () => {
     expect(planned.skippedDays).toBeGreaterThan(0);
     expect(told.code).toBe(0);
     expect(told.stdout).toContain('recent, may still change');
-    expect(told.stderr).not.toContain('Calibration');
+    expect(told.stderr).not.toContain('calibration');
     expect(planned.probes).toEqual([]);
     expect(told.stderr).toContain(`about ${synced.requests} requests`);
     const full = JSON.parse((await run('plan', '--offline', '--full', '--json')).stdout);
@@ -26,8 +26,13 @@ describe('plan', () => {
     const state = () => rows('SELECT name, source, decided_at FROM sync.calibration ORDER BY name');
     const before = await state();
     const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '7' } };
-    const { probes } = JSON.parse((await runCli(['plan', '--offline', '--json'], asking)).stdout);
+    const planned = JSON.parse((await runCli(['plan', '--offline', '--json'], asking)).stdout);
+    const { probes } = planned;
     expect(probes.length).toBe(7);
+    expect(planned.resources.at(-1)).toMatchObject({ name: 'calibration', requests: 7 });
+    const without = JSON.parse((await runCli(['plan', '--offline', '--json'], { cwd: folder, env })).stdout);
+    const bounds = ({ requests, least, most }: typeof planned) => [requests, least, most];
+    expect(bounds(planned)).toEqual([without.requests + 7, without.least, without.most + 7]);
     for (const { resource, query, reason, points } of probes) {
       expect(resource).toMatch(/^[a-z_]+$/);
       expect(Object.values(query).every((value) => typeof value === 'string')).toBe(true);
@@ -35,9 +40,19 @@ describe('plan', () => {
       expect(points.length).toBeGreaterThan(0);
     }
     const told = await runCli(['plan', '--offline'], asking);
-    expect(told.stderr).toContain('Calibration would send up to 7 more requests');
+    expect(told.stderr).toContain('Questions of calibration, if the sync changes data:');
     expect(told.stdout).toContain(probes[0].reason);
     expect(await state()).toEqual(before);
+  });
+
+  test('gives a first price that includes the questions of calibration', async () => {
+    const { folder, env } = await openCli({ brands: 1, prompts: 3, days: 20 });
+    const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '20' } };
+    const price = JSON.parse((await runCli(['plan', '--json'], asking)).stdout);
+    const { requests } = JSON.parse((await runCli(['sync', '--json'], asking)).stdout);
+    expect(requests).toBeGreaterThanOrEqual(price.least);
+    expect(requests).toBeLessThanOrEqual(price.most);
+    expect(Math.abs(price.requests / requests - 1)).toBeLessThan(0.1);
   });
 
   test('fails if upstream cannot be reached', async () => {

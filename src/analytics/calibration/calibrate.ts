@@ -130,14 +130,18 @@ export function createProbeFinder(
     });
 }
 
-/** Returns at most `max` questions that the next sync would ask first if the stored data stayed the same. Writes nothing. */
+/**
+ * Returns at most `max` questions that the next sync would ask first if the stored data stayed the same; null if no responses are stored,
+ * because the data decide them. Writes nothing.
+ */
 export async function planProbes(
   session: Pick<Session, 'query'>,
   { catalogue, now, max }: Pick<CalibrationOptions, 'catalogue' | 'now'> & { readonly max: number },
-): Promise<readonly ChosenProbe[]> {
+): Promise<readonly ChosenProbe[] | null> {
   const { query } = session;
-  const brands = max === 0 ? [] : await readProbeVocabulary(query, catalogue, dayOf(now));
-  if (brands.length === 0) return [];
+  if (max === 0) return [];
+  const brands = await readProbeVocabulary(query, catalogue, dayOf(now));
+  if (brands.length === 0) return null;
   const unwritten = { query, run: async () => 0 };
   const { points, evidence } = await findConventions(unwritten, { catalogue, now });
   return chooseProbes({ evidence, findings: points, brands, now, max, isLast: true });

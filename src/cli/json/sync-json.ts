@@ -43,7 +43,7 @@ export const plan = z.object({
   requests: number,
   resources: z.array(
     z.object({
-      name: z.string(),
+      name: z.string().describe('a resource, or `calibration`'),
       requests: number,
       reasons: z.array(z.object({ reason: z.string(), requests: number })),
     }),
@@ -65,7 +65,7 @@ export const plan = z.object({
       }),
     )
     .describe(
-      'requests that calibration would send in addition, if the sync changes data; at most `calibration.probes`',
+      'questions of calibration, which a sync asks if it changes data; at most `calibration.probes`, and empty before the first sync',
     ),
   perMinute: amount.describe('requests per minute that the budget allows'),
   minutes: amount,

@@ -68,7 +68,7 @@ function describe({
     `A sync would take about ${plural(requests, 'request')}${boundsText({ requests, least, most })}: ${duration(minutes * 60_000)} at ${count(perMinute)} per minute, done at ${shownTime(doneAt)}.`,
   );
   if (probes.length > 0) {
-    say(`Calibration would send up to ${plural(probes.length, 'more request')} to learn how upstream answers:`);
+    say('Questions of calibration, if the sync changes data:');
     printData(probesTable(probes));
   }
   if (asked > 0) say(`Planning took ${plural(asked, 'request')}.`);
