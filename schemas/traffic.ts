@@ -1,7 +1,6 @@
 import { boolean, day, group, integer, label, number, text } from '../src/contract/fields.ts';
-import { choiceParameter } from '../src/contract/parameters.ts';
+import { choiceParameter, dayParameter } from '../src/contract/parameters.ts';
 import { defineResource } from '../src/contract/resource.ts';
-import { rangeFilters } from './shared/filters.ts';
 
 export const traffic = defineResource({
   name: 'traffic',
@@ -17,8 +16,10 @@ export const traffic = defineResource({
   },
   computes: 'visits',
   echoes: ['from', 'to'],
+  zone: 'echoed',
   query: {
-    ...rangeFilters,
+    from: dayParameter("First day, in the analytics property's time zone; default: 29 days before `to`."),
+    to: dayParameter("Last day, in the analytics property's time zone; default: today there."),
     source: choiceParameter('Only visits from this assistant.', [
       'assistant-a',
       'assistant-b',

@@ -6,15 +6,10 @@ import {
   uuidParameter,
 } from '../../src/contract/parameters.ts';
 
-/** First and last day of a range, inclusive; at most 366 days. */
-export const rangeFilters: Parameters = {
+/** Range of at most 366 days, both included, and engine. */
+export const engineFilters: Parameters = {
   from: dayParameter('First day (UTC); default: 29 days before `to`.'),
   to: dayParameter('Last day (UTC); default: today.'),
-};
-
-/** Range and engine. */
-export const engineFilters: Parameters = {
-  ...rangeFilters,
   engine: textParameter('Only responses of this engine (slug).', {
     oneOf: { resource: 'engines', field: 'slug' },
     example: 'chatgpt',

@@ -1,5 +1,5 @@
 import type { ListField, Parameter, Parameters } from './parameters.ts';
-import { addDays, dayOf, daysInRange, RANGE_DAYS_MAX, toDay } from './time.ts';
+import { addDays, daysInRange, RANGE_DAYS_MAX, toDay } from './time.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Length of a range in days if `from` is not given. */
@@ -146,13 +146,13 @@ export interface ReadOptions {
 }
 
 /**
- * Validates a query string against the declared parameters. `nowMs` (epoch milliseconds) sets the default range.
+ * Validates a query string against the declared parameters. `today` is the last day of the default range.
  * @throws ParameterError for the first invalid parameter
  */
 export function readQuery(
   declared: Parameters,
   given: URLSearchParams,
-  nowMs: number,
+  today: string,
   { names = {}, rules = strictRules }: ReadOptions = {},
 ): Query {
   const served = Object.entries(declared).map(([name, parameter]) => ({
@@ -175,7 +175,7 @@ export function readQuery(
     if (text !== undefined) found.push(name);
     values[name] = text === undefined ? parameter.default : readValue(as, parameter, text, rules);
   }
-  return { values, given: found, ...readRange(values, dayOf(nowMs), rules) };
+  return { values, given: found, ...readRange(values, today, rules) };
 }
 
 // Whether an invalid value is treated as if the parameter was not given.

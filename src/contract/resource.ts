@@ -196,6 +196,11 @@ export interface ResourceDeclaration {
   readonly earliest?: string;
   /** Query parameters whose resolved values the response repeats, in order. */
   readonly echoes?: readonly string[];
+  /**
+   * Set if days are those of a time zone that upstream does not name. The newest range is requested without `to`; the echoed days
+   * show the zone.
+   */
+  readonly zone?: 'echoed';
   /** Set if the specification does not define whether the list is bare or wrapped. */
   readonly envelopeUnknown?: true;
   /** Computation with which the read server answers; default: it returns the stored rows. */
@@ -240,6 +245,8 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
   if (each !== undefined && declaration.query[each.parameter]?.values === undefined) {
     fail(`the parameter ${each.parameter} of each must be declared with values`);
   }
+  if (declaration.zone === 'echoed' && declaration.echoes?.includes('to') !== true)
+    fail('the zone needs the echo of to');
   for (const name of declaration.echoes ?? []) {
     if (declaration.query[name] === undefined) fail(`the echoed parameter ${name} is not declared`);
   }

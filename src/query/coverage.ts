@@ -2,8 +2,10 @@ import { changeRanges } from '../analytics/numbers/report-request.ts';
 import { looksBack, sourcesOf } from '../analytics/numbers/reports.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
-import { DAY_MS, dayOf, eachDay } from '../contract/time.ts';
+import { eachDay } from '../contract/time.ts';
+import type { DayOf } from '../plausibility/day-zone.ts';
 import type { Query } from '../warehouse/database.ts';
+import type { DaysOf } from '../warehouse/ledger/echoed-days.ts';
 import { readEmptyDays } from '../warehouse/ledger/empty-days.ts';
 import { MISSING } from '../warehouse/ledger/ledger.ts';
 import {
@@ -53,8 +55,8 @@ interface ClosedSlice {
   readonly isMissing?: true;
 }
 
-/** Reads the coverage of all slices. */
-export async function readCoverage(query: Query, catalogue: Catalogue): Promise<Coverage> {
+/** Reads the coverage of all slices. `days` are the days of each resource and brand. */
+export async function readCoverage(query: Query, catalogue: Catalogue, days: DaysOf): Promise<Coverage> {
   const rows = await query(
     // Days whose stored data agree with upstream's day counts also count as read.
     `SELECT chain, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
@@ -73,11 +75,11 @@ export async function readCoverage(query: Query, catalogue: Catalogue): Promise<
     list.push({ id: String(id), ...range, closedAt: Number(closedAt), ...isMissing });
   }
   for (const resource of catalogue.resources) {
-    for (const [brandId, days] of await readEmptyDays(query, catalogue, resource)) {
+    for (const [brandId, empty] of await readEmptyDays(query, catalogue, resource)) {
       const own = slices.get(keyOf(resource.name, brandId)) ?? [];
       slices.set(keyOf(resource.name, brandId), own);
       const read = new Set(own.flatMap(({ from, to }) => (from === null || to === null ? [] : [...eachDay(from, to)])));
-      for (const [day, closedAt] of days) if (!read.has(day)) own.push({ id: 'census', from: day, to: day, closedAt });
+      for (const [day, closedAt] of empty) if (!read.has(day)) own.push({ id: 'census', from: day, to: day, closedAt });
     }
   }
   const of = (resource: Resource, brandId: string | null): ClosedSlice[] =>
@@ -101,11 +103,12 @@ export async function readCoverage(query: Query, catalogue: Catalogue): Promise<
       const list = newest(slices.get(keyOf(resource.change.of, resource.scope === 'brand' ? brandId : null)) ?? []);
       return { ...own, asOf: Math.max(own.asOf, list.asOf ?? 0) };
     },
-    days: (resource, brandId, range, nowMs) => coveredDays(daysOf(resource, brandId), range, nowMs),
+    days: (resource, brandId, range, nowMs) =>
+      coveredDays(daysOf(resource, brandId), range, days(resource.name, brandId), nowMs),
     totals: (resource, brandId, range, nowMs) => {
       const known = totals.get(resource.name)?.get(brandId ?? '');
       if (totalsOf(resource) === null) return true;
-      return known !== undefined && totalsWithin(known, range, range.since, dayOf(nowMs)) !== null;
+      return known !== undefined && totalsWithin(known, range, range.since, nowMs) !== null;
     },
   };
 }
@@ -194,16 +197,20 @@ function toDays(slices: readonly ClosedSlice[]): Map<string, number> {
   return days;
 }
 
-function coveredDays(days: ReadonlyMap<string, number>, { from, to, since }: CoveredRange, nowMs: number): Covered {
+function coveredDays(
+  days: ReadonlyMap<string, number>,
+  { from, to, since }: CoveredRange,
+  dayAt: DayOf,
+  nowMs: number,
+): Covered {
+  const today = dayAt(nowMs);
   let asOf: number | null = null;
   let partial = false;
   const first = since !== null && since > from ? since : from;
   for (const day of eachDay(first, to)) {
-    const startMs = Date.parse(`${day}T00:00:00Z`);
-    if (startMs > nowMs) break;
+    if (day > today) break;
     const closedAt = days.get(day);
-    const endMs = startMs + DAY_MS;
-    if (closedAt === undefined || (closedAt < endMs && endMs <= nowMs)) partial = true;
+    if (closedAt === undefined || (day < today && dayAt(Math.min(closedAt, nowMs)) <= day)) partial = true;
     if (closedAt !== undefined) asOf = Math.min(asOf ?? closedAt, closedAt);
   }
   // A range before the first day with data is as current as the newest day.

@@ -131,7 +131,8 @@ function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, sign
     nowMs: number,
   ): Question => {
     const ids = checkPath(catalogue, replica, resource, given);
-    const checked = checkQuery(replica, resource, parameters, nowMs);
+    const today = replica.daysOf(resource.name, ids.brandId)(nowMs);
+    const checked = checkQuery(replica, resource, parameters, today);
     const binding = (range: { from: string; to: string }): string =>
       bindingOf(resource, ids, checked, range, listOrderOf(resource.name, replica.conventions));
     checkBrands(replica, resource);
@@ -167,11 +168,13 @@ function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, sign
         }),
     } satisfies Question;
   };
-  // A check depends on the time only through its day, so its result is reusable until the day or the replica changes.
+  // A check depends on the time only through its day, in UTC and in the days of the resource, so its result is reusable until
+  // these or the replica change.
   return async (resource, given, parameters) => {
     const replica = await view();
     const nowMs = clock.now();
-    const key = `${resource.name} ${Object.values(given).join(' ')} ${parameters}`;
+    const today = replica.daysOf(resource.name, given['brandId']?.toLowerCase() ?? null)(nowMs);
+    const key = `${resource.name} ${today} ${Object.values(given).join(' ')} ${parameters}`;
     return remembered(replica, dayOf(nowMs), key, () => check(replica, resource, given, parameters, nowMs));
   };
 }
@@ -219,13 +222,13 @@ function isId(kind: ColumnKind, id: string): boolean {
   return kind === 'integer' ? /^-?\d{1,15}$/.test(id) : true;
 }
 
-function checkQuery(replica: ServedReplica, resource: Resource, given: URLSearchParams, nowMs: number): CheckedQuery {
+function checkQuery(replica: ServedReplica, resource: Resource, given: URLSearchParams, today: string): CheckedQuery {
   const { conventions } = replica;
   // The longest range of an inferred endpoint is not known.
   const rules = resource.generic === true ? { ...conventions, overRange: 'honoured' as const } : conventions;
   const options = { names: replica.namesOf(resource), rules };
   try {
-    const asked = readQuery(resource.query, given, nowMs, options);
+    const asked = readQuery(resource.query, given, today, options);
     checkRequired(resource.query, asked);
     return checkKnown(resource.query, asked, replica.lists, options);
   } catch (thrown) {
@@ -287,12 +290,12 @@ function bindingOf(
 
 // Includes the version of sightline, because it may write equal data differently. `form` is the secret that signs the cursor in
 // a page of a list, or `list` for the complete list.
-function versionOf({ versions, allowedBrands }: ServedReplica, request: AnswerRequest, form: string): string {
+function versionOf({ versions, allowedBrands, daysOf }: ServedReplica, request: AnswerRequest, form: string): string {
   const { resource, brandId, member, parent = {}, asked, nowMs } = request;
   const takesDays = Object.values(resource.query).some(({ kind }) => kind === 'day');
   const others = Object.entries(resource.query).filter(([, { kind }]) => kind !== 'day');
   const values = others.map(([name]) => asked.values[name] ?? null);
-  const range = takesDays ? [asked.from, asked.to, dayOf(nowMs)] : [];
+  const range = takesDays ? [asked.from, asked.to, daysOf(resource.name, brandId)(nowMs)] : [];
   // Only lists of the workspace differ between readers that may read different brands.
   const limit = allowedBrands === null || resource.scope === 'brand' ? [] : [[...allowedBrands].toSorted()];
   const written: unknown[] = [VERSION, resource.paging === 'cursor' ? form : null, ...limit];
@@ -311,13 +314,13 @@ function formOf(resource: Resource): string {
 
 function describe(catalogue: Catalogue, replica: ServedReplica, nowMs: number): Freshness {
   const brands = [...replica.brands.keys()];
-  const today = dayOf(nowMs);
   const resources = catalogue.resources
     .filter(({ change }) => change.kind !== 'detail')
     .map((resource) => {
       const scopes = resource.scope === 'brand' ? brands : [null];
-      const asked = readQuery(resource.query, new URLSearchParams(), nowMs);
       const parts = scopes.map((brandId): Covered => {
+        const today = replica.daysOf(resource.name, brandId)(nowMs);
+        const asked = readQuery(resource.query, new URLSearchParams(), today);
         const question = { catalogue, resource, brandId, member: null, asked, nowMs };
         return coveredBy(replica.coverage, { ...question, since: sinceOf(replica, brandId) ?? today });
       });

@@ -12,6 +12,7 @@ import type { ResourceTable } from '../contract/tables.ts';
 import { columnAt } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
 import { spillFolder } from '../warehouse/file/spill.ts';
+import { type DaysOf, readDaysOf } from '../warehouse/ledger/echoed-days.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
 import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
@@ -38,6 +39,8 @@ export interface ServedReplica {
   readonly doubts: Doubts;
   readonly shapes: Shapes;
   readonly coverage: Coverage;
+  /** Days of each resource and brand. */
+  readonly daysOf: DaysOf;
   /** Current brands by id. `since` is the first day with data; it and `name` are null if not known. */
   readonly brands: ReadonlyMap<string, ServedBrand>;
   /** Ids of the brands to which the reader is limited; null for all, even deleted ones. Readers of SQL must apply it. */
@@ -125,6 +128,7 @@ async function readServedReplica(
   const withDeleted = deletedIds === 'known' && (unknownPrompt !== 'empty' || unknownCompetitor !== 'empty');
   const lists = await readValueLists(query, catalogue, withDeleted);
   const versions = await readDataVersions(query, catalogue, shapes, conventions);
+  const daysOf = await readDaysOf(query);
   const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
   return {
     replica,
@@ -134,7 +138,8 @@ async function readServedReplica(
     conventions,
     doubts: (await options.readDoubts?.(query)) ?? new Map(),
     shapes,
-    coverage: await readCoverage(query, catalogue),
+    coverage: await readCoverage(query, catalogue, daysOf),
+    daysOf,
     brands: await readBrands(query, catalogue),
     allowedBrands: null,
     counts: createBrandCounts({

@@ -4,7 +4,6 @@ import { conventionNames } from '../analytics/calibration/descriptions.ts';
 import { readStoredFindings } from '../analytics/calibration/findings.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { readQuery } from '../contract/query-parameters.ts';
-import { dayOf } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type DriftRow, readDrift } from '../warehouse/ledger/drift-notes.ts';
 import { type RunCost, readRuns } from '../warehouse/ledger/run-costs.ts';
@@ -90,9 +89,9 @@ function freshnessOf(
   nowMs: number,
 ): FreshnessRow {
   const scopes = resource.scope === 'brand' ? brands : [{ id: null, since: null }];
-  const asked = readQuery(resource.query, new URLSearchParams(), nowMs);
-  const today = dayOf(nowMs);
   const parts = scopes.map(({ id, since }): Covered => {
+    const today = replica.daysOf(resource.name, id)(nowMs);
+    const asked = readQuery(resource.query, new URLSearchParams(), today);
     const request = { catalogue, resource, brandId: id, member: null, asked, nowMs, since: since ?? today };
     return coveredBy(replica.coverage, request);
   });

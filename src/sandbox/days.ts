@@ -6,6 +6,12 @@ export function toDay(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
+/** Returns the time that clocks in an IANA time zone show, as if they showed UTC. */
+export function clockIn(zone: string, epochMs: number): number {
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' });
+  return Date.parse(`${format.format(epochMs).replace(' ', 'T')}Z`);
+}
+
 /** Returns the first millisecond of a UTC day. */
 export function startOf(day: string): number {
   return Date.parse(`${day}T00:00:00Z`);

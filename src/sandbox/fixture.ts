@@ -31,8 +31,11 @@ export interface Row {
 
 /** The responses of one endpoint. */
 export type Fixture<W> =
-  /** An unpaged body. */
-  | { readonly answer: (question: Question<W>) => unknown }
+  /** An unpaged body. `today` returns the last day of the default range; default: today, UTC. */
+  | {
+      readonly answer: (question: Question<W>) => unknown;
+      readonly today?: (asked: Pick<Question<W>, 'world' | 'path' | 'nowMs'>) => string;
+    }
   /** A paged list, newest first, beginning after `after`; `insert` adds a new item at its head. */
   | {
       readonly rows: (question: Question<W>, after: Place | undefined) => Iterable<Row>;

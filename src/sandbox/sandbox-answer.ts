@@ -1,6 +1,7 @@
 import type { Parameters } from '../contract/parameters.ts';
 import { nameOpenParameters, ParameterError, type Query, readQuery } from '../contract/query-parameters.ts';
 import type { ResourceDeclaration } from '../contract/resource.ts';
+import { toDay } from './days.ts';
 import type { Blow } from './faults.ts';
 import { type Fixture, notFound, Refusal } from './fixture.ts';
 import { type PageRequest, readPage } from './pages.ts';
@@ -42,8 +43,10 @@ export function answer<W>(
   const { declaration, path } = match;
   const fixture = context.fixtures[declaration.name];
   if (fixture === undefined) throw notFound('the answer of this endpoint');
-  const query = checkQuery(declaration.query, given, nowMs, context.shape.unknownParameterName);
-  const question = { world: context.world, path, query: query.values, from: query.from, to: query.to, nowMs };
+  const asked = { world: context.world, path, nowMs };
+  const today = ('today' in fixture ? fixture.today?.(asked) : undefined) ?? toDay(nowMs);
+  const query = checkQuery(declaration.query, given, today, context.shape.unknownParameterName);
+  const question = { ...asked, query: query.values, from: query.from, to: query.to };
   const page = (): PageRequest => ({
     limit: Number(query.values['limit']),
     cursor: query.values['cursor']?.toString(),
@@ -55,9 +58,9 @@ export function answer<W>(
   return shapeBody(declaration, plain, context.shape, blow);
 }
 
-function checkQuery(declared: Parameters, given: URLSearchParams, nowMs: number, unknownName?: string): Query {
+function checkQuery(declared: Parameters, given: URLSearchParams, today: string, unknownName?: string): Query {
   try {
-    return readQuery(declared, given, nowMs, { names: nameOpenParameters(declared, unknownName) });
+    return readQuery(declared, given, today, { names: nameOpenParameters(declared, unknownName) });
   } catch (thrown) {
     if (thrown instanceof ParameterError) throw new Refusal(400, 'invalid_parameter', thrown.message);
     throw thrown;

@@ -16,7 +16,7 @@ export interface PageDestinations {
 }
 
 /** A page to commit, as received and as rows. */
-export interface ReceivedPage extends Omit<PageCommit, 'drift'> {
+export interface ReceivedPage extends Omit<PageCommit, 'drift' | 'isOpen'> {
   readonly arrival: Arrival;
 }
 
@@ -47,7 +47,8 @@ export async function commitPage(
   const raw = page.raw ?? (await archive?.append(toRecord(page), arrival.bytes)) ?? null;
   // Detect drift after the disk write, so that drift is detected in commit order.
   const notes = page.isMissing === true ? null : (drift?.detect(page, arrival.body) ?? null);
-  const result = await warehouse.writePage({ ...page, raw, drift: notes }).catch(async (thrown: unknown) => {
+  const isOpen = page.chain.to !== null && arrival.query['to'] === undefined;
+  const result = await warehouse.writePage({ ...page, isOpen, raw, drift: notes }).catch(async (thrown: unknown) => {
     if (raw !== null) await archive?.voidPage(raw, date);
     throw thrown;
   });

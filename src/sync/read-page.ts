@@ -44,8 +44,8 @@ export function readPage(
   today: string,
 ): ReadPage {
   checkEcho(resource, scope, body);
-  const { from, to } = scope.query;
-  const range = from === undefined || to === undefined ? null : { from, to };
+  const { range_from: from, range_to: to } = scope.fixed;
+  const range = typeof from === 'string' && typeof to === 'string' ? { from, to } : null;
   const check = createTimeCheck(resource, { range, today });
   const { repeats } = scope;
   const options = {

@@ -25,7 +25,7 @@ import { noRows, type ReadPage, readPage } from './read-page.ts';
 import type { RequestLog } from './request-log.ts';
 import type { ResponseDates } from './response-dates.ts';
 import type { RequestLimit } from './select-endpoints.ts';
-import { type Slice, slicesOf } from './slice.ts';
+import { endedSlice, type Slice, slicesOf } from './slice.ts';
 import type { SyncStats } from './sync-stats.ts';
 import type { FormWriter } from './upstream-forms.ts';
 
@@ -228,7 +228,7 @@ async function commit({ parts, chain, pages, refused, requests }: Reading, page:
 async function takePage(
   reading: Reading,
   { value, request, state, next, date: received }: Page<WalkedPage>,
-  { tables, forms, implausible, items, repeats }: ParsedPage,
+  { slice, tables, forms, implausible, items, repeats }: ParsedPage,
   checkOrder: ReturnType<typeof createOrderCheck>,
 ): Promise<TakenPage> {
   const { parts, chain, resource, list, pages, requests } = reading;
@@ -240,12 +240,13 @@ async function takePage(
   reading.refused += tables.reduce((sum, rows) => sum + rows.implausibleCount - countKnown(rows, parts.quarantined), 0);
   noteRepeats(requests, implausible);
   const { path, query } = request;
-  const taken = await commit(reading, {
+  const own = { ...reading, chain: slice };
+  const taken = await commit(own, {
     tables,
     date,
     next,
     untilKnown: chain.untilKnown,
-    answer: answerOf(resource, chain, body),
+    answer: answerOf(resource, slice, body),
     arrival: { body, bytes: text.bytes, path, query, member: chain.member },
   });
   await parts.noteForms(chain.resource, forms);
@@ -298,7 +299,8 @@ interface WalkedPage {
   readonly page: ParsedPage | null;
 }
 
-type ParsedPage = ReadPage & { readonly repeats: Repeats | undefined };
+/** `slice` is the slice that was read, with its last day. */
+type ParsedPage = ReadPage & { readonly slice: Slice; readonly repeats: Repeats | undefined };
 
 function parsePage(
   { catalogue, rowReader, clock }: ReaderParts,
@@ -309,9 +311,11 @@ function parsePage(
 ): ParsedPage {
   // A body that is rejected later must not count.
   const repeats = list.repeats === undefined ? undefined : new Map(list.repeats);
-  const scope = repeats === undefined ? chain : { ...chain, repeats };
   const resource = catalogue.get(chain.resource);
-  return { ...readPage(resource, rowReader(chain.resource), scope, body, text, dayOf(clock.now())), repeats };
+  const today = dayOf(clock.now());
+  const slice = endedSlice(chain, resource, body, today);
+  const scope = repeats === undefined ? slice : { ...slice, repeats };
+  return { ...readPage(resource, rowReader(chain.resource), scope, body, text, today), slice, repeats };
 }
 
 function keyOf({ derived }: Resource): readonly string[] {

@@ -4,6 +4,7 @@ import { dayOf } from '../contract/time.ts';
 import { firstReadDay } from '../plausibility/item-times.ts';
 import { SETTLE_DAYS } from '../plausibility/range-totals.ts';
 import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
+import { type DaysOf, readDaysOf } from '../warehouse/ledger/echoed-days.ts';
 import {
   type ClosedSlice,
   type OpenSlice,
@@ -35,18 +36,23 @@ export async function readContext(
   const { database } = parts.warehouse;
   const closed = await readClosedSlices(database, { passId, lasting: lastingResources(parts.catalogue) });
   // Ignore reads of impossible days or with a future time. A run removes them; a plan does not change the warehouse.
-  const [first, today] = [firstReadDay(dayOf(now)), dayOf(now)];
+  const daysOf = await database.exclusive(({ query }) => readDaysOf(query));
+  const first = firstReadDay(dayOf(now));
   const chains = closed.filter(
-    ({ from, to, closedAt }) =>
-      closedAt <= now + FUTURE_MS_MAX && (from === null || from >= first) && (to === null || to <= today),
+    ({ resource, brandId, from, to, closedAt }) =>
+      closedAt <= now + FUTURE_MS_MAX &&
+      (from === null || from >= first) &&
+      (to === null || to <= daysOf(resource, brandId)(now)),
   );
   const open = passId === null ? [] : await readOpenSlices(database, passId);
-  return createContext(parts, options, { now, passId, chains, open, begun: await readBegunSlices(database) });
+  const begun = await readBegunSlices(database);
+  return createContext(parts, options, { now, daysOf, passId, chains, open, begun });
 }
 
 /** The time, and the slices of earlier runs. */
 interface Known {
   readonly now: number;
+  readonly daysOf: DaysOf;
   readonly passId: string | null;
   readonly chains: readonly ClosedSlice[];
   readonly open: readonly OpenSlice[];
@@ -57,7 +63,7 @@ interface Known {
 export function createContext(
   { catalogue, connections, selection }: ContextParts,
   { range, full, only, brands, acceptDeletions, probe, rereads, allowance }: SyncOptions,
-  { now, passId, chains, open, begun }: Known,
+  { now, daysOf, passId, chains, open, begun }: Known,
 ): PlanContext {
   const isComplete = only === null && brands === null && range === null && full !== true && probe !== true;
   return {
@@ -72,6 +78,7 @@ export function createContext(
     connections,
     now,
     today: dayOf(now),
+    daysOf,
     names: new Map(),
     covered: coveredBy(chains),
     closed: chains.filter((chain) => chain.passId === passId),

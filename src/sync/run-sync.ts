@@ -10,6 +10,7 @@ import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
+import { utcDays } from '../warehouse/ledger/echoed-days.ts';
 import { readQuarantined } from '../warehouse/ledger/ledger.ts';
 import { BACKFILL_REQUESTS_MAX } from '../warehouse/ledger/reported-totals.ts';
 import {
@@ -298,7 +299,7 @@ async function openRun(
     limit,
   });
 
-  const known = { now: clock.now(), passId: null, chains: [], open: [], begun: new Set<string>() };
+  const known = { now: clock.now(), daysOf: utcDays, passId: null, chains: [], open: [], begun: new Set<string>() };
   const nothing = createContext(parts, options, known);
   const onRejected = (paths: readonly string[]): void => {
     const message = `cannot mirror the undeclared endpoints ${paths.slice(0, 5).join(', ')}: their tables contradict others`;

@@ -1,7 +1,10 @@
+import { isRecord } from '../base/json.ts';
+import { BodyError } from '../contract/body.ts';
 import type { Resource } from '../contract/catalogue.ts';
 import { sizeQuery } from '../contract/paging.ts';
 import type { Values } from '../contract/rows.ts';
 import { toColumnName } from '../contract/tables.ts';
+import { addDays, toDay } from '../contract/time.ts';
 import type { DeletionGuard } from '../plausibility/mass-deletion.ts';
 import type { SliceRef } from '../warehouse/ledger/ledger.ts';
 
@@ -56,6 +59,8 @@ export interface SliceScope {
   readonly member?: string;
   readonly parent?: Readonly<Record<string, string>>;
   readonly range?: DayRange;
+  /** Requests the range without its last day, so that upstream chooses its current day. */
+  readonly isOpen?: boolean;
   readonly expected?: number;
   readonly least?: number;
   readonly most?: number;
@@ -85,6 +90,27 @@ export function slicesOf(resource: Resource, scope: SliceScope, names: Parameter
   });
 }
 
+/**
+ * Returns the slice of a response. If the slice was requested without its last day, it ends with the echoed day; `today` is
+ * upstream's day, UTC.
+ * @throws BodyError if the echoed day cannot be the current day of any time zone
+ */
+export function endedSlice(slice: Slice, { zone }: Resource, body: unknown, today: string): Slice {
+  const { id, from, to, fixed, query } = slice;
+  if (zone !== 'echoed' || to === null || query['to'] !== undefined) return slice;
+  const echoed = isRecord(body) ? (body['to'] ?? to) : to;
+  const last = typeof echoed === 'string' ? toDay(echoed) : null;
+  if (last === null || last < addDays(today, -1) || last > addDays(today, 1))
+    throw new BodyError(`it is for to=${JSON.stringify(echoed)}, not for the current day ${today}`);
+  return {
+    ...slice,
+    id: id.replace(`${from}..${to}`, `${from}..${last}`),
+    fixed: { ...fixed, range_to: last },
+    to: last,
+    query: { ...query, to: last },
+  };
+}
+
 function sliceOf(
   resource: Resource,
   scope: SliceScope,
@@ -97,7 +123,7 @@ function sliceOf(
   const query = {
     ...resource.ask,
     ...asked,
-    ...(range === undefined ? {} : rangeQuery(resource, range)),
+    ...(range === undefined ? {} : scope.isOpen === true ? { from: range.from } : rangeQuery(resource, range)),
     ...sizeQuery(resource),
   };
   const ranged = range === undefined ? {} : { range_from: range.from, range_to: range.to };

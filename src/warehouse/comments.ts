@@ -9,6 +9,7 @@ const tables: Readonly<Record<string, string>> = {
   comparisons: 'Questions asked of upstream and of the stored data, with the differences.',
   coverage: 'Slices that were read completely: one row per slice, with the last time.',
   drift: 'Differences between the responses of upstream and the declarations; counted, never fatal.',
+  echoed_days: 'Current days in the time zones of analytics properties, from which the zones are inferred.',
   endpoints: 'Endpoints in the OpenAPI document of upstream that no declaration describes.',
   held_deletions: 'Mass deletions that await confirmation with sightline sync --accept-deletions.',
   listings: 'The order in which upstream sent its lists.',
@@ -102,6 +103,11 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     count: 'Number of items.',
     run_id: 'The last run in which it occurred.',
     example: 'One item or value.',
+  },
+  echoed_days: {
+    echoed_at: 'When upstream sent the day (UTC).',
+    day: 'The last day of the response to a request without `to`.',
+    zone: 'The time zone that follows from this day and the earlier ones.',
   },
   endpoints: {
     path: 'Path below the base URL, with parameters in braces.',

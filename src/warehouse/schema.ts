@@ -1,7 +1,7 @@
 import type { ColumnKind } from '../contract/fields.ts';
 
 /** Version of the tables in schema `sync`. A file of another version is rejected; resource tables follow the catalogue without a version. */
-export const SCHEMA_VERSION = 8;
+export const SCHEMA_VERSION = 9;
 
 /** The SQL type of each column kind. */
 export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
@@ -97,6 +97,9 @@ CREATE TABLE sync.answers (
 CREATE TABLE sync.comparisons (
   compared_at TIMESTAMP NOT NULL, run_id UUID, resource VARCHAR NOT NULL, brand_id UUID, query JSON NOT NULL,
   verdict VARCHAR NOT NULL, fields JSON, convention VARCHAR, detail VARCHAR);
+CREATE TABLE sync.echoed_days (
+  resource VARCHAR NOT NULL, brand_id UUID, echoed_at TIMESTAMP NOT NULL, day DATE NOT NULL,
+  zone VARCHAR NOT NULL);
 CREATE TABLE sync.endpoints (
   path VARCHAR NOT NULL, resource VARCHAR, state VARCHAR NOT NULL, reason VARCHAR, declaration JSON,
   found_at TIMESTAMP NOT NULL, changed_at TIMESTAMP NOT NULL);

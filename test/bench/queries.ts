@@ -2,6 +2,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { readQuery } from '../../src/contract/query-parameters.ts';
+import { dayOf } from '../../src/contract/time.ts';
 import { type AnswerRequest, computeAnswer } from '../../src/query/answer.ts';
 import { openServedReplica } from '../../src/query/open-replica.ts';
 import type { Query } from '../../src/warehouse/database.ts';
@@ -31,7 +32,7 @@ export async function queryFigures({ copy, brandId, today }: Generated): Promise
   ] as const) {
     const resource = catalogue.get(name);
     const nowMs = Date.now();
-    const asked = readQuery(resource.query, new URLSearchParams(search), nowMs);
+    const asked = readQuery(resource.query, new URLSearchParams(search), dayOf(nowMs));
     const request: AnswerRequest = { catalogue, replica, resource, brandId, member: null, asked, after: null, nowMs };
     const statements: Parameters<Query>[] = [];
     const answer = (query: Query) => computeAnswer(query, request, () => 'a cursor');

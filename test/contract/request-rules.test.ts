@@ -9,6 +9,7 @@ import {
   readQuery,
   strictRules,
 } from '../../src/contract/query-parameters.ts';
+import { dayOf } from '../../src/contract/time.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 
 const NOW_MS = Date.parse('2026-03-15T12:00:00Z');
@@ -24,7 +25,7 @@ const lists: KnownValues = {
 function ask(text: string, rules: Partial<RequestRules>, name = 'responses'): Query {
   const { query } = catalogue.get(name);
   const options = { rules: { ...strictRules, ...rules } };
-  return checkKnown(query, readQuery(query, new URLSearchParams(text), NOW_MS, options), lists, options);
+  return checkKnown(query, readQuery(query, new URLSearchParams(text), dayOf(NOW_MS), options), lists, options);
 }
 
 /** 400, 404, or the range and the value of the parameter that the request is about. */

@@ -1,6 +1,7 @@
 import type { Mutant } from './run-mutants.ts';
 
 const FRESHNESS = ['test/query/freshness.test.ts'];
+const ZONES = ['test/query/traffic-zones.test.ts'];
 const ITEM_CACHE = ['test/query/item-cache.test.ts'];
 const REPLICA_HOLDER = ['test/query/replica-holder.test.ts'];
 const NAIVE = ['test/query/metrics/naive-equality.test.ts'];
@@ -17,8 +18,8 @@ const INCREMENTAL = ['test/operations/export/incremental.test.ts'];
 export const mutants: readonly Mutant[] = [
   {
     file: 'src/query/coverage.ts',
-    from: 'if (closedAt === undefined || (closedAt < endMs && endMs <= nowMs)) partial = true;',
-    to: 'if (closedAt === undefined) partial = true;',
+    from: ' || (day < today && dayAt(Math.min(closedAt, nowMs)) <= day)',
+    to: '',
     tests: FRESHNESS,
   },
   {
@@ -160,6 +161,12 @@ export const mutants: readonly Mutant[] = [
     from: 'THEN corr(v.sessions, a.visibility)',
     to: 'THEN covar_samp(v.sessions, a.visibility)',
     tests: MARTS,
+  },
+  {
+    file: 'src/query/create-service.ts',
+    from: 'const today = replica.daysOf(resource.name, ids.brandId)(nowMs);',
+    to: 'const today = dayOf(nowMs);',
+    tests: ZONES,
   },
   {
     file: 'src/analytics/explain/decompose.ts',

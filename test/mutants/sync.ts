@@ -130,9 +130,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/sync/plan/plan-totals.ts',
-    from: 'addDays(context.today, -context.settleDays)',
-    to: 'addDays(context.today, -context.settleDays - 1)',
+    from: 'addDays(days(now), -settleDays)',
+    to: 'addDays(days(now), -settleDays - 1)',
     tests: ['test/sync/totals.test.ts'],
+  },
+  {
+    file: 'src/sync/plan/plan-totals.ts',
+    from: 'days(Math.min(known.readAt, now)) <= day',
+    to: 'known.readAt < Date.parse(day) + 86_400_000',
+    tests: ['test/query/traffic-zones.test.ts'],
   },
   {
     file: 'src/sync/raw/raw-log.ts',

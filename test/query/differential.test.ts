@@ -69,6 +69,7 @@ const variants: readonly Variant[] = [
       emptyShare: null,
       rowModeParameter: 'granularity',
       connected: 'all',
+      propertyZone: 'Asia/Tokyo',
       createdDaysBefore: 500,
       sentiment: { great: 10, good: 7, fair: 4, poor: 1 },
       credits: 'number',

@@ -178,14 +178,16 @@ async function readDays(
 }
 
 // Ranges whose rows together are the content of one table.
-function rangesOf(upstream: Upstream, { change }: ResourceDeclaration, brand: Json): Record<string, string>[][] {
+function rangesOf(upstream: Upstream, { change, zone }: ResourceDeclaration, brand: Json): Record<string, string>[][] {
   const { today } = upstream;
   if (change.kind === 'report' && change.span === 'recent') return [[{ from: shift(today, -29), to: today }]];
   if (change.kind !== 'report' && change.kind !== 'window') return [[{}]];
   const ranges: Record<string, string>[] = [];
   const since = String(brand.createdAt).slice(0, 10);
-  for (let to = today; ranges.length === 0 || to >= since; to = shift(to, -366)) {
-    ranges.push({ from: shift(to, -365), to });
+  // The last day of the newest range may be a day later, which its length must allow.
+  let days = zone === 'echoed' ? 365 : 366;
+  for (let to = today; ranges.length === 0 || to >= since; to = shift(to, -days), days = 366) {
+    ranges.push({ from: shift(to, 1 - days), to });
   }
   return [ranges];
 }

@@ -5,6 +5,7 @@ import { addDays, daysInRange } from '../../src/contract/time.ts';
 import { coveredBy, type PlanContext } from '../../src/sync/plan/plan-context.ts';
 import { withDependencies } from '../../src/sync/plan/plan-slices.ts';
 import type { DayRange } from '../../src/sync/slice.ts';
+import { utcDays } from '../../src/warehouse/ledger/echoed-days.ts';
 
 export const TODAY = '2026-03-15';
 export const NOW = Date.parse(`${TODAY}T15:00:00Z`);
@@ -15,6 +16,7 @@ export function contextAt(changes: Partial<PlanContext> = {}): PlanContext {
   return {
     today: TODAY,
     now: NOW,
+    daysOf: utcDays,
     range: null,
     wanted: withDependencies(catalogue, null),
     names: new Map(),

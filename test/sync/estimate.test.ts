@@ -19,7 +19,10 @@ const ERROR_MAX = 0.1;
 /** The first ones are cheap. */
 const worlds: readonly [string, WorkspaceOptions][] = [
   ['no brands', { brands: 0, prompts: 0, days: 1 }],
-  ['1 brand, 8 days, all traffic', { brands: 1, prompts: 2, days: 8, choices: { connected: 'all' } }],
+  [
+    '1 brand, 8 days, all traffic, in a time zone where it is tomorrow',
+    { brands: 1, prompts: 2, days: 8, choices: { connected: 'all', propertyZone: 'Asia/Tokyo' } },
+  ],
   ['1 brand, first day', { brands: 1, prompts: 2, days: 1 }],
   ['1 brand, 8 days', { brands: 1, prompts: 6, days: 8 }],
   ['1 brand without prompts', { brands: 1, prompts: 0, days: 30 }],

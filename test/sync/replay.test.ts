@@ -43,6 +43,8 @@ describe('a replay into a new file', () => {
     expect(await ask(warehouse, ledger)).toEqual(await ask(workspace.warehouse(), ledger));
     const coverage = 'SELECT chain, CAST(run_id AS VARCHAR), closed_at, rows FROM sync.coverage ORDER BY ALL';
     expect(await ask(warehouse, coverage)).toEqual(await ask(workspace.warehouse(), coverage));
+    const days = 'SELECT resource, CAST(brand_id AS VARCHAR), echoed_at, day, zone FROM sync.echoed_days ORDER BY ALL';
+    expect(await ask(warehouse, days)).toEqual(await ask(workspace.warehouse(), days));
   });
 
   test('replays only the selected days and resources', async () => {

@@ -34,7 +34,8 @@ function syncTotals(days: Days, answer: Answer, reported: ReportedTotals[], now:
     .sort();
   const hasRows = (from: string, to: string): boolean => rowDays.some((day) => from <= day && day <= to);
   const stateOf = () => {
-    const totals = { resolved: resolveTotals(reported, { hasRows }), rowDays, first: addDays(context.today, -365) };
+    const first = addDays(context.today, -365);
+    const totals = { resolved: resolveTotals(reported, { hasRows }), rowDays, first, days: dayOf };
     if (resource === undefined) throw new Error('no report has totals');
     return { resource, brand, totals, asked, isWaiting: false };
   };

@@ -17,6 +17,7 @@ import {
   rangeCondition,
 } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
+import { type DaysOf, readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
 import { readValueLists } from '../../warehouse/value-lists.ts';
 import { readReportedBrand } from '../numbers/brand.ts';
@@ -87,6 +88,11 @@ export function createCompute(
     lists ??= readValueLists(once, catalogue, true);
     return lists;
   };
+  let daysOf: Promise<DaysOf> | undefined;
+  const readDays = (): Promise<DaysOf> => {
+    daysOf ??= readDaysOf(once);
+    return daysOf;
+  };
   const respond = async (
     { resource: name, brandId, query: { brandId: inPath, ...given } }: ReportQuestion,
     askedAt: number,
@@ -98,7 +104,8 @@ export function createCompute(
       if (inPath !== undefined && !isUuid(inPath))
         return { status: conventions.invalidBrandId === 'missing' ? 404 : 400, body: null };
       const options = { rules: conventions };
-      const read = readQuery(resource.query, new URLSearchParams(given), askedAt, options);
+      const today = (await readDays())(name, brandId)(askedAt);
+      const read = readQuery(resource.query, new URLSearchParams(given), today, options);
       const asked = checkKnown(resource.query, read, await readLists(), options);
       if (resource.computes === undefined) return await countItems(once, catalogue, resource, brandId, asked);
       const since = await readSince(once, catalogue, brandId);

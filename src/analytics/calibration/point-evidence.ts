@@ -1,7 +1,7 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
-import { dayOf } from '../../contract/time.ts';
 import type { Query, Session } from '../../warehouse/database.ts';
 import { readAnswers, writeAgreements } from '../../warehouse/ledger/answers.ts';
+import { readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
 import { type Finding, isEqual } from './candidates.ts';
@@ -71,11 +71,13 @@ function openPart(point: CalibrationPoint, reported: ReportedFindings): Calibrat
 async function readKnownAnswers(query: Query): Promise<EvidenceAnswer[]> {
   const resources = [...new Set(calibrationPoints.flatMap((point) => point.resources))];
   const stored = await readAnswers(query, resources);
+  const daysOf = await readDaysOf(query);
   const answers = stored.flatMap(({ body, brandId, purpose, agreements, ...answer }): EvidenceAnswer[] => {
     if (brandId === null) return [];
     const known = new Map(Object.entries((agreements ?? {}) as Record<string, StoredAgreements>));
     const { query: asked, askedAt } = answer;
-    const isSettled = purpose === 'probe' || (asked['to'] !== undefined && asked['to'] < dayOf(askedAt));
+    const isSettled =
+      purpose === 'probe' || (asked['to'] !== undefined && asked['to'] < daysOf(answer.resource, brandId)(askedAt));
     return [{ ...answer, brandId, isReport: purpose === 'report', isSettled, body: parse(body), agreements: known }];
   });
   return answers.toSorted((a, b) => Number(a.isReport) - Number(b.isReport));

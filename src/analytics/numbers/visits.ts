@@ -2,7 +2,7 @@ import { isRecord, parseExactJson } from '../../base/json.ts';
 import { createFieldWriters, createObservedForms } from '../../contract/field-forms.ts';
 import { SENT } from '../../contract/sent-values.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
-import { dayOf, eachDay } from '../../contract/time.ts';
+import { eachDay } from '../../contract/time.ts';
 import type { ResolvedTotals } from '../../plausibility/range-totals.ts';
 import { createBindings, liveConditions, rangeCondition } from '../../warehouse/conditions.ts';
 import { createItemReader } from '../../warehouse/items.ts';
@@ -101,7 +101,7 @@ async function readSite({ catalogue, query, brand, asked, resource, nowMs }: Rep
     TOTALS.map(([name], index) => [name, connected === null ? 0 : (totals[index] ?? null)]),
   );
   const known = (await readTotals(query, catalogue.get(resource.name), brand.id)).get(brand.id);
-  const within = known === undefined ? null : totalsWithin(known, asked, brand.since, dayOf(nowMs));
+  const within = known === undefined ? null : totalsWithin(known, asked, brand.since, nowMs);
   const sessions = within?.[0] ?? sumOfDays(known?.resolved, asked.from, asked.to);
   return {
     connected: connected === true,

@@ -2,7 +2,7 @@ import { errorTable, type SightlineError, toSightlineError } from '../../base/er
 import { toExactJson } from '../../base/json.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { nextCursorOf } from '../../contract/paging.ts';
-import { dayOf } from '../../contract/time.ts';
+import type { DayOf } from '../../plausibility/day-zone.ts';
 import type { Service } from '../../query/service.ts';
 import type { AskUpstream, UpstreamReply } from '../../sync/ask-upstream.ts';
 import type { ParameterNames } from '../../sync/slice.ts';
@@ -111,7 +111,7 @@ async function compareReplies(
   asking: Asking,
 ): Promise<Explained> {
   const { resource: name, brandId, member, query } = question;
-  const { catalogue, database, runId, explain } = asking;
+  const { catalogue, database, runId, explain, service } = asking;
   const resource = catalogue.get(name);
   const body = theirs.body === null ? null : parse(theirs.body);
   const upstream = { status: theirs.status, body };
@@ -120,7 +120,8 @@ async function compareReplies(
   const listed = differences.slice(0, LISTED_MAX);
   const base = { resource: name, brandId, member, page, query, differences: listed, fields, explanations: [] };
   if (differences.length === 0) return { ...base, verdict: 'equal', convention: null, detail: null };
-  const excuse = excuseOf(query, theirs, ours, differences);
+  const { daysOf } = await service.newest();
+  const excuse = excuseOf(query, { theirs, ours, days: daysOf(name, brandId) }, differences);
   if (excuse !== null) return { ...base, verdict: 'skipped', convention: null, detail: excuse };
   if (resource.computes !== undefined && brandId !== null) {
     const answer = {
@@ -179,16 +180,16 @@ async function answerOf(
 // Upstream's data may have changed since they were synced. Other differences, such as the order of rows or a title, would not follow from that.
 function excuseOf(
   { to }: CompareQuestion['query'],
-  { at }: UpstreamReply,
-  { asOf, partial }: OwnReply,
+  { theirs: { at }, ours, days }: { readonly theirs: UpstreamReply; readonly ours: OwnReply; readonly days: DayOf },
   differences: readonly BodyDifference[],
 ): string | null {
+  const { asOf, partial } = ours;
   if (partial) return 'the stored data of this question are not complete yet';
   const isChanged = differences.some(
     ({ kind, upstream, own }) => kind.endsWith('row') || typeof upstream === 'number' || typeof own === 'number',
   );
   if (!isChanged || asOf === null) return null;
-  const isOver = to !== undefined && to < dayOf(asOf);
+  const isOver = to !== undefined && to < days(asOf);
   if (at - asOf <= (isOver ? FRESH_MS.over : FRESH_MS.open)) return null;
   return `upstream may have changed in the ${Math.round((at - asOf) / 60_000)} minutes since the data were synced; run \`sightline sync\` first`;
 }

@@ -28,10 +28,11 @@ export function freshnessOf(
   const { replica, catalogue, nowMs } = source;
   const resources = families.map((family) => catalogue.get(FACT_RESOURCES[family]));
   const times: number[] = [];
-  let partial = scope.to >= dayOf(nowMs);
+  let partial = false;
   for (const id of scope.brands) {
     const since = replica.brands.get(id)?.since ?? null;
     for (const resource of resources) {
+      partial ||= scope.to >= replica.daysOf(resource.name, id)(nowMs);
       const read = replica.coverage.list(resource, id).asOf;
       if (read !== null) times.push(read);
       const ranges = scope.before === null ? [scope] : [scope, scope.before];

@@ -1,5 +1,7 @@
-import { DAY_MS, dayOf, eachDay } from '../../contract/time.ts';
+import { eachDay } from '../../contract/time.ts';
+import type { DayOf } from '../../plausibility/day-zone.ts';
 import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
+import type { DaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import type { ClosedSlice, OpenSlice } from '../../warehouse/ledger/slice-state.ts';
 import type { DayRange, ParameterNames } from '../slice.ts';
 
@@ -39,6 +41,8 @@ export interface PlanContext {
   readonly today: string;
   /** Upstream's current time, epoch milliseconds. */
   readonly now: number;
+  /** Days of resources and brands, as known before the run. */
+  readonly daysOf: DaysOf;
   /** Requested days; null for all. */
   readonly range: DayRange | null;
   /** Resources to read, including the resources they depend on. */
@@ -69,6 +73,15 @@ export interface PlanContext {
   readonly begun: ReadonlySet<string>;
 }
 
+/**
+ * Returns the last day to read, in the days `days` of a resource and brand: the last requested day, or the current one. A requested range
+ * that ends today, UTC, ends with the current day.
+ */
+export function lastDay({ range, today, now }: PlanContext, days: DayOf): string {
+  const to = range?.to ?? today;
+  return to === today ? days(now) : to;
+}
+
 /** Creates the lookup of slices by id and by day. `chains` are slices, which must be sorted by time of completion. */
 export function coveredBy(chains: readonly ClosedSlice[]): Covered {
   const byId = new Map(chains.map((chain) => [chain.id, chain]));
@@ -92,15 +105,14 @@ export function coveredBy(chains: readonly ClosedSlice[]): Covered {
 }
 
 /** Returns whether data read at `at` (epoch milliseconds) are recent enough that a run that resumes the slice skips it. */
-export function isFresh(chain: { to: string | null }, at: number, context: PlanContext): boolean {
-  const past = chain.to !== null && chain.to < dayOf(at);
+export function isFresh(
+  { resource, brandId, to }: Pick<ClosedSlice, 'resource' | 'brandId' | 'to'>,
+  at: number,
+  context: PlanContext,
+): boolean {
+  const past = to !== null && to < context.daysOf(resource, brandId)(at);
   // A time in the future is wrong, so it does not count as fresh.
   return at <= context.now + FUTURE_MS_MAX && context.now - at < (past ? PAST_DAYS_FRESH_MS : MOVING_FRESH_MS);
-}
-
-/** Returns the end of a day, epoch milliseconds. */
-export function endOf(day: string): number {
-  return Date.parse(`${day}T00:00:00Z`) + DAY_MS;
 }
 
 function daysIn(chains: readonly ClosedSlice[]): Map<string, number> {

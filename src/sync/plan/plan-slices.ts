@@ -1,9 +1,9 @@
 import { type Catalogue, childrenOf, detailsOf, providerOf, type Resource } from '../../contract/catalogue.ts';
-import { addDays, DAY_MS, dayOf, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
+import { addDays, DAY_MS, dayOf, earlierDay, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
 import { firstPlannedDay } from '../../plausibility/item-times.ts';
 import type { Member } from '../../warehouse/ledger/slice-state.ts';
 import { type DayRange, type Slice, type SliceScope, slicesOf } from '../slice.ts';
-import { isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
+import { isFresh, lastDay, type PlanContext, PRIORITY } from './plan-context.ts';
 import { planWindows } from './plan-windows.ts';
 
 /** Days of a recent report; the API's default. */
@@ -87,7 +87,7 @@ export function planBrand(catalogue: Catalogue, brand: Member, context: PlanCont
                 reason: 'the last 30 days',
                 priority: PRIORITY.report,
               })
-            : make(context, resource, history(context, brandId, context.range?.to ?? context.today));
+            : make(context, resource, newestHistory(context, resource, brandId));
         case 'window':
           return change.census === undefined ? [...planWindows(resource, brand, null, context).chains] : [];
         default:
@@ -156,7 +156,7 @@ export function mayHaveOlder(chain: Slice, brand: Member, context: PlanContext):
   const { from } = chain;
   if (!chain.oldest || from === null || context.range?.from === from) return 'no';
   if (from <= firstPlannedDay(context.today) || wereReadLately(chain, context)) return 'no';
-  const isNewest = chain.to === (context.range?.to ?? context.today);
+  const isNewest = chain.to === lastDay(context, context.daysOf(chain.resource, chain.brandId));
   const wasThere = brand.since !== null && brand.since < from;
   return isNewest || wasThere ? 'yes' : 'ifRows';
 }
@@ -220,10 +220,21 @@ function recentRange({ range, today }: PlanContext): DayRange {
 }
 
 function longestRange({ range }: PlanContext, to: string): DayRange {
-  return { from: laterDay(addDays(to, 1 - RANGE_DAYS_MAX), range?.from ?? ''), to };
+  return { from: earlierDay(to, laterDay(addDays(to, 1 - RANGE_DAYS_MAX), range?.from ?? '')), to };
 }
 
-function history(context: PlanContext, brandId: string, to: string): SliceScope {
+// A range that ends today is requested without its last day if the days echo their zone. It may end a day earlier or later than
+// planned.
+function newestHistory(context: PlanContext, { name, zone }: Resource, brandId: string): SliceScope {
+  const to = lastDay(context, context.daysOf(name, brandId));
+  const scope = history(context, brandId, to);
+  const from = laterDay(scope.range.from, addDays(to, 2 - RANGE_DAYS_MAX));
+  const endsToday = context.range === null || context.range.to === context.today;
+  if (zone !== 'echoed' || !endsToday || from >= context.today) return scope;
+  return { ...scope, range: { from, to }, isOpen: true };
+}
+
+function history(context: PlanContext, brandId: string, to: string): SliceScope & { readonly range: DayRange } {
   return {
     brandId,
     range: longestRange(context, to),

@@ -4,7 +4,7 @@ import type { Piece } from '../../plausibility/range-totals.ts';
 import { type BrandTotals, RECENT_TOTALS_DAYS } from '../../warehouse/ledger/reported-totals.ts';
 import type { Member } from '../../warehouse/ledger/slice-state.ts';
 import { type DayRange, type Slice, slicesOf } from '../slice.ts';
-import { endOf, type PlanContext, PRIORITY } from './plan-context.ts';
+import { lastDay, type PlanContext, PRIORITY } from './plan-context.ts';
 
 /** Days that are requested one by one, because their total first would save nothing. */
 const SINGLE_DAYS_MAX = 3;
@@ -21,11 +21,11 @@ export interface TotalsState {
 }
 
 /** Returns the days whose totals a run completes: the requested days, or the last 30 days. */
-export function recentTotals({ brand, totals }: TotalsState, { range, full, today }: PlanContext): DayRange {
-  const to = range?.to ?? today;
+export function recentTotals({ brand, totals }: TotalsState, context: PlanContext): DayRange {
+  const { range, full, now } = context;
   const first = laterDay(totals.first, brand.since ?? totals.first);
-  const recent = full ? first : addDays(today, 1 - RECENT_TOTALS_DAYS);
-  return { from: laterDay(range?.from ?? recent, first), to };
+  const recent = full ? first : addDays(totals.days(now), 1 - RECENT_TOTALS_DAYS);
+  return { from: laterDay(range?.from ?? recent, first), to: lastDay(context, totals.days) };
 }
 
 /** Returns the days before `recent` whose totals are unknown, as ranges, newest first. */
@@ -53,7 +53,7 @@ export function planTotals(state: TotalsState, range: DayRange, context: PlanCon
         range: part,
         expected,
         ...(isRange ? { least: 1, most: daysInRange(part.from, part.to) + 1 } : {}),
-        reason: reasonOf(part, context, isBackfill),
+        reason: reasonOf(part, movingDay(totals, context), isBackfill),
         priority: isBackfill ? PRIORITY.backfill : PRIORITY.day,
         includesNext: true,
         background: isBackfill,
@@ -94,10 +94,15 @@ export function planTotals(state: TotalsState, range: DayRange, context: PlanCon
   });
 }
 
+// The first day that may still change.
+function movingDay({ days }: BrandTotals, { now, settleDays }: PlanContext): string {
+  return addDays(days(now), -settleDays);
+}
+
 // Days that still change are requested one by one. A range of days before the first row is probably empty, so it is
 // separate from the days after it.
 function gapsOf({ totals }: TotalsState, { from, to }: DayRange, context: PlanContext): DayRange[] {
-  const moving = addDays(context.today, -context.settleDays);
+  const moving = movingDay(totals, context);
   const [firstRow] = totals.rowDays;
   const gaps: { from: string; to: string }[] = [];
   for (const day of eachDay(from, to)) {
@@ -109,12 +114,17 @@ function gapsOf({ totals }: TotalsState, { from, to }: DayRange, context: PlanCo
   return gaps;
 }
 
-function isUnknown(day: string, isMoving: boolean, { resolved }: BrandTotals, { full, now }: PlanContext): boolean {
+function isUnknown(
+  day: string,
+  isMoving: boolean,
+  { resolved, days }: BrandTotals,
+  { full, now }: PlanContext,
+): boolean {
   const known = resolved.day(day);
   if (known === undefined) return true;
   // A moving day is requested in every run, unless the range that contains it is zero.
   if (isMoving) return !known.isDerived || known.readAt < now;
-  return full ? known.readAt < now : known.readAt < endOf(day);
+  return full ? known.readAt < now : days(Math.min(known.readAt, now)) <= day;
 }
 
 /** Expected requests: the total of the range, and its days if it has rows. One more shows whether totals add up. */
@@ -123,8 +133,8 @@ export function costOf({ from, to }: DayRange, { resolved, rowDays }: BrandTotal
   return hasRows ? daysInRange(from, to) + (resolved.additive === 'shown' ? 0 : 1) : 1;
 }
 
-function reasonOf({ from, to }: DayRange, { today, settleDays }: PlanContext, isBackfill: boolean): string {
+function reasonOf({ from, to }: DayRange, moving: string, isBackfill: boolean): string {
   if (isBackfill) return 'totals of older days, in the background';
   if (from !== to) return 'totals of a range of days';
-  return from >= addDays(today, -settleDays) ? 'totals of a recent day' : 'totals of a day';
+  return from >= moving ? 'totals of a recent day' : 'totals of a day';
 }

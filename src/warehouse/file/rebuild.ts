@@ -20,6 +20,7 @@ const REPLAYED = [
   'vocabulary',
   'listings',
   'held_deletions',
+  'echoed_days',
   'raw_pages',
 ];
 /** Replayed tables with a column `resource`. */

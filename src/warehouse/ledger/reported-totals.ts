@@ -1,9 +1,11 @@
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import type { RangeTotals } from '../../contract/resource.ts';
 import { earlierDay, laterDay } from '../../contract/time.ts';
+import type { DayOf } from '../../plausibility/day-zone.ts';
 import { type ReportedTotals, type ResolvedTotals, resolveTotals } from '../../plausibility/range-totals.ts';
 import type { Query } from '../database.ts';
 import { literal, quoted } from '../schema.ts';
+import { readDaysOf } from './echoed-days.ts';
 
 /** Days up to today whose totals every sync completes. Older days are filled in the background. */
 export const RECENT_TOTALS_DAYS = 30;
@@ -17,6 +19,8 @@ export interface BrandTotals {
   readonly rowDays: readonly string[];
   /** First day of all ranges that were ever read. */
   readonly first: string;
+  /** Days of the report. */
+  readonly days: DayOf;
 }
 
 /** Returns the reports with totals by range. */
@@ -48,6 +52,7 @@ export async function readTotals(
      WHERE t._deleted_at IS NULL ${scope} ORDER BY c.closed_at, t.range_to`,
   );
   const rowDays = await readRowDays(query, resource, scope);
+  const daysOf = await readDaysOf(query, brandId);
   const reported = new Map<string, ReportedTotals[]>();
   for (const [brand, from, to, readAt, ...values] of reads) {
     const list = reported.get(String(brand)) ?? [];
@@ -60,20 +65,21 @@ export async function readTotals(
       const days = rowDays.get(brand) ?? [];
       const hasRows = (from: string, to: string): boolean => days.some((day) => from <= day && day <= to);
       const [first = ''] = list.map(({ from }) => from).sort();
-      return [brand, { resolved: resolveTotals(list, { hasRows }), rowDays: days, first }];
+      const resolved = resolveTotals(list, { hasRows });
+      return [brand, { resolved, rowDays: days, first, days: daysOf(resource.name, brand) }];
     }),
   );
 }
 
-/** Totals of a range; days before `since` and after `today` have none. Null if the range is not known completely. */
+/** Totals of a range; days before `since` and after the day at `nowMs` have none. Null if the range is not known completely. */
 export function totalsWithin(
-  { resolved }: BrandTotals,
+  { resolved, days }: BrandTotals,
   { from, to }: { readonly from: string; readonly to: string },
   since: string | null,
-  today: string,
+  nowMs: number,
 ): readonly (number | null)[] | null {
   const whole = resolved.range(from, to);
-  const [first, last] = [laterDay(from, since ?? from), earlierDay(to, today)];
+  const [first, last] = [laterDay(from, since ?? from), earlierDay(to, days(nowMs))];
   return whole ?? (first > last ? [] : resolved.range(first, last));
 }
 

@@ -1,6 +1,6 @@
 import { type Catalogue, findProvider } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
-import { addDays, DAY_MS, dayOf, eachDay, earlierDay, laterDay } from '../../contract/time.ts';
+import { addDays, DAY_MS, eachDay, earlierDay, laterDay } from '../../contract/time.ts';
 import { RETRIES_MAX } from '../../plausibility/completeness.ts';
 import { columnAt } from '../conditions.ts';
 import type { Query } from '../database.ts';
@@ -154,19 +154,19 @@ export async function readLastActivity(query: Query): Promise<string | null> {
 
 async function readBackfill(query: Query, catalogue: Catalogue, nowMs: number): Promise<WarehouseStatus['backfill']> {
   const brands = await readBrandRows(query, catalogue);
-  const to = addDays(dayOf(nowMs), -RECENT_TOTALS_DAYS);
   const left: WarehouseStatus['backfill'][number][] = [];
   for (const resource of totalsResources(catalogue)) {
     const totals = await readTotals(query, resource);
-    const days = brands.reduce((sum, { id, since }) => sum + countUnknown(totals.get(id), since, to), 0);
+    const days = brands.reduce((sum, { id, since }) => sum + countUnknown(totals.get(id), since, nowMs), 0);
     if (days > 0) left.push({ resource: resource.name, days, requestsPerSync: BACKFILL_REQUESTS_MAX });
   }
   return left;
 }
 
-function countUnknown(totals: BrandTotals | undefined, since: string | null, to: string): number {
+function countUnknown(totals: BrandTotals | undefined, since: string | null, nowMs: number): number {
   if (totals === undefined) return 0;
   const from = laterDay(totals.first, since ?? totals.first);
+  const to = addDays(totals.days(nowMs), -RECENT_TOTALS_DAYS);
   return [...eachDay(from, to)].filter((day) => totals.resolved.day(day) === undefined).length;
 }
 

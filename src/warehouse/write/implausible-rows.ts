@@ -32,8 +32,11 @@ export async function removeImplausible(
     await session.run('DELETE FROM sync.audits WHERE NOT agreed');
   }
   const first = firstReadDay(today);
-  const ranges = `range_to > DATE ${literal(today)} OR range_from < DATE ${literal(first)}`;
+  const ahead = catalogue.resources.filter(isAhead).map(({ name }) => literal(name));
+  const last = `DATE ${literal(today)} + if(list_contains(CAST([${ahead.join(', ')}] AS VARCHAR[]), resource), 1, 0)`;
+  const ranges = `range_to > ${last} OR range_from < DATE ${literal(first)}`;
   await session.run(`DELETE FROM sync.coverage WHERE ${ranges} OR closed_at > ${future}`);
+  await session.run(`DELETE FROM sync.echoed_days WHERE echoed_at > ${future}`);
   await session.run(`DELETE FROM sync.checkpoints WHERE ${ranges} OR read_at > ${future}`);
   await session.run(
     `DELETE FROM sync.audits WHERE day > DATE ${literal(today)} OR day < DATE ${literal(first)} OR checked_at > ${future}`,
@@ -55,7 +58,7 @@ async function suspects(session: Session, catalogue: Catalogue, today: string): 
     .filter(({ provides, generic }) => provides === undefined && generic !== true)
     .flatMap((resource) =>
       resource.derived.flatMap((table): Suspect[] => {
-        const conditions = [...timeConditions(resource, table, today), ...rangeConditions(table, today)];
+        const conditions = [...timeConditions(resource, table, today), ...rangeConditions(resource, table, today)];
         return conditions.length === 0 ? [] : [{ resource, table: table.name, where: conditions.join(' OR ') }];
       }),
     );
@@ -75,8 +78,14 @@ function timeConditions(resource: Resource, table: ResourceTable, today: string)
   });
 }
 
-function rangeConditions(table: ResourceTable, today: string): string[] {
-  return table.extent.kind === 'range' ? [`range_to > DATE ${literal(today)}`] : [];
+function rangeConditions(resource: Resource, table: ResourceTable, today: string): string[] {
+  const last = isAhead(resource) ? addDays(today, 1) : today;
+  return table.extent.kind === 'range' ? [`range_to > DATE ${literal(last)}`] : [];
+}
+
+// Whether the current day of a resource may be a day ahead of UTC.
+function isAhead({ zone }: Resource): boolean {
+  return zone === 'echoed';
 }
 
 // The time of observation is part of a series' key, so future rows are deleted and observed again.

@@ -14,6 +14,8 @@ export interface PageCommit {
   readonly run: RunRef;
   readonly chain: SliceRef;
   readonly tables: readonly TableRows[];
+  /** Whether the request had no `to`, so that upstream chose the last day of the slice. */
+  readonly isOpen?: boolean;
   /** Upstream's time of the page, epoch milliseconds. */
   readonly date: number;
   /** Page number within the slice, counted from 1. */

@@ -5,6 +5,7 @@ import { isMassDeletion, type TableLoss } from '../../plausibility/mass-deletion
 import type { Session } from '../database.ts';
 import { keepAnswer } from '../ledger/answers.ts';
 import { writeDrift } from '../ledger/drift-notes.ts';
+import { writeEchoedDay } from '../ledger/echoed-days.ts';
 import {
   forgetCoverage,
   forgetDays,
@@ -41,6 +42,7 @@ export async function writePage(parts: PageWriterParts, session: Session, page: 
   const tables = await writeTables(parts, session, page, syncedAt);
   if (raw !== null) await writeRawPage(session, run.runId, chain, { number: page.page, at: date, place: raw });
   if (drift !== null) await writeDrift(session, run.runId, drift, date);
+  if (page.isOpen === true && resource.zone === 'echoed') await writeEchoedDay(session, chain, date);
   if (answer !== null) {
     const brandId = (chain.fixed['brand_id'] ?? null) as string | null;
     const given = { resource: chain.resource, brandId, purpose: 'report', status: 200, askedAt: date } as const;
