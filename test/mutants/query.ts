@@ -163,6 +163,12 @@ export const mutants: readonly Mutant[] = [
     tests: MARTS,
   },
   {
+    file: 'src/analytics/marts/visibility_vs_traffic.sql',
+    from: ', e.today - 1)',
+    to: ')',
+    tests: ZONES,
+  },
+  {
     file: 'src/query/create-service.ts',
     from: 'const today = replica.daysOf(resource.name, ids.brandId)(nowMs);',
     to: 'const today = dayOf(nowMs);',

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
+import { ensureViews } from '../../src/warehouse/views.ts';
 import { sampleOf } from '../support/counts.ts';
 import { askService, type Mirror, openMirror } from './mirror.ts';
 
@@ -123,5 +125,20 @@ describe('/v1/traffic of a property in another time zone', () => {
     expect(await sync({ ...traffic, range })).toMatchObject({ status: 'complete', failures: [] });
     const [row] = await query("SELECT strftime(max(range_to), '%Y-%m-%d') AS last FROM traffic_totals WHERE connected");
     expect(row?.['last']).toBe('2026-01-14');
+  });
+
+  test('compares no week of visits that is not over in the zone', async () => {
+    const { sync, warehouse, at, query } = await openZone('America/New_York', '2026-03-15T12:00:00Z');
+    const weeks = async (time: string): Promise<number> => {
+      at(time);
+      await sync();
+      await ensureViews(warehouse().database, MART_SCHEMA, marts());
+      const [row] = await query('SELECT coalesce(max(weeks), 0) AS n FROM mart.visibility_vs_traffic');
+      return Number(row?.['n']);
+    };
+    const before = await weeks('2026-03-15T12:00:00Z');
+    // Sunday ends at 04:00 UTC.
+    expect(await weeks('2026-03-16T02:15:00Z')).toBe(before);
+    expect(await weeks('2026-03-16T04:15:00Z')).toBe(before + 1);
   });
 });

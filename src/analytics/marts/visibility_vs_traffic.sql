@@ -21,8 +21,11 @@ WITH answered AS (
   JOIN (SELECT brand_id, min(day) AS first_day, max(day) AS last_day FROM mart.fct_traffic_daily GROUP BY brand_id) b
     USING (brand_id)
   JOIN mart.periods p USING (brand_id)
+  -- The current day of the analytics property at the last sync; UTC may be a day ahead.
+  LEFT JOIN (SELECT brand_id, max(day) AS today FROM sync.echoed_days WHERE resource = 'traffic' GROUP BY brand_id) e
+    USING (brand_id)
   WHERE date_trunc('week', t.day) >= b.first_day
-    AND date_trunc('week', t.day) + INTERVAL 6 DAY <= least(b.last_day, p.complete_to)
+    AND date_trunc('week', t.day) + INTERVAL 6 DAY <= least(b.last_day, p.complete_to, e.today - 1)
   GROUP BY ALL
 )
 SELECT
