@@ -166,6 +166,30 @@ test('a document with 6,000 endpoints adds as many as the settings allow, and sa
   expect(await mirror.rows("SELECT path FROM sync.endpoints WHERE state = 'mirrored' ORDER BY path")).toEqual(mirrored);
 });
 
+test('items with 3,000 fields have 250 columns, and the other fields in _item', async () => {
+  const names = Array.from({ length: 3_000 }, (_, index) => `field_${index}`);
+  const item = (id: number) => Object.fromEntries([['id', id], ...names.map((name) => [name, `${name} of ${id}`])]);
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+  const items = { type: 'object', properties: { id: { type: 'integer' }, ...properties } };
+  const schema = { type: 'object', properties: { data: { type: 'array', items } } };
+  const wide = { get: { responses: { 200: { content: { 'application/json': { schema } } } } } };
+  const alterDocument = (document: JsonObject): string =>
+    JSON.stringify({ ...document, paths: { ...(document['paths'] as JsonObject), '/wide': wide } });
+  const body = { data: Array.from({ length: 20 }, (_, id) => item(id)) };
+  const others = (path: string) => (path === '/wide' ? { status: 200, body } : null);
+  const { mirror } = await open([industries], {}, { alterDocument, others });
+  const first = await mirror.sync();
+  expect(first).toMatchObject({ status: 'complete', quarantined: 0, tables: { wide: { inserted: 20 } } });
+  const columns = await mirror.rows("SELECT column_name FROM duckdb_columns() WHERE table_name = 'wide'");
+  expect(columns.length).toBeLessThan(260);
+  const [row = {}] = await mirror.rows('SELECT field_7, _item FROM wide WHERE id = 7');
+  expect(row['field_7']).toBe('field_7 of 7');
+  const stored = JSON.parse(String(row['_item'])) as Record<string, unknown>;
+  expect(stored['field_2999']).toBe('field_2999 of 7');
+  const second = await mirror.sync();
+  expect(second.tables['wide']).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
+});
+
 test('an undeclared endpoint that refuses the key is a warning', async () => {
   const refusal = { status: 403, body: { error: { code: 'forbidden', message: 'Not in your plan.' } } } as const;
   const alterDocument = (document: JsonObject): string => {
