@@ -186,8 +186,10 @@ const files: BadInput[] = [
   ['sync', 'folder_unwritable', ['data/default', /EEXIST|ENOTDIR/.source], { files: { data: 'a file' } }],
   ['sync', 'folder_unwritable', ['data/default'], { files: { 'data/default': 'a file' } }],
   ['sync --data-dir /proc/sightline', 'folder_unwritable', ['/proc/sightline/default']],
-  ['sql x', 'no_data', ['default', 'data/default']],
-  ['export', 'no_data', ['default', 'data/default']],
+  ...['status', 'verify', 'export', 'backup b.duckdb', 'connect', 'report', 'runs', 'sql x'].map(
+    (line): BadInput => [line, 'no_data', ['default', 'data/default']],
+  ),
+  ['replay', 'no_data', ['data/default']],
   ['demo', 'usage', ['data/demo', '--data-dir'], { files: { 'data/demo/precious.txt': 'mine' } }],
   ...['sync', 'export', 'sql x'].flatMap((line) =>
     [`not a database, whatever its name is ${'.'.repeat(5000)}`, '', null].map((content): BadInput => [

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,11 +10,14 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
+import type { JsonName } from '../../src/cli/json/json-outputs.ts';
 import { formatRows } from '../../src/cli/output/row-format.ts';
 import { openNewestReplicaWith } from '../../src/session/newest-replica.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { NOW_MS } from '../support/clocks.ts';
+import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
+import { expectJson } from '../support/json-outputs.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { type Finished, MAIN, runCommand, type Surroundings } from '../support/run-command.ts';
 import { shiftedLikeTests } from '../support/shifted.ts';
@@ -103,13 +106,22 @@ export interface CliWorkspace {
   /** The workspace's folder in the data folder. */
   readonly data: string;
   run(...args: string[]): Promise<Finished>;
+  /** Runs a command that must succeed. */
+  done(...args: string[]): Promise<Finished>;
+  /** Runs the command of an output with --json, which must print one line with the declared members. Returns its value. */
+  json<T = ReturnType<typeof JSON.parse>>(name: JsonName, ...args: string[]): Promise<T>;
   start(...args: string[]): Running;
   /** Runs a query on the newest data and returns the rows of its last statement as objects. */
   rows(sql: string): Promise<Record<string, unknown>[]>;
 }
 
-/** Options of a workspace; `world` opens a copy of a world, which is synced. Its commands run at the time of the world. */
-export type CliOptions = WorkspaceOptions & { readonly world?: World };
+/** Options of a workspace. */
+export type CliOptions = WorkspaceOptions & {
+  /** Opens a copy of this world, which is synced, instead of an empty warehouse. Its commands run at the time of the world. */
+  readonly world?: World;
+  /** Whether the first command creates the warehouse. */
+  readonly isNew?: true;
+};
 
 /** Opens a small workspace with a high rate limit. */
 export async function openCli(options: CliOptions = {}): Promise<CliWorkspace> {
@@ -129,17 +141,23 @@ export function shareCli(options: CliOptions = {}): CliWorkspace {
 }
 
 /** Like `openCli`, but for several tests. The caller closes it. */
-export async function openCliFor({ world, ...options }: CliOptions = {}): Promise<
-  CliWorkspace & { close: () => Promise<void> }
-> {
+export async function openCliFor({
+  world,
+  isNew,
+  ...options
+}: CliOptions = {}): Promise<CliWorkspace & { close: () => Promise<void> }> {
   const folder = await makeFolder();
   const sandbox =
     world === undefined
       ? await startStillSandbox({ brands: 1, prompts: 3, days: 4, ...options })
       : await startWorldSandbox(world, options);
-  if (world !== undefined) await copyWorld(world, folder);
   const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const data = join(folder, 'data', 'default');
+  if (world !== undefined) await copyWorld(world, folder);
+  else if (isNew === undefined) {
+    await mkdir(data, { recursive: true, mode: 0o700 });
+    await createEmptyWarehouse(join(data, 'warehouse.duckdb'));
+  }
   const started: Running[] = [];
   const start = (...args: string[]): Running => {
     const running = startCli(args, { cwd: folder, env, nowMs: world === undefined ? undefined : NOW_MS });
@@ -148,16 +166,17 @@ export async function openCliFor({ world, ...options }: CliOptions = {}): Promis
   };
   const clock = world === undefined ? {} : { clock: worldClock() };
   const run = (...args: string[]): Promise<Finished> => runCli(args, { cwd: folder, env, ...clock });
-  const rows = async (sql: string): Promise<Record<string, unknown>[]> => {
-    const config = loadConfig({ flags: {}, environment: env, folder });
-    // As the command `sql` does, which starts a process for SQL of users.
-    const { opened } = await openNewestReplicaWith(config, layoutOf(config.folder), openReader);
-    try {
-      return JSON.parse(formatRows(await opened.query(sql), 'json')) as Record<string, unknown>[];
-    } finally {
-      opened.close();
-    }
+  const done = async (...args: string[]): Promise<Finished> => {
+    const finished = await run(...args);
+    expect(finished.code, finished.stderr).toBe(0);
+    return finished;
   };
+  const json = async <T>(name: JsonName, ...args: string[]): Promise<T> => {
+    const { stdout } = await done(...name.replace(/ (id|table)$/, '').split(' '), ...args, '--json');
+    expect(stdout).toMatch(/^.*\n$/);
+    return expectJson<T>(name, stdout);
+  };
+  const rows = (sql: string) => rowsIn(folder, env, sql);
   const close = async (): Promise<void> => {
     for (const running of started) {
       running.process.kill('SIGKILL');
@@ -166,7 +185,22 @@ export async function openCliFor({ world, ...options }: CliOptions = {}): Promis
     await sandbox.close();
     await rm(folder, { recursive: true, force: true });
   };
-  return { sandbox, folder, env, data, run, start, rows, close };
+  return { sandbox, folder, env, data, run, done, json, start, rows, close };
+}
+
+/** Runs a query as the command `sql` does in a folder, without its process for SQL of users. Returns the rows as objects. */
+export async function rowsIn(
+  folder: string,
+  environment: Readonly<Record<string, string>>,
+  sql: string,
+): Promise<Record<string, unknown>[]> {
+  const config = loadConfig({ flags: {}, environment, folder });
+  const { opened } = await openNewestReplicaWith(config, layoutOf(config.folder), openReader);
+  try {
+    return JSON.parse(formatRows(await opened.query(sql), 'json')) as Record<string, unknown>[];
+  } finally {
+    opened.close();
+  }
 }
 
 /** Starts a server that is not the API on a free port. The caller closes it. */

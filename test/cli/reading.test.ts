@@ -9,14 +9,13 @@ const workspace = shareCli({ world: 'tiny' });
 
 describe('connect', () => {
   test('prints the line of one client, or all lines as JSON', async () => {
-    const { run, data } = workspace;
+    const { run, json, data } = workspace;
     const path = join(data, 'analytics.duckdb');
     expect((await run('connect', 'duckdb')).stdout).toBe(`duckdb -readonly '${path}'\n`);
-    const all = JSON.parse((await run('connect', '--json')).stdout) as { path: string; clients: object };
+    const all = await json<{ path: string; clients: object }>('connect');
     expect(all.path).toBe(path);
     for (const line of Object.values(all.clients)) expect(line).toContain(path);
     expectRefusal(await run('connect', 'excel'), 'usage', false);
-    expectRefusal(await run('connect', '--data-dir', 'elsewhere', '--json'), 'no_data', true);
   });
 
   test('prints a line for Node that works', async () => {
@@ -34,16 +33,14 @@ describe('connect', () => {
 
 describe('describe', () => {
   test('describes every table and view of the warehouse with its columns', async () => {
-    const { run } = workspace;
-    const described = JSON.parse((await run('describe', '--json')).stdout) as {
-      name: string;
-      about: string;
-      columns: { name: string; type: string; about: string }[];
-    }[];
+    const described =
+      await workspace.json<{ name: string; about: string; columns: { name: string; type: string; about: string }[] }[]>(
+        'describe',
+      );
     const query = `select case schema_name when 'main' then '' else schema_name || '.' end || table_name as name,
       column_name as "column", data_type as type
       from duckdb_columns() where not internal and database_name = current_database() order by all`;
-    const held = JSON.parse((await run('sql', query, '--json')).stdout);
+    const held = await workspace.rows(query);
     const told = described.flatMap(({ name, columns }) =>
       columns.map((column) => ({ name, column: column.name, type: column.type })),
     );
