@@ -1,34 +1,31 @@
 import { existsSync, statSync, utimesSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { declaredJobs } from '../../jobs/all.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { startCommand, startedServer } from '../serve/running-command.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { NO_LOCK_LIST, startOther, watchLock } from '../support/file-lock.ts';
 import { runCommand } from '../support/run-command.ts';
 import { worldClock } from '../support/worlds.ts';
-import { expectRefusal, openCliFor, type Running, startedLine, until } from './helpers.ts';
+import { expectRefusal, type Running, shareCli, startedLine, until } from './helpers.ts';
 
-let workspace: Awaited<ReturnType<typeof openCliFor>>;
+const SERVE = ['serve', '--json', '--port', '0', '--no-jobs'];
+const EVERY_STEP = ['sync', 'verify', 'export', 'retention', 'compact', 'check', 'report'];
 
-beforeAll(async () => {
-  workspace = await openCliFor({ world: 'tiny' });
-});
-afterAll(() => workspace.close());
-
-interface Step {
-  readonly step: string;
-  readonly status: string;
-  readonly exitCode: number | null;
-  readonly error: string | null;
-  readonly result: Record<string, unknown> | null;
-}
+const workspace = shareCli({ world: 'tiny' });
 
 interface Run {
   readonly status: string;
   readonly exitCode: number;
-  readonly steps: readonly Step[];
+  readonly steps: readonly {
+    readonly step: string;
+    readonly status: string;
+    readonly exitCode: number | null;
+    readonly error: string | null;
+    readonly result: Record<string, unknown> | null;
+  }[];
 }
 
 async function configure(jobs: unknown): Promise<void> {
@@ -36,9 +33,10 @@ async function configure(jobs: unknown): Promise<void> {
 }
 
 /** Starts serve. Resolves when it listens and owns the workspace. */
-async function serve(...flags: readonly string[]): Promise<Running & { baseUrl: string }> {
-  const running = workspace.start('serve', '--json', '--port', '0', '--no-jobs', ...flags);
-  return { ...running, ...(await startedLine<{ baseUrl: string }>(running)) };
+async function serve(): Promise<Running> {
+  const running = workspace.start(...SERVE);
+  await startedLine(running);
+  return running;
 }
 
 async function stop(running: Running) {
@@ -75,19 +73,17 @@ describe('jobs', () => {
       nightly: {
         cron: '0 1 * * *',
         timeZone: 'Europe/Berlin',
-        steps: [{ do: 'sync', only: ['prompts'] }, 'verify', 'export'],
+        steps: EVERY_STEP.map((step) => (step === 'sync' ? { do: step, only: ['prompts'] } : step)),
       },
       hourly: { enabled: false },
       keep: { cron: '0 5 * * *', steps: ['retention', 'compact', 'check'] },
     });
-    const listed = JSON.parse((await workspace.run('jobs', '--json')).stdout);
+    const listed = await workspace.json<{ name: string }[]>('jobs list');
     const names = declaredJobs.map(({ name }) => name);
-    expect(listed.map(({ name }: { name: string }) => name)).toEqual([...names, 'keep']);
+    expect(listed.map(({ name }) => name)).toEqual([...names, 'keep']);
     expect(listed[0]).toMatchObject({ cron: '0 1 * * *', timeZone: 'Europe/Berlin', enabled: true, last: null });
     expect(listed[1]).toMatchObject({ enabled: false, next: null });
-    const next = JSON.parse((await workspace.run('jobs', 'next', '--limit', '20', '--json')).stdout) as {
-      at: string;
-    }[];
+    const next = await workspace.json<{ at: string }[]>('jobs next', '--limit', '20');
     expect(next).toHaveLength(20);
     expect(next.map(({ at }) => at)).toEqual(next.map(({ at }) => at).sort());
 
@@ -95,26 +91,22 @@ describe('jobs', () => {
     for (const name of [...names, 'keep']) expect(each.split(name).length, each).toBe(name === 'hourly' ? 1 : 2);
     expect(each).toMatch(/│ \d{4}-\d\d-\d\d \d\d:\d\d UTC │/);
 
-    const { code, stdout, stderr } = await workspace.run('jobs', 'run', 'nightly', '--json');
-    expect(code, stderr).toBe(0);
-    const run = JSON.parse(stdout) as Run;
+    const run = await workspace.json<Run>('jobs run', 'nightly');
     expect(run).toMatchObject({ job: 'nightly', status: 'done', exitCode: 0, dueAt: null });
-    expect(run.steps.map(({ step, status }) => [step, status])).toEqual([
-      ['sync', 'done'],
-      ['verify', 'done'],
-      ['export', 'done'],
-    ]);
+    expect(run.steps.map(({ step, status }) => [step, status])).toEqual(EVERY_STEP.map((step) => [step, 'done']));
+    expect(run.steps.filter(({ result }) => result === null)).toEqual([]);
     expect(run.steps[0]?.result).toMatchObject({ status: 'complete' });
     expect(run.steps[1]?.result).toMatchObject({ agrees: true });
     expect(existsSync(join(workspace.data, 'snapshots', String(run.steps[2]?.result?.['snapshotId'])))).toBe(true);
 
-    const said = await workspace.run('jobs', 'run', 'keep');
-    expect(said.code, said.stderr).toBe(0);
+    expect((await workspace.json('runs'))[0]).toMatchObject({ kind: 'sync', trigger: 'job nightly' });
+    const said = await workspace.done('jobs', 'run', 'keep');
     for (const step of ['retention', 'compact', 'check']) expect(said.stderr).toContain(`keep: ${step}\n`);
     expect(said.stderr).toContain('job keep done in ');
     expect(
       await workspace.rows('select count(*) as n from responses r anti join prompts p on r.prompt_id = p.id'),
     ).toEqual([{ n: 0 }]);
+    expect((await workspace.json('jobs list'))[0].last).toMatchObject({ status: 'done' });
     const table = (await workspace.run('jobs')).stdout;
     for (const text of ['Europe/Berlin', 'off', 'done', 'never']) expect(table).toContain(text);
   });
@@ -127,10 +119,8 @@ describe('jobs', () => {
       [year, null],
       [`${year}-02`, { position: 1 }],
     ] as const) {
-      const { code, stdout, stderr } = await workspace.run('jobs', 'run', 'changes', '--json');
-      expect(code, stderr).toBe(0);
-      const { result } = (JSON.parse(stdout) as Run).steps[0] as Step;
-      expect(result).toMatchObject({ path: join(folder, 'default'), changes: { since } });
+      const { steps } = await workspace.json<Run>('jobs run', 'changes');
+      expect(steps[0]?.result).toMatchObject({ path: join(folder, 'default'), changes: { since } });
       expect(existsSync(join(folder, 'default', 'brands.csv'))).toBe(true);
     }
     await configure({});
@@ -190,6 +180,8 @@ describe('a workspace that is served', () => {
   it('runs commands of other processes in its owner, with the same output and exit codes', async () => {
     await configure({ small: { cron: '0 5 * * *', steps: ['check'] } });
     const alone = await workspace.run(...FEW, '--json');
+    // A replica is published only if a sync has changed something.
+    workspace.sandbox.advance({ days: 0, pausedPrompts: 1 });
     server = await serve();
     expect(statSync(join(workspace.data, 'owner.sock')).mode & 0o777).toBe(0o600);
     expect(statSync(join(workspace.data, 'serving.json')).mode & 0o777).toBe(0o600);
@@ -200,6 +192,7 @@ describe('a workspace that is served', () => {
     expect(Object.keys(JSON.parse(carried.stdout))).toEqual(Object.keys(JSON.parse(alone.stdout)));
     const words = (text: string): string => text.replaceAll(/[\d,]+/g, 'N');
     expect(words(carried.stderr)).toBe(words(alone.stderr));
+    expect(await workspace.json('status')).toMatchObject({ stale: false });
     const [sync, exported, backup, job] = await Promise.all([
       workspace.run(...FEW, '--full'),
       workspace.run('export', '--json'),
@@ -212,14 +205,6 @@ describe('a workspace that is served', () => {
     // DuckDB loses its lock on the file if any code of the process closes the file.
     const watched = stopWatching?.() ?? { locked: 1, unlocked: 0 };
     expect([watched.unlocked, watched.locked > 0]).toEqual([0, true]);
-    const made = await workspace.run('keys', 'create', 'one');
-    expect(made.stdout).toMatch(/^gsk_\S+\n$/);
-    const answer = await fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': made.stdout.trim() } });
-    expect(answer.status).toBe(200);
-    // A replica is published only if a sync has changed something.
-    workspace.sandbox.advance({ days: 0, lateAnswers: 1 });
-    expect((await workspace.run('sync', '--only', 'responses')).code).toBe(0);
-    expect((await workspace.run('status', '--json')).stdout).toContain('"stale":false');
     expectRefusal(await workspace.run('sync', '--only', 'nothing'), 'usage', false);
     expectRefusal(await workspace.run('export', '--compression', 'none', '--json'), 'usage', true);
     // Readers do not open the live file while it is owned, even if it is newer than the copy.
@@ -235,11 +220,8 @@ describe('a workspace that is served', () => {
     const reset = startClient('state', 'reset', '--yes', '--json');
     await reset.said;
     // A command that needs no warehouse does not wait.
-    const beside = await Promise.all([workspace.run('status', '--json'), workspace.run('keys', 'list')]);
-    expect(beside.map(({ code }) => code)).toEqual([0, 0]);
-    expect(JSON.parse(beside[0].stdout)).toMatchObject({
-      owner: { command: 'sightline sync', pid: server.process.pid },
-    });
+    const [status] = await Promise.all([workspace.json('status'), workspace.done('keys', 'list')]);
+    expect(status).toMatchObject({ owner: { command: 'sightline sync', pid: server.process.pid } });
     stuck.interrupt();
     const stopped = await stuck.finished;
     workspace.sandbox.setFaults([]);
@@ -254,8 +236,11 @@ describe('a workspace that is served', () => {
     expect((await workspace.run('sync', '--only', 'brands')).code).toBe(0);
   });
 
-  it('has no owner after it stopped, and the commands that it runs for clients end with it', async () => {
+  it('never has two owners, and has none after its owner stopped, with which the commands of clients end', async () => {
+    const second = startCommand(SERVE, { cwd: workspace.folder, env: workspace.env });
+    await startedServer(second);
     const last = await startStuck(startClient, 'sync');
+    expect((await second.stop()).stderr).toContain(`(process ${server.process.pid}), which owns the workspace`);
     const { code, stderr } = await stop(server);
     expect(code, stderr).toBe(0);
     expect(stderr).not.toContain('gsk_');
@@ -263,14 +248,5 @@ describe('a workspace that is served', () => {
     workspace.sandbox.setFaults([]);
     expect(existsSync(join(workspace.data, 'owner.sock'))).toBe(false);
     expect(await startOther()(join(workspace.data, 'warehouse.duckdb'))).toBe('opened');
-  });
-
-  it('has no owner after its owner was killed, and never has two', async () => {
-    const first = await serve();
-    const second = await serve();
-    first.process.kill('SIGKILL');
-    await first.finished;
-    expect((await stop(second)).stderr).toContain(`(process ${first.process.pid}), which owns the workspace`);
-    expect((await workspace.run('sync', '--only', 'brands')).code).toBe(0);
   });
 });

@@ -1,10 +1,12 @@
 import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { startCommand, startedServer } from '../serve/running-command.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { testWith } from '../support/needs.ts';
-import { expectRefusal, runCli, startCli, startedLine, until } from './helpers.ts';
+import { expectRefusal, runCli, startCli, until } from './helpers.ts';
 
 interface Served {
   readonly baseUrl: string;
@@ -13,12 +15,8 @@ interface Served {
 
 /** Starts a server in a folder and returns what it printed as JSON. */
 async function serveIn(cwd: string, ...flags: readonly string[]) {
-  const running = startCli(['serve', '--json', '--port', '0', ...flags], { cwd });
-  onTestFinished(async () => {
-    running.process.kill('SIGTERM');
-    await running.finished;
-  });
-  const line = JSON.stringify(await startedLine(running));
+  const running = startCommand(['serve', '--json', '--port', '0', ...flags], { cwd, clock: systemClock });
+  const line = JSON.stringify(await startedServer(running));
   const isRole = flags.includes('--role');
   const { baseUrl, signInUrl } = isRole
     ? expectJson<Served>('serve --role api', line)
@@ -62,8 +60,7 @@ describe('sightline open', () => {
     expect(ended.code, ended.stderr).toBe(0);
     expectJson('sessions revoke', ended.stdout);
     expect(JSON.parse((await runCli(['sessions', 'list', '--json'], { cwd })).stdout)).toHaveLength(1);
-    server.process.kill('SIGTERM');
-    const { stdout, stderr } = await server.finished;
+    const { stdout, stderr } = await server.stop();
     // The line of JSON is for programs; the log has no secrets.
     expect(stdout.replace(server.signInUrl, '')).not.toMatch(/gs[ls]_/);
     expect(stderr).not.toMatch(/gs[kls]_\w/);

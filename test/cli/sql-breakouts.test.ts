@@ -9,7 +9,7 @@ import { sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { describeWith } from '../support/needs.ts';
 import { type BreakOut, breakOuts } from './breakouts.ts';
-import { type CliWorkspace, expectRefusal, openCliFor, startedLine, until } from './helpers.ts';
+import { expectRefusal, shareCli, until } from './helpers.ts';
 
 const LIMITS = { timeoutMs: 120_000, memoryMb: 700, rowsMax: 100_000, bytesMax: 1_000_000 };
 /** Scalar functions that DuckDB 1.5.6 does not fold. Each was reviewed. */
@@ -17,19 +17,15 @@ const SIDE_EFFECTS =
   'current_connection_id current_query current_query_id current_transaction_id currval error gen_random_uuid nextval random setseed sleep_ms stats uuid uuidv4 uuidv7 write_log';
 const FILES = ['analytics.duckdb', 'warehouse.duckdb'] as const;
 
-let workspace: CliWorkspace & { close: () => Promise<void> };
+const workspace = shareCli({ world: 'tiny' });
 /** For statements that need as long as they need. */
 let owner: GuardedSql;
 
 beforeAll(async () => {
-  workspace = await openCliFor({ world: 'tiny' });
   owner = await openGuardedSql(join(workspace.data, 'analytics.duckdb'), { audience: 'owner', limits: LIMITS });
 });
 
-afterAll(async () => {
-  owner.close();
-  await workspace.close();
-});
+afterAll(() => owner.close());
 
 /** Hashes of all files of a folder, by name. */
 function hashesOf(folder: string): Record<string, string> {
@@ -47,8 +43,7 @@ function hashesOf(folder: string): Record<string, string> {
 
 /** Runs break-outs in a service of their file. */
 async function expectRejected(service: GuardedSql, all: readonly BreakOut[], timeout: GuardedSql = service) {
-  for (const { title, sql, code, names } of all) {
-    const isEndless = /without end$/.test(title) && code === 'query_limit';
+  for (const { title, sql, code, names, isEndless = false } of all) {
     const outcome = await (isEndless ? timeout : service).query(sql).catch((thrown: unknown) => thrown);
     expect(outcome, title).toMatchObject({ code, message: expect.stringMatching(names) });
     expect(String((outcome as Error).message), title).not.toMatch(/Stack Trace|duckdb\.org|INTERNAL/);
@@ -57,15 +52,8 @@ async function expectRejected(service: GuardedSql, all: readonly BreakOut[], tim
 }
 
 describe('break-outs of SQL', () => {
-  test('all are rejected by name and change nothing, also while a server runs', async () => {
-    const key = (await workspace.run('keys', 'create', 'reader')).stdout.trim();
-    const server = workspace.start('serve', '--port', '0', '--json', '--log-level', 'error', '--no-jobs');
-    const { baseUrl } = await startedLine<{ baseUrl: string }>(server);
-    const ask = async (): Promise<number> =>
-      (await fetch(`${baseUrl}/brands`, { headers: { authorization: `Bearer ${key}` } })).status;
-    expect(await ask()).toBe(200);
-    const files = (): string[] => FILES.map((name) => hashesOf(workspace.data)[name] ?? 'missing');
-    const before = files();
+  test('all are rejected by name and change nothing', async () => {
+    const before = hashesOf(workspace.data);
     const [outside, file, live] = [await temporaryFolder(), ...FILES.map((name) => join(workspace.data, name))];
     const escapesOf = (of: string) => breakOuts({ file: of, outside }).filter(({ code }) => code !== 'query_limit');
     expect(escapesOf(file as string).length).toBeGreaterThanOrEqual(100);
@@ -73,22 +61,19 @@ describe('break-outs of SQL', () => {
     const second = await openGuardedSql(live as string, { audience: 'owner', limits: LIMITS });
     await expectRejected(second, sampleOf(escapesOf(live as string), 20)).finally(() => second.close());
     expect(await readdir(outside)).toEqual([]);
-    expect(files()).toEqual(before);
-    expect(Object.keys(hashesOf(workspace.data)).filter((name) => name.includes('.wal'))).toEqual([]);
-    expect(await ask()).toBe(200);
-    server.process.kill('SIGTERM');
-    await server.finished;
+    expect(hashesOf(workspace.data)).toEqual(before);
   });
 
   test('statements that never end stop at the limit named in the message', async () => {
     const before = hashesOf(workspace.data);
     const file = join(workspace.data, 'analytics.duckdb');
-    const limits = { ...LIMITS, timeoutMs: 400 };
-    const hasty = await openGuardedSql(file, { audience: 'owner', limits });
+    const limits = { ...LIMITS, memoryMb: 400 };
+    const small = await openGuardedSql(file, { audience: 'owner', limits });
+    const hasty = await openGuardedSql(file, { audience: 'owner', limits: { ...limits, timeoutMs: 400 } });
     const outside = await temporaryFolder();
     const endless = breakOuts({ file, outside }).filter(({ code }) => code === 'query_limit');
     expect(endless).toHaveLength(7);
-    await expectRejected(owner, endless, hasty).finally(() => hasty.close());
+    await expectRejected(small, endless, hasty).finally(() => [small, hasty].map((service) => service.close()));
     expect(await readdir(outside)).toEqual([]);
     expect(hashesOf(workspace.data)).toEqual(before);
   });
@@ -191,30 +176,14 @@ describe('a caller over the network', () => {
 describeWith(process.platform === 'linux' ? null : 'the processes are read from /proc')(
   'the process of a query',
   () => {
-    const openCopy = async () => {
+    test('has no environment variables and a read-only file, and fails alone if it crashes', async () => {
       const file = join(await temporaryFolder(), 'copy.duckdb');
       await copyFile(join(workspace.data, 'analytics.duckdb'), file);
       const service = await openGuardedSql(file, { audience: 'owner', limits: LIMITS });
       onTestFinished(() => service.close());
-      return { file, service };
-    };
-
-    test('fails alone if it crashes, without affecting other queries', async () => {
-      const { file, service } = await openCopy();
       const running = service.query(
         'SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range = -b.range',
       );
-      const pid = await childReading(file);
-      process.kill(pid, 'SIGABRT');
-      await expect(running).rejects.toMatchObject({
-        code: 'query_crashed',
-        message: expect.stringContaining('SIGABRT'),
-      });
-      expect(await service.query('SELECT 7 AS n')).toMatchObject([{ rows: [[7]] }]);
-    });
-
-    test('runs without environment variables and with a read-only file', async () => {
-      const { file } = await openCopy();
       const pid = await childReading(file);
       const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
         .split('\0')
@@ -230,6 +199,12 @@ describeWith(process.platform === 'linux' ? null : 'the processes are read from 
       });
       expect(flags.length).toBeGreaterThan(0);
       expect(new Set(flags)).toEqual(new Set([0]));
+      process.kill(pid, 'SIGABRT');
+      await expect(running).rejects.toMatchObject({
+        code: 'query_crashed',
+        message: expect.stringContaining('SIGABRT'),
+      });
+      expect(await service.query('SELECT 7 AS n')).toMatchObject([{ rows: [[7]] }]);
     });
   },
 );
@@ -281,7 +256,7 @@ test('a block that is found damaged by a query is reported as damage of the file
   const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));
   const found: unknown[] = [];
   // One bit in each block after the headers; a block that is needed to open the file is not of interest here.
-  for (let at = 12_288; at < whole.length; at += 262_144) {
+  for (let at = 12_288; at < whole.length && found.length === 0; at += 262_144) {
     const bytes = Buffer.from(whole);
     bytes.writeUInt8((bytes[at + 2_000] ?? 0) ^ 1, at + 2_000);
     await writeFile(file, bytes);
