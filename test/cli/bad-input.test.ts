@@ -76,7 +76,9 @@ test.each([
 const KEY = 'gsk_never_to_be_seen_0123456789';
 const SETTINGS = { SIGHTLINE_API_KEY: KEY, SIGHTLINE_BASE_URL: 'http://127.0.0.1:9/v1' };
 const https = { baseUrl: 'https://a.example/v1', apiKeyVariable: 'KEY_A' };
-const config = (value: unknown) => ({ 'sightline.config.json': JSON.stringify(value) });
+const config = (value: unknown) => ({
+  'sightline.config.json': typeof value === 'string' ? value : JSON.stringify(value),
+});
 const TWO_WORKSPACES = config({ workspaces: { acme: https, globex: { ...https, apiKeyVariable: 'KEY_B' } } });
 const WAREHOUSE = 'data/default/warehouse.duckdb';
 
@@ -120,54 +122,46 @@ const values: BadInput[] = [
   ['report --link http://', 'usage', ['--link is "http://"; allowed: an address with http or https']],
 ];
 
-const environments: BadInput[] = [
+/** Settings of the environment that differ from `SETTINGS`. */
+const environments = (
   [
-    'sync',
-    'config_invalid',
-    ['SIGHTLINE_API_KEY is not set', 'gsk_'],
-    { env: { ...SETTINGS, SIGHTLINE_API_KEY: ' ' } },
-  ],
+    [{ SIGHTLINE_API_KEY: ' ' }, ['SIGHTLINE_API_KEY is not set', 'gsk_']],
+    [
+      { SIGHTLINE_API_KEY: 'sk_live_of_something_else' },
+      ['SIGHTLINE_API_KEY is not an API key', 'begins with gsk_', 'without spaces'],
+      'sk_live',
+    ],
+    [{ SIGHTLINE_BASE_URL: '' }, ['SIGHTLINE_BASE_URL is not set', 'https']],
+    [
+      { SIGHTLINE_BASE_URL: 'https://someone:hunter2@api.example.com/v1' },
+      ['SIGHTLINE_BASE_URL contains a user name or password'],
+      'hunter2',
+    ],
+    [{ SIGHTLINE_BASE_URL: `https://api.example.com/v1?key=${KEY}` }, ['SIGHTLINE_BASE_URL is', 'without a query']],
+    [{ SIGHTLINE_CONNECTIONS: '0' }, ['SIGHTLINE_CONNECTIONS is "0"', 'from 1 to 64']],
+  ] as const satisfies readonly (readonly [object, readonly string[], string?])[]
+).map(
+  ([env, says, hides = KEY]): BadInput => ['sync', 'config_invalid', says, { env: { ...SETTINGS, ...env }, hides }],
+);
+
+/** Contents of sightline.config.json. */
+const configs = (
   [
-    'sync',
-    'config_invalid',
-    ['SIGHTLINE_API_KEY is not an API key', 'begins with gsk_', 'without spaces'],
-    { env: { ...SETTINGS, SIGHTLINE_API_KEY: 'sk_live_of_something_else' }, hides: 'sk_live' },
-  ],
-  ['sync', 'config_invalid', ['SIGHTLINE_BASE_URL is not set', 'https'], { env: { SIGHTLINE_API_KEY: KEY } }],
-  [
-    'sync',
-    'config_invalid',
-    ['SIGHTLINE_BASE_URL contains a user name or password'],
-    { env: { ...SETTINGS, SIGHTLINE_BASE_URL: 'https://someone:hunter2@api.example.com/v1' }, hides: 'hunter2' },
-  ],
-  [
-    'sync',
-    'config_invalid',
-    ['SIGHTLINE_BASE_URL is', 'without a query'],
-    { env: { ...SETTINGS, SIGHTLINE_BASE_URL: `https://api.example.com/v1?key=${KEY}` } },
-  ],
-  [
-    'sync',
-    'config_invalid',
-    ['SIGHTLINE_CONNECTIONS is "0"', 'from 1 to 64'],
-    { env: { ...SETTINGS, SIGHTLINE_CONNECTIONS: '0' } },
-  ],
-  ['sync', 'config_invalid', ['.env', 'cannot read'], { files: { '.env': null } }],
-];
+    ['{"workspaces": ', ['config.json is not JSON']],
+    [{ budgetshare: 1 }, ['"budgetshare"', 'budgetShare']],
+    [{ connections: 100 }, ['connections', '100', '64']],
+    [{ apiKey: KEY }, ['sightline.config.json', '"apiKey"']],
+    [[], ['not a JSON object', 'workspaces']],
+    [{ workspaces: { '../x': https } }, ['"../x"', 'lower-case letters']],
+    [
+      { workspaces: { acme: { ...https, apiKeyVariable: KEY } } },
+      ['workspaces.acme.apiKeyVariable', 'the name of the environment variable'],
+    ],
+  ] as const satisfies readonly (readonly [unknown, readonly string[]])[]
+).map(([content, says]): BadInput => ['sync', 'config_invalid', says, { files: config(content) }]);
 
 const files: BadInput[] = [
-  ['sync', 'config_invalid', ['config.json is not JSON'], { files: { 'sightline.config.json': '{"workspaces": ' } }],
-  ['sync', 'config_invalid', ['"budgetshare"', 'budgetShare'], { files: config({ budgetshare: 1 }) }],
-  ['sync', 'config_invalid', ['connections', '100', '64'], { files: config({ connections: 100 }) }],
-  ['sync', 'config_invalid', ['sightline.config.json', '"apiKey"'], { files: config({ apiKey: KEY }) }],
-  ['sync', 'config_invalid', ['not a JSON object', 'workspaces'], { files: config([]) }],
-  ['sync', 'config_invalid', ['"../x"', 'lower-case letters'], { files: config({ workspaces: { '../x': https } }) }],
-  [
-    'sync',
-    'config_invalid',
-    ['workspaces.acme.apiKeyVariable', 'the name of the environment variable'],
-    { files: config({ workspaces: { acme: { ...https, apiKeyVariable: KEY } } }) },
-  ],
+  ['sync', 'config_invalid', ['.env', 'cannot read'], { files: { '.env': null } }],
   ['sync', 'config_invalid', ['--workspace', 'acme, globex'], { files: TWO_WORKSPACES, env: {} }],
   ['sync --workspace globex', 'config_invalid', ['KEY_B is not set'], { files: TWO_WORKSPACES, env: { KEY_A: KEY } }],
   [
@@ -191,13 +185,10 @@ const files: BadInput[] = [
   ),
   ['replay', 'no_data', ['data/default']],
   ['demo', 'usage', ['data/demo', '--data-dir'], { files: { 'data/demo/precious.txt': 'mine' } }],
-  ...['sync', 'export', 'sql x'].flatMap((line) =>
-    [`not a database, whatever its name is ${'.'.repeat(5000)}`, '', null].map((content): BadInput => [
-      line,
-      'warehouse_invalid',
-      [WAREHOUSE],
-      { files: { [WAREHOUSE]: content } },
-    ]),
+  ...[`not a database, whatever its name is ${'.'.repeat(5000)}`, '', null].flatMap((content) =>
+    ['sync', 'export', 'sql x'].map(
+      (line): BadInput => [line, 'warehouse_invalid', [WAREHOUSE], { files: { [WAREHOUSE]: content } }],
+    ),
   ),
 ];
 
@@ -208,26 +199,29 @@ describe('a wrong value is rejected with a message, a hint and an exit code, and
   });
   afterAll(() => occupied.close());
 
-  test.for([...values, ...environments, ...files])('%s: %s', async ([line, code, says, surroundings = {}]) => {
-    const { env = SETTINGS, files: given = {}, hint, hides } = surroundings;
-    const withPort = (text: string): string => text.replace('PORT', new URL(occupied.origin).port);
-    const cwd = await temporaryFolder();
-    for (const [path, content] of Object.entries(given)) {
-      await mkdir(join(cwd, path, content === null ? '.' : '..'), { recursive: true });
-      if (content !== null) await writeFile(join(cwd, path), content);
-    }
-    const before = (await readdir(cwd, { recursive: true })).sort();
-    const isJson = !line.startsWith('demo');
-    const [first = '', ...rest] = line.split(' ').map(withPort);
-    // A later position could be parsed as the value of an option.
-    const args = first.startsWith('-') ? [first, ...rest, '--json'] : [first, ...(isJson ? ['--json'] : []), ...rest];
-    const finished = await runCommand(args, { cwd, env });
-    expectRefusal(finished, code, isJson, hint);
-    const output = finished.stdout + finished.stderr;
-    for (const hidden of [KEY, ...(hides === undefined ? [] : [hides])]) expect(output).not.toContain(hidden);
-    for (const part of says.map(withPort)) expect(finished.stderr.split('\n')[0]).toMatch(toPattern(part));
-    expect((await readdir(cwd, { recursive: true })).sort()).toEqual(before);
-  });
+  test.for([...values, ...environments, ...configs, ...files])(
+    '%s: %s',
+    async ([line, code, says, surroundings = {}]) => {
+      const { env = SETTINGS, files: given = {}, hint, hides } = surroundings;
+      const withPort = (text: string): string => text.replace('PORT', new URL(occupied.origin).port);
+      const cwd = await temporaryFolder();
+      for (const [path, content] of Object.entries(given)) {
+        await mkdir(join(cwd, path, content === null ? '.' : '..'), { recursive: true });
+        if (content !== null) await writeFile(join(cwd, path), content);
+      }
+      const before = (await readdir(cwd, { recursive: true })).sort();
+      const isJson = !line.startsWith('demo');
+      const [first = '', ...rest] = line.split(' ').map(withPort);
+      // A later position could be parsed as the value of an option.
+      const args = first.startsWith('-') ? [first, ...rest, '--json'] : [first, ...(isJson ? ['--json'] : []), ...rest];
+      const finished = await runCommand(args, { cwd, env });
+      expectRefusal(finished, code, isJson, hint);
+      const output = finished.stdout + finished.stderr;
+      for (const hidden of [KEY, ...(hides === undefined ? [] : [hides])]) expect(output).not.toContain(hidden);
+      for (const part of says.map(withPort)) expect(finished.stderr.split('\n')[0]).toMatch(toPattern(part));
+      expect((await readdir(cwd, { recursive: true })).sort()).toEqual(before);
+    },
+  );
 });
 
 function toPattern(text: string): RegExp {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { checkOpens } from '../../src/warehouse/file/read-only.ts';
 import { sampleOf } from '../support/counts.ts';
-import { expectRefusal, openCli, shareCli, until } from './helpers.ts';
+import { expectRefusal, openCli, shareCli, startedLine } from './helpers.ts';
 
 const workspace = shareCli({ world: 'tiny' });
 let copy: string;
@@ -38,12 +38,8 @@ test.each(sampleOf(['cut off', 'overwritten', 'emptied'] as const, 1, 2))(
 );
 
 test('while a server runs, sql and export replace a damaged copy', async () => {
-  const server = workspace.start('serve', '--port', '0', '--log-level', 'error', '--no-jobs');
-  let said = '';
-  server.process.stderr?.on('data', (bytes: Buffer) => {
-    said += bytes.toString();
-  });
-  await until('the server listens', () => /http:\/\//.test(said));
+  const server = workspace.start('serve', '--port', '0', '--json', '--no-jobs');
+  await startedLine(server);
   await damage('overwritten');
   expect(await workspace.rows(count)).toEqual([{ n: 3 }]);
   await checkOpens(copy);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Table, tableFromIPC } from 'apache-arrow';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { describe, expect, test } from 'vitest';
+import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
 import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { startLiar } from '../hostile/liar.ts';
 import { hashes } from '../snapshot/readers.ts';
@@ -15,14 +16,7 @@ const workspace = shareCli({ world: 'small' });
 
 async function exportTo(name: string, ...args: string[]) {
   const folder = join(await temporaryFolder(), name);
-  const { code, stdout, stderr } = await workspace.run('export', '--json', '--output', folder, ...args);
-  expect(code, stderr).toBe(0);
-  return { folder, ...JSON.parse(stdout) } as {
-    folder: string;
-    path: string;
-    snapshotId: null;
-    tables: { name: string; rows: number; files: number; bytes: number; time?: string | null; cut?: unknown }[];
-  };
+  return { folder, ...(await workspace.json<JsonValue<'export --output'>>('export --output', folder, ...args)) };
 }
 
 async function numberOf(sql: string): Promise<number> {
@@ -41,7 +35,7 @@ describe('plain files', () => {
     const before = hashes(folder);
     const listing = JSON.parse(await readFile(join(folder, 'export.json'), 'utf8'));
     for (const { file, sha256 } of listing.tables) expect(before[file]).toBe(sha256);
-    expect(await workspace.run('export', '--output', folder)).toMatchObject({ code: 0 });
+    await workspace.done('export', '--output', folder);
     expect(hashes(folder)).toEqual(before);
     expect(await readdir(join(folder, '..'))).toEqual(['all']);
   });
@@ -78,8 +72,7 @@ describe('plain files', () => {
     expect(moments.map(({ name }) => name)).toEqual(['created_at', '_synced_at', '_deleted_at']);
     for (const { type } of moments) expect(type).toMatchObject({ isAdjustedToUTC: true, unit: 'MICROS' });
 
-    const csv = await workspace.run('export', '--tables', 'responses', '--format', 'csv', '--output', '-');
-    expect(csv.code, csv.stderr).toBe(0);
+    const csv = await workspace.done('export', '--tables', 'responses', '--format', 'csv', '--output', '-');
     const [header] = csv.stdout.split('\n');
     expect(header?.split(',')).toEqual(Object.keys(parsed[0] ?? {}));
     expect(csv.stderr).toMatch(/^1 table, /);
@@ -89,12 +82,9 @@ describe('plain files', () => {
     const folder = await temporaryFolder();
     const output = join(folder, 'tables.xlsx');
     const args = ['export', '--tables', 'brands,prompts', '--output', output];
-    for (const _ of [1, 2])
-      expect(await workspace.run(...args)).toMatchObject({
-        code: 0,
-        stdout: `${output}\n`,
-        stderr: expect.stringMatching(/^2 tables, /),
-      });
+    await writeFile(output, 'an earlier workbook');
+    const { stdout, stderr } = await workspace.done(...args);
+    expect([stdout, stderr]).toEqual([`${output}\n`, expect.stringMatching(/^2 tables, /)]);
     expect((await readFile(output)).subarray(0, 2).toString()).toBe('PK');
     expect(await readdir(folder)).toEqual(['tables.xlsx']);
     const other = await workspace.run(...args, '--format', 'csv');
@@ -184,39 +174,25 @@ describe('plain files', () => {
     expect(later.stderr).toMatch(/Changes since \d{4}-.* UTC: 0 inserted, 0 updated, 0 deleted\./);
   });
 
-  test('replace files of an earlier export only', async () => {
+  test('replace files of an earlier export only, also in the target of a symlink, which is kept', async () => {
     const parent = await temporaryFolder();
-    const folder = join(parent, 'out');
+    const [folder, disk] = [join(parent, 'out'), join(parent, 'disk')];
     const to = (...args: string[]) => workspace.run('export', '--tables', 'brands', '--output', folder, ...args);
-    await mkdir(folder);
-    expect(await to()).toMatchObject({ code: 0, stdout: `${folder}\n` });
-    expect(await to('--format', 'csv')).toMatchObject({ code: 0 });
-    expect((await readdir(folder)).sort()).toEqual(['brands.csv', 'export.json']);
-    await writeFile(join(folder, 'notes.txt'), 'mine');
+    await mkdir(disk);
+    await symlink('disk', folder);
+    for (const format of ['csv', 'ndjson']) {
+      expect(await to('--format', format)).toMatchObject({ code: 0, stdout: `${folder}\n` });
+      expect((await readdir(disk)).sort()).toEqual([`brands.${format}`, 'export.json']);
+    }
+    expect(await readlink(folder)).toBe('disk');
+    expect((await readdir(parent)).sort()).toEqual(['disk', 'out']);
+    await writeFile(join(disk, 'notes.txt'), 'mine');
     const refused = await to();
     expect(refused).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('contains "notes.txt", which no export'),
     });
-    expect((await readdir(folder)).sort()).toEqual(['brands.csv', 'export.json', 'notes.txt']);
-    await mkdir(join(parent, '.out.new-999999999'));
-    const other = await workspace.run('export', '--tables', 'brands', '--output', join(parent, 'out'));
-    expect(other.code).toBe(2);
-    expect(await readdir(parent)).toContain('out');
-  });
-
-  test('are written to the target of a symlink, which is kept', async () => {
-    const parent = await temporaryFolder();
-    await mkdir(join(parent, 'disk'));
-    const link = join(parent, 'out');
-    await symlink('disk', link);
-    for (const format of ['csv', 'ndjson']) {
-      const args = ['--tables', 'brands', '--format', format, '--output', link];
-      expect(await workspace.run('export', ...args)).toMatchObject({ code: 0, stdout: `${link}\n` });
-      expect((await readdir(join(parent, 'disk'))).sort()).toEqual([`brands.${format}`, 'export.json']);
-    }
-    expect(await readlink(link)).toBe('disk');
-    expect((await readdir(parent)).sort()).toEqual(['disk', 'out']);
+    expect((await readdir(disk)).sort()).toEqual(['brands.ndjson', 'export.json', 'notes.txt']);
   });
 
   test('are recovered after a crash between the two renames', async () => {
@@ -259,19 +235,19 @@ describe('plain files', () => {
 });
 
 test('a snapshot shares unchanged files with the previous one, and uses the requested compression', async () => {
-  const again = JSON.parse((await workspace.run('export', '--json')).stdout);
+  const again = await workspace.json('export');
   expect(again).toMatchObject({ snapshotId: expect.stringMatching(/^\d{8}T\d{6}Z/), deleted: [] });
   expect(again.written).toEqual({ files: 0, bytes: 0 });
-  const { tables, written } = JSON.parse((await workspace.run('export', '--compression', 'zstd', '--json')).stdout);
+  const { tables, written } = await workspace.json('export', '--compression', 'zstd');
   expect(written.files).toBe(tables.reduce((sum: number, table: { files: number }) => sum + table.files, 0));
 });
 
 test('an export after a killed sync contains no day of which only some pages are stored, with and without a replica', async () => {
-  const { sandbox, folder, data, env, run, rows } = await openCli({ prompts: 2, days: 4, responsesPerDay: 120 });
+  const { sandbox, folder, data, env, done, rows } = await openCli({ prompts: 2, days: 4, responsesPerDay: 120 });
   const day = (daysAgo: number): string => dayOf(sandbox.world.now() - daysAgo * DAY_MS);
   const count = 'SELECT CAST(created_at AS DATE) AS day, count(*) AS n FROM responses GROUP BY ALL ORDER BY ALL';
   const sync = ['sync', '--only', 'responses', '--from', day(3), '--to'];
-  expect(await run(...sync, day(2))).toMatchObject({ code: 0 });
+  await done(...sync, day(2));
   const whole = await rows(count);
   expect(whole.map((row) => row['day'])).toEqual([day(3), day(2)]);
   const liar = await startLiar(sandbox.baseUrl);
@@ -302,8 +278,7 @@ test('an export after a killed sync contains no day of which only some pages are
     }
     const output = join(folder, 'files');
     const tables = 'responses,response_citations,mart.fct_response';
-    const exported = await run('export', '--format', 'ndjson', '--tables', tables, '--output', output);
-    expect(exported.code, exported.stderr).toBe(0);
+    await done('export', '--format', 'ndjson', '--tables', tables, '--output', output);
     for (const name of tables.split(',')) {
       const lines = (await readFile(join(output, `${name}.ndjson`), 'utf8')).trim().split('\n');
       const days = lines.map((line) => String(JSON.parse(line).created_at).slice(0, 10));
@@ -312,7 +287,7 @@ test('an export after a killed sync contains no day of which only some pages are
       for (const { day: of, n } of whole) expect(days.filter((each) => each === of)).toHaveLength(Number(n));
     }
 
-    expect(await run('export')).toMatchObject({ code: 0 });
+    await done('export');
     const manifest = JSON.parse(await readFile(join(data, 'snapshots', 'latest', 'manifest.json'), 'utf8'));
     for (const { name, files, rows: listed } of manifest.tables) {
       if (!['responses', 'response_citations', 'response_competitors'].includes(name)) continue;

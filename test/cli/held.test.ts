@@ -15,7 +15,7 @@ test('a held deletion stops the export of a job, is shown by status and doctor, 
   const night = { cron: '0 5 * * *', steps: [{ do: 'sync', only: ['prompts'] }, 'export'] };
   await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify({ jobs: { night } }));
 
-  expect((await run('sync', '--only', 'prompts')).code).toBe(0);
+  expect(await run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
   liar.tell((exchange) => {
     if (!exchange.path.endsWith('/prompts') || exchange.path.includes('/metrics/')) return;
     exchange.edit((body) => ({ ...body, data: body.data.slice(0, 4) }));

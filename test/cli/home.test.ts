@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/folders.ts';
 import { type Finished, runCommand } from '../support/run-command.ts';
 import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { FETCHED_TWICE, spreadOver, withWarehouseFile } from '../support/warehouse-file.ts';
-import { type CliWorkspace, openCli, type Running, startCli, until } from './helpers.ts';
+import { type CliWorkspace, openCli, type Running, rowsIn, startCli, until } from './helpers.ts';
 
 const KILLS = 10;
 /** Resources that the syncs read. */
@@ -35,6 +35,7 @@ interface Machine {
   run(...args: string[]): Promise<Finished>;
   /** Runs a command that must succeed, and returns its output. */
   done(...args: string[]): Promise<string>;
+  rows(sql: string): Promise<Record<string, unknown>[]>;
   set(settings: object): Promise<void>;
 }
 
@@ -60,8 +61,9 @@ async function machineOf({ env }: CliWorkspace, settings: object): Promise<Machi
     expect(code, stderr + stdout).toBe(0);
     return stdout;
   };
+  const rows = (sql: string) => rowsIn(folder, env, sql);
   const start = (...args: string[]) => startCli(args, { cwd: folder, env: { ...env, ...S3_KEY } });
-  return { folder, data: join(folder, 'data', 'default'), start, run, done, set };
+  return { folder, data: join(folder, 'data', 'default'), start, run, done, rows, set };
 }
 
 const inside = ({ sandbox }: CliWorkspace, { data }: Machine, look: Parameters<typeof withWarehouseFile>[2]) =>
@@ -140,9 +142,8 @@ test('a worker that resumes after its lease has expired neither checks in nor pu
   if (IS_ENDURANCE) expect(cli.sandbox.requests.length - asked).toBeLessThanOrEqual(IN_FLIGHT);
   // Readers see none of its data.
   expect(stored()).toEqual(left);
-  const rows = await two.done('sql', COUNT, '--json');
   const third = await machineOf(cli, settings);
-  expect(await third.done('sql', COUNT, '--json')).toEqual(rows);
+  expect(await third.rows(COUNT)).toEqual(await two.rows(COUNT));
   await inside(cli, two, (workspace) => expectEqualToUpstream(workspace, { only: ONLY }));
 });
 
@@ -156,7 +157,7 @@ test('a workspace moves between its folder and a bucket, from which other machin
   const visit = ({ done }: Machine) => done('jobs', 'run', 'keep');
   await one.done('sync', '--only', ...ONLY);
   await two.done('sync', '--only', 'brands');
-  const rows = await one.done('sql', COUNT, '--json');
+  const rows = await one.rows(COUNT);
   const raw = await readdir(join(one.data, 'raw'));
   await three.set({ remote });
   const none = await three.run('sql', 'SELECT 1', '--json');
@@ -168,7 +169,7 @@ test('a workspace moves between its folder and a bucket, from which other machin
   await one.done('export');
   expect(cli.sandbox.requests.length).toBe(asked);
   expect(await readdir(join(one.data, 'raw'))).toEqual(raw);
-  expect(await three.done('sql', COUNT, '--json')).toEqual(rows);
+  expect(await three.rows(COUNT)).toEqual(rows);
 
   // Another machine has different data, which the bucket's data must not replace.
   await two.set({ remote, jobs });
@@ -194,7 +195,7 @@ test('a workspace moves between its folder and a bucket, from which other machin
   );
   expect(doctor).toMatch(/^ok +warehouse +the last checked-in version is intact/m);
   server.fault = () => 'forbidden';
-  await three.done('sql', COUNT, '--json');
+  expect(await three.rows(COUNT)).toEqual(rows);
   const failed = await three.run('sync', '--json');
   expect([failed.code, failed.stdout]).toEqual([1, expect.stringContaining('remote_failed')]);
   for (const secret of Object.values(S3_KEY)) expect(failed.stdout + failed.stderr).not.toContain(secret);
@@ -202,14 +203,12 @@ test('a workspace moves between its folder and a bucket, from which other machin
 
   // The bucket is emptied.
   for (const key of server.objects.keys()) if (key.startsWith('homes/')) server.objects.delete(key);
-  for (const _ of ['first', 'again']) {
-    const emptied = await one.run('sync', '--json');
-    expect([emptied.code, emptied.stdout]).toEqual([1, expect.stringMatching(/remote_failed.*is empty.*home\.json/)]);
-  }
+  const emptied = await one.run('sync', '--json');
+  expect([emptied.code, emptied.stdout]).toEqual([1, expect.stringMatching(/remote_failed.*is empty.*home\.json/)]);
   await rm(join(one.data, 'home.json'));
   // Epochs start again, although higher ones were recorded with the published snapshots.
   await one.done('export');
-  expect(await one.done('sql', COUNT, '--json')).toEqual(rows);
+  expect(await one.rows(COUNT)).toEqual(rows);
 
   // Move back to the folder, which may be older than the last check-in of others.
   await one.set({});
@@ -217,5 +216,5 @@ test('a workspace moves between its folder and a bucket, from which other machin
   expect([old.code, old.stdout]).toEqual([1, expect.stringMatching(/remote_failed.*is a copy of s3:\/\/lake\/homes/)]);
   await one.done('restore', backup, '--yes', '--force');
   await one.done('sync', '--only', 'brands');
-  expect(await one.done('sql', COUNT, '--json')).toEqual(rows);
+  expect(await one.rows(COUNT)).toEqual(rows);
 });

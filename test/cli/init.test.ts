@@ -7,6 +7,7 @@ import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixt
 import { meantBy } from '../../src/operations/connection-test.ts';
 import { withVariables } from '../../src/operations/setup.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { expectJson } from '../support/json-outputs.ts';
 import { testWith } from '../support/needs.ts';
 import { type Finished, MAIN, runCommand } from '../support/run-command.ts';
 import { serve } from './helpers.ts';
@@ -40,7 +41,7 @@ describe('init without a terminal', () => {
     const { origin } = new URL(sandbox.baseUrl);
     const { code, stdout, stderr } = await init(folder, sandbox.key, '--base-url', `${origin}/`, '--json');
     expect(code, stderr).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({
+    expect(expectJson('init', stdout)).toEqual({
       workspace: 'default',
       baseUrl: sandbox.baseUrl,
       brands: [expect.any(String)],

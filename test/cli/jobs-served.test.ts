@@ -9,10 +9,11 @@ import { ownWorkspace } from '../../src/cli/serve-owner.ts';
 import { addDays } from '../../src/contract/time.ts';
 import { readJobRuns } from '../../src/scheduler/job-log.ts';
 import { startChild } from '../support/child.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
 import { sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { disabledJobs } from '../support/jobs.ts';
-import { expectAsUpstream } from './as-upstream.ts';
+import { withWarehouseFile } from '../support/warehouse-file.ts';
 import { openCli, until } from './helpers.ts';
 import { serveThrough } from './serving.ts';
 
@@ -29,7 +30,7 @@ it.each(sampleOf(CHANGES, 1))(
   'runs a job when it is due in the night of $day, stops it with the server, and catches up after a stop and a kill',
   async ({ day, due, next }) => {
     let now = Date.parse(`${addDays(day, -5)}T12:00:00Z`);
-    const workspace = await openCli({ days: 3, clock: () => now });
+    const workspace = await openCli({ prompts: 1, days: 3, clock: () => now });
     const { folder, env, data, sandbox } = workspace;
     const mine = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: [{ do: 'sync', only: ONLY }, 'export'] };
     const settings = { clock: 'upstream', jobs: { ...disabledJobs, mine } };
@@ -66,8 +67,7 @@ it.each(sampleOf(CHANGES, 1))(
     expect(second.owner).toBeNull();
     await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
     // The same process also runs commands for clients.
-    const synced = await workspace.run('sync', '--only', 'prompts');
-    expect(synced.code, synced.stderr).toBe(0);
+    await workspace.done('sync', '--only', 'prompts');
     await second.close();
     const [done, ...earlier] = await readJobRuns(data);
     expect(earlier).toMatchObject([interrupted]);
@@ -83,7 +83,8 @@ it.each(sampleOf(CHANGES, 1))(
     await until('the next night is over', async () => (await readJobRuns(data)).length === 3);
     await third.close();
     expect((await readJobRuns(data))[0]).toMatchObject({ status: 'done', dueAt: `${tomorrow}T${next}:00.000Z` });
-    await expectAsUpstream(data, sandbox, { only: ONLY });
+    const warehouse = join(data, 'warehouse.duckdb');
+    await withWarehouseFile(warehouse, sandbox, (opened) => expectEqualToUpstream(opened, { only: ONLY }));
     const written = lines.join('').split('\n').slice(0, -1);
     const logged = written.map((line) => JSON.parse(line) as { msg: string; step?: string });
     expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));

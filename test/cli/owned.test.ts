@@ -2,59 +2,36 @@ import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { errorTable } from '../../src/base/errors.ts';
+import { runCommand } from '../support/run-command.ts';
 import { type Running, shareCli, until } from './helpers.ts';
 
 const COUNTS = 'select (select count(*) from responses) as responses, (select count(*) from sync.runs) as runs';
 
-const workspace = shareCli({ prompts: 2, days: 2 });
+const workspace = shareCli({ prompts: 1, days: 1 });
 
-/** Starts a sync in another process, which waits for the responses. */
-async function startWaiting(...args: string[]): Promise<Running> {
-  const { sandbox, start } = workspace;
+/** Starts a sync and resolves when it waits for the responses. */
+async function startWaiting<T>(start: () => T): Promise<T> {
+  const { sandbox } = workspace;
   sandbox.setFaults([{ kind: 'hang', match: '/responses' }]);
   const sent = sandbox.requests.length;
-  const running = start('sync', ...args);
+  const running = start();
   await until('the sync waits for responses', () => sandbox.requests.slice(sent).some(({ fault }) => fault === 'hang'));
   return running;
 }
 
-async function json<T>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await workspace.run(...args, '--json');
-  expect(code, stderr).toBe(0);
-  return JSON.parse(stdout) as T;
-}
-
-describe('the first sync in another process', () => {
-  let first: Running;
-
-  beforeAll(async () => {
-    first = await startWaiting();
-    await until('the lists are published', () => existsSync(join(workspace.data, 'analytics.duckdb')));
-  });
-
-  test('publishes the lists, which sql reads, and sql states its progress', async () => {
-    const listed = 'select (select count(*) from brands) as brands, (select count(*) from responses) as responses';
-    const { stdout, stderr } = await workspace.run('sql', listed, '--json');
-    expect(JSON.parse(stdout)).toEqual([{ brands: 1, responses: 0 }]);
-    expect(stderr).toMatch(/^Data as of \S+ \S+ UTC; a sync is running: \d+ of about \d+ requests/);
-  });
-
-  test('is reported as interrupted after a kill, and the next sync resumes', async () => {
-    const { sandbox, run, rows, data } = workspace;
-    first.process.kill('SIGKILL');
-    await first.finished;
-    const [latest] = await json<object[]>('runs');
-    expect(latest).toMatchObject({ status: 'interrupted', error: 'the process ended unexpectedly' });
-    const checked = await run('status', '--check');
-    expect(checked.code).toBe(3);
-    expect(checked.stdout).toContain('ended unexpectedly');
-    sandbox.setFaults([]);
-    expect(await run('sync')).toMatchObject({ code: 0 });
-    expect(await run('status', '--check')).toMatchObject({ code: 0 });
-    expect(existsSync(join(data, 'owner.json'))).toBe(false);
-    expect(await rows(COUNTS)).toEqual([{ responses: expect.any(Number), runs: 2 }]);
-  });
+test('a running first sync publishes the lists, which sql reads, and sql prints the progress of the sync', async () => {
+  const { folder: cwd, env, data } = workspace;
+  const stop = new AbortController();
+  const first = startWaiting(() => runCommand(['sync'], { cwd, env, clock: systemClock, signal: stop.signal }));
+  await until('the lists are published', () => existsSync(join(data, 'analytics.duckdb')));
+  const listed = 'select (select count(*) from brands) as brands, (select count(*) from responses) as responses';
+  const { stdout, stderr } = await workspace.done('sql', listed, '--json');
+  expect(JSON.parse(stdout)).toEqual([{ brands: 1, responses: 0 }]);
+  expect(stderr).toMatch(/^Data as of \S+ \S+ UTC; a sync is running: \d+ of about \d+ requests/);
+  stop.abort();
+  expect(await first).toMatchObject({ code: 130 });
 });
 
 describe('while a sync of another process owns the warehouse', () => {
@@ -62,17 +39,19 @@ describe('while a sync of another process owns the warehouse', () => {
   let before: { readonly counts: unknown; readonly runs: unknown };
 
   beforeAll(async () => {
-    before = { counts: await workspace.rows(COUNTS), runs: await json('runs') };
-    owner = await startWaiting('--full');
+    workspace.sandbox.setFaults([]);
+    await workspace.done('sync');
+    before = { counts: await workspace.rows(COUNTS), runs: await workspace.json('runs') };
+    owner = await startWaiting(() => workspace.start('sync', '--full'));
   });
 
   test('sql, runs and status show the data of the last sync, and status names the owner', async () => {
-    const { run, rows } = workspace;
+    const { done, json, rows } = workspace;
     const { pid } = owner.process;
     expect(await rows(COUNTS)).toEqual(before.counts);
     expect(await json('runs')).toEqual(before.runs);
     expect(await json('status')).toMatchObject({ owner: { pid }, data: { lastRun: { status: 'complete' } } });
-    expect((await run('status')).stdout).toContain(`process ${pid}`);
+    expect((await done('status')).stdout).toContain(`process ${pid}`);
   });
 
   test.each(['sync', 'export'])('%s is rejected with the command and the process ID of the owner', async (command) => {
@@ -89,12 +68,11 @@ describe('while a sync of another process owns the warehouse', () => {
   });
 
   test('an export of plain files and a backup are from the replica, with a note', async () => {
-    const { run, folder } = workspace;
-    const exported = await run('export', '--tables', 'prompts', '--output', 'files');
-    expect(exported).toMatchObject({ code: 0, stderr: expect.stringContaining('A sync owns the warehouse') });
+    const { done, folder } = workspace;
+    const exported = await done('export', '--tables', 'prompts', '--output', 'files');
+    expect(exported.stderr).toContain('A sync owns the warehouse');
     expect(existsSync(join(folder, 'files', 'prompts.parquet'))).toBe(true);
-    const { code, stdout, stderr } = await run('backup', 'beside.duckdb', '--json');
-    expect(code, stderr).toBe(0);
+    const { stdout, stderr } = await done('backup', 'beside.duckdb', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ stale: true });
     expect(stderr).toContain('of the replica');
   });

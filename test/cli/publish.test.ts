@@ -13,21 +13,17 @@ import { NOT_TRIED } from '../support/needs.ts';
 import type { Finished } from '../support/run-command.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { worldClock } from '../support/worlds.ts';
-import { openCliFor } from './helpers.ts';
+import { rowsIn, shareCli } from './helpers.ts';
 
-let workspace: Awaited<ReturnType<typeof openCliFor>>;
+const workspace = shareCli({ world: 'tiny' });
 let server: S3Server;
 
 beforeAll(async () => {
   server = await startS3Server();
-  workspace = await openCliFor({ world: 'tiny' });
   Object.assign(process.env, S3_KEY);
   await rm(join(workspace.data, 'snapshots'), { recursive: true });
 });
-afterAll(async () => {
-  await workspace.close();
-  await server.close();
-});
+afterAll(() => server.close());
 
 async function configure(changes: Record<string, unknown> = {}): Promise<void> {
   const publish = { kind: 's3', bucket: server.bucket, prefix: 'bi', endpoint: server.endpoint, ...changes };
@@ -63,14 +59,10 @@ test('an export publishes a snapshot with the same rows as the warehouse, and pr
   expect(await examine()).toMatchObject([{ status: 'ok', message: current }]);
 
   const folder = await download('bi/default/');
-  const restored = await run('restore', folder, '--data-dir', join(workspace.folder, 'restored'), '--yes', '--json');
-  expect(restored.code, restored.stderr).toBe(0);
+  await workspace.done('restore', folder, '--data-dir', 'restored', '--yes');
   const query = 'select count(*) n, sum(hash(id)) h, max(created_at) t from responses';
-  const [here, there] = await Promise.all([
-    run('sql', query, '--json'),
-    run('sql', query, '--json', '--data-dir', join(workspace.folder, 'restored')),
-  ]);
-  expect(there.stdout).toBe(here.stdout);
+  const [here] = await workspace.rows(query);
+  expect(await rowsIn(workspace.folder, { ...workspace.env, SIGHTLINE_DATA_DIR: 'restored' }, query)).toEqual([here]);
 
   // The queries of docs/bi.md, with the folder instead of the bucket.
   const text = readFileSync(join(import.meta.dirname, '../../docs/bi.md'), 'utf8');
@@ -79,7 +71,7 @@ test('an export publishes a snapshot with the same rows as the warehouse, and pr
   let rows: Readonly<Record<string, unknown>>[] = [];
   for (const query of queries.replace(/'s3:[^']*'/, `'${folder}/'`).split(';\n')) rows = await scratch.all(query);
   scratch.close();
-  expect(rows).toEqual([{ 'count_star()': BigInt(JSON.parse(here.stdout)[0].n) }]);
+  expect(rows).toEqual([{ 'count_star()': BigInt(Number(here?.['n'])) }]);
 });
 
 test('an error of the store is reported without secrets, and the folder still gets the snapshot', async () => {

@@ -34,7 +34,7 @@ test('a worker without a queue runs the overdue jobs of every valid workspace', 
   await writeFile(join(folder, 'data', 'w02', 'jobs.json'), JSON.stringify({ ...owed, runs: [] }));
   const worker = await here('worker', '--once', '--json', '--name', 'only');
   expect(worker.code, worker.stderr).toBe(0);
-  expect(JSON.parse(worker.stdout)).toEqual({ worker: 'only', tasks: { done: 1 } });
+  expect(expectJson('worker', worker.stdout)).toEqual({ worker: 'only', tasks: { done: 1 } });
   const log = JSON.parse(await readFile(join(folder, 'data', 'w02', 'jobs.json'), 'utf8'));
   expect(log.runs).toEqual([expect.objectContaining({ job: 'nightly', status: 'done' })]);
   const status = JSON.parse((await here('cluster', 'status', '--json')).stdout);

@@ -1,7 +1,9 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace, type WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import type { JsonName } from '../../src/cli/json/json-outputs.ts';
+import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -15,6 +17,14 @@ async function start(key: string, seed: number): Promise<WorkspaceSandbox> {
   return sandbox;
 }
 
+/** The lines of a command with --all, one for each workspace. */
+function linesOf<T>(name: JsonName, stdout: string): T[] {
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => expectJson<T>(name, line));
+}
+
 test('sync --all syncs every workspace even if one fails, and returns the most severe exit code', async () => {
   const folder = await temporaryFolder();
   const [north, south] = [await start('gsk_north_00000001', 1), await start('gsk_south_00000002', 2)];
@@ -26,15 +36,16 @@ test('sync --all syncs every workspace even if one fails, and returns the most s
     keyless: { baseUrl: south.baseUrl, apiKeyVariable: 'NO_KEY' },
   };
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ workspaces }));
+  for (const name of ['north', 'again', 'south', 'refused']) {
+    await mkdir(join(folder, 'data', name), { recursive: true, mode: 0o700 });
+    await createEmptyWarehouse(join(folder, 'data', name, 'warehouse.duckdb'));
+  }
   const env = { NORTH_KEY: north.key, SOUTH_KEY: south.key, WRONG_KEY: 'gsk_wrong_00000003' };
   const run = (...args: string[]) => runCommand(args, { cwd: folder, env });
 
   const { code, stdout, stderr } = await run('sync', '--all', '--json', '--only', 'prompts', 'competitors');
   expect(code, stderr).toBe(1);
-  const lines = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { workspace: string; status?: string; error?: object });
+  const lines = linesOf<{ workspace: string; status?: string; error?: object }>('sync --all', stdout);
   const of = (name: string) => lines.find(({ workspace }) => workspace === name);
   expect(lines.map(({ workspace }) => workspace).sort()).toEqual(Object.keys(workspaces).sort());
   for (const name of ['north', 'again', 'south']) expect(of(name), stderr).toMatchObject({ status: 'complete' });
@@ -49,10 +60,7 @@ test('sync --all syncs every workspace even if one fails, and returns the most s
   const files = ['--since', 'last', '--tables', 'prompts', '--output', 'out/%Y', '--format', 'csv'];
   const exported = await run('export', '--all', '--json', ...files);
   expect(exported.code, exported.stderr).toBe(1);
-  const results = exported.stdout
-    .trim()
-    .split('\n')
-    .map((line) => expectJson<{ workspace: string; path?: string; error?: object }>('export --all', line));
+  const results = linesOf<{ workspace: string; path?: string; error?: object }>('export --all', exported.stdout);
   expect(results.map(({ workspace }) => workspace).sort()).toEqual(Object.keys(workspaces).sort());
   for (const { workspace, path, error } of results) {
     if (workspace === 'keyless') expect(error).toMatchObject({ code: 'no_data' });
@@ -69,10 +77,7 @@ test('sync --all syncs every workspace even if one fails, and returns the most s
 
   const status = await run('status', '--all', '--json');
   expect(status.code, status.stderr).toBe(0);
-  const told = status.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { workspace: string });
+  const told = linesOf<{ workspace: string }>('status --all', status.stdout);
   expect(told.map(({ workspace }) => workspace)).toEqual(Object.keys(workspaces));
   expect(told.find(({ workspace }) => workspace === 'refused')).toMatchObject({
     data: { key: { state: 'refused', lastRefusal: { status: 401 } } },
@@ -80,10 +85,7 @@ test('sync --all syncs every workspace even if one fails, and returns the most s
 
   const examined = await run('doctor', '--all', '--json');
   expect(examined.code, examined.stderr).toBe(1);
-  const reports = examined.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { workspace: string | null; status: string; checks: { check: string }[] });
+  const reports = linesOf<{ workspace: string | null; status: string; checks: object[] }>('doctor', examined.stdout);
   expect(reports.map(({ workspace }) => workspace)).toEqual([null, ...Object.keys(workspaces)]);
   expect(reports.map(({ status }) => status)).toEqual(['failure', 'ok', 'ok', 'ok', 'failure', 'warning']);
   expect(reports[1]?.checks.length).toBeGreaterThan(8);

@@ -11,14 +11,10 @@ import { createSocketDriver, isServed } from '../../src/session/socket-driver.ts
 import { temporaryFolder } from '../support/folders.ts';
 import { testWith } from '../support/needs.ts';
 
+const NONCE = 'n'.repeat(43);
+
 const claimIn = (folder: string) =>
-  becomeOwner({
-    folder,
-    command: 'serve',
-    since: '2026-03-01T00:00:00.000Z',
-    run: null,
-    sessions: thisProcess,
-  });
+  becomeOwner({ folder, command: 'serve', since: '2026-03-01T00:00:00.000Z', run: null, sessions: thisProcess });
 
 async function claimed(folder: string): Promise<OwnerRecord> {
   const claim = await claimIn(folder);
@@ -53,6 +49,14 @@ async function impersonate(answer: (socket: Socket, line: string) => void = () =
 }
 
 const say = (socket: Socket, frame: object): void => void socket.write(`${JSON.stringify(frame)}\n`);
+const challenge = (socket: Socket, proof?: string): void => say(socket, { kind: 'challenge', nonce: NONCE, proof });
+
+/** The proof that a client or the owner of a record sends. */
+function proofIn(side: 'client' | 'server', record: OwnerRecord, clientNonce: string, serverNonce = NONCE): string {
+  return proofOf(side, { ...record, recordId: record.id, clientNonce, serverNonce });
+}
+
+const nonceIn = (line: string): string => (JSON.parse(line) as { nonce: string }).nonce;
 
 /** Connects to a socket and resolves with everything received until the other side ends the connection. */
 function speak(path: string, ...sent: readonly string[]): { socket: Socket; ended: Promise<string> } {
@@ -119,22 +123,12 @@ describe('a client', () => {
   const greeting = { pid: 1, command: 'serve', since: 'now', version: '0', serves: true };
   it.each<[string, (socket: Socket, line: string, claim: OwnerRecord) => void]>([
     ['greets without a proof', (socket) => say(socket, { kind: 'greeting', greeting })],
-    [
-      'does not know the secret',
-      (socket) => say(socket, { kind: 'challenge', nonce: 'n'.repeat(43), proof: 'p'.repeat(43) }),
-    ],
-    [
-      'sends a proof of another length',
-      (socket) => say(socket, { kind: 'challenge', nonce: 'n'.repeat(43), proof: 'p' }),
-    ],
-    ['sends no proof', (socket) => say(socket, { kind: 'challenge', nonce: 'n'.repeat(43) })],
+    ['does not know the secret', (socket) => challenge(socket, 'p'.repeat(43))],
+    ['sends a proof of another length', (socket) => challenge(socket, 'p')],
+    ['sends no proof', (socket) => challenge(socket)],
     [
       "sends the client's proof back",
-      (socket, line, claim) => {
-        const { nonce } = JSON.parse(line) as { nonce: string };
-        const handshake = { ...claim, recordId: claim.id, clientNonce: nonce, serverNonce: 'n'.repeat(43) };
-        say(socket, { kind: 'challenge', nonce: 'n'.repeat(43), proof: proofOf('client', handshake) });
-      },
+      (socket, line, claim) => challenge(socket, proofIn('client', claim, nonceIn(line))),
     ],
     ['sends what is not JSON', (socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n')],
     ['sends JSON that is not a frame', (socket) => socket.write('null\n')],
@@ -154,17 +148,10 @@ describe('a client', () => {
 
   it('rejects a challenge that was recorded on an earlier connection', async () => {
     let recorded = '';
-    const challenge = (line: string, claim: OwnerRecord): string => {
-      const { nonce } = JSON.parse(line) as { nonce: string };
-      const handshake = { ...claim, recordId: claim.id, clientNonce: nonce, serverNonce: 'n'.repeat(43) };
-      return JSON.stringify({ kind: 'challenge', nonce: 'n'.repeat(43), proof: proofOf('server', handshake) });
-    };
     const { claim, received } = await impersonate((socket, line) => {
-      if (line.includes('"proof"')) socket.end();
-      else if (recorded === '') {
-        recorded = challenge(line, claim);
-        socket.write(`${recorded}\n`);
-      } else socket.write(`${recorded}\n`);
+      if (line.includes('"proof"')) return void socket.end();
+      recorded ||= proofIn('server', claim, nonceIn(line));
+      challenge(socket, recorded);
     });
     // A listener that knows the secret receives the client's proof.
     expect(await meetOwner(claim)).toBeNull();
@@ -298,9 +285,8 @@ describe('an owner', () => {
     const { claim, ran } = await open();
     const proof = (text: string): string => `${JSON.stringify({ kind: 'proof', proof: text })}\n`;
     const { socket, ended } = speak(claim.socket, hello);
-    const challenge = JSON.parse(await new Promise<string>((resolve) => socket.once('data', resolve)));
-    const handshake = { ...claim, recordId: claim.id, clientNonce: 'c'.repeat(43), serverNonce: challenge.nonce };
-    const right = proof(proofOf('client', handshake));
+    const challenged = JSON.parse(await new Promise<string>((resolve) => socket.once('data', resolve)));
+    const right = proof(proofIn('client', claim, 'c'.repeat(43), challenged.nonce));
     socket.write(right);
     // A value that is not a command ends the connection, and the owner keeps running.
     socket.write(run);
@@ -309,7 +295,7 @@ describe('an owner', () => {
       [run],
       [hello, run],
       [hello, proof('p'.repeat(43))],
-      [hello, `${JSON.stringify({ kind: 'proof', proof: challenge.proof })}\n`],
+      [hello, proof(challenged.proof)],
       // The proof and nonce of an earlier connection.
       [hello, right, run],
       [right, run],

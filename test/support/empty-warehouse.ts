@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, rename } from 'node:fs/promises';
+import { chmod, copyFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
@@ -18,4 +18,6 @@ export async function createEmptyWarehouse(path: string): Promise<void> {
     await rename(own, made);
   }
   await copyFile(made, path);
+  // As commands create it.
+  await chmod(path, 0o600);
 }

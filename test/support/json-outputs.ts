@@ -19,7 +19,7 @@ function check(validate: ValidateFunction, value: unknown): void {
  * Parses a line that a command printed with --json. Checks it against the strict JSON Schema of the output, which also rejects members
  * that are not declared.
  */
-export function expectJson<T = unknown>(name: JsonName, line: string): T {
+export function expectJson<T = ReturnType<typeof JSON.parse>>(name: JsonName, line: string): T {
   const value = JSON.parse(line) as T;
   const validate = compiled.get(name) ?? ajv.compile(z.toJSONSchema(jsonOutputs[name].shape));
   compiled.set(name, validate);
