@@ -238,9 +238,9 @@ export const mutants: readonly Mutant[] = [
     isBuilt: true,
   },
   {
-    file: 'src/cli/main.ts',
-    from: 'const umask = process.umask(0o077);',
-    to: 'const umask = process.umask(0o022);',
+    file: 'src/base/config/config.ts',
+    from: '? 0o027 : 0o077;',
+    to: '? 0o027 : 0o022;',
     tests: ['test/cli/permissions.test.ts'],
     isBuilt: true,
   },
@@ -263,5 +263,6 @@ export const mutants: readonly Mutant[] = [
     from: "const REJECTED_FUNCTIONS = new Set('currval getenv json_serialize_plan nextval write_log'.split(' '));",
     to: "const REJECTED_FUNCTIONS = new Set('currval getenv json_serialize_plan nextval'.split(' '));",
     tests: ['test/cli/sql-breakouts.test.ts'],
+    isBuilt: true,
   },
 ];
