@@ -140,9 +140,12 @@ const environments = (
     [{ SIGHTLINE_BASE_URL: `https://api.example.com/v1?key=${KEY}` }, ['SIGHTLINE_BASE_URL is', 'without a query']],
     [{ SIGHTLINE_CONNECTIONS: '0' }, ['SIGHTLINE_CONNECTIONS is "0"', 'from 1 to 64']],
   ] as const satisfies readonly (readonly [object, readonly string[], string?])[]
-).map(
-  ([env, says, hides = KEY]): BadInput => ['sync', 'config_invalid', says, { env: { ...SETTINGS, ...env }, hides }],
-);
+).map(([env, says, hides = KEY]): BadInput => [
+  'sync',
+  'config_invalid',
+  says,
+  { env: { ...SETTINGS, ...env }, hides },
+]);
 
 /** Contents of sightline.config.json. */
 const configs = (
@@ -180,15 +183,20 @@ const files: BadInput[] = [
   ['sync', 'folder_unwritable', ['data/default', /EEXIST|ENOTDIR/.source], { files: { data: 'a file' } }],
   ['sync', 'folder_unwritable', ['data/default'], { files: { 'data/default': 'a file' } }],
   ['sync --data-dir /proc/sightline', 'folder_unwritable', ['/proc/sightline/default']],
-  ...['status', 'verify', 'export', 'backup b.duckdb', 'connect', 'report', 'runs', 'sql x'].map(
-    (line): BadInput => [line, 'no_data', ['default', 'data/default']],
-  ),
+  ...['status', 'verify', 'export', 'backup b.duckdb', 'connect', 'report', 'runs', 'sql x'].map((line): BadInput => [
+    line,
+    'no_data',
+    ['default', 'data/default'],
+  ]),
   ['replay', 'no_data', ['data/default']],
   ['demo', 'usage', ['data/demo', '--data-dir'], { files: { 'data/demo/precious.txt': 'mine' } }],
   ...[`not a database, whatever its name is ${'.'.repeat(5000)}`, '', null].flatMap((content) =>
-    ['sync', 'export', 'sql x'].map(
-      (line): BadInput => [line, 'warehouse_invalid', [WAREHOUSE], { files: { [WAREHOUSE]: content } }],
-    ),
+    ['sync', 'export', 'sql x'].map((line): BadInput => [
+      line,
+      'warehouse_invalid',
+      [WAREHOUSE],
+      { files: { [WAREHOUSE]: content } },
+    ]),
   ),
 ];
 

@@ -141,11 +141,9 @@ export function shareCli(options: CliOptions = {}): CliWorkspace {
 }
 
 /** Like `openCli`, but for several tests. The caller closes it. */
-export async function openCliFor({
-  world,
-  isNew,
-  ...options
-}: CliOptions = {}): Promise<CliWorkspace & { close: () => Promise<void> }> {
+export async function openCliFor({ world, isNew, ...options }: CliOptions = {}): Promise<
+  CliWorkspace & { close: () => Promise<void> }
+> {
   const folder = await makeFolder();
   const sandbox =
     world === undefined
