@@ -18,21 +18,34 @@ test('plan estimates the requests of the next sync, lists those of calibration w
     expect(reason.length).toBeGreaterThan(10);
     expect(points.length).toBeGreaterThan(0);
   }
-  expect(told.stderr).toContain('Calibration would send up to 7 more requests');
+  expect(planned.resources.at(-1)).toMatchObject({ name: 'calibration', requests: 7 });
+  expect(told.stderr).toContain('Questions of calibration, if the sync changes data:');
   expect(told.stdout).toContain(probes[0].reason);
   expect(await state()).toEqual(before);
 
   const full = await json('plan', '--offline', '--full');
-  expect(full.requests).toBeGreaterThan(planned.requests);
+  expect(full.requests).toBeGreaterThan(planned.requests - 7);
   expect(full.probes).toEqual([]);
   const synced = await json('sync');
-  expect(planned.requests).toBe(synced.requests);
+  // This sync asks no questions.
+  expect(planned.requests).toBe(synced.requests + 7);
+  expect(planned.most - planned.least).toBeGreaterThanOrEqual(7);
   expect(planned.asked).toBeGreaterThan(0);
   const responses = planned.resources.find(({ name }: { name: string }) => name === 'responses');
   expect(responses.reasons.map(({ reason }: { reason: string }) => reason)).toEqual(['recent, may still change']);
   expect(planned.skippedDays).toBeGreaterThan(0);
   expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining('recent, may still change') });
-  expect(told.stderr).toContain(`about ${synced.requests} requests`);
+  expect(told.stderr).toContain(`about ${synced.requests + 7} requests`);
   const runs = await json<{ kind: string }[]>('runs');
   expect(runs.map(({ kind }) => kind)).toEqual(['sync', 'look', 'sync']);
+});
+
+test('the first price includes the questions of calibration', async () => {
+  const { folder, env } = await openCli({ brands: 1, prompts: 3, days: 20 });
+  const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '20' } };
+  const price = JSON.parse((await runCli(['plan', '--json'], asking)).stdout);
+  const { requests } = JSON.parse((await runCli(['sync', '--json'], asking)).stdout);
+  expect(requests).toBeGreaterThanOrEqual(price.least);
+  expect(requests).toBeLessThanOrEqual(price.most);
+  expect(Math.abs(price.requests / requests - 1)).toBeLessThan(0.1);
 });
