@@ -41,7 +41,7 @@ test('plan estimates the requests of the next sync, lists those of calibration w
 });
 
 test('the first price includes the questions of calibration', async () => {
-  const { folder, env } = await openCli({ brands: 1, prompts: 3, days: 20 });
+  const { folder, env } = await openCli({ brands: 1, prompts: 3, days: 4 });
   const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '20' } };
   const price = JSON.parse((await runCli(['plan', '--json'], asking)).stdout);
   const { requests } = JSON.parse((await runCli(['sync', '--json'], asking)).stdout);
