@@ -10,6 +10,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectJson } from '../support/json-outputs.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
+import { HURRIED_NODE, oneThread } from '../support/short-lived.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -167,28 +168,42 @@ describe('the npm tarball', () => {
   test('runs the demo from an empty folder and serves its data', async () => {
     const empty = join(folder, 'empty');
     await mkdir(empty);
-    const main = join(installed, 'dist/src/cli/main.js');
-    const env = { PATH: process.env['PATH'], HOME: folder, ...NO_PROBES };
-    const started = async (...args: string[]) =>
-      (await run(process.execPath, [main, ...args], { cwd: empty, env })).stdout;
-    expect(await started('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
-    const demo = expectJson<Demo>('demo', await started('demo', '--days', '2', '--json'));
+    const { stdout } = await run(process.execPath, argumentsOf('demo', '--days', '2'), { cwd: empty, env: ownEnv() });
+    const demo = expectJson<Demo>('demo', stdout);
     expect(demo.answers.map(({ rows }) => rows.length > 0)).toEqual([true, true, true]);
     expect(existsSync(join(demo.folder, 'snapshots', demo.snapshotId, 'manifest.json'))).toBe(true);
     expect(await readdir(empty)).toEqual(['data']);
     // The server and all its imports, up to a first response.
-    const script = `import { spawn } from 'node:child_process';
-      const child = spawn(process.execPath, [${JSON.stringify(main)}, 'serve', '--workspace', 'demo', '--port', '0', '--metrics-port', '0', '--json'], { stdio: ['ignore', 'pipe', 'ignore'] });
-      child.stdout.once('data', async (text) => {
-        const { baseUrl } = JSON.parse(text);
-        console.log((await fetch(new URL('/readyz', baseUrl))).status);
-        child.kill('SIGTERM');
-      });
-      child.once('exit', (code) => console.log(code));`;
-    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: empty, env });
-    expect(stdout).toBe('200\n0\n');
+    const server = await serve(empty, 'serve', '--workspace', 'demo', '--port', '0', '--metrics-port', '0');
+    expect((await fetch(new URL('/readyz', JSON.parse(server.line).baseUrl))).status).toBe(200);
+    expect(await server.stop()).toBe(0);
   });
 });
+
+/** Arguments of Node for a command of the installed package that prints JSON. */
+function argumentsOf(...args: readonly string[]): string[] {
+  return [...HURRIED_NODE, join(installed, 'dist/src/cli/main.js'), ...args, '--json'];
+}
+
+function ownEnv(): Record<string, string | undefined> {
+  return { PATH: process.env['PATH'], HOME: folder, ...oneThread(), ...NO_PROBES };
+}
+
+/** Starts a command that serves; `stop` interrupts it and returns its exit code. */
+async function serve(cwd: string, ...args: readonly string[]) {
+  const child = spawn(process.execPath, argumentsOf(...args), {
+    cwd,
+    env: ownEnv(),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const stop = async (): Promise<number | null> => {
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    return (await exited)[0];
+  };
+  return { line: line.toString(), stop };
+}
 
 describe('a program', () => {
   // Uses the package from outside its folder, as `npm install` of the tarball makes it available.
@@ -200,31 +215,15 @@ describe('a program', () => {
   });
 
   test('runs the example on a generated workspace', async () => {
-    const main = join(installed, 'dist/src/cli/main.js');
-    const served = spawn(
-      process.execPath,
-      [main, 'sandbox', '--json', '--port', '0', '--prompts', '1', '--days', '1'],
-      {
-        env: { PATH: process.env['PATH'], HOME: folder },
-        stdio: ['ignore', 'pipe', 'ignore'],
-      },
-    );
-    const [line] = (await once(served.stdout, 'data')) as [Buffer];
-    expectJson<{ baseUrl: string; key: string }>('sandbox', line.toString());
-    served.kill('SIGTERM');
-    await once(served, 'exit');
+    const served = await serve(program, 'sandbox', '--port', '0', '--prompts', '1', '--days', '1');
+    expectJson<{ baseUrl: string; key: string }>('sandbox', served.line);
+    await served.stop();
     // In a sandbox whose time passes, a response may arrive between the sync and its check.
     // The example syncs 8 days. Questions about earlier ones, which it draws at random, would not be compared.
     const sandbox = await startStillSandbox({ brands: 1, prompts: 1, days: 8 });
     try {
-      const env = {
-        PATH: process.env['PATH'],
-        HOME: folder,
-        ...NO_PROBES,
-        SIGHTLINE_BASE_URL: sandbox.baseUrl,
-        SIGHTLINE_API_KEY: sandbox.key,
-      };
-      const { stdout, stderr } = await run(process.execPath, ['digest.mjs'], { cwd: program, env });
+      const env = { ...ownEnv(), SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+      const { stdout, stderr } = await run(process.execPath, [...HURRIED_NODE, 'digest.mjs'], { cwd: program, env });
       expect(stderr).toBe('');
       expect(stdout).toMatch(/^table keywords: brand_id, id, keyword, _synced_at/);
       expect(stdout).toMatch(/^planned: [1-9]\d* requests$/m);
@@ -251,6 +250,8 @@ describe('a program', () => {
       noEmit: true,
       strict: true,
       target: 'es2023',
+      lib: ['es2023'],
+      skipDefaultLibCheck: true,
       module: 'nodenext',
       types: ['node'],
       typeRoots: [join(root, 'node_modules/@types')],
