@@ -48,13 +48,13 @@ export const mutants: readonly Mutant[] = [
     file: 'src/warehouse/migrate.ts',
     from: 'else if (known.comment !== column.about) reworded.push(column);',
     to: '',
-    tests: ['test/warehouse/migration.test.ts'],
+    tests: ['test/warehouse/file.test.ts'],
   },
   {
     file: 'src/warehouse/write/history.ts',
     from: 'NULL, greatest(t._deleted_at,',
     to: 'NULL, least(t._deleted_at,',
-    tests: ['test/warehouse/migration.test.ts'],
+    tests: ['test/warehouse/file.test.ts'],
   },
   {
     file: 'src/warehouse/write/history.ts',

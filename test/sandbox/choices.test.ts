@@ -17,19 +17,6 @@ test('lists can be bare or under data, with engines as objects or as strings', a
   expect((await get('/engines')).body).toEqual(slugs);
 });
 
-test('the row-mode parameter has the chosen name in requests and in the OpenAPI document', async () => {
-  const { get, base } = await openWith({ rowModeParameter: 'split' });
-  const path = `${base}/metrics/daily`;
-  const combined = (await get(path, { split: 'none' })).body.data;
-  expect(combined.length).toBeLessThan((await get(path)).body.data.length);
-  const refused = await get(path, { breakdown: 'none' });
-  expect([refused.status, refused.body.error.code]).toEqual([400, 'invalid_parameter']);
-  const document = (await get('/openapi.json')).body;
-  const names = document.paths['/brands/{brandId}/metrics/daily'].get.parameters.map(({ name }: Body) => name);
-  expect(names).toContain('split');
-  expect(names).not.toContain('breakdown');
-});
-
 test('combined daily rows have no engine, null or "all", as chosen', async () => {
   for (const [combinedEngine, has] of [
     ['null', null],
@@ -41,38 +28,6 @@ test('combined daily rows have no engine, null or "all", as chosen', async () =>
     expect(body.data.every(({ engine }: Body) => engine === has)).toBe(true);
     expect('engine' in body.data[0]).toBe(combinedEngine !== 'absent');
   }
-});
-
-test('numbers are percentages or fractions with the chosen rounding and sentiment scale', async () => {
-  const exact = await openWith({ decimals: 'none' });
-  const { data } = (await exact.get(`${exact.base}/metrics`)).body;
-  const [brand] = data;
-  expect(brand.visibility).not.toBe(Math.round(brand.visibility * 100) / 100);
-  for (const decimals of [0, 1, 2] as const) {
-    const { get, base } = await openWith({ decimals });
-    const rounded = (await get(`${base}/metrics`)).body.data[0];
-    for (const name of ['visibility', 'shareOfVoice', 'avgPosition', 'sentiment']) {
-      expect(rounded[name]).toBe(Number(brand[name].toFixed(decimals)));
-    }
-  }
-  const fraction = await openWith({ scale: 'fraction', decimals: 'none' });
-  const part = (await fraction.get(`${fraction.base}/metrics`)).body.data[0];
-  expect(part.visibility).toBeCloseTo(brand.visibility / 100, 12);
-  expect(part.sentiment).toBe(brand.sentiment);
-  const scored = await openWith({ decimals: 'none', sentiment: { positive: 1, neutral: 0, negative: -1 } });
-  const score = (await scored.get(`${scored.base}/metrics`)).body.data[0].sentiment;
-  expect(score).toBeCloseTo((brand.sentiment - 50) / 50, 12);
-});
-
-test('domain shares are relative to citations or to responses', async () => {
-  const cited = await openWith({ decimals: 'none' });
-  const of = await openWith({ decimals: 'none', domainShareOf: 'responses' });
-  const rows = (await cited.get(`${cited.base}/sources/domains`, { limit: 200 })).body.data;
-  const answers = (await of.get(`${of.base}/metrics`)).body.responses;
-  for (const row of (await of.get(`${of.base}/sources/domains`)).body.data) {
-    expect(row.share).toBeCloseTo((100 * row.responses) / answers, 9);
-  }
-  expect(rows.reduce((sum: number, { share }: Body) => sum + share, 0)).toBeLessThanOrEqual(100.000001);
 });
 
 test('credits have each of their forms', async () => {
@@ -93,12 +48,6 @@ test('items can have extra fields, timestamps without milliseconds, and single o
   expect(answer).toHaveProperty('zz_flag', true);
   expect((await get(`${base}/metrics`)).body).toHaveProperty('responses');
   expect(sandbox.counts.byStatus[500]).toBeUndefined();
-});
-
-test('the OpenAPI document can be absent', async () => {
-  const { get } = await openWith({ openapi: 'absent' });
-  const { status, body } = await get('/openapi.json');
-  expect([status, body.error.code]).toEqual([404, 'not_found']);
 });
 
 test('empty values can be zero, null or absent', async () => {

@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
-import type { Database } from '../../src/warehouse/database.ts';
+import type { Database, ResultRow } from '../../src/warehouse/database.ts';
 import { createShapeWriter, readShapes } from '../../src/warehouse/ledger/shapes.ts';
 import { SCHEMA_VERSION, sqlTypes } from '../../src/warehouse/schema.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { testWith } from '../support/needs.ts';
 import { ROOT } from '../support/root.ts';
@@ -20,19 +20,10 @@ async function newPath(): Promise<string> {
   return join(await temporaryFolder(), 'warehouse.duckdb');
 }
 
-let empty: Buffer;
-beforeAll(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sightline-'));
-  const path = join(folder, 'warehouse.duckdb');
-  await (await open(path)).close();
-  empty = await readFile(path);
-  await rm(folder, { recursive: true });
-});
-
 /** Writes a new warehouse without rows. */
 async function newWarehouse(): Promise<string> {
   const path = await newPath();
-  await writeFile(path, empty);
+  await createEmptyWarehouse(path);
   return path;
 }
 
@@ -43,13 +34,22 @@ async function openEmpty(): Promise<Database> {
   return warehouse.database;
 }
 
-// Changes a warehouse without sightline.
-async function change(path: string, sql: string): Promise<void> {
+/** Changes or reads a warehouse without sightline; returns the rows of the last statement. */
+async function change(path: string, sql: string): Promise<ResultRow[]> {
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();
-  await connection.run(sql);
+  const rows = (await connection.runAndReadAll(sql)).getRowObjects();
   connection.closeSync();
   instance.closeSync();
+  return rows;
+}
+
+function schemaOf(path: string): Promise<ResultRow[]> {
+  return change(
+    path,
+    `SELECT c.schema_name, c.table_name, t.comment, column_name, data_type, is_nullable, c.comment AS about
+     FROM duckdb_columns() c JOIN duckdb_tables() t USING (schema_name, table_name) WHERE NOT c.internal ORDER BY ALL`,
+  );
 }
 
 test('a new warehouse has every table and column of the catalogue, with types and comments', async () => {
@@ -76,32 +76,60 @@ test('a new warehouse has every table and column of the catalogue, with types an
 });
 
 describe('an older warehouse', () => {
-  test('gets missing columns and tables and keeps its rows', async () => {
+  test('gets missing columns, tables and comments once, and keeps its rows', async () => {
     const path = await newWarehouse();
+    const before = await schemaOf(path);
     await change(
       path,
-      "INSERT INTO tags (id, name) VALUES (uuid(), 'x'); ALTER TABLE tags DROP COLUMN _extra; DROP TABLE alerts",
+      `INSERT INTO tags (id, name) VALUES (uuid(), 'x'); ALTER TABLE tags DROP COLUMN _extra; DROP TABLE alerts;
+       COMMENT ON COLUMN tags.name IS 'x'; COMMENT ON TABLE sync.runs IS 'x'; INSERT INTO sync.shapes VALUES ('r', 'n', 'v')`,
     );
-    const { database, close } = await open(path);
-    onTestFinished(close);
-    const read = (sql: string) => database.exclusive((session) => session.all(sql));
-    expect(await read('SELECT name, _extra FROM tags')).toEqual([{ name: 'x', _extra: null }]);
-    expect(await read('SELECT count(*) AS n FROM alerts')).toEqual([{ n: 0n }]);
-    expect(
-      await read("SELECT comment FROM duckdb_columns() WHERE table_name = 'tags' AND column_name = '_extra'"),
-    ).toEqual([{ comment: expect.stringContaining('JSON') }]);
+    for (let opened = 0; opened < 2; opened++) {
+      await (await open(path)).close();
+      expect(await schemaOf(path)).toEqual(before);
+      expect(await change(path, 'SELECT name, _extra FROM tags')).toEqual([{ name: 'x', _extra: null }]);
+      expect(await change(path, 'SELECT * FROM sync.shapes')).toEqual([{ resource: 'r', name: 'n', value: 'v' }]);
+    }
   });
 
   test('with a column of another type is rejected by name and not changed', async () => {
     const path = await newWarehouse();
-    await change(path, 'ALTER TABLE tags ALTER name TYPE INTEGER; ALTER TABLE tags DROP COLUMN _extra');
+    await change(path, 'ALTER TABLE tags ALTER name TYPE INTEGER; DROP TABLE alerts');
+    const before = await schemaOf(path);
     await expect(open(path)).rejects.toMatchObject({
       code: 'warehouse_invalid',
       message: expect.stringMatching(/tags\.name .* is INTEGER, not VARCHAR/),
     });
-    await change(path, 'ALTER TABLE tags ADD COLUMN _extra JSON');
+    expect(await schemaOf(path)).toEqual(before);
     await change(path, 'ALTER TABLE tags ALTER name TYPE VARCHAR');
     await (await open(path)).close();
+  });
+
+  test('gets new histories, filled from the existing rows, deleted ones included', async () => {
+    const path = await newWarehouse();
+    const brand = "'00000000-0000-4000-8000-00000000000a'";
+    await change(
+      path,
+      `DROP TABLE prompts_history;
+       INSERT INTO prompts (brand_id, id, text, _synced_at, _deleted_at) SELECT ${brand},
+         CAST(concat('00000000-0000-4000-9000-00000000000', n) AS UUID), concat('p', n), TIMESTAMP '2026-03-01',
+         if(n = 2, TIMESTAMP '2026-03-05', NULL) FROM range(1, 4) r(n);
+       INSERT INTO prompt_tags (brand_id, prompt_id, ordinal, tag_id, name)
+         SELECT brand_id, id, n, id, concat('t', n) FROM prompts, range(0, 2) r(n) WHERE text IN ('p1', 'p2')`,
+    );
+    await (await open(path)).close();
+    const versions = await change(
+      path,
+      `SELECT text, change, strftime(valid_from, '%d') AS since, strftime(valid_to, '%d') AS until,
+         CAST(_children AS VARCHAR) LIKE '%"t0"%"t1"%' AS tagged FROM prompts_history WHERE brand_id = ${brand}
+       ORDER BY text, valid_from`,
+    );
+    expect(versions).toEqual([
+      { text: 'p1', change: 'inserted', since: '01', until: null, tagged: true },
+      { text: 'p2', change: 'inserted', since: '01', until: '05', tagged: true },
+      { text: 'p2', change: 'deleted', since: '05', until: '05', tagged: true },
+      { text: 'p3', change: 'inserted', since: '01', until: null, tagged: false },
+    ]);
   });
 });
 
@@ -127,7 +155,8 @@ describe('a warehouse is rejected if', () => {
     ['is truncated', (whole) => whole.subarray(0, Math.floor(whole.length / 3))],
   ])('the file %s, and the file is not changed', async ([, contentOf]) => {
     const path = await newPath();
-    const content = contentOf(empty);
+    await createEmptyWarehouse(path);
+    const content = contentOf(await readFile(path));
     await writeFile(path, content);
     await expect(open(path)).rejects.toMatchObject({
       code: 'warehouse_invalid',
@@ -150,14 +179,6 @@ describe('a warehouse is rejected if', () => {
       await expect(open(path)).rejects.toMatchObject({ code: 'folder_unwritable' });
     },
   );
-
-  test('this process already has it open', async () => {
-    const path = await newWarehouse();
-    const warehouse = await open(path);
-    await expect(open(path)).rejects.toMatchObject({ code: 'internal' });
-    await warehouse.close();
-    await (await open(path)).close();
-  });
 
   test('another process owns it, until that process ends', async () => {
     const path = await newWarehouse();
