@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.ts';
 import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { type Fixture, pagedFrom, Refusal, type Row } from '../../src/sandbox/fixture.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace, type RunChanges, type TestWorkspace } from '../support/workspace.ts';
-import { alteredBody, alteredRows } from './altered.ts';
+import { alteredBody, alteredRows, insertLate } from './altered.ts';
 
 const TODAY = dayOf(NOW_MS);
 const NINE_DAYS_AGO = addDays(TODAY, -9);
@@ -29,16 +28,6 @@ async function stopWithin(workspace: TestWorkspace, pages: number, changes: RunC
   );
   expect(open.length).toBe(1);
   return String(open[0]?.['day']);
-}
-
-/** Adds a response that is newer than all others of its day. */
-function insertLate({ sandbox }: TestWorkspace, day: string): void {
-  const { world } = sandbox;
-  const [brand] = world.brands as [Workspace['brands'][number]];
-  const [other] = walkAnswers(world.plan, brand, { from: day, to: day }, world.now());
-  if (other === undefined) throw new Error(`no response on ${day}`);
-  const id = `${other.id.slice(0, -4)}beef`;
-  insertAnswer(world.plan, brand, { ...other, id, atMs: Date.parse(`${day}T23:59:58Z`), visibleAtMs: other.atMs });
 }
 
 describe('a run is complete only if', () => {

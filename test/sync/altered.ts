@@ -1,6 +1,8 @@
 import { fixtures } from '../../schemas/fixtures/all.ts';
+import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.ts';
 import type { Workspace } from '../../schemas/fixtures/world/model.ts';
 import type { Fixture, Question, Row } from '../../src/sandbox/fixture.ts';
+import type { TestWorkspace } from '../support/workspace.ts';
 
 type Answering = Extract<Fixture<Workspace>, { answer: unknown }>;
 type Paged = Extract<Fixture<Workspace>, { rows: unknown }>;
@@ -47,4 +49,14 @@ export function alteredRows(name: string, first: RowsEdit | null = null): Altere
     edit = next;
   };
   return { fixtures: { [name]: { ...own, rows } }, alter };
+}
+
+/** Adds a response of the first brand that is newer than all others of its day. */
+export function insertLate({ sandbox }: TestWorkspace, day: string): void {
+  const { world } = sandbox;
+  const [brand] = world.brands as [Workspace['brands'][number]];
+  const [other] = walkAnswers(world.plan, brand, { from: day, to: day }, world.now());
+  if (other === undefined) throw new Error(`no response on ${day}`);
+  const id = `${other.id.slice(0, -4)}beef`;
+  insertAnswer(world.plan, brand, { ...other, id, atMs: Date.parse(`${day}T23:59:58Z`), visibleAtMs: other.atMs });
 }

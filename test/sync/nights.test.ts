@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { insertAnswer, walkAnswers } from '../../schemas/fixtures/world/answers.ts';
 import type { Advance } from '../../schemas/fixtures/world/model.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { parseFaults } from '../../src/sandbox/faults.ts';
@@ -7,6 +6,7 @@ import { countDays } from '../../src/sync/plan/plan-next.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { countOf, IS_ENDURANCE } from '../support/counts.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+import { insertLate } from './altered.ts';
 
 describe('nightly syncs over months', () => {
   test('each end with a warehouse equal to upstream, despite faults, kills and changes', async () => {
@@ -37,7 +37,7 @@ describe('nightly syncs over months', () => {
     // Each endpoint once, four groupings and two row modes of one, three days of totals, one window, the OpenAPI
     // description.
     expect(quiet.requests).toBeLessThanOrEqual(lists + 3 + 1 + 3 + 1 + 1);
-    await insertLateAnswer(workspace, 9);
+    insertLate(workspace, addDays(dayOf(workspace.sandbox.world.now()), -9));
     const late = await workspace.sync();
     expect(late.tables['responses']).toMatchObject({ inserted: 1, updated: 0, deleted: 0 });
     expect(late.requests).toBe(quiet.requests + 1);
@@ -114,15 +114,4 @@ async function untilComplete(workspace: TestWorkspace) {
     const summary = await workspace.sync();
     if (summary.status === 'complete' || run === 4) return summary;
   }
-}
-
-async function insertLateAnswer({ sandbox }: TestWorkspace, daysAgo: number): Promise<void> {
-  const { world } = sandbox;
-  const [brand] = world.brands;
-  const day = addDays(dayOf(world.now()), -daysAgo);
-  if (brand === undefined) throw new Error('no brand');
-  const [other] = walkAnswers(world.plan, brand, { from: day, to: day }, world.now());
-  if (other === undefined) throw new Error(`no response on ${day}`);
-  const id = `${other.id.slice(0, -4)}beef`;
-  insertAnswer(world.plan, brand, { ...other, id, atMs: other.atMs - 1, visibleAtMs: other.atMs });
 }
