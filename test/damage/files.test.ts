@@ -42,7 +42,6 @@ const lightKinds: readonly Kind[] = [
   { name: 'keys.json', path: inData('keys.json'), meet: ['keys', 'list'] },
   { name: 'jobs.json', path: inData('jobs.json'), meet: ['jobs'] },
   { name: 'owner.json', path: inData('owner.json'), meet: ['sql', 'select 1'], isSlow: true },
-  { name: 'progress.json', path: inData('progress.json'), meet: ['sql', 'select 1'], isSlow: true },
   { name: 'serving.json', path: inData('serving.json'), meet: ['sql', 'select 1'], isSlow: true },
   { name: 'home.json', path: inData('home.json'), meet: ['sync', '--only', 'prompts'], isSlow: true },
   { name: 'sightline.config.json', path: ({ folder }) => join(folder, 'sightline.config.json'), meet: ['jobs'] },
@@ -106,7 +105,6 @@ beforeAll(async () => {
     const files = {
       'jobs.json': book,
       'owner.json': owner,
-      'progress.json': { ...owner, requests: 1, resources: [] },
       'serving.json': { ...owner, id: 'x', socket: join(data, 'owner.sock'), version: '0.1.0' },
       'home.json': { location: 'not an address', hasData: 'unknown' },
     };
@@ -156,7 +154,6 @@ describe('a command that fails because of a damaged file names a remedy', () => 
       damageFile(path, damage, randomOf(seed));
       expectClean(await patient.run(...kind.meet), `${kind.name} ${damage.title}`);
     }
-    await patient.remove();
   });
 
   test.for(heavyKinds.map((kind) => [kind.name, kind] as const))('%s', async ([, kind]) => {
@@ -168,7 +165,6 @@ describe('a command that fails because of a damaged file names a remedy', () => 
       const met = await patient.run(...kind.meet);
       expectClean(met, what);
       if ((index + heavyKinds.indexOf(kind)) % HEAL_EVERY === 0) await heal(patient, met, what);
-      await patient.remove();
     }
   });
 
@@ -189,7 +185,6 @@ describe('a command that fails because of a damaged file names a remedy', () => 
       expectClean(exported, what);
       expect(exported.code, `${what}: ${exported.text}`).toBe(exportCode);
     }
-    await patient.remove();
   });
 });
 
@@ -251,5 +246,4 @@ test('the error of a damaged warehouse names the file and the remedy with the le
   rmSync(join(patient.data, 'snapshots'), { recursive: true });
   const [move, sync] = instructionsOf((await patient.run('sync')).text);
   expect([move, sync]).toEqual([`mv ${path} ${path}.damaged`, 'sightline sync']);
-  await patient.remove();
 });

@@ -39,7 +39,6 @@ describe('a data folder', () => {
       expect(code, `${command}: ${text}`).toBe(0);
     }
     expect((await readManifest(latest))?.tables.find((table) => table.name === 'prompts')?.rows).toBe(3);
-    await patient.remove();
   });
 
   test('with a question mark in its name is rejected by every command', async () => {
@@ -51,7 +50,6 @@ describe('a data folder', () => {
       expect(code, text).toBe(2);
       expect(text).toContain(`the data folder ${JSON.stringify(join(folder, 'default'))} contains "?"`);
     }
-    await patient.remove();
   });
 
   test('with a path longer than the system allows is rejected in one sentence', async () => {
@@ -60,7 +58,6 @@ describe('a data folder', () => {
     const { code, text } = await patient.run('sync', '--data-dir', folder);
     expect(code, text).toBe(1);
     expect(text).toMatch(/^sightline: cannot write to the folder .* \(ENAMETOOLONG\)\n.*\n$/);
-    await patient.remove();
   });
 
   test('cannot receive a backup or replay file with a question mark in its name', async () => {
@@ -73,6 +70,5 @@ describe('a data folder', () => {
       expect(code, text).toBe(2);
       expect(text).toContain('contains "?"; allowed: a path without it');
     }
-    await patient.remove();
   });
 });

@@ -38,21 +38,17 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
     const { text } = await patient.run('doctor', '--offline', ...flags);
     return text.split('\n').filter((line) => / records /.test(line));
   };
-  try {
-    const before = await inWarehouse(CHANGES);
-    const [found] = await linesOf();
-    expect(found).toMatch(/^failure/);
-    for (const text of FOUND) expect(found).toContain(`sync.${text}`);
-    expect(await linesOf('--fix')).toEqual([expect.stringMatching(/^fixed .* were deleted$/)]);
-    expect(await linesOf()).toEqual([expect.stringMatching(/^ok /)]);
-    expect(await inWarehouse([])).toHaveLength(before.length - 3);
-    const { code, text } = await patient.run('sync');
-    expect(code, text).toBe(0);
-    expect(await inWarehouse([])).toEqual(expect.arrayContaining(before));
-    await expectSameTables(await readReplica(patient.folder), template.tables, template.baseUrl);
-  } finally {
-    await patient.remove();
-  }
+  const before = await inWarehouse(CHANGES);
+  const [found] = await linesOf();
+  expect(found).toMatch(/^failure/);
+  for (const text of FOUND) expect(found).toContain(`sync.${text}`);
+  expect(await linesOf('--fix')).toEqual([expect.stringMatching(/^fixed .* were deleted$/)]);
+  expect(await linesOf()).toEqual([expect.stringMatching(/^ok /)]);
+  expect(await inWarehouse([])).toHaveLength(before.length - 3);
+  const { code, text } = await patient.run('sync');
+  expect(code, text).toBe(0);
+  expect(await inWarehouse([])).toEqual(expect.arrayContaining(before));
+  await expectSameTables(await readReplica(patient.folder), template.tables, template.baseUrl);
 });
 
 test('rows of raw pages whose file is missing are no damage, and never belong to a new file of the same name', async () => {
@@ -61,22 +57,18 @@ test('rows of raw pages whose file is missing are no damage, and never belong to
     const { text } = await patient.run('doctor', '--offline');
     expect(text).toMatch(/^ok +records /m);
   };
-  try {
-    const backup = join(patient.folder, 'backup.duckdb');
-    expect(await patient.run('backup', backup)).toMatchObject({ code: 0 });
-    // As on another machine, which has no raw pages.
-    rmSync(patient.data, { recursive: true });
-    expect(await patient.run('restore', backup, '--yes')).toMatchObject({ code: 0 });
-    await expectSound();
-    expect(await patient.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
-    const repeated = 'SELECT CAST(count(*) - count(DISTINCT (file, position)) AS INTEGER) FROM sync.raw_pages';
-    const database = await openDatabase(join(patient.data, 'warehouse.duckdb'));
-    expect(await database.exclusive((session) => session.query(repeated))).toEqual([[0]]);
-    await database.close();
-    rmSync(join(patient.data, 'raw'), { recursive: true });
-    expect(await patient.run('sync', '--full', '--only', 'prompts')).toMatchObject({ code: 0 });
-    await expectSound();
-  } finally {
-    await patient.remove();
-  }
+  const backup = join(patient.folder, 'backup.duckdb');
+  expect(await patient.run('backup', backup)).toMatchObject({ code: 0 });
+  // As on another machine, which has no raw pages.
+  rmSync(patient.data, { recursive: true });
+  expect(await patient.run('restore', backup, '--yes')).toMatchObject({ code: 0 });
+  await expectSound();
+  expect(await patient.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
+  const repeated = 'SELECT CAST(count(*) - count(DISTINCT (file, position)) AS INTEGER) FROM sync.raw_pages';
+  const database = await openDatabase(join(patient.data, 'warehouse.duckdb'));
+  expect(await database.exclusive((session) => session.query(repeated))).toEqual([[0]]);
+  await database.close();
+  rmSync(join(patient.data, 'raw'), { recursive: true });
+  expect(await patient.run('sync', '--full', '--only', 'prompts')).toMatchObject({ code: 0 });
+  await expectSound();
 });

@@ -2,6 +2,7 @@ import { cpSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFile
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { KEY, readReplica, type Tables } from '../hostile/tables.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
@@ -30,6 +31,7 @@ export interface Template {
   readonly tables: Tables;
   /** Base URL of its upstream. */
   readonly baseUrl: string;
+  /** Makes a copy, which is removed when the test ends. */
   copy(): Promise<DamagedCopy>;
   close(): Promise<void>;
 }
@@ -53,9 +55,10 @@ export async function makeTemplate(
     tables: await readReplica(original.folder),
     baseUrl: sandbox.baseUrl,
     copy: async () => {
-      const folder = await makeFolder();
-      copyFolder(original.folder, folder);
-      return at(folder);
+      const copied = at(await makeFolder());
+      onTestFinished(copied.remove);
+      copyFolder(original.folder, copied.folder);
+      return copied;
     },
     close: async () => {
       await sandbox.close();

@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import type { ResourceSelection } from '../../src/base/config/config.ts';
 import { createBudget } from '../../src/budget/budget.ts';
@@ -17,6 +18,8 @@ import { skippingClock } from '../support/clocks.ts';
 import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { timed } from '../support/work-times.ts';
 import { copyWorld, originalOf } from '../support/worlds.ts';
+import { canonical, parseExactly } from './exact-json.ts';
+import type { Shape } from './shape.ts';
 import type { Upstream } from './upstream.ts';
 
 /** A row by column. */
@@ -147,4 +150,45 @@ function toPlainRow(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
   );
+}
+
+/** Returns the tables of undeclared endpoints by path. */
+export async function tablesOf({ rows }: Pick<GenericMirror, 'rows'>): Promise<Map<string, string>> {
+  const endpoints = await rows('SELECT path, resource FROM sync.endpoints WHERE resource IS NOT NULL');
+  return new Map(endpoints.map(({ path, resource }) => [String(path), String(resource)]));
+}
+
+/** Returns the stored items of tables, as sorted canonical texts. */
+export async function storedItems(
+  { results }: Pick<GenericMirror, 'results'>,
+  tables: readonly (string | undefined)[],
+): Promise<string[][]> {
+  const stored = await results(
+    ...tables.map((table) => `SELECT CAST(_item AS VARCHAR) AS item FROM ${table} WHERE _deleted_at IS NULL`),
+  );
+  return stored.map((rows) => rows.map(({ item }) => canonical(parseExactly(String(item)))).sort());
+}
+
+/** Returns the items that upstream has in all lists of an endpoint, as sorted canonical texts. */
+export function upstreamItems(upstream: Upstream, shape: Shape): string[] {
+  return upstream
+    .lists(shape)
+    .flatMap(({ items }) => (items ?? []).map(canonical))
+    .sort();
+}
+
+/** Checks that the tables of endpoints have the items of upstream. */
+export async function expectStored(
+  mirror: Pick<GenericMirror, 'rows' | 'results'>,
+  upstream: Upstream,
+  shapes: readonly Shape[],
+): Promise<void> {
+  const tables = await tablesOf(mirror);
+  const stored = await storedItems(
+    mirror,
+    shapes.map(({ path }) => tables.get(path)),
+  );
+  for (const [index, shape] of shapes.entries()) {
+    expect(stored[index], shape.path).toEqual(upstreamItems(upstream, shape));
+  }
 }

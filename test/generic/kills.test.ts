@@ -2,8 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startCli, until } from '../cli/helpers.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { countOf } from '../support/counts.ts';
-import { canonical, parseExactly } from './exact-json.ts';
-import { openGenericMirror } from './generic-mirror.ts';
+import { expectStored, openGenericMirror } from './generic-mirror.ts';
 import { shapes } from './shapes.ts';
 import { startUpstream } from './upstream.ts';
 
@@ -30,15 +29,5 @@ test('kill -9 while tables of undeclared endpoints change: the next sync complet
     await finished;
   }
   expect(await mirror.sync()).toMatchObject({ status: 'complete', failures: [] });
-  const endpoints = await mirror.rows('SELECT path, resource FROM sync.endpoints WHERE resource IS NOT NULL');
-  const tables = new Map(endpoints.map(({ path, resource }) => [path, resource]));
-  const statements = used.map(
-    ({ path }) => `SELECT CAST(_item AS VARCHAR) AS item FROM ${tables.get(path)} WHERE _deleted_at IS NULL`,
-  );
-  const stored = await mirror.results(...statements);
-  for (const [index, shape] of used.entries()) {
-    const expected = upstream.lists(shape).flatMap(({ items }) => (items ?? []).map(canonical));
-    const items = (stored[index] ?? []).map(({ item }) => canonical(parseExactly(String(item))));
-    expect(items.sort(), shape.path).toEqual(expected.sort());
-  }
+  await expectStored(mirror, upstream, used);
 });

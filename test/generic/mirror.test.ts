@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SyncSummary } from '../../src/operations/sightline.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { IS_ENDURANCE } from '../support/counts.ts';
-import { canonical, type Json, type JsonObject, parseExactly } from './exact-json.ts';
-import { type BareMirror, openBareMirror, type Row } from './generic-mirror.ts';
+import type { Json, JsonObject } from './exact-json.ts';
+import { type BareMirror, openBareMirror, type Row, storedItems, tablesOf, upstreamItems } from './generic-mirror.ts';
+import type { RowChanges, Shape } from './shape.ts';
 import { drawFrom } from './shape-random.ts';
 import type { RowChanges, Shape } from './shape.ts';
 import { shapes } from './shapes.ts';
@@ -54,32 +55,23 @@ afterAll(async () => {
 
 async function syncAll(): Promise<Mirrored> {
   const summary = await mirror.sync();
-  const endpoints = await mirror.rows('SELECT path, resource FROM sync.endpoints WHERE resource IS NOT NULL');
-  tables = new Map(endpoints.map(({ path, resource }) => [String(path), String(resource)]));
+  tables = await tablesOf(mirror);
   const items = new Map<string, string[]>();
   const changes = new Map<string, RowChanges>();
   const versions = new Map<string, number>();
   const listed = [...tables];
-  const statements = listed.flatMap(([, table]) => [
-    `SELECT CAST(_item AS VARCHAR) AS item FROM ${table} WHERE _deleted_at IS NULL`,
-    `SELECT count(*) AS n FROM ${table}_history`,
-  ]);
-  const results = await mirror.results(...statements);
+  const stored = await storedItems(
+    mirror,
+    listed.map(([, table]) => table),
+  );
+  const counted = await mirror.results(...listed.map(([, table]) => `SELECT count(*) AS n FROM ${table}_history`));
   for (const [index, [path, table]] of listed.entries()) {
-    const [rows = [], counted = []] = results.slice(2 * index);
-    items.set(path, rows.map(({ item }) => canonical(parseExactly(String(item)))).sort());
+    items.set(path, stored[index] ?? []);
     const { inserted = 0, updated = 0, deleted = 0 } = summary.tables[table] ?? {};
     changes.set(path, { inserted, updated, deleted });
-    versions.set(path, Number(counted[0]?.['n']));
+    versions.set(path, Number(counted[index]?.[0]?.['n']));
   }
   return { summary, items, changes, versions };
-}
-
-function expectedItems(shape: Shape): string[] {
-  return upstream
-    .lists(shape)
-    .flatMap(({ items }) => (items ?? []).map((item: Json) => canonical(item)))
-    .sort();
 }
 
 const none: RowChanges = { inserted: 0, updated: 0, deleted: 0 };
@@ -102,7 +94,7 @@ describe.each(shapes.map((shape) => [shape.title, shape] as const))('%s', (_titl
   });
 
   test('a changed item changes one row, a new item adds one, and a removed item deletes one', () => {
-    expect(syncs.altered.items.get(shape.path)).toEqual(expectedItems(shape));
+    expect(syncs.altered.items.get(shape.path)).toEqual(upstreamItems(upstream, shape));
     const wasEmpty = syncs.first.items.get(shape.path)?.length === 0;
     const { inserted, updated, deleted } = wasEmpty ? none : (shape.changed ?? { ...none, updated: 1 });
     const [added, removed] = shape.isObject === true ? [0, 0] : [1, wasEmpty ? 0 : 1];

@@ -4,8 +4,8 @@ import { replayWorkspace } from '../../src/operations/replay.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { NOW_MS } from '../support/clocks.ts';
-import { canonical, type JsonObject, parseExactly } from './exact-json.ts';
-import { type GenericMirror, openGenericMirror } from './generic-mirror.ts';
+import type { JsonObject } from './exact-json.ts';
+import { expectStored, type GenericMirror, openGenericMirror, tablesOf } from './generic-mirror.ts';
 import { drawFrom } from './shape-random.ts';
 import { shapes } from './shapes.ts';
 import { startUpstream, type Upstream, type UpstreamRequest } from './upstream.ts';
@@ -28,23 +28,6 @@ afterAll(async () => {
   await mirror?.close();
   await upstream?.close();
 });
-
-async function tablesByPath(): Promise<Map<unknown, unknown>> {
-  const endpoints = await mirror.rows('SELECT path, resource FROM sync.endpoints WHERE resource IS NOT NULL');
-  return new Map(endpoints.map(({ path, resource }) => [path, resource]));
-}
-
-async function expectEqual(): Promise<void> {
-  const tables = await tablesByPath();
-  for (const shape of used) {
-    const rows = await mirror.rows(
-      `SELECT CAST(_item AS VARCHAR) AS item FROM ${tables.get(shape.path)} WHERE _deleted_at IS NULL`,
-    );
-    const expected = upstream.lists(shape).flatMap(({ items }) => (items ?? []).map(canonical));
-    const stored = rows.map(({ item }) => canonical(parseExactly(String(item))));
-    expect(stored.sort(), shape.path).toEqual(expected.sort());
-  }
-}
 
 describe.sequential('lists of undeclared endpoints', () => {
   test('continue at the next page after a failure, and count equal items on', async () => {
@@ -74,7 +57,7 @@ describe.sequential('lists of undeclared endpoints', () => {
     onRequest = () => undefined;
     upstream.requests.length = 0;
     expect(await mirror.sync()).toMatchObject({ status: 'complete', failures: [] });
-    await expectEqual();
+    await expectStored(mirror, upstream, used);
     for (const { path } of paged) {
       const again = upstream.requests.filter((one) => one.path === path).map(({ path: at, query }) => at + query);
       expect(
@@ -89,7 +72,7 @@ describe.sequential('lists of undeclared endpoints', () => {
     const request = { from: null, to: null, only: null, into, acceptMissing: false };
     const { status, damages } = await replayWorkspace(mirror.context, request, () => undefined);
     expect({ status, damages }).toEqual({ status: 'complete', damages: [] });
-    const digests = [...(await tablesByPath()).values()].map(
+    const digests = [...(await tablesOf(mirror)).values()].map(
       (name) =>
         `SELECT '${name}', count(*), CAST(bit_xor(hash(t)) AS VARCHAR) FROM (SELECT * EXCLUDE (_run_id) FROM ${name}) t`,
     );

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { declarations } from '../../schemas/catalogue.ts';
 import { fixtures } from '../../schemas/fixtures/all.ts';
@@ -29,6 +29,11 @@ function itemsOf(table: TableDeclaration, body: Body): Body[] {
   return table.normalize === undefined ? items : items.map(table.normalize);
 }
 
+let opened: Opened;
+beforeAll(async () => {
+  opened = await open({ days: 45 });
+});
+
 test('every resource declaration has a fixture and every fixture a declaration', () => {
   expect(Object.keys(fixtures).sort()).toEqual(declarations.map(({ name }) => name).sort());
   const others = ['all.ts', 'choices.ts', 'report-choices.ts', 'start.ts', 'world'];
@@ -41,7 +46,6 @@ test('every resource declaration has a fixture and every fixture a declaration',
 test.each(declarations.map((declaration) => [declaration.name, declaration] as const))(
   '%s returns items with exactly the declared fields and types, and with their key',
   async (_, declaration) => {
-    const opened = await open({ days: 45 });
     const seen = new Map<string, Set<string>>();
     for (const path of await pathsOf(opened, declaration)) {
       const { status, body } = await opened.get(path);
@@ -70,7 +74,6 @@ test.each(declarations.map((declaration) => [declaration.name, declaration] as c
 );
 
 test('every ordered list keeps its order', async () => {
-  const opened = await open();
   for (const declaration of declarations.filter(({ order }) => order !== undefined)) {
     const field = declaration.order?.[0] as string;
     const [name, sign] = field.startsWith('-') ? [field.slice(1), -1] : [field, 1];
@@ -83,8 +86,7 @@ test('every ordered list keeps its order', async () => {
 });
 
 test('the OpenAPI document describes every endpoint and parameter, and needs no key', async () => {
-  const { sandbox } = await open();
-  const response = await fetch(`${sandbox.baseUrl}/openapi.json`);
+  const response = await fetch(`${opened.sandbox.baseUrl}/openapi.json`);
   const document = (await response.json()) as Body;
   expect(document.openapi).toBe('3.1.0');
   expect(Object.keys(document.paths)).toEqual(declarations.map(({ path }) => path));
@@ -100,10 +102,10 @@ test('the OpenAPI document describes every endpoint and parameter, and needs no 
 });
 
 test('texts preserve Unicode, quotes, backslashes, line breaks and great length', async () => {
-  const opened = await open({ brands: 5 });
+  const many = await open({ brands: 5 });
   const texts = new Set<string>();
   for (const declaration of declarations) {
-    for (const path of await pathsOf(opened, declaration)) texts.add((await opened.get(path)).text);
+    for (const path of await pathsOf(many, declaration)) texts.add((await many.get(path)).text);
   }
   const all = [...texts].join('\n');
   for (const part of ['Žluťoučký', '日本', 'مقهى', 'קפה', '🚀', '\\"', '\\\\', '\\n', 'null', '[]']) {
