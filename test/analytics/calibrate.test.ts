@@ -189,24 +189,30 @@ test('inconsistent or missing evidence is not accepted', async () => {
 });
 
 test('calibration finds conventions that the sandbox cannot vary', async () => {
-  const { workspace } = await learnFrom({
+  const workspace = await openWorkspace({
     ...enough,
     prompts: 8,
     days: 35,
     seed: 8,
     choices: { decimals: 'none', ungrouped: 'null' },
   });
+  expect((await workspace.sync()).status).toBe('complete');
   const reports = ['metrics', 'metrics_daily', 'metrics_prompts', 'metrics_groups'];
   const compared = ['metrics_prompts', 'metrics_groups'];
   const changed = (stands: string) =>
     compared.map((table) => `UPDATE ${table} SET visibility_change = ${stands} WHERE visibility_change IS NULL`);
 
+  // Besides the names, relative changes.
+  const before = '(visibility - visibility_change)';
   const names = await learnChanged(
     workspace,
     ...reports.map(
       (table) => `UPDATE ${table} SET avg_position = coalesce(avg_position, 0), sentiment = coalesce(sentiment, 0)`,
     ),
-    ...changed('visibility'),
+    ...compared.map(
+      (table) => `UPDATE ${table} SET visibility_change =
+        CASE WHEN ${before} > 1e-9 THEN round(100 * visibility_change / ${before}, 1) END WHERE visibility_change IS NOT NULL`,
+    ),
     "UPDATE metrics SET entity_type = 'rival' WHERE competitor_id IS NOT NULL",
     "UPDATE metrics_daily SET entity_type = 'rival' WHERE competitor_id IS NOT NULL",
     "UPDATE metrics_daily SET engine = '*' WHERE row_mode = 'none'",
@@ -221,13 +227,14 @@ test('calibration finds conventions that the sandbox cannot vary', async () => {
     combinedEngine: '*',
     topCompetitors: 2,
     emptyMean: 0,
-    emptyChange: 'visibility',
     ungrouped: { groupId: 'none', name: 'Nothing' },
     brandedGroups: { true: { groupId: 'b1', name: 'Brand' }, false: { groupId: 'b0', name: 'Generic' } },
   };
   for (const [name, value] of Object.entries(shown)) {
     expect({ name, ...names.stored[name as keyof Conventions] }).toMatchObject({ source: 'learned', value });
   }
+  expect(names.stored.visibilityChange.source).toBe('learned');
+  expect(names.conventions.visibilityChange).toMatchObject({ whole: 100, decimals: 1, as: 'relative', of: 'exact' });
 
   const rounded = await learnChanged(
     workspace,
@@ -240,17 +247,7 @@ test('calibration finds conventions that the sandbox cannot vary', async () => {
   expect(rounded.conventions.shareOfVoice).toMatchObject({ whole: 100, decimals: null });
   expect(rounded.conventions.domainShare).toMatchObject({ whole: 100, decimals: 1 });
 
-  // Relative changes, and changes of rounded shares.
-  const before = '(visibility - visibility_change)';
-  const relative = await learnChanged(
-    workspace,
-    ...compared.map(
-      (table) => `UPDATE ${table} SET visibility_change =
-        CASE WHEN ${before} > 1e-9 THEN round(100 * visibility_change / ${before}, 1) END WHERE visibility_change IS NOT NULL`,
-    ),
-  );
-  expect(relative.stored.visibilityChange.source).toBe('learned');
-  expect(relative.conventions.visibilityChange).toMatchObject({ whole: 100, decimals: 1, as: 'relative', of: 'exact' });
+  // Changes of rounded shares, and the share itself as the change from a range without responses.
   const changes = await learnChanged(
     workspace,
     ...compared.map(
@@ -258,13 +255,15 @@ test('calibration finds conventions that the sandbox cannot vary', async () => {
         `UPDATE ${table} SET visibility_change = round(visibility) - round(${before}), visibility = round(visibility)`,
     ),
     ...['metrics', 'metrics_daily'].map((table) => `UPDATE ${table} SET visibility = round(visibility)`),
+    ...changed('visibility'),
   );
+  expect(changes.stored.emptyChange).toMatchObject({ source: 'learned', value: 'visibility' });
   expect(changes.stored.visibilityChange.source).toBe('learned');
   expect(changes.conventions.visibility).toMatchObject({ whole: 100, decimals: 0 });
   expect(changes.conventions.visibilityChange).toMatchObject({ whole: 100, as: 'difference', of: 'rounded' });
 });
 
-test('calibrating twice finds the same, and only the newest range counts', async () => {
+test('calibrating twice finds the same, only the newest range counts, and competitors that are listed twice count once', async () => {
   const first = await learnFrom({ world: 'small' });
   expect(first.conventions).toEqual({ ...conventionsOf({}), emptySite: 0 });
   // The ranges before the reports have no responses, which decides one point of a pair and leaves the other undetermined.
@@ -277,4 +276,16 @@ test('calibrating twice finds the same, and only the newest range counts', async
   const second = await learnChanged(first.workspace, older);
   expect(second.stored.visibility).toMatchObject({ source: 'learned', error: 0 });
   expect(second.conventions).toEqual(first.conventions);
+  const twice = await learnChanged(
+    first.workspace,
+    `INSERT INTO response_competitors
+     SELECT * REPLACE (ordinal + 100 AS ordinal, 40 AS position, 'negative' AS sentiment)
+     FROM response_competitors WHERE hash(response_id) % 4 = 0`,
+  );
+  expect(twice.unexplained).toEqual([]);
+  for (const name of ['avgPosition', 'sentiment', 'labels'] as const) {
+    const { value, source } = first.stored[name];
+    expect(source).toBe('learned');
+    expect({ name, ...twice.stored[name] }).toMatchObject({ name, value, source });
+  }
 });
