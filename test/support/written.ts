@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readConventions } from '../../src/analytics/calibration/findings.ts';
-import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import type { MetricsSource } from '../../src/query/metrics/table-result.ts';
 import { openServedReplica } from '../../src/query/open-replica.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import type { Database, Query, ResultRow } from '../../src/warehouse/database.ts';
 import { publishAnalytics, REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
-import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { createEmptyWarehouse } from './empty-warehouse.ts';
 import { temporaryFolder } from './folders.ts';
 import { timed } from './work-times.ts';
 
@@ -30,11 +29,10 @@ export interface Written {
 export async function openWritten(): Promise<Written> {
   const folder = await temporaryFolder();
   // Random values of SQL depend on the order of rows, which only one thread keeps.
-  const { database, close } = await timed('warehouse opened', () =>
-    openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, { threads: 1 }),
-  );
+  const path = join(folder, 'warehouse.duckdb');
+  await createEmptyWarehouse(path, { hasMarts: true });
+  const { database, close } = await timed('warehouse opened', () => openWarehouse(path, catalogue, { threads: 1 }));
   onTestFinished(() => close());
-  await ensureViews(database, MART_SCHEMA, marts());
   const publish = async (given?: string): Promise<string> => {
     const path = given ?? join(await temporaryFolder(), 'analytics.duckdb');
     await publishAnalytics(database, path);

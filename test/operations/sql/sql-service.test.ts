@@ -3,16 +3,13 @@ import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { gallery } from '../../../src/analytics/gallery/gallery.ts';
-import { MART_SCHEMA, marts } from '../../../src/analytics/marts/marts.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { publishAnalytics } from '../../../src/warehouse/replica.ts';
-import { ensureViews } from '../../../src/warehouse/views.ts';
-import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
 import { breakOuts } from '../../cli/breakouts.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { originalOf } from '../../support/worlds.ts';
+import { openWritten } from '../../support/written.ts';
 import { brandAttempts } from './brand-attempts.ts';
 
 const { signal } = new AbortController();
@@ -151,10 +148,7 @@ test('every question of the gallery returns its columns, on a synced and on an e
   const queries = gallery();
   expect(queries.map(({ number }) => number)).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
   const empty = join(await temporaryFolder(), 'empty.duckdb');
-  const { database, close } = await openWarehouse(join(await temporaryFolder(), 'warehouse.duckdb'), catalogue, {});
-  await ensureViews(database, MART_SCHEMA, marts());
-  await publishAnalytics(database, empty);
-  await close();
+  await (await openWritten()).publish(empty);
   const onEmpty = createSqlService({ path: empty, catalogue, clock: systemClock, limits: { timeoutMs: 120_000 } });
   try {
     let answered = 0;
@@ -199,10 +193,7 @@ test('a query after a publish reads the new replica', async () => {
     (await reopened.run({ session: 'one', brands }, { sql: 'SELECT count(*) FROM brands', rowsMax: 1 }, signal)).rows;
   expect([await count(null), await count([own])]).toEqual([[[2]], [[1]]]);
   const first = await reopened.schema(ALL, signal);
-  const { database, close } = await openWarehouse(join(await temporaryFolder(), 'warehouse.duckdb'), catalogue, {});
-  await ensureViews(database, MART_SCHEMA, marts());
-  await publishAnalytics(database, copy);
-  await close();
+  await (await openWritten()).publish(copy);
   expect([await count(null), await count([own])]).toEqual([[[0]], [[0]]]);
   expect((await reopened.schema(ALL, signal)).version).not.toBe(first.version);
 });
