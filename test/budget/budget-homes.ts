@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { onTestFinished, type TestContext } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { type BudgetHome, type OpenedBudget, openBudgetAt } from '../../src/budget/open-budget.ts';
@@ -11,6 +12,14 @@ export const BASE_URL = 'https://api.example.com/v1';
 let keys = 0;
 /** A key that no other test uses. */
 export const newKey = (): string => `gsk_of_a_test_that_nobody_else_runs_${process.pid}_${keys++}`;
+
+/** Returns a signal that is aborted when the test ends. */
+export const signal = (): AbortSignal => {
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort(new Error('the test is over')));
+  setMaxListeners(0, controller.signal);
+  return controller.signal;
+};
 
 /** Gives a database a clock that runs at the speed of the hasty clock, offset by the value in a table. */
 export async function makeHasty<T extends TestPostgres>(database: T): Promise<T> {

@@ -1,5 +1,4 @@
-import { setMaxListeners } from 'node:events';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { openBudgetAt } from '../../src/budget/open-budget.ts';
 import { openSharedBudget } from '../../src/budget/postgres-store.ts';
@@ -8,18 +7,21 @@ import { checkBudget } from '../../src/operations/doctor/check-requests.ts';
 import type { Window } from '../../src/sandbox/sandbox-limiter.ts';
 import { ownPostgresFor, postgresFor } from '../support/test-postgres.ts';
 import { hastyClock } from './budget-clock.ts';
-import { BASE_URL, hastyDatabase, homeIn, makeHasty, newKey, openIn, plainHomeIn, storages } from './budget-homes.ts';
+import {
+  BASE_URL,
+  hastyDatabase,
+  homeIn,
+  makeHasty,
+  newKey,
+  openIn,
+  plainHomeIn,
+  signal,
+  storages,
+} from './budget-homes.ts';
 import { countingServer, mostInAnyMinute, type Travel, work } from './simulation.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
-
-const signal = (): AbortSignal => {
-  const controller = new AbortController();
-  onTestFinished(() => controller.abort(new Error('the test is over')));
-  setMaxListeners(0, controller.signal);
-  return controller.signal;
-};
 
 describe.each(Object.entries(storages))('a budget in %s', (_, storageOf) => {
   test.for<{ window: Window; share: number; lanes: readonly number[] }>([

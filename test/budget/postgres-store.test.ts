@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,14 +6,7 @@ import { openBudgetDatabase } from '../../src/budget/budget-database.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { ownPostgresFor, postgresFor } from '../support/test-postgres.ts';
 import { hastyClock } from './budget-clock.ts';
-import { homeIn, makeHasty, openIn, plainHomeIn } from './budget-homes.ts';
-
-const signal = (): AbortSignal => {
-  const controller = new AbortController();
-  onTestFinished(() => controller.abort(new Error('the test is over')));
-  setMaxListeners(0, controller.signal);
-  return controller.signal;
-};
+import { homeIn, makeHasty, openIn, plainHomeIn, signal } from './budget-homes.ts';
 
 test('after a failover to a standby without the last records, all processes continue and no record is missed', async (context) => {
   const database = await postgresFor(context);

@@ -13,10 +13,10 @@ beforeAll(async () => {
 afterAll(() => template.close());
 
 describe('a data folder', () => {
-  const all = ['sync', 'export', 'backup', 'restore snapshot', 'restore backup'] as const;
-  test.for<[name: string, sibling: string | null, commands: readonly (typeof all)[number][]]>([
-    ['a*[x]b', 'aYxb', all],
-    [`a "b"'c'\nd Größe-日本-😀#b%20c;d$e\\f{g,h}`, null, ['sync', 'export', 'backup', 'restore backup']],
+  type Command = 'sync' | 'export' | 'backup' | 'restore snapshot' | 'restore backup';
+  test.for<[name: string, sibling: string | null, commands: readonly Command[]]>([
+    ['a*[x]b', 'aYxb', ['export', 'restore snapshot']],
+    [`a*[x]b "b"'c'\nd Größe-日本-😀#b%20c;d$e\\f{g,h}`, null, ['sync', 'export', 'backup', 'restore backup']],
     [Array.from({ length: 8 }, () => 'x'.repeat(120)).join('/'), null, ['sync', 'export']],
   ])('named %j works', async ([name, sibling, commands]) => {
     const patient = await template.copy();
