@@ -30,6 +30,11 @@ const detailOfDeleted: Step[] = [
 // A change of an incidental field alone is no new version, but the open version gets it.
 const checkedLater: Step[] = [list, { ...list, tick: 60, pages: [[itemOf(0, { checkedAt: '2026-01-02T00:00:00Z' })]] }];
 
+// Two rows change.
+const changedTwice = ['a', 'b'].map(
+  (text): Step => ({ ...list, tick: 60, days: [0, 1], pages: [[itemOf(0, { text }), itemOf(1, { text })]] }),
+);
+
 // Writes the steps, and returns the expected rows with all of their versions.
 async function written(to: Written, steps: readonly Step[]): Promise<ReturnType<typeof modelRows>> {
   await clear(to);
@@ -45,7 +50,7 @@ async function written(to: Written, steps: readonly Step[]): Promise<ReturnType<
 }
 
 const steps = fc.array(step, { maxLength: 12 });
-const runs = { numRuns: countOf(30, 400), examples: [[detailOfDeleted], [checkedLater]] as [Step[]][] };
+const runs = { numRuns: countOf(30, 400), examples: [[detailOfDeleted], [checkedLater], [changedTwice]] as [Step[]][] };
 
 test('any sequence of pages of a paged scan and a report produces the rows and versions of a model in memory', async () => {
   const to = await openWritten(scanned);
