@@ -73,6 +73,7 @@ function layoutOf(query: Query, database: string): Promise<unknown[][]> {
 test('a refreshed replica has the rows of a complete copy after a night, and after rows were hidden, shown, or lost or changed their time', async () => {
   // In a smaller one, the changes of a night are too many for a refresh.
   const { publish, differences, workspace } = await openPublished('small');
+  await workspace.query('UPDATE responses SET created_at = NULL WHERE rowid = 7');
   expect(await publish()).toBe(0);
   let refreshes = 0;
   for (let night = 0; night < countOf(1, 5); night++) {
@@ -96,13 +97,9 @@ test('a refreshed replica has the rows of a complete copy after a night, and aft
   await database.transaction(async ({ run }) => {
     await run(`UPDATE responses SET created_at = NULL, _row_hash = 'a' WHERE rowid = 3`);
     await run(`UPDATE responses SET created_at = created_at - INTERVAL 2 DAY, _row_hash = 'b' WHERE rowid = 5`);
+    await run(`UPDATE responses SET created_at = TIMESTAMP '2026-03-10', _row_hash = 'c' WHERE rowid = 7`);
   });
   expect((await differences()).length).toBeGreaterThan(2);
-  expect(await publish()).toBe(++refreshes);
-  expect(await differences()).toEqual([]);
-  await database.transaction(({ run }) =>
-    run(`UPDATE responses SET created_at = TIMESTAMP '2026-03-10', _row_hash = 'c' WHERE rowid = 3`),
-  );
   expect(await publish()).toBe(++refreshes);
   expect(await differences()).toEqual([]);
 });
