@@ -69,15 +69,13 @@ describe('a session for one brand', () => {
   });
 
   test('gets complete numbers of its brand', async () => {
-    for (const table of ['responses', 'response_citations', 'prompts', 'mart.fct_response', 'mart.visibility_weekly']) {
-      const sql = `SELECT count(*), count(DISTINCT brand_id) FROM ${table} WHERE brand_id = '${own}'`;
-      const expected = await rowsOf(sql, null);
-      expect(await rowsOf(sql, [own]), table).toEqual(expected);
-      expect(await rowsOf(`SELECT count(*), count(DISTINCT brand_id) FROM ${table}`, [own]), table).toEqual(expected);
-    }
-    expect(await rowsOf('SELECT slug FROM engines ORDER BY 1', [own])).toEqual(
-      await rowsOf('SELECT slug FROM engines ORDER BY 1', null),
-    );
+    const tables = ['responses', 'response_citations', 'prompts', 'mart.fct_response', 'mart.visibility_weekly'];
+    const counts = (table: string): string => `SELECT count(*), count(DISTINCT brand_id) FROM ${table}`;
+    const ofOwn = tables.map((table) => `${counts(table)} WHERE brand_id = '${own}'`).join(' UNION ALL ');
+    const engines = 'SELECT slug FROM engines ORDER BY 1';
+    const expected = [await rowsOf(ofOwn, null), await rowsOf(engines, null)];
+    expect([await rowsOf(ofOwn, [own]), await rowsOf(engines, [own])]).toEqual(expected);
+    expect(await rowsOf(tables.map(counts).join(' UNION ALL '), [own])).toEqual(expected[0]);
     expect(await rowsOf('SELECT count(*) FROM responses', [])).toEqual([[0]]);
   });
 });
