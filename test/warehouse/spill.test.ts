@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/folders.ts';
 
 /** Sorts more than 64 MB. */
 const LARGE = `SELECT count(*) FROM (SELECT lag(v) OVER (ORDER BY v) AS p, v FROM
-  (SELECT hash(n)::VARCHAR || repeat('x', 60) AS v FROM range(1500000) t(n))) WHERE p > v`;
+  (SELECT hash(n)::VARCHAR || repeat('x', 60) AS v FROM range(1000000) t(n))) WHERE p > v`;
 
 test('each reader spills into its own folder, which is removed when the reader closes', async () => {
   const folder = await temporaryFolder();
