@@ -4,7 +4,6 @@ import { NOW_MS } from '../support/clocks.ts';
 import { IS_ENDURANCE } from '../support/counts.ts';
 import type { Json, JsonObject } from './exact-json.ts';
 import { type BareMirror, openBareMirror, type Row, storedItems, tablesOf, upstreamItems } from './generic-mirror.ts';
-import type { RowChanges, Shape } from './shape.ts';
 import { drawFrom } from './shape-random.ts';
 import type { RowChanges, Shape } from './shape.ts';
 import { shapes } from './shapes.ts';

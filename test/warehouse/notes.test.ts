@@ -31,9 +31,12 @@ const detailOfDeleted: Step[] = [
 const checkedLater: Step[] = [list, { ...list, tick: 60, pages: [[itemOf(0, { checkedAt: '2026-01-02T00:00:00Z' })]] }];
 
 // Two rows change.
-const changedTwice = ['a', 'b'].map(
-  (text): Step => ({ ...list, tick: 60, days: [0, 1], pages: [[itemOf(0, { text }), itemOf(1, { text })]] }),
-);
+const changedTwice = ['a', 'b'].map((text): Step => ({
+  ...list,
+  tick: 60,
+  days: [0, 1],
+  pages: [[itemOf(0, { text }), itemOf(1, { text })]],
+}));
 
 // Writes the steps, and returns the expected rows with all of their versions.
 async function written(to: Written, steps: readonly Step[]): Promise<ReturnType<typeof modelRows>> {

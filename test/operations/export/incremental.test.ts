@@ -8,6 +8,7 @@ import type { Advance } from '../../../schemas/fixtures/world/model.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createRowReader } from '../../../src/contract/rows.ts';
 import { exportWorkspace } from '../../../src/operations/export.ts';
+import { type ExportedFiles, exportFiles, type FileExport } from '../../../src/operations/export/export-files.ts';
 import { syncWorkspace } from '../../../src/operations/sync.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import type { Context } from '../../../src/session/workspace.ts';
