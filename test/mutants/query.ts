@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/query/data-versions.ts',
     from: "const scope = source.scope === 'brand' ? brandId : COMPLETE;",
     to: 'const scope = COMPLETE;',
-    tests: FRESHNESS,
+    tests: ['test/serve/http/etags.test.ts'],
   },
   {
     file: 'src/query/cursor-signer.ts',

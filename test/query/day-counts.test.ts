@@ -96,7 +96,7 @@ test('counts in memory are those of SQL for random days, engines, groupings and 
   expect(withRows).toBeGreaterThan(15);
 });
 
-test('filters by prompt, groupings by prompt and calibrations with uncounted responses use SQL', async () => {
+test('filters and groupings by prompt, and calibrations with uncounted responses, use SQL; counts are read once', async () => {
   const { query, selection, workspace } = await openWorld();
   const brand = { ...selection('first'), from: FIRST, to: addDays(FIRST, 9) };
   const counts = await readDayCounts(query, brand);
@@ -107,10 +107,11 @@ test('filters by prompt, groupings by prompt and calibrations with uncounted res
     expect(counts?.tally({ ...brand, values }, 'day', [])).toBe(null);
   const counting = { ...defaultConventions, countedResponses: 'active' } as const;
   expect(await readDayCounts(query, { ...brand, counting })).toBe(null);
+  await expectReadOnce({ workspace, query, selection });
 });
 
-test('counts are read once after the first request; a failure leaves the brand to SQL', async () => {
-  const { workspace, query, selection } = await openWorld();
+// Counts are read once after the first request; a failure leaves the brand to SQL.
+async function expectReadOnce({ workspace, query, selection }: Omit<World, 'engines'>): Promise<void> {
   const { catalogue, brandId } = selection('first');
   const options = { catalogue, counting: defaultConventions, mayRepeat: false };
   let reads = 0;
@@ -131,4 +132,4 @@ test('counts are read once after the first request; a failure leaves the brand t
   await failing.settled();
   expect(failing.of(brandId)).toBe(undefined);
   expect(workspace.warehouse().database.damage()).toBeNull();
-});
+}

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { Table } from 'apache-arrow';
 import type { ColumnKind } from '../../src/contract/fields.ts';
 import type { RowSet } from '../../src/query/service.ts';
+import { sharedBefore } from '../serve/served-world.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 /** A value as a comparable text. */
@@ -87,26 +88,34 @@ export function fromArrow(table: Table, { columns }: RowSet): Cell[][] {
   );
 }
 
+/** Opens DuckDB before the tests of a file; returns a function that returns a connection. */
+export function duckDbBefore(): () => DuckDBConnection {
+  return sharedBefore(async (closeLater) => {
+    const instance = await DuckDBInstance.create(':memory:');
+    closeLater(async () => instance.closeSync());
+    const connection = await instance.connect();
+    closeLater(async () => connection.closeSync());
+    return connection;
+  });
+}
+
 /** Returns the types and rows that DuckDB reads from a file. */
-export async function readWithDuckDb(source: string, { columns }: RowSet): Promise<[string[], Cell[][]]> {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  try {
-    const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${source}`);
-    const names = described.getRows().map(([name]) => `"${String(name).replaceAll('"', '""')}"`);
-    const list = names.map((name, index) => {
-      const { kind } = columns[index] as RowSet['columns'][number];
-      if (kind === 'timestamp') return `CAST(epoch_us(${name}) AS VARCHAR)`;
-      if (kind === 'day') return `CAST(datediff('day', DATE '1970-01-01', ${name}) AS VARCHAR)`;
-      return kind === 'number' ? name : `CAST(${name} AS VARCHAR)`;
-    });
-    const read = await connection.runAndReadAll(`SELECT ${list.join(', ')} FROM ${source}`);
-    const types = described.getRows().map(([, type]) => String(type));
-    return [types, read.getRows().map((row) => row.map((value) => (value === null ? null : String(value))))];
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
+export async function readWithDuckDb(
+  connection: DuckDBConnection,
+  source: string,
+  { columns }: RowSet,
+): Promise<[string[], Cell[][]]> {
+  const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${source}`);
+  const names = described.getRows().map(([name]) => `"${String(name).replaceAll('"', '""')}"`);
+  const list = names.map((name, index) => {
+    const { kind } = columns[index] as RowSet['columns'][number];
+    if (kind === 'timestamp') return `CAST(epoch_us(${name}) AS VARCHAR)`;
+    if (kind === 'day') return `CAST(datediff('day', DATE '1970-01-01', ${name}) AS VARCHAR)`;
+    return kind === 'number' ? name : `CAST(${name} AS VARCHAR)`;
+  });
+  const read = await connection.runAndReadAll(`SELECT ${list.join(', ')} FROM ${source}`);
+  const types = described.getRows().map(([, type]) => String(type));
+  return [types, read.getRows().map((row) => row.map((value) => (value === null ? null : String(value))))];
 }
 
 /** Parses exactly RFC 4180; an unquoted empty field is a null. */

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { DAY_MS } from '../../src/contract/time.ts';
@@ -6,48 +5,24 @@ import { runMetrics } from '../../src/query/metrics/run-metrics.ts';
 import { readEmptyDays } from '../../src/warehouse/ledger/empty-days.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { sampleOf } from '../support/counts.ts';
-import { askService, type Mirror, openMirror } from './mirror.ts';
+import { askService, type Mirror, openMirror, sourceOf } from './mirror.ts';
 
 const noParameters = new URLSearchParams();
 
 describe('freshness of a response', () => {
-  it('is unknown until the first sync has ended, and available afterwards without a restart', async () => {
-    const mirror = await openMirror({ world: 'tiny', conventions: defaultConventions });
-    const path = '/brands';
-    await rm(mirror.copy);
-    expect(await mirror.mirror(path)).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
-    expect(await mirror.service.freshness()).toMatchObject({ ready: false, dataVersion: null });
-    await mirror.publishOnly();
-    expect((await mirror.mirror(path)).status).toBe(200);
-    expect(await mirror.service.freshness()).toMatchObject({ ready: true, status: 'complete' });
-  });
-
-  it('is the time of the last sync, and coverage is complete after one', async () => {
-    const mirror = await openMirror({ world: 'tiny' });
-    const brandId = await brandOf(mirror);
-    for (const resource of mirror.catalogue.resources.filter(({ change }) => change.kind !== 'detail')) {
-      const question = await mirror.service.ask(resource, resource.scope === 'brand' ? { brandId } : {}, noParameters);
-      expect(question.partial, resource.name).toBe(false);
-      // Upstream's clock has whole seconds.
-      expect(Math.abs((question.asOf ?? 0) - NOW_MS), resource.name).toBeLessThan(2_000);
-    }
-    const { resources } = await mirror.service.freshness();
-    expect(resources.filter(({ partial, asOf }) => partial || asOf === null)).toEqual([]);
-  });
-
   it('is the time of the newest responses in metrics, also if days are only known to be empty by an older list', async () => {
     const mirror = await openMirror({ brands: 1, prompts: 1, days: 3, choices: { createdDaysBefore: 30 } });
     await mirror.sync({ only: ['brands', 'responses', 'metrics_daily'] });
     mirror.sandbox.world.advance({ days: 1 });
     await mirror.sync({ only: ['responses'] });
     await mirror.publishOnly();
-    const replica = await mirror.service.newest();
+    const source = await sourceOf(mirror);
+    const { nowMs, catalogue } = source;
     const brandId = await brandOf(mirror);
-    const nowMs = mirror.clock.now();
-    const responses = mirror.catalogue.get('responses');
-    const empty = await replica.replica.work((query) => readEmptyDays(query, mirror.catalogue, responses));
+    const empty = await source.replica.replica.work((query) =>
+      readEmptyDays(query, catalogue, catalogue.get('responses')),
+    );
     expect(empty.get(brandId)?.size).toBeGreaterThan(0);
-    const source = { replica, catalogue: mirror.catalogue, nowMs };
     const { asOf } = await runMetrics(source, new URLSearchParams({ metrics: 'responses', brand: brandId }));
     expect(Math.abs(Date.parse(asOf ?? '') - nowMs)).toBeLessThan(2_000);
   });
@@ -77,42 +52,6 @@ describe('freshness of a response', () => {
     expect(await isPartial(mirror, `${brand}/alerts`)).toBe(true);
     expect(await isPartial(mirror, '/brands')).toBe(false);
     expect(await mirror.mirror('/credits')).toMatchObject({ status: 503, body: { error: { code: 'no_data' } } });
-  });
-});
-
-describe('the version of a response', () => {
-  it('is stable without changes, even over a sync, and differs by request and by data', async () => {
-    const mirror = await openMirror({ world: 'tiny' });
-    const brand = `/brands/${await brandOf(mirror)}`;
-    const paths = [
-      `${brand}/metrics`,
-      `${brand}/metrics?branded=branded`,
-      `${brand}/responses`,
-      `${brand}/prompts`,
-      '/brands',
-    ];
-    const before = await versionsOf(mirror, paths);
-    expect(new Set(before).size).toBe(paths.length);
-    await mirror.publish();
-    expect(await versionsOf(mirror, paths)).toEqual(before);
-    mirror.sandbox.world.advance({ lateAnswers: 1 });
-    await mirror.publish();
-    const after = await versionsOf(mirror, paths);
-    const changed = paths.filter((_path, index) => after[index] !== before[index]);
-    expect(changed).toEqual([`${brand}/metrics`, `${brand}/metrics?branded=branded`, `${brand}/responses`]);
-  });
-
-  it('does not depend on how the request is written', async () => {
-    const mirror = await openMirror({ world: 'tiny' });
-    const id = await brandOf(mirror);
-    const today = dayAt(NOW_MS);
-    const [bare, ...others] = await versionsOf(mirror, [
-      `/brands/${id}/responses`,
-      `/brands/${id.toUpperCase()}/responses`,
-      `/brands/${id}/responses?limit=25`,
-      `/brands/${id}/responses?to=${today}`,
-    ]);
-    expect(others).toEqual([bare, bare, bare]);
   });
 });
 
@@ -146,29 +85,63 @@ describe('a paged scan during a sync', () => {
     expect(new Set(seen).size).toBe(seen.length);
     expect(throughout.filter((id) => !seen.includes(id))).toEqual([]);
   });
+});
 
-  it('rejects a cursor for another brand, filter, limit or endpoint, and accepts it with an explicit range', async () => {
+describe('a replica after a sync', () => {
+  it('has fresh and complete lists, versions that do not depend on the form of a request, and cursors of one request', async () => {
     const mirror = await openMirror({ world: 'small' });
-    const [one, two] = [...(await brandsOf(mirror))] as [string, string];
-    const path = `/brands/${one}/responses?limit=5`;
-    const { nextCursor } = (await mirror.mirror(path)).body as { nextCursor: string };
-    const others = [
-      `/brands/${two}/responses?limit=5`,
-      `/brands/${one}/responses?limit=6`,
-      `/brands/${one}/responses?limit=5&brandMentioned=true`,
-      `/brands/${one}/responses?limit=5&from=2026-03-01`,
-      `/brands/${one}/alerts?limit=5`,
-    ];
-    for (const other of others) {
-      const reply = await mirror.mirror(`${other}&cursor=${nextCursor}`);
-      expect(reply, other).toMatchObject({ status: 400, body: { error: { code: 'invalid_parameter' } } });
-    }
-    const range = `from=${dayAt(NOW_MS - 29 * DAY_MS)}&to=${dayAt(NOW_MS)}`;
-    const plain = await mirror.mirror(`${path}&cursor=${nextCursor}`);
-    expect(plain.status).toBe(200);
-    expect(await mirror.mirror(`${path}&${range}&cursor=${nextCursor}`)).toEqual(plain);
+    await expectFresh(mirror);
+    await expectVersions(mirror);
+    await expectCursors(mirror);
   });
 });
+
+// The time is that of the last sync.
+async function expectFresh(mirror: Mirror): Promise<void> {
+  const brandId = await brandOf(mirror);
+  for (const resource of mirror.catalogue.resources.filter(({ change }) => change.kind !== 'detail')) {
+    const question = await mirror.service.ask(resource, resource.scope === 'brand' ? { brandId } : {}, noParameters);
+    expect(question.partial, resource.name).toBe(false);
+    // Upstream's clock has whole seconds.
+    expect(Math.abs((question.asOf ?? 0) - NOW_MS), resource.name).toBeLessThan(2_000);
+  }
+  const { resources } = await mirror.service.freshness();
+  expect(resources.filter(({ partial, asOf }) => partial || asOf === null)).toEqual([]);
+}
+
+async function expectVersions(mirror: Mirror): Promise<void> {
+  const id = await brandOf(mirror);
+  const paths = [
+    `/brands/${id}/responses`,
+    `/brands/${id.toUpperCase()}/responses`,
+    `/brands/${id}/responses?limit=25`,
+    `/brands/${id}/responses?to=${dayAt(NOW_MS)}`,
+  ];
+  const asked = paths.map(async (path) => (await askService(mirror.service, path)).version);
+  expect(new Set(await Promise.all(asked)).size).toBe(1);
+}
+
+// A cursor is rejected for another brand, filter, limit or endpoint, and accepted with an explicit range.
+async function expectCursors(mirror: Mirror): Promise<void> {
+  const [one, two] = [...(await brandsOf(mirror))] as [string, string];
+  const path = `/brands/${one}/responses?limit=5`;
+  const { nextCursor } = (await mirror.mirror(path)).body as { nextCursor: string };
+  const others = [
+    `/brands/${two}/responses?limit=5`,
+    `/brands/${one}/responses?limit=6`,
+    `/brands/${one}/responses?limit=5&brandMentioned=true`,
+    `/brands/${one}/responses?limit=5&from=2026-03-01`,
+    `/brands/${one}/alerts?limit=5`,
+  ];
+  for (const other of others) {
+    const reply = await mirror.mirror(`${other}&cursor=${nextCursor}`);
+    expect(reply, other).toMatchObject({ status: 400, body: { error: { code: 'invalid_parameter' } } });
+  }
+  const range = `from=${dayAt(NOW_MS - 29 * DAY_MS)}&to=${dayAt(NOW_MS)}`;
+  const plain = await mirror.mirror(`${path}&cursor=${nextCursor}`);
+  expect(plain.status).toBe(200);
+  expect(await mirror.mirror(`${path}&${range}&cursor=${nextCursor}`)).toEqual(plain);
+}
 
 function dayAt(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
@@ -185,10 +158,6 @@ async function brandOf(mirror: Mirror): Promise<string> {
 
 async function isPartial(mirror: Mirror, path: string): Promise<boolean> {
   return (await askService(mirror.service, path)).partial;
-}
-
-async function versionsOf(mirror: Mirror, paths: readonly string[]): Promise<string[]> {
-  return Promise.all(paths.map(async (path) => (await askService(mirror.service, path)).version));
 }
 
 async function idsOf(mirror: Mirror, path: string): Promise<string[]> {

@@ -9,6 +9,7 @@ import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { errorTable, SightlineError } from '../../src/base/errors.ts';
 import type { Resource } from '../../src/contract/catalogue.ts';
 import { createService } from '../../src/query/create-service.ts';
+import type { MetricsSource, TableResult } from '../../src/query/metrics/table-result.ts';
 import type { Question, Service } from '../../src/query/service.ts';
 import { publishAnalytics, REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
@@ -94,6 +95,23 @@ async function replyOf(service: Service, path: string): Promise<Reply> {
     if (!(thrown instanceof SightlineError)) throw thrown;
     return { status: statusOf(thrown), body: { error: { code: thrown.code, message: thrown.message } } };
   }
+}
+
+/** Returns the newest replica for the metrics layer, limited to brands if they are given. */
+export async function sourceOf(
+  { service, catalogue, clock }: Mirror,
+  brands?: readonly string[],
+): Promise<MetricsSource> {
+  const source = { replica: await service.newest(), catalogue, nowMs: clock.now() };
+  return brands === undefined ? source : { ...source, brands };
+}
+
+/** A row by the names of its columns. */
+export type NamedRow = Record<string, unknown>;
+
+/** Returns the rows of a table as objects. */
+export function recordsOf({ columns, rows }: Pick<TableResult, 'columns' | 'rows'>): NamedRow[] {
+  return rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index]?.name ?? '', value])));
 }
 
 /** Resolves a request path with the query layer. */

@@ -84,13 +84,14 @@ export function openWorldService(config: WorkspaceConfig, timeoutMs = 30_000): S
   return openService(config, stillClock, randomBytes(32), timeoutMs);
 }
 
-/** Serves a workspace at the time of worlds, without jobs and without a rate limit. The caller closes it. */
+/** Serves a workspace, at the time of worlds by default, without jobs and without a rate limit. The caller closes it. */
 export function serveWorld(
   config: WorkspaceConfig,
   changes: Partial<ServeWorkspaceOptions> = {},
+  clock = stillClock,
 ): Promise<ServedWorkspace> {
   return serveWorkspace(
-    { config, clock: stillClock },
+    { config, clock },
     {
       ...OPEN_OPTIONS,
       logLevel: 'silent',

@@ -7,19 +7,16 @@ import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { leapingClock } from '../../support/clocks.ts';
 import { sampleOf } from '../../support/counts.ts';
-import { askService } from '../mirror.ts';
+import { askService, type NamedRow, recordsOf } from '../mirror.ts';
 import { NOW_MS, openRandomWorld, type WorldSettings } from './random-world.ts';
-
-type Row = Readonly<Record<string, unknown>>;
 
 const worlds: readonly WorldSettings[] = [
   { seed: 5, responses: 1_500, labels: null, repeats: false },
   { seed: 6, responses: 1_500, labels: { positive: 2, mixed: 1, negative: -2 }, repeats: true },
 ];
 
-async function rowsOf(source: MetricsSource, given: string): Promise<Row[]> {
-  const { columns, rows } = await runMetrics(source, new URLSearchParams(given));
-  return rows.map((row) => Object.fromEntries(row.map((value, index) => [String(columns[index]?.name), value])));
+async function rowsOf(source: MetricsSource, given: string): Promise<NamedRow[]> {
+  return recordsOf(await runMetrics(source, new URLSearchParams(given)));
 }
 
 test.each(sampleOf(worlds, 1, 1))('measures agree with /v1 in world $seed', async (settings) => {
@@ -42,7 +39,7 @@ test.each(sampleOf(worlds, 1, 1))('measures agree with /v1 in world $seed', asyn
       ] as const) {
         const range = 'from=2026-02-01&to=2026-02-20';
         const question = await askService(service, `/brands/${brand}/metrics?${range}${theirs}`);
-        const { data } = (await question.answer()).body as { data: Row[] };
+        const { data } = (await question.answer()).body as { data: NamedRow[] };
         const measured = await rowsOf(
           source,
           `metrics=visibility,share_of_voice,position,sentiment&group_by=entity&compare_to=none&brand=${brand}&${range}${ours}`,

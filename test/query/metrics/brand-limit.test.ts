@@ -10,8 +10,9 @@ import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import type { Query } from '../../../src/warehouse/database.ts';
 import { countOf } from '../../support/counts.ts';
-import { openMirror } from '../mirror.ts';
+import { sourceBefore } from './source-before.ts';
 
+const shared = sourceBefore('small');
 const NAMES = /(^|_)(name|text|prompt|headline|title|question)$/;
 
 /** Ids and names in all tables with `brand_id`, by brand. */
@@ -38,14 +39,12 @@ async function valuesByBrand(query: Query): Promise<Map<string, Set<string>>> {
 }
 
 test('a key for one brand gets no id or name of another brand from any declared query or measure', async () => {
-  const mirror = await openMirror({ world: 'small' });
-  const { service, catalogue, clock } = mirror;
-  const replica = await service.newest();
+  const all = shared();
+  const { replica } = all;
   const values = await replica.replica.work((query) => valuesByBrand(query));
   const [own, other] = [...replica.brands.keys()] as [string, string];
   const mine = values.get(own) ?? new Set();
   const secrets = [...(values.get(other) ?? [])].filter((value) => !mine.has(value));
-  const all: MetricsSource = { replica, catalogue, nowMs: clock.now() };
   const limited: MetricsSource = { ...all, brands: [own] };
   const leaksOf = (text: string, given: URLSearchParams): string[] =>
     secrets.filter((value) => text.includes(value) && ![...given.values()].includes(value));

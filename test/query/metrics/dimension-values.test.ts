@@ -3,19 +3,14 @@ import { defaultConventions } from '../../../src/analytics/calibration/conventio
 import { dimensions } from '../../../src/analytics/model/dimensions.ts';
 import { dimensionValues } from '../../../src/query/metrics/dimension-values.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
-import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
-import { openMirror } from '../mirror.ts';
+import { openMirror, sourceOf } from '../mirror.ts';
 
 test('values of each dimension are listed, searched in any letter case, and counted beyond the limit', async () => {
   const mirror = await openMirror({ world: 'small', conventions: defaultConventions });
   mirror.sandbox.world.advance({ deletedPrompts: 1, deletedCompetitors: 1 });
   await mirror.sync({ only: ['prompts', 'competitors'] });
   await mirror.publishOnly();
-  const source: MetricsSource = {
-    replica: await mirror.service.newest(),
-    catalogue: mirror.catalogue,
-    nowMs: mirror.clock.now(),
-  };
+  const source = await sourceOf(mirror);
   const asked = (given: Record<string, string>) => dimensionValues(source, new URLSearchParams(given));
   const { brands } = mirror.sandbox.world;
   const isListed = ({ deletedAtMs }: { readonly deletedAtMs?: number | undefined }): boolean =>

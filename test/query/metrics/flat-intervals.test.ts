@@ -4,6 +4,7 @@ import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import { wilson } from '../../support/oracle/statistics.ts';
 import { openWritten } from '../../support/written.ts';
+import { recordsOf } from '../mirror.ts';
 
 /** A brand and its responses per period: 50 in the later one and 40 in the earlier one. */
 interface Flat {
@@ -49,10 +50,7 @@ async function openFlats(): Promise<MetricsSource> {
 
 test('a ratio from 0 to 1 without variance has the interval of a share of its sample units', async () => {
   const source = await openFlats();
-  const asked = async (given: string) => {
-    const { columns, rows } = await runMetrics(source, new URLSearchParams(`${RANGE}&${given}`));
-    return rows.map((row) => Object.fromEntries(row.map((value, at) => [String(columns[at]?.name), value])));
-  };
+  const asked = async (given: string) => recordsOf(await runMetrics(source, new URLSearchParams(`${RANGE}&${given}`)));
   const near = (value: number) => expect.closeTo(value, 9);
   const byBrand = await asked('metrics=share_of_voice,owned_citations,position,net_sentiment&group_by=brand');
   for (const [brand, voice, owned] of [

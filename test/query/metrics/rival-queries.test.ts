@@ -1,13 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
-import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import { differenceOf, type Estimate } from '../../../src/web/app/state/difference.ts';
 import { type Answer, readHeld } from '../../support/oracle/rows.ts';
 import { adjust, binomialMidP, wilson } from '../../support/oracle/statistics.ts';
-import { type Mirror, openMirror } from '../mirror.ts';
-
-type Row = Record<string, unknown>;
+import { type Mirror, type NamedRow, openMirror, recordsOf, sourceOf } from '../mirror.ts';
 
 /** Days of the range and of the comparison. */
 const RANGE = { from: '2026-03-01', to: '2026-03-14', beforeFrom: '2026-02-15', beforeTo: '2026-02-28' };
@@ -18,13 +17,12 @@ interface World {
   readonly source: MetricsSource;
   readonly brand: string;
   readonly answers: readonly Answer[];
-  ask(name: string, more?: Readonly<Record<string, string>>): Promise<readonly Row[]>;
+  ask(name: string, more?: Readonly<Record<string, string>>): Promise<readonly NamedRow[]>;
 }
 
 /** Opens a workspace with a removed competitor, and with a prompt that was moved from a deleted topic. */
 async function openWorld(): Promise<World> {
-  const mirror = await openMirror({ seed: 5, brands: 1, prompts: 5, days: 30 });
-  expect((await mirror.sync()).status).toBe('complete');
+  const mirror = await openMirror({ world: 'fractions', conventions: defaultConventions });
   const [{ id } = { id: null }] = await mirror.query('SELECT CAST(id AS VARCHAR) AS id FROM brands');
   const brand = String(id);
   for (const change of changesOf()) {
@@ -33,8 +31,7 @@ async function openWorld(): Promise<World> {
   await mirror.publishOnly();
   const held = await readHeld(mirror.copy);
   onTestFinished(() => held.reader.close());
-  const { service, catalogue, clock } = mirror;
-  const source = { replica: await service.newest(), catalogue, nowMs: clock.now() };
+  const source = await sourceOf(mirror);
   const ask: World['ask'] = async (name, more = {}) =>
     recordsOf(
       await runDeclaredQuery(source, name, new URLSearchParams({ brand, from: RANGE.from, to: RANGE.to, ...more })),
@@ -287,7 +284,7 @@ async function expectDifferences({ source, brand }: World): Promise<void> {
   }
 }
 
-function estimateOf(row: Row, name: string): Estimate {
+function estimateOf(row: NamedRow, name: string): Estimate {
   return {
     value: numberOf(row[name]),
     n: numberOf(row[`${name}_n`]),
@@ -295,10 +292,6 @@ function estimateOf(row: Row, name: string): Estimate {
     lower: numberOf(row[`${name}_lower`]),
     upper: numberOf(row[`${name}_upper`]),
   };
-}
-
-function recordsOf({ columns, rows }: TableResult): Row[] {
-  return rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index]?.name ?? '', value])));
 }
 
 function numberOf(value: unknown): number | null {

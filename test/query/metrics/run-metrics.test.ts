@@ -3,33 +3,22 @@ import { describeModel } from '../../../src/analytics/model/measures.ts';
 import { explainMetric } from '../../../src/query/metrics/explanations.ts';
 import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
-import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
-import { type Mirror, openMirror } from '../mirror.ts';
+import type { TableResult } from '../../../src/query/metrics/table-result.ts';
+import { openMirror, recordsOf, sourceOf } from '../mirror.ts';
+import { sourceBefore } from './source-before.ts';
 
-async function sourceOf(mirror: Mirror, brands?: readonly string[]): Promise<MetricsSource> {
-  const { service, catalogue, clock } = mirror;
-  return {
-    replica: await service.newest(),
-    catalogue,
-    nowMs: clock.now(),
-    ...(brands === undefined ? {} : { brands }),
-  };
-}
-
-function recordsOf({ columns, rows }: TableResult): Record<string, unknown>[] {
-  return rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index]?.name ?? '', value])));
-}
+/** The layer over a world that no test changes. */
+const shared = sourceBefore('small');
 
 test('measures and declared queries have the columns that they declare, and a key for one brand sees no other', async () => {
-  const mirror = await openMirror({ world: 'small' });
-  const source = await sourceOf(mirror);
+  const source = shared();
   const brands = recordsOf(await runDeclaredQuery(source, 'brands', new URLSearchParams()));
   expect(brands).toHaveLength(2);
   const [first, second] = brands.map((row) => String(row['brand_id']));
   const measured = await runMetrics(source, new URLSearchParams(`metrics=visibility&group_by=engine&brand=${first}`));
   expect(measured.rows.length).toBeGreaterThan(1);
   for (const row of measured.rows) expect(row).toHaveLength(measured.columns.length);
-  const restricted = await sourceOf(mirror, [String(second)]);
+  const restricted = { ...source, brands: [String(second)] };
   expect(recordsOf(await runDeclaredQuery(restricted, 'brands', new URLSearchParams()))).toEqual([brands[1]]);
   await expect(runMetrics(restricted, new URLSearchParams(`metrics=visibility&brand=${first}`))).rejects.toMatchObject({
     code: 'invalid_parameter',
@@ -37,11 +26,12 @@ test('measures and declared queries have the columns that they declare, and a ke
 });
 
 test('a name with a comma is one value, branded is also true or false, and a missing brand is required by its name', async () => {
-  const mirror = await openMirror({ world: 'small' });
-  const source = await sourceOf(mirror);
-  const rival = mirror.sandbox.world.brands
-    .flatMap(({ competitors }) => competitors)
-    .find(({ name }) => /, /.test(name));
+  const source = shared();
+  const found = await source.replica.replica.work((query) =>
+    query('SELECT CAST(id AS VARCHAR), name FROM competitors'),
+  );
+  const competitors = found.map(([id, name]) => ({ id: String(id), name: String(name) }));
+  const rival = competitors.find(({ name }) => /, /.test(name));
   if (rival === undefined) throw new Error('the world has no competitor with a comma in its name');
   const asked = (competitor: string): Promise<TableResult> =>
     runMetrics(source, new URLSearchParams({ metrics: 'responses', competitor }));
@@ -51,9 +41,7 @@ test('a name with a comma is one value, branded is also true or false, and a mis
   for (const text of [rival.name, rival.name.toUpperCase(), ` ${rival.name.toLowerCase()}`, beginning]) {
     expect((await asked(text)).rows, text).toEqual(expected);
   }
-  const [other = { id: '', name: '' }] = mirror.sandbox.world.brands.flatMap(({ competitors }) =>
-    competitors.filter(({ name, id }) => !name.includes(',') && id !== rival.id),
-  );
+  const [other = { id: '', name: '' }] = competitors.filter(({ name, id }) => !name.includes(',') && id !== rival.id);
   expect((await asked(`${other.name},${rival.id}`)).rows).toEqual((await asked(`${other.id},${rival.id}`)).rows);
   const counted = async (branded: string): Promise<unknown> =>
     (await runMetrics(source, new URLSearchParams({ metrics: 'responses', branded }))).rows;
@@ -70,8 +58,8 @@ test('a name with a comma is one value, branded is also true or false, and a mis
 });
 
 test('days outside the limits, and periods that overlap, are rejected', async () => {
-  const mirror = await openMirror({ world: 'tiny' });
-  const source = await sourceOf(mirror);
+  const [brand = ''] = shared().replica.brands.keys();
+  const source = { ...shared(), brands: [brand] };
   const measured = (given: string): Promise<TableResult> =>
     runMetrics(source, new URLSearchParams(`metrics=responses&${given}`));
   const [row = {}] = recordsOf(await measured('from=1970-01-01&to=2999-12-31'));
@@ -159,7 +147,7 @@ test('filters accept prompts and competitors that only stored responses have', a
 });
 
 test('a parameter of more than 4,000 characters is rejected, and errors show the beginning of a long value', async () => {
-  const source = await sourceOf(await openMirror({ world: 'tiny' }));
+  const source = shared();
   for (const name of ['prompt', 'competitor', 'engine', 'from', 'group_by']) {
     const given = new URLSearchParams({ metrics: 'visibility' });
     given.append(name, 'x'.repeat(2_000));

@@ -118,6 +118,7 @@ describe('an ETag', () => {
     const tagsNow = () =>
       Promise.all(paths.map(async (path) => (await bytesOf(server, path, 'application/json', null)).tag));
     let before = await tagsNow();
+    expect(new Set(before).size).toBe(paths.length);
     const changedBy = async (sql: string | null): Promise<string[]> => {
       if (sql !== null) await mirror.query(sql);
       await publish(mirror);
