@@ -1,23 +1,17 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { WorkspaceConfig } from '../../src/base/config/config.ts';
 import { createKey, type KeyRights, revokeKey } from '../../src/serve/auth/keys.ts';
 import { createLink } from '../../src/serve/auth/sessions.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { openFleetServer, workspaceIn } from './fleet-server.ts';
+import { openFleetServer, workspacesIn } from './fleet-server.ts';
 
 const NAMES = ['acme', 'beta', 'gamma'] as const;
 
 /** A server of three workspaces without data: 503 is the status of a request that may read one. */
 async function openFleet() {
   const folder = await temporaryFolder();
-  let configs = new Map<string, WorkspaceConfig>();
-  for (const name of NAMES) {
-    await mkdir(join(folder, name));
-    configs.set(name, workspaceIn(folder, name));
-  }
+  let configs = await workspacesIn(folder, NAMES);
   const lines: string[] = [];
   // A new key is found within 250 ms, so a second passes with each look at the clock.
   let monotonicMs = 0;
@@ -35,9 +29,7 @@ async function openFleet() {
     (await ask(path, { 'x-api-key': key, ...(workspace === undefined ? {} : { 'x-sightline-workspace': workspace }) }))
       .status;
   const add = async (name: string): Promise<void> => {
-    await mkdir(join(folder, name));
-    const config = configs.get('acme') as WorkspaceConfig;
-    configs = new Map([...configs, [name, { ...config, name, folder: join(folder, name) }]]);
+    configs = new Map([...configs, ...(await workspacesIn(folder, [name]))]);
   };
   return { server, folder, add, lines, keyOf, ask, statusOf };
 }

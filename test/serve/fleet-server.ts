@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -18,6 +19,12 @@ export const OPEN_OPTIONS = {
   allowedHosts: [],
   logLevel: 'info',
 } as const;
+
+/** Creates folders of workspaces without data in a folder; returns their settings by name. */
+export async function workspacesIn(folder: string, names: readonly string[]): Promise<Map<string, WorkspaceConfig>> {
+  for (const name of names) await mkdir(join(folder, name));
+  return new Map(names.map((name) => [name, workspaceIn(folder, name)]));
+}
 
 /** Returns the settings of a workspace in a subfolder of another workspace's folder. */
 export function workspaceIn(folder: string, name: string): WorkspaceConfig {

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { cp } from 'node:fs/promises';
 import { beforeAll } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../src/base/config/config.ts';
@@ -10,6 +8,7 @@ import { openService } from '../../src/serve/open-service.ts';
 import { type ServedWorkspace, type ServeWorkspaceOptions, serveWorkspace } from '../../src/serve/serve-workspace.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { NOW_MS } from '../support/clocks.ts';
+import { temporaryFolder } from '../support/folders.ts';
 import { originalOf, type World } from '../support/worlds.ts';
 import { OPEN_OPTIONS } from './fleet-server.ts';
 
@@ -63,8 +62,7 @@ export function copyBefore(world: World = 'tiny'): () => WorldWorkspace {
 
 /** Copies a world. */
 export async function openCopy(world: World, closeLater: CloseLater): Promise<WorldWorkspace> {
-  const folder = await mkdtemp(join(tmpdir(), 'sightline-world-'));
-  closeLater(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(closeLater);
   await cp(await originalOf(world), folder, { recursive: true, verbatimSymlinks: true });
   return readWorkspace(folder);
 }

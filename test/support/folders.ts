@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Creates a folder that is removed when the test ends. */
-export async function temporaryFolder(): Promise<string> {
+/** Creates a folder that is removed when the test ends, or when what `closeLater` belongs to ends. */
+export async function temporaryFolder(
+  closeLater: (close: () => Promise<void>) => void = onTestFinished,
+): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-test-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  closeLater(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -1,7 +1,8 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { noBrowser } from '../support/browser.ts';
 import { describeWith } from '../support/needs.ts';
-import { daysOf, openDataPage, requestOf, rowsOf, settled, tileOf } from './open-page.ts';
+import { daysOf, openDataPage, requestOf, rowsOf, settled, tileOf, visit } from './open-page.ts';
 import { serverBefore, serveStatus, worldBefore } from './support.ts';
 
 type Row = Record<string, unknown>;
@@ -22,8 +23,8 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
   const brandOf = async (): Promise<string> => String((await records('/data/queries/brands'))[0]?.['brand_id']);
   const open = (path: string) => openDataPage(`${server().origin}${path}`);
 
-  test('the overview shows the numbers of /v1 and of the metrics layer, for the range of its address', async () => {
-    const page = await open('/');
+  // The overview shows the numbers of /v1 and of the metrics layer, for the range of its address.
+  const expectOverview = async (page: Page): Promise<void> => {
     const brand = await brandOf();
     const expectNumbers = async ({ search }: { search: string }): Promise<void> => {
       const reported = await data(`/v1/brands/${brand}/metrics?${search}`);
@@ -52,11 +53,12 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     await settled(page);
     expect(await page.locator('.page-head p').textContent()).not.toBe(shown);
     await expectNumbers(range);
-  });
+  };
 
-  test('the tables of competitors and of a competitor have the numbers of the metrics layer', async () => {
+  // The tables of competitors and of a competitor have the numbers of the metrics layer.
+  const expectCompetitors = async (page: Page): Promise<void> => {
     const brand = await brandOf();
-    const page = await open('/competitors?range=7d');
+    await visit(page, '/competitors?range=7d', 'Competitors');
     const { search } = await daysOf(page);
     const names = MEASURES.slice(0, 4);
     const rows = await records(`/data/metrics?metrics=${names.join()}&group_by=entity&brand=${brand}&${search}`);
@@ -80,11 +82,12 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     );
     const leads = (await rowsOf(page, 'Prompts where it wins')).map(({ cells }) => cells['Lead']);
     expect(leads).toEqual(prompts.map((row) => row['lead']));
-  });
+  };
 
-  test('the tables of domains and of topics have the numbers of /v1', async () => {
+  // The tables of domains and of topics have the numbers of /v1.
+  const expectDomainsAndTopics = async (page: Page): Promise<void> => {
     const brand = await brandOf();
-    const page = await open('/sources?range=7d');
+    await visit(page, '/sources?range=7d', 'Sources');
     const { search } = await daysOf(page);
     const domains = await data(`/v1/brands/${brand}/sources/domains?limit=5&${search}`);
     expect(domains.length).toBeGreaterThan(1);
@@ -94,8 +97,7 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
         Citations: citations,
         Responses: responses,
       });
-    await page.goto(`${server().origin}/topics?range=7d`);
-    await settled(page);
+    await visit(page, '/topics?range=7d', 'Topics and tags');
     const groups = (await data(`/v1/brands/${brand}/metrics/groups?${search}`)).filter(
       ({ groupId, responses }) => groupId !== null && responses !== 0,
     );
@@ -110,11 +112,12 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
       ] as const)
         expect(Math.abs(Number(cells[title]) - Number(value) / 100), title).toBeLessThanOrEqual(SHARE_ERROR);
     }
-  });
+  };
 
-  test('the table of prompts has the numbers of the metrics layer, and keeps its view in the address', async () => {
+  // The table of prompts has the numbers of the metrics layer, and keeps its view in the address.
+  const expectPrompts = async (page: Page): Promise<void> => {
     const brand = await brandOf();
-    const page = await open('/prompts');
+    await visit(page, '/prompts', 'Prompts');
     const { search } = await daysOf(page);
     const measured = await records(
       `/data/metrics?metrics=visibility,position&group_by=prompt&brand=${brand}&${search}`,
@@ -140,14 +143,14 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     await settled(page);
     expect(await page.locator('th[aria-sort=descending]').textContent()).toMatch(/^Responses/);
     expect(await page.getByRole('columnheader', { name: 'State' }).count()).toBe(1);
-  });
+  };
 
-  test('the page of a prompt has its responses, its history per engine and its competitors', async () => {
+  // The page of a prompt has its responses, its history per engine and its competitors.
+  const expectPrompt = async (page: Page): Promise<void> => {
     const brand = await brandOf();
     const listed = await records(`/data/queries/prompt_list?brand=${brand}`);
     const prompt = listed.find((row) => Number(row['responses']) > 20) ?? {};
-    const page = await open(`/prompts/${prompt['prompt_id']}`);
-    expect(await page.locator('h1').textContent()).toBe(prompt['text']);
+    await visit(page, `/prompts/${prompt['prompt_id']}`, String(prompt['text']));
     const measured = await records(
       `/data/metrics?metrics=visibility&group_by=entity&brand=${brand}&prompt=${prompt['prompt_id']}&compare_to=none&order=-visibility,entity`,
     );
@@ -161,11 +164,11 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     await page.getByRole('heading', { name: 'Position by engine' }).waitFor();
     expect(page.url()).toContain('measure=position');
     expect(await page.getByText('first seen as').count()).toBe(1);
-  });
+  };
 
-  test('the traffic is the sum of its sources and the total of /v1', async () => {
+  // The traffic is the sum of its sources and the total of /v1.
+  const expectTraffic = async (page: Page): Promise<void> => {
     const brand = await brandOf();
-    const page = await open(`/traffic?brand=${brand}`);
     const asked = await requestOf(page, 'traffic_sources');
     const sources = await records(`${asked.pathname}${asked.search}`);
     const { search } = await daysOf(page);
@@ -181,11 +184,12 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
       expect(shown).toBeCloseTo(sum, 6);
       expect(shown).toBeCloseTo(Number(totals[total]), 6);
     }
-  });
+  };
 
-  test('a comparison shows the differences of two engines, keeps its sides in the address and swaps them', async () => {
+  // A comparison shows the differences of two engines, keeps its sides in the address and swaps them.
+  const expectComparison = async (page: Page): Promise<void> => {
     const brand = await brandOf();
-    const page = await open('/compare');
+    await visit(page, '/compare', 'Compare');
     const { search } = await daysOf(page);
     const [first, second] = (await records(`/data/queries/filters?brand=${brand}`))
       .filter((row) => row['filter'] === 'engine')
@@ -212,11 +216,12 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     await page.reload();
     await settled(page);
     expect(await columns()).toEqual(swapped);
-  });
+  };
 
-  test('articles and alerts are those of their lists; filters of the table are in the address', async () => {
+  // Articles and alerts are those of their lists; filters of the table are in the address.
+  const expectContentAndAlerts = async (page: Page): Promise<void> => {
     const brand = await brandOf();
-    const page = await open(`/content?brand=${brand}`);
+    await visit(page, '/content', 'Content');
     const articles = await data(`/v1/brands/${brand}/articles`);
     expect(articles.length).toBeGreaterThan(0);
     expect(await rowsOf(page, 'Articles')).toHaveLength(articles.length);
@@ -224,8 +229,7 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     await page.getByRole('heading', { name: 'Sources' }).waitFor();
     expect(new URL(page.url()).searchParams.get('article')).not.toBe(null);
 
-    await page.goto(`${server().origin}/alerts?brand=${brand}&range=all`);
-    await settled(page);
+    await visit(page, '/alerts?range=all', 'Alerts');
     const asked = await requestOf(page, 'alert_list');
     const alerts = await records(`${asked.pathname}${asked.search}`);
     const status = page.getByRole('region', { name: 'Alerts', exact: true }).getByRole('status');
@@ -255,6 +259,22 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
       .locator('td[data-value]')
       .evaluateAll((all) => all.map((cell) => cell.getAttribute('data-value')));
     expect(values).toContain(String(own?.['visibility']));
+  };
+
+  test('in the tables of the overview, competitors, sources, topics and prompts are those of the metrics layer and /v1', async () => {
+    const page = await open('/');
+    await expectOverview(page);
+    await expectCompetitors(page);
+    await expectDomainsAndTopics(page);
+    await expectPrompts(page);
+  });
+
+  test('of a prompt, traffic, a comparison, articles and alerts are those of the metrics layer and /v1', async () => {
+    const page = await open('/traffic');
+    await expectTraffic(page);
+    await expectPrompt(page);
+    await expectComparison(page);
+    await expectContentAndAlerts(page);
   });
 });
 

@@ -1,14 +1,13 @@
-import { mkdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import type { WorkspaceConfig } from '../../src/base/config/config.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import type { FleetRow } from '../../src/web/page-data/fleet-row.ts';
-import { openFleetServer, workspaceIn } from '../serve/fleet-server.ts';
+import { openFleetServer, workspacesIn } from '../serve/fleet-server.ts';
+import { stillClock } from '../serve/served-world.ts';
 import { noBrowser } from '../support/browser.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { describeWith } from '../support/needs.ts';
 import { expectUsable, openPage } from './open-page.ts';
-import { worldBefore, worldTime } from './support.ts';
+import { worldBefore } from './support.ts';
 
 describeWith(noBrowser)('the list of workspaces in a browser', () => {
   const workspace = worldBefore('small');
@@ -16,15 +15,10 @@ describeWith(noBrowser)('the list of workspaces in a browser', () => {
   /** Serves `north`, which has data, and `south` and `south-east`, which have none. */
   async function serveFleet() {
     const folder = await temporaryFolder();
-    const configs = new Map<string, WorkspaceConfig>();
-    for (const name of ['south', 'south-east']) {
-      const own = workspaceIn(folder, name);
-      await mkdir(own.folder);
-      configs.set(name, own);
-    }
+    const configs = await workspacesIn(folder, ['south', 'south-east']);
     configs.set('north', { ...workspace().config, name: 'north' });
-    const { text: key } = await createKey(folder, 'fleet', null, worldTime.now(), { workspaces: 'all' });
-    const server = await openFleetServer({ fleetFolder: folder, workspaces: () => configs }, { clock: worldTime });
+    const { text: key } = await createKey(folder, 'fleet', null, stillClock.now(), { workspaces: 'all' });
+    const server = await openFleetServer({ fleetFolder: folder, workspaces: () => configs }, { clock: stillClock });
     const signInUrl = await server.signInUrl();
     if (signInUrl === null) throw new Error('there is no sign-in link');
     return { origin: new URL(server.baseUrl).origin, key, signInUrl };

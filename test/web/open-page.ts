@@ -41,6 +41,15 @@ export async function settled(page: Page): Promise<void> {
   expect(await page.evaluate(SETTLED)).toBe(true);
 }
 
+/** Opens a data page as after a link, without loading the document again, and waits for its title and data. */
+export async function visit(page: Page, path: string, title: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  );
+  await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
+  await settled(page);
+}
+
 /** Checks accessibility, and that the page does not scroll horizontally. `about` says which page or view it is. */
 export async function expectUsable(page: Page, about = '', looks: readonly Look[] = LOOKS): Promise<void> {
   expect(await faultsInLooks(page, looks), about).toEqual([]);

@@ -24,8 +24,15 @@ describeWith(noBrowser)('a reader of the data pages', () => {
   const server = serverBefore(worldBefore('months'));
   const open = (path: string) => openDataPage(`${server().origin}${path}`);
 
-  test('finds a link to the details and a SQL button in every tile and block, and a link in every row', async () => {
+  test('finds SQL, values of charts with the keyboard, and a link to the details in every block and row', async () => {
     const page = await open('/');
+    await page.getByRole('button', { name: 'SQL of Visibility by engine' }).click();
+    expect(await page.getByRole('dialog').locator('code').textContent()).toMatch(/^WITH /);
+    await page.keyboard.press('Escape');
+    const chart = page.getByRole('group', { name: /^Visibility by engine/ });
+    await chart.focus();
+    await page.keyboard.press('End');
+    expect(await chart.getByRole('status').textContent()).toMatch(/n = \d/);
     const blocks = page.locator('main section.tile, main section.panel');
     const titles = await blocks.evaluateAll((all) => all.map((block) => block.getAttribute('aria-label') ?? ''));
     expect(titles).toHaveLength(OVERVIEW_BLOCKS);
@@ -53,17 +60,6 @@ describeWith(noBrowser)('a reader of the data pages', () => {
       expect(await page.locator('h1').textContent(), target).not.toMatch(/not found/i);
       expect(await page.locator('[role=alert]').count(), target).toBe(0);
     }
-  });
-
-  test('sees the SQL of a block, and the values of a chart with the keyboard', async () => {
-    const page = await open('/');
-    await page.getByRole('button', { name: 'SQL of Visibility by engine' }).click();
-    expect(await page.getByRole('dialog').locator('code').textContent()).toMatch(/^WITH /);
-    await page.keyboard.press('Escape');
-    const chart = page.getByRole('group', { name: /^Visibility by engine/ });
-    await chart.focus();
-    await page.keyboard.press('End');
-    expect(await chart.getByRole('status').textContent()).toMatch(/n = \d/);
   });
 
   test('searches responses, steps with keys through those found, and sees each as /v1 serves it', async () => {

@@ -1,8 +1,11 @@
-import { readFile, rm, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { makeFolder, runCli, startCli, startedLine } from '../cli/helpers.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createKey } from '../../src/serve/auth/keys.ts';
+import { startCommand, startedServer } from '../serve/running-command.ts';
 import { noBrowser } from '../support/browser.ts';
+import { temporaryFolder } from '../support/folders.ts';
 import { describeWith } from '../support/needs.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
@@ -17,19 +20,15 @@ interface Started {
 
 /** Serves an empty folder without any settings. */
 async function serveEmpty(...flags: string[]): Promise<Started> {
-  const folder = await makeFolder();
-  const running = startCli(['serve', '--json', '--port', '0', '--no-jobs', ...flags], { cwd: folder, env: NO_PROBES });
-  onTestFinished(async () => {
-    running.process.kill('SIGTERM');
-    await running.finished;
-    await rm(folder, { recursive: true, force: true });
-  });
-  const { signInUrl, metricsUrl } = await startedLine<Pick<Started, 'signInUrl' | 'metricsUrl'>>(running);
-  return { signInUrl, metricsUrl, origin: new URL(signInUrl).origin, folder };
+  const folder = await temporaryFolder();
+  const args = ['serve', '--json', '--port', '0', '--no-jobs', ...flags];
+  const running = startCommand(args, { cwd: folder, env: NO_PROBES, clock: systemClock });
+  const started = await startedServer<Pick<Started, 'signInUrl' | 'metricsUrl'>>(running);
+  return { ...started, origin: new URL(started.signInUrl).origin, folder };
 }
 
 async function createKeyIn(folder: string): Promise<string> {
-  return (await runCli(['keys', 'create', 'reader'], { cwd: folder })).stdout.trim();
+  return (await createKey(join(folder, 'data/default'), 'reader', null, Date.now())).text;
 }
 
 describe('the setup over HTTP', () => {

@@ -11,6 +11,9 @@ import { expectUsable, openPage } from './open-page.ts';
 import { LOOKS } from './page-faults.ts';
 import { serverBefore, serveStatus, worldBefore } from './support.ts';
 
+/** Whether an entry of the browser is the loaded list of tables. */
+const IS_SCHEMA = "({ name }) => name.endsWith('/data/sql/schema')";
+
 /** Chromium reports each response with an error status, which no page can prevent. */
 const FAILED = /Failed to load resource: the server responded with a status of (400|409|412)/;
 
@@ -19,18 +22,14 @@ describeWith(noBrowser)('the SQL page', () => {
   const server = serverBefore(workspace);
 
   async function open(search = '', allowed = FAILED): Promise<Page> {
-    const page = await openPage(`${server().origin}/sign-in`, { allowed });
-    // The names for completion are loaded.
-    const [schema] = await Promise.all([
-      page.waitForResponse((response) => response.url().endsWith('/data/sql/schema')),
-      page.goto(`${server().origin}/sql${search}`),
-    ]);
-    await schema.finished();
+    const page = await openPage(`${server().origin}/sql${search}`, { allowed });
     await editorOf(page).waitFor();
+    // The names for completion are loaded.
+    await expectEventually(() => page.evaluate(`performance.getEntriesByType('resource').some(${IS_SCHEMA})`));
     return page;
   }
 
-  test('runs the query of its address with Ctrl+Enter and shows its rows, and a chart that can be changed', async () => {
+  test('runs the query of its address, shows rows and a chart that can be changed, and is accessible in all views', async () => {
     const sql = 'SELECT engine, count(*) AS responses FROM mart.fct_response GROUP BY ALL ORDER BY engine';
     const page = await open(`?${new URLSearchParams({ q: sql })}`);
     const table = queryResult(page).locator('table');
@@ -54,6 +53,24 @@ describeWith(noBrowser)('the SQL page', () => {
     await page.getByLabel('Chart', { exact: true }).selectOption('scatter');
     await page.getByText('Points need numbers for both axes').waitFor();
     expect(new URL(page.url()).searchParams.get('chart')).toBe('scatter');
+    await page.getByLabel('Chart', { exact: true }).selectOption('bars');
+    // Table, chart and panels are beside or below each other, by the width.
+    for (const [index, [view, panel]] of (
+      [
+        ['Table', 'Questions'],
+        ['Table', 'Tables'],
+        ['Chart', 'Saved'],
+        ['Chart', 'History'],
+      ] as const
+    ).entries()) {
+      await page.getByRole('navigation', { name: 'Views of the result' }).getByRole('link', { name: view }).click();
+      await page
+        .getByRole('navigation', { name: 'Parts of the side panel' })
+        .getByRole('link', { name: panel })
+        .click();
+      await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+      await expectUsable(page, `${view} ${panel}`, IS_ENDURANCE ? LOOKS : sampleOf(LOOKS, 1, index));
+    }
   });
 
   test('shows the number of rows of a long result, and downloads all of them', async () => {
@@ -81,7 +98,7 @@ describeWith(noBrowser)('the SQL page', () => {
     }
   });
 
-  test('completes columns with their comments, replaces selected text, and leaves the editor with Escape and Tab', async () => {
+  test('completes columns, leaves the editor with Tab, runs a question, inserts a column and keeps a history', async () => {
     const page = await open();
     await editorOf(page).focus();
     await page.keyboard.press('Control+a');
@@ -99,30 +116,6 @@ describeWith(noBrowser)('the SQL page', () => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('Tab');
     expect(await focused(page)).toBe('Run');
-  });
-
-  test('shows the place of an error and the nearest name, and cancels a query with Escape', async () => {
-    // The request that cancels may arrive before the query.
-    const page = await open('?q=SELECT%20id%2C%0A%20%20nam%0AFROM%20brands', /status of 4(00|04|09)/);
-    await run(page);
-    const alert = page.getByRole('region', { name: 'Error of the query' });
-    expect(await alert.textContent()).toContain('Line 2, column 3: unknown column "nam"; nearest: "name"');
-    expect(await page.locator('.cm-wrong').textContent()).toBe('nam');
-    await page.getByRole('button', { name: 'Go to the error' }).click();
-    expect(await focused(page)).toBe('textbox');
-    await page.keyboard.press('Control+a');
-    await page.keyboard.type('SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b');
-    await page.keyboard.press('Control+Enter');
-    await page.getByRole('status').getByText('Running').waitFor();
-    // The id is known to the server when the request has arrived.
-    await expectEventually(async () => {
-      await page.keyboard.press('Escape');
-      return page.getByText('The query was canceled.').isVisible();
-    });
-  });
-
-  test('runs a question, inserts a column, and keeps a history that can be cleared', async () => {
-    const page = await open();
     await page.getByLabel('Find questions').fill('week by week');
     await Promise.all([
       sqlResponse(page),
@@ -147,6 +140,26 @@ describeWith(noBrowser)('the SQL page', () => {
     expect(await past.count()).toBe(1);
     await page.getByRole('button', { name: 'Clear the history' }).click();
     await page.getByText('Queries that you run are listed here').waitFor();
+  });
+
+  test('shows the place of an error and the nearest name, and cancels a query with Escape', async () => {
+    // The request that cancels may arrive before the query.
+    const page = await open('?q=SELECT%20id%2C%0A%20%20nam%0AFROM%20brands', /status of 4(00|04|09)/);
+    await run(page);
+    const alert = page.getByRole('region', { name: 'Error of the query' });
+    expect(await alert.textContent()).toContain('Line 2, column 3: unknown column "nam"; nearest: "name"');
+    expect(await page.locator('.cm-wrong').textContent()).toBe('nam');
+    await page.getByRole('button', { name: 'Go to the error' }).click();
+    expect(await focused(page)).toBe('textbox');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('status').getByText('Running').waitFor();
+    // The id is known to the server when the request has arrived.
+    await expectEventually(async () => {
+      await page.keyboard.press('Escape');
+      return page.getByText('The query was canceled.').isVisible();
+    });
   });
 
   test('saves a query as a file, reports that another program changed it, renames and deletes it', async () => {
@@ -186,29 +199,6 @@ describeWith(noBrowser)('the SQL page', () => {
     });
     const region = page.getByRole('region', { name: 'No access to SQL' });
     expect(await region.textContent()).toMatch(/“reader” does not have the scope sql.*--scope read metrics sql/);
-  });
-
-  test('is accessible and has no horizontal scroll with a table, a chart and each panel', async () => {
-    const page = await open();
-    await run(page);
-    await queryResult(page).waitFor();
-    // Table, chart and panels are beside or below each other, by the width.
-    for (const [index, [view, panel]] of (
-      [
-        ['Table', 'Questions'],
-        ['Table', 'Tables'],
-        ['Chart', 'Saved'],
-        ['Chart', 'History'],
-      ] as const
-    ).entries()) {
-      await page.getByRole('navigation', { name: 'Views of the result' }).getByRole('link', { name: view }).click();
-      await page
-        .getByRole('navigation', { name: 'Parts of the side panel' })
-        .getByRole('link', { name: panel })
-        .click();
-      await page.locator('.skeleton').first().waitFor({ state: 'detached' });
-      await expectUsable(page, `${view} ${panel}`, IS_ENDURANCE ? LOOKS : sampleOf(LOOKS, 1, index));
-    }
   });
 });
 

@@ -15,10 +15,11 @@ import { defineJob } from '../../src/scheduler/job.ts';
 import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
+import { stillClock } from '../serve/served-world.ts';
 import { NOW_MS, virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace } from '../support/workspace.ts';
-import { eventsOf, openIn, serveStatus, worldBefore, worldTime } from './support.ts';
+import { eventsOf, openIn, serveStatus, worldBefore } from './support.ts';
 
 const workspace = worldBefore('small');
 
@@ -26,7 +27,7 @@ describe('the data of the status page', () => {
   it('match `sightline status`, with runs, days, snapshots, jobs and keys', async () => {
     const { config } = workspace();
     const { signal } = new AbortController();
-    const context = { config, clock: worldTime, signal, command: 'test' };
+    const context = { config, clock: stillClock, signal, command: 'test' };
     await verifyWorkspace(context, { brands: null, range: null, fresh: false, repair: false }, () => undefined);
     const snapshot = await exportWorkspace(context, () => undefined);
     const server = await serveStatus(workspace());
@@ -36,7 +37,7 @@ describe('the data of the status page', () => {
     expect(text).not.toContain(workspace().key);
     expect(text).not.toContain('hash');
     const { copy, copyState, findings, keys, jobs, snapshots, progress, budget } = await server.data();
-    const { data } = await readWorkspaceStatus(config, worldTime);
+    const { data } = await readWorkspaceStatus(config, stillClock);
     expect(copy?.status).toEqual(data);
     expect(copyState).toBe('current');
     expect(findings[0]).toMatchObject({ level: 'good' });
@@ -98,7 +99,7 @@ describe('the data of the status page', () => {
     await sync();
     expect(await untilChanged('data')).toContain('changed');
     expect((await server.data()).copy?.status.lastRun?.runId).not.toBe(before);
-    await createKey(config.folder, 'second', null, worldTime.now());
+    await createKey(config.folder, 'second', null, stillClock.now());
     await untilChanged('keys');
     await revokeKey(config.folder, 'second');
     const job = defineJob({ name: 'nightly', about: '', cron: '15 2 * * *', steps: [{ do: 'export' }] });
@@ -124,7 +125,7 @@ describe('the data of the status page', () => {
 
 describe('the state of a workspace', () => {
   it('is reported without a sync and with a damaged replica', async () => {
-    const empty = await openIn(await temporaryFolder(), workspace().sandbox, worldTime);
+    const empty = await openIn(await temporaryFolder(), workspace().sandbox, stillClock);
     const server = await serveStatus(empty);
     expect(await server.data()).toMatchObject({
       copyState: 'none',

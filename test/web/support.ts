@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../src/base/config/config.ts';
@@ -9,13 +6,11 @@ import { syncWorkspace } from '../../src/operations/sync.ts';
 import type { TableResult } from '../../src/query/metrics/table-result.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import type { StatusReport } from '../../src/serve/pages/status-report.ts';
-import { type ServedWorkspace, type ServeWorkspaceOptions, serveWorkspace } from '../../src/serve/serve-workspace.ts';
-import { NOW_MS } from '../support/clocks.ts';
+import type { ServedWorkspace, ServeWorkspaceOptions } from '../../src/serve/serve-workspace.ts';
+import { type CloseLater, serveWorld, sharedBefore, stillClock } from '../serve/served-world.ts';
+import { temporaryFolder } from '../support/folders.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { copyWorld, startWorldSandbox, type World } from '../support/worlds.ts';
-
-/** Real time for sleeps, at the time of the worlds. */
-export const worldTime: Clock = { ...systemClock, now: () => NOW_MS };
 
 /** A synced workspace for all tests of a file. */
 export interface StatusWorkspace {
@@ -29,29 +24,13 @@ export interface StatusWorkspace {
 
 /** Copies a world, with its upstream and a key, before the tests of a file; returns a function that returns it. */
 export function worldBefore(world: World): () => StatusWorkspace {
-  return before(async (folder) => {
+  return sharedBefore(async (closeLater) => {
+    const folder = await temporaryFolder(closeLater);
     await copyWorld(world, folder);
-    return openIn(folder, await startWorldSandbox(world), worldTime);
+    const sandbox = await startWorldSandbox(world);
+    closeLater(() => sandbox.close());
+    return openIn(folder, sandbox, stillClock);
   });
-}
-
-function before(open: (folder: string) => Promise<StatusWorkspace>): () => StatusWorkspace {
-  const made: { workspace: StatusWorkspace | null } = { workspace: null };
-  let clean = async (): Promise<void> => undefined;
-  beforeAll(async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sightline-status-'));
-    const workspace = await open(folder);
-    made.workspace = workspace;
-    clean = async () => {
-      await workspace.sandbox.close();
-      await rm(folder, { recursive: true, force: true });
-    };
-  });
-  afterAll(() => clean());
-  return () => {
-    if (made.workspace === null) throw new Error('there is no workspace');
-    return made.workspace;
-  };
 }
 
 /** A workspace in a folder, over a sandbox that may be shared. */
@@ -83,36 +62,19 @@ export interface StatusServer extends ServedWorkspace {
 
 type Served = Pick<StatusWorkspace, 'config' | 'key'> & Partial<Pick<StatusWorkspace, 'clock'>>;
 
-/** Serves a workspace until the test ends. */
-export async function serveStatus(served: Served, changes: Partial<ServeWorkspaceOptions> = {}): Promise<StatusServer> {
-  const server = await startStatus(served, changes);
-  onTestFinished(server.close);
-  return server;
-}
-
-/** Serves a workspace without sign-in for all tests of a file. */
-export function serverBefore(workspace: () => StatusWorkspace): () => StatusServer {
-  const started: { server: StatusServer | null } = { server: null };
-  beforeAll(async () => {
-    started.server = await startStatus(workspace(), { pages: 'loopback', rateLimit: 'off' });
-  });
-  afterAll(() => started.server?.close());
-  return () => {
-    if (started.server === null) throw new Error('there is no server');
-    return started.server;
-  };
-}
-
-async function startStatus(
+/** Serves a workspace, until the test ends by default. */
+export async function serveStatus(
   { config, key, clock }: Served,
-  changes: Partial<ServeWorkspaceOptions>,
+  changes: Partial<ServeWorkspaceOptions> = {},
+  closeLater: CloseLater = onTestFinished,
 ): Promise<StatusServer> {
-  const server = await serveQuietly(config, changes, clock);
+  const server = await serveWorld(config, changes, clock);
   let isClosed = false;
   const close = async (): Promise<void> => {
     if (!isClosed) await server.close();
     isClosed = true;
   };
+  closeLater(close);
   const { origin } = new URL(server.baseUrl);
   const ask: StatusServer['ask'] = (path, headers = { authorization: `Bearer ${key}` }) =>
     fetch(`${origin}${path}`, { headers });
@@ -128,29 +90,9 @@ async function startStatus(
   return { ...server, close, origin, ask, json, records, data: () => json<StatusReport>('/status/data') };
 }
 
-/** Serves a workspace at a free port of this machine, without jobs and without a log. */
-export function serveQuietly(
-  config: WorkspaceConfig,
-  changes: Partial<ServeWorkspaceOptions> = {},
-  clock = systemClock,
-): Promise<ServedWorkspace> {
-  return serveWorkspace(
-    { config, clock },
-    {
-      host: '127.0.0.1',
-      port: 0,
-      metricsPort: null,
-      rateLimit: 120,
-      corsOrigins: [],
-      allowedHosts: [],
-      logLevel: 'silent',
-      queryTimeoutMs: 30_000,
-      pages: 'key',
-      runsJobs: false,
-      log: () => undefined,
-      ...changes,
-    },
-  );
+/** Serves a workspace without sign-in for all tests of a file. */
+export function serverBefore(workspace: () => StatusWorkspace): () => StatusServer {
+  return sharedBefore((closeLater) => serveStatus(workspace(), { pages: 'loopback' }, closeLater));
 }
 
 /** Returns the next event of a stream; null once it has ended. */

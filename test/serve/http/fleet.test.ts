@@ -1,15 +1,14 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { WorkspaceConfig } from '../../../src/base/config/config.ts';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import { createKey, type KeyRights } from '../../../src/serve/auth/keys.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import type { FleetRow } from '../../../src/web/page-data/fleet-row.ts';
 import { until } from '../../cli/helpers.ts';
-import { openFleetServer, workspaceIn } from '../fleet-server.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+import { openFleetServer, workspacesIn } from '../fleet-server.ts';
 import { type CloseLater, sharedBefore, stillClock, worldBefore } from '../served-world.ts';
 
 const world = worldBefore();
@@ -17,15 +16,9 @@ const served = sharedBefore((closeLater) => serveFleet(closeLater));
 
 /** Serves the workspaces `north` and `west`, which have data, and `south`, which has none. */
 async function serveFleet(closeLater: CloseLater, openMax = 10) {
-  const folder = await mkdtemp(join(tmpdir(), 'sightline-fleet-'));
-  closeLater(() => rm(folder, { recursive: true, force: true }));
-  const configs = new Map<string, WorkspaceConfig>();
-  for (const name of ['south', 'west', 'north']) {
-    const own = workspaceIn(folder, name);
-    await mkdir(own.folder);
-    if (name !== 'south') await cp(world().copy, layoutOf(own.folder).analytics);
-    configs.set(name, own);
-  }
+  const folder = await temporaryFolder(closeLater);
+  const configs = await workspacesIn(folder, ['south', 'west', 'north']);
+  for (const name of ['west', 'north']) await cp(world().copy, layoutOf(join(folder, name)).analytics);
   const keyOf = async (name: string, rights: KeyRights, at = folder): Promise<string> =>
     (await createKey(at, name, null, Date.now(), rights)).text;
   const keys = {

@@ -1,4 +1,4 @@
-import { rename, rm } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.t
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
 import { generate } from '../../bench/generate.ts';
-import { makeFolder } from '../../cli/helpers.ts';
+import { temporaryFolder } from '../../support/folders.ts';
 import { sharedBefore } from '../served-world.ts';
 import { openServer, serverBefore, type TestServer } from './support.ts';
 
@@ -23,11 +23,7 @@ const small = serverBefore();
 const RESPONSES = 12_000;
 const NDJSON = 'application/x-ndjson';
 
-const large = sharedBefore(async (closeLater) => {
-  const folder = await makeFolder();
-  closeLater(() => rm(folder, { recursive: true, force: true }));
-  return generate(folder, RESPONSES);
-});
+const large = sharedBefore(async (closeLater) => generate(await temporaryFolder(closeLater), RESPONSES));
 
 interface Received {
   readonly response: IncomingMessage;

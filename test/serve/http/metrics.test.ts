@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/base/config/config.ts';
 import { exportWorkspace } from '../../../src/operations/export.ts';
 import { syncWorkspace } from '../../../src/operations/sync.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { NOW_MS } from '../../support/clocks.ts';
+import { temporaryFolder } from '../../support/folders.ts';
 import { testWith } from '../../support/needs.ts';
 import { NO_PROBES } from '../../support/no-probes.ts';
 import { startWorldSandbox, worldClock } from '../../support/worlds.ts';
@@ -20,8 +19,7 @@ const noPromtool = spawnSync('promtool', ['--version']).error === undefined ? nu
 const served = sharedBefore(async (closeLater) => {
   const sandbox = await startWorldSandbox('tiny');
   closeLater(() => sandbox.close());
-  const folder = await mkdtemp(join(tmpdir(), 'sightline-metrics-'));
-  closeLater(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder(closeLater);
   const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
   const server = await serveWorld(config, { metricsPort: 0, pages: 'off', runsJobs: true });

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { WorkspaceConfig } from '../../../src/base/config/config.ts';
 import { createService } from '../../../src/query/create-service.ts';
 import { createKeyDirectory } from '../../../src/serve/auth/key-directory.ts';
 import { createKey, openKeyring, revokeKey } from '../../../src/serve/auth/keys.ts';
@@ -15,19 +14,15 @@ import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.t
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { until } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { OPEN_OPTIONS, openFleetServer, workspaceIn } from '../fleet-server.ts';
+import { OPEN_OPTIONS, openFleetServer, workspaceIn, workspacesIn } from '../fleet-server.ts';
 import { requestText, sendRaw } from './support.ts';
 
 /** Folders of workspaces, each with a key; `lines` receives the log. */
 async function prepare(...names: readonly string[]) {
   const folder = await temporaryFolder();
   const keys: Record<string, string> = {};
-  const configs = new Map<string, WorkspaceConfig>();
-  for (const name of names) {
-    await mkdir(join(folder, name));
-    keys[name] = (await createKey(join(folder, name), name, null, Date.now())).text;
-    configs.set(name, workspaceIn(folder, name));
-  }
+  const configs = await workspacesIn(folder, names);
+  for (const name of names) keys[name] = (await createKey(join(folder, name), name, null, Date.now())).text;
   const lines: string[] = [];
   const log = openLog((text) => void lines.push(text), 'info', systemClock);
   return { folder, keys, configs, lines, log };

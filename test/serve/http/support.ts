@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import type { Clock } from '../../../src/base/clock.ts';
@@ -16,6 +13,7 @@ import type { SiteParts } from '../../../src/serve/http/site.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { until } from '../../cli/helpers.ts';
+import { temporaryFolder } from '../../support/folders.ts';
 import { originalOf, type World } from '../../support/worlds.ts';
 import { OPEN_OPTIONS } from '../fleet-server.ts';
 import { type CloseLater, readWorkspace, sharedBefore, stillClock, type WorldWorkspace } from '../served-world.ts';
@@ -86,7 +84,7 @@ export async function startTestServer(
   closeLater: CloseLater,
 ): Promise<TestServer> {
   const { clock = stillClock, around = (service: Service) => service, snapshots, oauth, pages, ...others } = options;
-  const { folder = await folderUntil(closeLater), conventions = () => defaultConventions, ...given } = others;
+  const { folder = await temporaryFolder(closeLater), conventions = () => defaultConventions, ...given } = others;
   const { key, text } = await createKey(folder, 'test', null, clock.now());
   const service = around(
     createService({
@@ -129,12 +127,6 @@ export async function startTestServer(
       return taken.filter((line) => line !== '').map((line) => JSON.parse(line) as Record<string, unknown>);
     },
   };
-}
-
-async function folderUntil(closeLater: CloseLater): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sightline-serve-'));
-  closeLater(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** A query layer whose responses wait while the gate is shut, and what was asked of it. */

@@ -1,12 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { WorkspaceConfig } from '../../../src/base/config/config.ts';
 import { createKey } from '../../../src/serve/auth/keys.ts';
 import { expectRefusal, runCli } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { openFleetServer, workspaceIn } from '../fleet-server.ts';
+import { openFleetServer, workspacesIn } from '../fleet-server.ts';
 import { startCommand, startedServer } from '../running-command.ts';
 import { RESOURCE, readAnswer, settingsOf, startIssuer } from './support.ts';
 
@@ -15,11 +14,7 @@ const NAMES = ['north', 'south'];
 /** Serves two workspaces without data at one address. */
 async function serveBoth(oauth: Record<string, unknown>) {
   const folder = await temporaryFolder();
-  const configs = new Map<string, WorkspaceConfig>();
-  for (const name of NAMES) {
-    await mkdir(join(folder, name));
-    configs.set(name, workspaceIn(folder, name));
-  }
+  const configs = await workspacesIn(folder, NAMES);
   const { text: key } = await createKey(join(folder, 'south'), 'test', null, Date.now());
   const lines: string[] = [];
   const server = await openFleetServer(

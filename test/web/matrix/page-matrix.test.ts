@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { serveWorld } from '../../serve/served-world.ts';
 import { noBrowser, sharedBrowser } from '../../support/browser.ts';
 import { IS_ENDURANCE, sampleOf } from '../../support/counts.ts';
 import { describeWith } from '../../support/needs.ts';
 import { ROOT } from '../../support/root.ts';
 import { LOOKS, type Look } from '../page-faults.ts';
-import { serveQuietly, serveStatus, worldBefore } from '../support.ts';
+import { serveStatus, worldBefore } from '../support.ts';
 import { FLEET_PAGES, NOTES, PAGE_EXAMPLES } from './page-examples.ts';
 import { openVisitor } from './page-trouble.ts';
 import { type OpenedWorld, OTHER_DEFINITIONS, PAGE_WORLDS } from './page-worlds.ts';
@@ -52,7 +53,7 @@ describeWith(noBrowser)('every page has no fault', () => {
     let numbers = 0;
     beforeAll(async () => {
       world = await open(join(folder, title));
-      const server = await serveQuietly(world.config, { pages: 'loopback', queryTimeoutMs: 120_000 }, world.clock);
+      const server = await serveWorld(world.config, { pages: 'loopback', queryTimeoutMs: 120_000 }, world.clock);
       const context = await (await sharedBrowser()).newContext({ reducedMotion: 'reduce' });
       show = await openVisitor(context, new URL(server.baseUrl).origin);
       close = async () => {

@@ -11,10 +11,11 @@ import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { ensureViews } from '../../../src/warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts';
 import { generate } from '../../bench/generate.ts';
+import { stillClock } from '../../serve/served-world.ts';
 import { countOf } from '../../support/counts.ts';
 import { NO_PROBES } from '../../support/no-probes.ts';
 import { copyWorld, type World } from '../../support/worlds.ts';
-import { openIn, worldTime } from '../support.ts';
+import { openIn } from '../support.ts';
 import type { ExampleIds } from './page-examples.ts';
 
 /** Responses of the large world. */
@@ -153,7 +154,7 @@ async function openChanged(
       await ensureViews(warehouse.database, MART_SCHEMA, marts());
       await publishAnalytics(warehouse.database, layoutOf(config.folder).analytics);
     }
-    return { config, clock: worldTime, ...(await readExamples(warehouse)), close: async () => undefined };
+    return { config, clock: stillClock, ...(await readExamples(warehouse)), close: async () => undefined };
   } finally {
     await warehouse.close();
   }
