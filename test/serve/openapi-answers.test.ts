@@ -13,10 +13,13 @@ import { startIncompleteUpstream } from './incomplete-upstream.ts';
 
 const QUESTIONS = countOf(20, 200);
 
-const world = serverBefore({}, 'small');
+const world = serverBefore();
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents and bodies are judged by schemas, not by types
 type Json = any;
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true });
+formats.default(ajv);
 
 const TINY = { brands: 1, prompts: 2, days: 2 };
 
@@ -205,8 +208,6 @@ function createNullWatch(document: Json): NullWatch {
 
 // Validates responses against the document; in strict mode a response must have no undocumented field.
 function createJudge(document: Json, isStrict: boolean): (path: string, response: Response, body: unknown) => void {
-  const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true });
-  formats.default(ajv);
   const compiled = new Map<string, ValidateFunction>();
   const checkOf = (key: string, schema: Json): ValidateFunction => {
     const check = compiled.get(key) ?? ajv.compile(resolve(document, schema, isStrict));

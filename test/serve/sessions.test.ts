@@ -87,9 +87,13 @@ describe('a session', () => {
 
   it('is known to a server that starts later, until it is ended by another process', async () => {
     const [folder, clock] = [await temporaryFolder(), virtualClock()];
-    const { text, session } = await openSessions(folder, clock).openWithKey(KEY_ID, 'agent');
+    const first = openSessions(folder, clock);
+    const { text, session } = await first.openWithKey(KEY_ID, 'agent');
+    const used = await createLink(folder, clock.now());
+    await first.openWithLink(used, '');
     const later = openSessions(folder, clock);
     expect(later.find(text)?.keyId).toBe(KEY_ID);
+    expect(await later.openWithLink(used, '')).toBeNull();
     expect(await openSessions(folder, clock).end(session.id)).toBe(true);
     await expect.poll(() => later.find(text)).toBeNull();
     expect(await later.end(session.id)).toBe(false);

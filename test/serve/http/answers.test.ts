@@ -2,8 +2,6 @@ import { copyFile, rename } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { tableFromIPC } from 'apache-arrow';
-import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
 import type { Service } from '../../../src/query/service.ts';
@@ -112,16 +110,11 @@ describe('a response', () => {
   it('is a table in the requested format', async () => {
     const path = ofBrand('/responses?limit=7&from=2026-01-01&to=2026-12-31');
     const ask = (accept: string): Promise<Response> => server().get(path, { headers: { accept } });
-    const json = (await (await ask('application/json')).json()) as { data: { id: string }[]; nextCursor: string };
-    const ids = json.data.map(({ id }) => id);
+    const json = (await (await ask('application/json')).json()) as { data: unknown[]; nextCursor: string };
     const csv = await ask(CSV);
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(csv.headers.get('x-next-cursor')).toBe(json.nextCursor);
-    expect((await csv.text()).split('\r\n')).toHaveLength(ids.length + 2);
-    const parquet = await (await ask(PARQUET)).arrayBuffer();
-    expect((await parquetReadObjects({ file: parquet })).map(({ id }) => id)).toEqual(ids);
-    const arrow = tableFromIPC(new Uint8Array(await (await ask(ARROW)).arrayBuffer()));
-    expect(arrow.toArray().map((row: { id: string }) => row.id)).toEqual(ids);
+    expect((await csv.text()).split('\r\n')).toHaveLength(json.data.length + 2);
     for (const [accept, type] of [
       ['*/*', 'application/json'],
       ['text/html, */*;q=0.8', 'application/json'],

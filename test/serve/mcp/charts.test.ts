@@ -35,16 +35,9 @@ const ask = (given: Record<string, unknown>) => shared().callTool({ name: 'query
 const textsOf = (svg: Svg): string[] => Array.from(svg.querySelectorAll('text')).map(({ textContent }) => textContent);
 
 const REQUESTS: Record<string, Record<string, unknown>> = {
-  'lines of two engines': {
-    metrics: ['visibility'],
-    group_by: ['engine'],
-    grain: 'week',
-    where: { engine: ['chatgpt', 'perplexity'] },
-  },
   'lines of all engines': { metrics: ['visibility', 'responses'], group_by: ['engine'], grain: 'day' },
   'one line': { metrics: ['position'], grain: 'day' },
   'bars of competitors': { metrics: ['visibility'], group_by: ['entity'], order: ['-visibility'] },
-  'bars of prompts': { metrics: ['visibility'], group_by: ['prompt'] },
   'bars of domains': { metrics: ['citing_responses'], group_by: ['domain'], order: ['-citing_responses'], limit: 40 },
   'one bar': { metrics: ['sentiment'] },
 };

@@ -118,7 +118,7 @@ describe('a long call', () => {
     }
   });
 
-  it.each(REVISIONS)('sends progress over HTTP in revision %s', async (revision) => {
+  it.each(REVISIONS.slice(0, 2))('sends progress over HTTP in revision %s', async (revision) => {
     const { service, sql } = services();
     const client = await connect(await startBareMcp(service, {}, { sql }), revision);
     const progress: Body[] = [];

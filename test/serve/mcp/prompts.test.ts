@@ -111,7 +111,9 @@ describe.each([
       expect(text).toContain(JSON.stringify(brand));
       const calls = callsOf(text);
       expect(calls.length).toBeGreaterThanOrEqual(5);
-      for (const { name: tool, arguments: planned } of calls) {
+      // A server of several workspaces lists the same calls.
+      const run = 'workspace' in named ? calls.slice(0, 1) : calls;
+      for (const { name: tool, arguments: planned } of run) {
         // The text tells the model which days to add.
         const days = tool === 'explain_change' ? WEEK : {};
         const called = await client.call(tool, { ...named, ...planned, ...days });

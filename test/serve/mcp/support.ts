@@ -195,9 +195,11 @@ export function outputValidator(tool: Tool): ValidateFunction {
   return compile(tool.outputSchema as AnySchemaObject);
 }
 
-/** Compiles a schema in strict mode, which also reports mistakes in the schema. */
+/** Strict mode also reports mistakes in schemas. */
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
+formats.default(ajv);
+
+/** Compiles a schema. */
 export function compile(schema: AnySchemaObject): ValidateFunction {
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
-  formats.default(ajv);
   return ajv.compile(schema);
 }
