@@ -7,6 +7,7 @@ import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { exactly, openWorlds, single } from '../support/period-worlds.ts';
 import { type ReportDocument, writeReports } from './report-document.ts';
@@ -21,7 +22,9 @@ let reports: ReportDocument[];
 
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-odd-'));
-  const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, {});
+  const path = join(folder, 'warehouse.duckdb');
+  await createEmptyWarehouse(path);
+  const warehouse = await openWarehouse(path, catalogue, {});
   const { database } = warehouse;
   await ensureViews(database, MART_SCHEMA, marts());
   const quoted = NAME.replaceAll("'", "''");

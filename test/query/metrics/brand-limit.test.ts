@@ -75,7 +75,7 @@ test('a key for one brand gets no id or name of another brand from any declared 
     for (const { name: parameter, type, oneOf } of parameters.filter(
       ({ type }) => type === 'UUID' || type === 'VARCHAR',
     )) {
-      const choices = oneOf ?? (type === 'UUID' ? [...idsOf(secrets), ...idsOf(mine)] : secrets.slice(0, 3));
+      const choices = oneOf ?? (type === 'UUID' ? [...idsOf(secrets), ...idsOf(mine)] : secrets.slice(0, 1));
       attempts.push(...choices.map((value) => ({ [parameter]: value })));
     }
     for (const attempt of attempts) {
@@ -89,13 +89,12 @@ test('a key for one brand gets no id or name of another brand from any declared 
       await check(name, given, () => runDeclaredQuery(limited, name, given));
     }
   }
-  for (const { name, dimensions: allowed, requires } of measures) {
-    for (const dimension of requires ?? allowed) {
-      const given = new URLSearchParams({ metrics: name, group_by: dimension, compare_to: 'none' });
-      await check(name, given, () => runMetrics(limited, given));
-    }
-  }
   for (const { name: dimension } of dimensions) {
+    const fit = measures.filter(({ dimensions: allowed, requires }) => (requires ?? allowed).includes(dimension));
+    const given = new URLSearchParams({ group_by: dimension, compare_to: 'none' });
+    for (const { name } of fit) given.append('metrics', name);
+    await check(`measures by ${dimension}`, given, () => runMetrics(limited, given));
+    expect(answered).toContain(`measures by ${dimension}`);
     for (const attempt of [{}, { search: 'e' }, { brand: other }]) {
       const given = new URLSearchParams({ dimension, ...attempt });
       await check(`values of ${dimension}`, given, () => dimensionValues(limited, given));
@@ -114,7 +113,7 @@ test('a key for one brand gets no id or name of another brand from any declared 
   }
   const drift = await listChanges(all, new URLSearchParams('since=60d'));
   expect(drift.changes.some(({ brandId }) => brandId === other)).toBe(true);
-  expect([...declaredQueries(), ...measures].map(({ name }) => name).filter((name) => !answered.has(name))).toEqual([]);
+  expect(declaredQueries().filter(({ name }) => !answered.has(name))).toEqual([]);
   // Without a limit the other brand is found, so the test can fail.
   const everything = await runDeclaredQuery(all, 'brands', new URLSearchParams());
   expect(leaksOf(JSON.stringify(everything.rows), new URLSearchParams())).toContain(other);

@@ -146,6 +146,17 @@ test('filters accept prompts and competitors that only stored responses have', a
   }
 });
 
+test.each([
+  ['grain=hour', 'grain is "hour"; allowed: day, week, month'],
+  ['order=sentiment', 'order is "sentiment"'],
+  ['compare_to=last', 'compare_to is "last"; allowed: previous, year, none'],
+  ['group_by=domain', '(for visibility)'],
+  ['engine=nobody', 'unknown engine "nobody"'],
+  ['from=2026-02-30', 'from is "2026-02-30"; allowed: a calendar day'],
+])('the parameter %s is rejected with what is allowed', async (given, message) => {
+  await expect(runMetrics(shared(), new URLSearchParams(`metrics=visibility&${given}`))).rejects.toThrow(message);
+});
+
 test('a parameter of more than 4,000 characters is rejected, and errors show the beginning of a long value', async () => {
   const source = shared();
   for (const name of ['prompt', 'competitor', 'engine', 'from', 'group_by']) {

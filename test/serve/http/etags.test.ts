@@ -129,13 +129,11 @@ describe('an ETag', () => {
     };
     const of = (id: string | undefined, ...names: string[]) => names.map((name) => `/brands/${id}/${name}`);
     expect(await changedBy(null)).toEqual([]);
-    expect(await changedBy(`UPDATE alerts SET headline = 'edited' WHERE brand_id = '${first}'`)).toEqual(
-      of(first, 'alerts'),
-    );
     const response = `(SELECT id FROM responses WHERE brand_id = '${second}' LIMIT 1)`;
     expect(
-      await changedBy(`UPDATE responses SET brand_sentiment = 'odd', _run_id = uuid() WHERE id = ${response}`),
-    ).toEqual(of(second, 'responses', 'metrics', 'sources/domains', 'metrics/groups'));
+      await changedBy(`UPDATE alerts SET headline = 'edited' WHERE brand_id = '${first}';
+        UPDATE responses SET brand_sentiment = 'odd', _run_id = uuid() WHERE id = ${response}`),
+    ).toEqual([...of(first, 'alerts'), ...of(second, 'responses', 'metrics', 'sources/domains', 'metrics/groups')]);
     expect(await changedBy(`UPDATE prompts SET text = 'edited' WHERE brand_id = '${first}'`)).toEqual(
       of(first, 'prompts', 'metrics/groups'),
     );

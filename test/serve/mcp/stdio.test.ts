@@ -7,7 +7,6 @@ import { VERSION } from '../../../src/base/version.ts';
 import type { Service } from '../../../src/query/service.ts';
 import { createPool } from '../../../src/serve/serve-mcp.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { startCli } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { MAIN, runCommand } from '../../support/run-command.ts';
 import { serverBefore } from '../http/support.ts';
@@ -217,15 +216,13 @@ describe('sightline mcp --print-config', () => {
     expect(await printed('--query-timeout', '60')).toEqual([...expected, '--query-timeout', '60']);
   });
 
-  it('prints the program with which the official client gets the same results as by REST, from any folder', async () => {
+  it('prints the arguments with which the official client gets the same results as by REST, from any folder', async () => {
     const folder = await dataFolder('default');
-    const args = ['mcp', '--print-config', 'claude-desktop', '--data-dir', folder];
-    const { stdout } = await startCli(args, { cwd: folder }).finished;
-    const { command, args: started } = programIn('claude-desktop', stdout);
-    expect(started[0]).toBe(MAIN);
+    const { stdout } = await print(folder, 'claude-desktop', '--data-dir', folder);
+    const { command, args } = programIn('claude-desktop', stdout);
     const transport = new StdioClientTransport({
       command,
-      args: started,
+      args: [MAIN, ...args.slice(1)],
       env: {},
       cwd: dirname(folder),
       stderr: 'pipe',

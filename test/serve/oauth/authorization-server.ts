@@ -15,8 +15,6 @@ const SCOPE = 'sightline:read';
 /** A running authorization server. */
 interface AuthorizationServer {
   readonly issuer: string;
-  /** Gets a token of the client for itself; without a resource, the token is opaque. */
-  tokenFor(resource: string | null): Promise<string>;
   /** Opens the address of an authorization request like a browser, and returns the address to which it is redirected at the end. */
   logIn(url: URL): Promise<URL>;
 }
@@ -40,19 +38,7 @@ export async function startAuthorizationServer(closeLater: CloseLater): Promise<
     if (request.url?.startsWith('/login/') !== true) return void callback(request, response);
     void provider.interactionFinished(request, response, { login: { accountId: ACCOUNT }, consent: {} });
   };
-  const tokenFor = async (resource: string | null): Promise<string> => {
-    const response = await fetch(`${issuer}/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${Buffer.from(`${MACHINE.id}:${MACHINE.secret}`).toString('base64')}` },
-      body: new URLSearchParams({
-        grant_type: 'client_credentials',
-        ...(resource === null ? {} : { resource, scope: SCOPE }),
-      }),
-    });
-    const { access_token: token } = (await response.json()) as { access_token: string };
-    return token;
-  };
-  return { issuer, tokenFor, logIn: (url) => followWithCookies(url, issuer) };
+  return { issuer, logIn: (url) => followWithCookies(url, issuer) };
 }
 
 async function createProvider(issuer: string): Promise<Provider> {

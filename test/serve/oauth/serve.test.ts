@@ -65,20 +65,6 @@ describe('at an address of several workspaces', () => {
     expect(served.filter((name) => name !== undefined)).toEqual(['north', 'south', 'south', 'north', 'south']);
   });
 
-  it('a token opens the workspace of its grant', async () => {
-    const issuer = await startIssuer();
-    const grants = [
-      { workspace: 'north', claims: { org: 1 } },
-      { workspace: 'south', scopes: ['south'] },
-    ];
-    const server = await serveBoth({ issuer: issuer.issuer, grants });
-    expect(await server.ask(await issuer.token({ org: 1 }))).toMatchObject({ code: 'no_data' });
-    expect(server.open()).toEqual(['north']);
-    expect(await server.ask(await issuer.token({ scope: 'sightline:read south' }))).toMatchObject({ code: 'no_data' });
-    expect(server.open()).toEqual(['north', 'south']);
-    expect(await server.ask(await issuer.token({ org: 2 }))).toMatchObject({ status: 403 });
-  });
-
   it('wrong tokens open nothing, and the challenge is that of one workspace', async () => {
     const issuer = await startIssuer();
     const server = await serveBoth({ issuer: issuer.issuer, workspaceClaim: 'workspace' });
