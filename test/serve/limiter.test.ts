@@ -12,7 +12,10 @@ describe('the rate limiter', () => {
   it('matches a model that counts every request of the last minute', () => {
     const steps = fc.array(
       fc.record({
-        waitMs: fc.oneof(fc.nat(5), fc.nat(2_000), fc.nat(70_000), fc.constant(WINDOW_MS), fc.constant(WINDOW_MS - 1)),
+        waitMs: fc.oneof(
+          ...[fc.nat(5), fc.nat(2_000), fc.nat(70_000), fc.double({ min: 0, max: 9_000, noNaN: true })],
+          ...[fc.constant(WINDOW_MS), fc.constant(WINDOW_MS - 1)],
+        ),
         key: fc.constantFrom('a', 'b', 'c'),
       }),
       { maxLength: 300 },
@@ -24,7 +27,7 @@ describe('the rate limiter', () => {
         const admitted: { key: string; at: number }[] = [];
         for (const { waitMs, key } of requests) {
           held.now += waitMs;
-          const recent = admitted.filter((other) => other.key === key && other.at > held.now - WINDOW_MS);
+          const recent = admitted.filter((other) => other.key === key && other.at + WINDOW_MS > held.now);
           const { allowed, remaining, retryAfterSeconds, resetSeconds } = limiter.admit(key);
           const freesAt = (recent[0]?.at ?? held.now) + WINDOW_MS;
           expect(resetSeconds).toBe(Math.ceil((freesAt - held.now) / 1000));
@@ -44,43 +47,6 @@ describe('the rate limiter', () => {
         }
       }),
       { numRuns: 500 },
-    );
-  });
-
-  it('never admits more than the limit in any 60 seconds, at any start', () => {
-    fc.assert(
-      fc.property(fc.array(fc.double({ min: 0, max: 9_000, noNaN: true }), { maxLength: 400 }), (waits) => {
-        const { held, monotonic } = heldClock();
-        const limiter = createLimiter({ limit: 5, monotonic });
-        const admitted: number[] = [];
-        for (const wait of waits) {
-          held.now += wait;
-          if (limiter.admit('key').allowed) admitted.push(held.now);
-        }
-        for (const [index, at] of admitted.entries()) {
-          const sixth = admitted[index + 5];
-          if (sixth !== undefined) expect(sixth).toBeGreaterThanOrEqual(at + WINDOW_MS);
-        }
-      }),
-    );
-  });
-
-  it('admits a request after the wait that it returned', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.double({ min: 0, max: 30_000, noNaN: true }), { minLength: 4, maxLength: 40 }),
-        (waits) => {
-          const { held, monotonic } = heldClock();
-          const limiter = createLimiter({ limit: 3, monotonic });
-          for (const wait of waits) {
-            held.now += wait;
-            const { allowed, retryAfterSeconds } = limiter.admit('key');
-            if (allowed) continue;
-            held.now += retryAfterSeconds * 1000;
-            expect(limiter.admit('key').allowed).toBe(true);
-          }
-        },
-      ),
     );
   });
 

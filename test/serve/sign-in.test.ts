@@ -301,16 +301,6 @@ describe('without --pages key', () => {
     expect(await browser.me()).toMatchObject({ access: 'key', signedIn: true, scopes: ['read'] });
     expect(await browser.statusOf('GET', '/status/data')).toBe(403);
   });
-
-  it('off has no sign-in', async () => {
-    const server = await open({ pages: 'off' });
-    const browser = createBrowser(server);
-    const headers = { 'x-api-key': await server.keyOf('anna') };
-    for (const path of ['/data/me', '/data/session', '/data/sessions']) {
-      expect(await browser.statusOf('GET', path, headers), path).toBe(404);
-    }
-    expect(await server.signInUrl()).toBeNull();
-  });
 });
 
 it('a server without keys accepts a key of the data folder that opens its workspace', async () => {

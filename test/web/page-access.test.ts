@@ -170,7 +170,9 @@ describe('the status page with --pages off', () => {
   it('returns 404', async () => {
     const server = await serveStatus(workspace(), { pages: 'off' });
     expect(server).toMatchObject({ pageUrl: null, statusUrl: null });
-    for (const path of ['/', '/operations', '/prompts', '/assets/a.js', '/status/page.js', '/data/me', ...DATA]) {
+    expect(await server.signInUrl()).toBeNull();
+    const paths = ['/', '/operations', '/prompts', '/assets/a.js', '/status/page.js'];
+    for (const path of [...paths, '/data/me', '/data/session', '/data/sessions', ...DATA]) {
       expect((await server.ask(path)).status, path).toBe(404);
     }
     expect(await rawStatus(server, '/snapshots', {})).toBe(401);

@@ -159,9 +159,8 @@ it('the definition of every tool has strict schemas, with all members of its res
     ...dataTools.map(({ name }) => name),
     ...catalogue.resources.map(({ tool }) => tool),
   ]);
-  for (const { name, inputSchema, outputSchema, annotations } of tools) {
+  for (const { name, inputSchema, outputSchema } of tools) {
     expect(compile(inputSchema)({ nothing: 1 }), name).toBe(false);
     expect(compile(outputSchema as object)({ _sightline: {} }), name).toBe(true);
-    expect(annotations).toEqual({ readOnlyHint: true });
   }
 });
