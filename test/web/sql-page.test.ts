@@ -79,22 +79,23 @@ describeWith(noBrowser)('the SQL page', () => {
     await page.getByText('First 10,000 of 12,345 rows').waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Download as CSV' }).click(),
+      page.getByRole('button', { name: 'Download as CSV', exact: true }).click(),
     ]);
     expect(download.suggestedFilename()).toBe('query.csv');
     const text = await readFile(await download.path(), 'utf8');
     expect(text.trim().split('\n')).toHaveLength(12_346);
     for (const [label, ending, start] of [
+      ['CSV for Excel', 'csv', '\ufeff'],
       ['Excel', 'xlsx', 'PK'],
       ['Parquet', 'parquet', 'PAR1'],
       ['Arrow', 'arrows', ''],
     ] as const) {
       const [file] = await Promise.all([
         page.waitForEvent('download'),
-        page.getByRole('button', { name: `Download as ${label}` }).click(),
+        page.getByRole('button', { name: `Download as ${label}`, exact: true }).click(),
       ]);
       expect(file.suggestedFilename()).toBe(`query.${ending}`);
-      expect((await readFile(await file.path())).subarray(0, start.length).toString()).toBe(start);
+      expect((await readFile(await file.path())).subarray(0, Buffer.byteLength(start)).toString()).toBe(start);
     }
   });
 
