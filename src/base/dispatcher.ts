@@ -1,6 +1,8 @@
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { shownProxy } from './proxies.ts';
 
+export type { Dispatcher } from 'undici';
+
 /** Creates the connections for requests to one server, directly or through a proxy. The caller destroys it. */
 export function createDispatcher(proxy: URL | null, { connect, ...limits }: Agent.Options): Dispatcher {
   if (proxy === null) return new Agent({ ...limits, ...(connect === undefined ? {} : { connect }) });

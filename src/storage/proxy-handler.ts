@@ -1,5 +1,4 @@
-import type { Dispatcher } from 'undici';
-import { createDispatcher, proxyRefusal } from '../base/dispatcher.ts';
+import { createDispatcher, type Dispatcher, proxyRefusal } from '../base/dispatcher.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { FindProxy } from '../base/proxies.ts';
 

@@ -105,7 +105,7 @@ describe('a stopped sync', () => {
       const workspace = await open();
       const { folder, env, data } = workspace;
       // Killing `script` closes the terminal of the sync.
-      const terminal = spawn(SCRIPT, ['-qec', `exec ${process.execPath} ${MAIN} sync`, '/dev/null'], {
+      const terminal = spawn(SCRIPT, ['-qec', `exec '${process.execPath}' '${MAIN}' sync`, '/dev/null'], {
         cwd: folder,
         env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm', ...env },
         stdio: ['pipe', 'ignore', 'ignore'],
