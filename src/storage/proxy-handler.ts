@@ -59,10 +59,9 @@ export function createProxyHandler(
 }
 
 function searchOf(query: NonNullable<SdkRequest['query']>): string {
-  const escaped = (text: string): string =>
-    encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    [value].flat().map((one) => (one === null ? escaped(name) : `${escaped(name)}=${escaped(one)}`)),
+    [value ?? ''].flat().map((one): [string, string] => [name, one]),
   );
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+  // Stores sign `%20`.
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString().replaceAll('+', '%20')}`;
 }

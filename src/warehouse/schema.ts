@@ -41,6 +41,75 @@ export function fileLiteral(path: string): string {
   return literal(path.replace(/[*?[]/g, '[$&]'));
 }
 
+/** Kind of a column of schema `sync`, and whether it must have a value. */
+type LedgerColumn = ColumnKind | `${ColumnKind} NOT NULL`;
+
+/** Columns of the tables of schema `sync` that each page adds rows to. */
+const ledgerColumns = {
+  requests: {
+    run_id: 'uuid NOT NULL',
+    sent_at: 'timestamp NOT NULL',
+    resource: 'text NOT NULL',
+    chain: 'text NOT NULL',
+    path: 'text NOT NULL',
+    query: 'json',
+    attempt: 'integer',
+    status: 'integer',
+    waited_ms: 'integer',
+    took_ms: 'integer',
+    bytes: 'integer',
+    rows: 'integer',
+    inserted: 'integer',
+    updated: 'integer',
+    deleted: 'integer',
+    error: 'text',
+    data_version: 'integer',
+  },
+  coverage: {
+    chain: 'text NOT NULL',
+    resource: 'text NOT NULL',
+    brand_id: 'uuid',
+    range_from: 'day',
+    range_to: 'day',
+    pass_id: 'uuid NOT NULL',
+    run_id: 'uuid NOT NULL',
+    closed_at: 'timestamp NOT NULL',
+    rows: 'integer NOT NULL',
+    state: 'text',
+  },
+  shapes: { resource: 'text NOT NULL', name: 'text NOT NULL', value: 'text' },
+  raw_pages: {
+    file: 'text NOT NULL',
+    position: 'integer NOT NULL',
+    resource: 'text NOT NULL',
+    chain: 'text',
+    run_id: 'uuid',
+    brand_id: 'uuid',
+    page: 'integer',
+    received_at: 'timestamp NOT NULL',
+    bytes: 'integer NOT NULL',
+    sha256: 'text',
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, LedgerColumn>>>>;
+
+/** A table of `ledgerColumns`. */
+export type LedgerTable = keyof typeof ledgerColumns;
+
+/** Returns the columns of a table of `ledgerColumns`. */
+export function columnsOfLedger(
+  table: LedgerTable,
+): readonly { readonly name: string; readonly kind: ColumnKind; readonly constraint: string }[] {
+  return Object.entries(ledgerColumns[table]).map(([name, column]) => {
+    const [kind, ...constraint] = column.split(' ') as [ColumnKind, ...string[]];
+    return { name, kind, constraint: constraint.join(' ') };
+  });
+}
+
+function createLedger(table: LedgerTable): string {
+  const columns = columnsOfLedger(table).map(({ name, kind, constraint }) => `${name} ${sqlTypes[kind]} ${constraint}`);
+  return `CREATE TABLE sync.${table} (${columns.join(', ')});`;
+}
+
 /** SQL that creates the tables of schema `sync` in a new warehouse. */
 export const ledgerTables = `
 CREATE SCHEMA sync;
@@ -50,13 +119,8 @@ CREATE TABLE sync.runs (
   run_id UUID NOT NULL, pass_id UUID NOT NULL, started_at TIMESTAMP NOT NULL, ended_at TIMESTAMP,
   status VARCHAR NOT NULL, options VARCHAR NOT NULL, requests BIGINT, retries BIGINT, waited_ms BIGINT,
   quarantined BIGINT, tables JSON, error VARCHAR, data_version BIGINT, pid BIGINT, kind VARCHAR, trigger VARCHAR);
-CREATE TABLE sync.requests (
-  run_id UUID NOT NULL, sent_at TIMESTAMP NOT NULL, resource VARCHAR NOT NULL, chain VARCHAR NOT NULL,
-  path VARCHAR NOT NULL, query JSON, attempt BIGINT, status BIGINT, waited_ms BIGINT, took_ms BIGINT, bytes BIGINT,
-  rows BIGINT, inserted BIGINT, updated BIGINT, deleted BIGINT, error VARCHAR, data_version BIGINT);
-CREATE TABLE sync.coverage (
-  chain VARCHAR NOT NULL, resource VARCHAR NOT NULL, brand_id UUID, range_from DATE, range_to DATE,
-  pass_id UUID NOT NULL, run_id UUID NOT NULL, closed_at TIMESTAMP NOT NULL, rows BIGINT NOT NULL, state VARCHAR);
+${createLedger('requests')}
+${createLedger('coverage')}
 CREATE TABLE sync.checkpoints (
   chain VARCHAR NOT NULL, resource VARCHAR NOT NULL, brand_id UUID, range_from DATE, range_to DATE,
   pass_id UUID NOT NULL, page BIGINT NOT NULL, table_name VARCHAR NOT NULL, next_cursor VARCHAR, seen VARCHAR[],
@@ -68,7 +132,7 @@ CREATE TABLE sync.calibration (
   name VARCHAR NOT NULL, value JSON, source VARCHAR NOT NULL, compared BIGINT NOT NULL, agreed BIGINT NOT NULL,
   largest_error DOUBLE, note VARCHAR, decided_at TIMESTAMP NOT NULL, candidates JSON, confidence DOUBLE,
   contradicted BOOLEAN);
-CREATE TABLE sync.shapes (resource VARCHAR NOT NULL, name VARCHAR NOT NULL, value VARCHAR);
+${createLedger('shapes')}
 CREATE TABLE sync.listings (
   resource VARCHAR NOT NULL, table_name VARCHAR NOT NULL, brand_id UUID, keys VARCHAR[]);
 CREATE TABLE sync.drift (
@@ -85,9 +149,7 @@ CREATE TABLE sync.audits (
 CREATE TABLE sync.verifications (
   verified_at TIMESTAMP NOT NULL, run_id UUID, brand_id UUID, day DATE, measure VARCHAR NOT NULL, subject VARCHAR,
   upstream DOUBLE, held DOUBLE, agrees BOOLEAN);
-CREATE TABLE sync.raw_pages (
-  file VARCHAR NOT NULL, position BIGINT NOT NULL, resource VARCHAR NOT NULL, chain VARCHAR, run_id UUID,
-  brand_id UUID, page BIGINT, received_at TIMESTAMP NOT NULL, bytes BIGINT NOT NULL, sha256 VARCHAR);
+${createLedger('raw_pages')}
 CREATE TABLE sync.held_deletions (
   resource VARCHAR NOT NULL, brand_id UUID, table_name VARCHAR NOT NULL, chain VARCHAR NOT NULL,
   rows_before BIGINT NOT NULL, rows_lost BIGINT NOT NULL, held_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);

@@ -3,6 +3,16 @@ import { isReadableOnTheWay } from '../../src/base/config/budget-settings.ts';
 import { loadConfig, loadRunnerSettings, ownSettings } from '../../src/base/config/config.ts';
 import { BASE_URL, load, refusal } from './configured.ts';
 
+/** Settings of a bucket that are not given. */
+const DEFAULTS = {
+  region: null,
+  endpoint: null,
+  pathStyle: false,
+  encryption: null,
+  kmsKeyId: null,
+  findProxy: expect.any(Function),
+};
+
 describe('settings of stores and databases', () => {
   test('of a workspace override the publish target of the file', async () => {
     expect((await load({})).config.publish).toEqual({ kind: 'folder' });
@@ -16,19 +26,10 @@ describe('settings of stores and databases', () => {
       },
     };
     const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.publish;
-    const none = {
-      prefix: '',
-      region: null,
-      endpoint: null,
-      pathStyle: false,
-      encryption: null,
-      kmsKeyId: null,
-      findProxy: expect.any(Function),
-    };
-    expect(await of('acme')).toEqual({ ...none, ...file.publish });
+    expect(await of('acme')).toEqual({ ...DEFAULTS, ...file.publish });
     expect(await of('other')).toEqual({ kind: 'folder' });
     const own = { kind: 's3', bucket: 'lake', endpoint: 'http://127.0.0.1:9', pathStyle: true, region: 'eu' };
-    expect(await of('third')).toEqual({ ...none, ...own });
+    expect(await of('third')).toEqual({ prefix: '', ...DEFAULTS, ...own });
   });
 
   test('publish Iceberg tables to a folder relative to the configuration file, or to a bucket', async () => {
@@ -92,15 +93,7 @@ describe('settings of stores and databases', () => {
       workspaces: { acme: workspace, here: { ...workspace, remote: { kind: 'local' } } },
     };
     const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.remote;
-    const none = {
-      region: null,
-      endpoint: null,
-      pathStyle: false,
-      encryption: null,
-      kmsKeyId: null,
-      findProxy: expect.any(Function),
-    };
-    expect([await of('acme'), await of('here')]).toEqual([{ ...none, ...file.remote }, { kind: 'local' }]);
+    expect([await of('acme'), await of('here')]).toEqual([{ ...DEFAULTS, ...file.remote }, { kind: 'local' }]);
   });
 
   test.each([

@@ -13,7 +13,7 @@ import { serve, shareCli } from './helpers.ts';
 const TESTS = join(import.meta.dirname, '..');
 const names = Object.keys(jsonOutputs) as JsonName[];
 
-/** Command lines on a synced workspace, in this order, whose output no other test checks. `BRAND` is the ID of its brand. */
+/** Command lines for a synced workspace, run in this order. Other tests do not check their outputs. `BRAND` is replaced by the ID of the brand. */
 const PRINTED: readonly (readonly [name: JsonName, line: string, expected?: object])[] = [
   ['endpoints', 'endpoints'],
   ['calibration', 'calibration'],

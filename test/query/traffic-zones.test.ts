@@ -19,7 +19,7 @@ const cases: readonly [zone: string, at: string][] = [
 const traffic = { only: ['brands', 'traffic'] };
 const HOUR_MS = 3_600_000;
 
-/** A mirror of an upstream whose first brand has a property in the zone, and whose second one has none. `at` sets the time of both. */
+/** Opens a mirror. The property of the first brand is in `zone`; the second brand has no property. `at` sets the time of mirror and upstream. */
 async function openZone(propertyZone: string, start: string) {
   const time = { ms: Date.parse(start) };
   const choices = { propertyZone };

@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { HTTP_LIMITS } from '../../src/serve/http/http-limits.ts';
 import { openMirror } from '../query/mirror.ts';
-import { openServer, type TestServer } from './http/support.ts';
+import { openServer, PAGE_STATUS, type TestServer } from './http/support.ts';
 import { connectTo } from './mcp/support.ts';
 
 const PROMPTS = 500;
@@ -61,15 +61,6 @@ const REQUIRED: Readonly<Record<string, unknown>> = {
   sql: 'SELECT 1',
 };
 
-const STATUS = {
-  access: 'key',
-  workspace: 'test',
-  folder: '/nowhere',
-  runsJobs: false,
-  reportedLimit: async () => null,
-  jobs: async () => [],
-} as const;
-
 /** A JSON Schema of an argument. */
 interface Schema {
   readonly type?: string | readonly string[];
@@ -84,7 +75,7 @@ test(`the longest value of any parameter or argument holds the event loop briefl
   const words = (await mirror.query('SELECT text FROM prompts LIMIT 20')).map(({ text }) => String(text));
   const [brand = {}] = await mirror.query('SELECT CAST(id AS VARCHAR) AS id, name FROM brands');
   const known = { id: String(brand['id']), name: String(brand['name']), words };
-  const server = await openServer(mirror.copy, { pages: { status: STATUS } });
+  const server = await openServer(mirror.copy, { pages: { status: PAGE_STATUS } });
   await expectBriefRoutes(server, known);
   await expectBriefTools(await connectTo(server), known);
 });

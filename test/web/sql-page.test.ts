@@ -54,7 +54,7 @@ describeWith(noBrowser)('the SQL page', () => {
     await page.getByText('Points need numbers for both axes').waitFor();
     expect(new URL(page.url()).searchParams.get('chart')).toBe('scatter');
     await page.getByLabel('Chart', { exact: true }).selectOption('bars');
-    // Table, chart and panels are beside or below each other, by the width.
+    // Narrow pages show the panels below the result.
     for (const [index, [view, panel]] of (
       [
         ['Table', 'Questions'],

@@ -4,7 +4,7 @@ import type { Query, Session } from '../database.ts';
 import { literal } from '../schema.ts';
 import { type SliceRef, toTimestampText } from './ledger.ts';
 
-/** Returns the days of a brand's resource: those of the inferred time zone if upstream has echoed days, UTC otherwise. */
+/** Returns the function that converts times to days of a resource and brand: in the inferred time zone, or UTC without echoed days. */
 export type DaysOf = (resource: string, brandId: string | null) => DayOf;
 
 /** The days of resources without echoed days. */
@@ -13,8 +13,8 @@ export const utcDays: DaysOf = () => dayOf;
 const ofSlice = 'resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID)';
 
 /**
- * Stores the last day of a slice, which upstream chose at the time `at`, and the time zone that follows. One day is kept for each
- * quarter of an hour and month: all offsets are whole quarters, and summer time follows the months.
+ * Stores the last day of a slice, which upstream chose at the time `at`, and the inferred time zone. Keeps one day per quarter hour and
+ * month, because offsets are multiples of a quarter hour and summer time depends on the month.
  */
 export async function writeEchoedDay(session: Session, { resource, fixed, to }: SliceRef, at: number): Promise<void> {
   const slice = [resource, (fixed['brand_id'] ?? null) as string | null];

@@ -36,25 +36,7 @@ export function toTimestampText(epochMs: number): string {
   return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', '');
 }
 
-const insertRequests = ledgerInsert('requests', {
-  run_id: 'uuid',
-  sent_at: 'timestamp',
-  resource: 'text',
-  chain: 'text',
-  path: 'text',
-  query: 'json',
-  attempt: 'integer',
-  status: 'integer',
-  waited_ms: 'integer',
-  took_ms: 'integer',
-  bytes: 'integer',
-  rows: 'integer',
-  inserted: 'integer',
-  updated: 'integer',
-  deleted: 'integer',
-  error: 'text',
-  data_version: 'integer',
-});
+const insertRequests = ledgerInsert('requests');
 
 /** Records requests; the page's counts are stored with the successful one. */
 export async function writeRequests(
@@ -230,18 +212,7 @@ export function createKnownSlices(): KnownSlices {
 // The resource, brand and range of a slice follow from its id.
 const updateCoverage = `UPDATE sync.coverage SET pass_id = CAST($2 AS UUID), run_id = CAST($3 AS UUID),
   closed_at = CAST($4 AS TIMESTAMP), rows = $5, state = $6 WHERE chain = $1`;
-const insertCoverage = ledgerInsert('coverage', {
-  chain: 'text',
-  resource: 'text',
-  brand_id: 'uuid',
-  range_from: 'day',
-  range_to: 'day',
-  pass_id: 'uuid',
-  run_id: 'uuid',
-  closed_at: 'timestamp',
-  rows: 'integer',
-  state: 'text',
-});
+const insertCoverage = ledgerInsert('coverage');
 
 /** Deletes the record that a slice was read completely. */
 export async function forgetCoverage(session: Session, sliceId: string): Promise<void> {

@@ -13,18 +13,7 @@ export interface RawLocation {
   readonly sha256: string;
 }
 
-const insertRawPage = ledgerInsert('raw_pages', {
-  file: 'text',
-  position: 'integer',
-  resource: 'text',
-  chain: 'text',
-  run_id: 'uuid',
-  brand_id: 'uuid',
-  page: 'integer',
-  received_at: 'timestamp',
-  bytes: 'integer',
-  sha256: 'text',
-});
+const insertRawPage = ledgerInsert('raw_pages');
 
 /** Records the position of a page. */
 export async function writeRawPage(

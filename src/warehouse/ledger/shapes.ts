@@ -72,7 +72,7 @@ export function createShapeWriter({ rows }: Pick<Shapes, 'rows'>): ShapeWriter {
   };
 }
 
-const insertShapes = ledgerInsert('shapes', { resource: 'text', name: 'text', value: 'text' });
+const insertShapes = ledgerInsert('shapes');
 
 async function forget(
   session: Session,

@@ -1,7 +1,6 @@
 import { toExactJson } from '../../base/json.ts';
-import type { ColumnKind } from '../../contract/fields.ts';
 import type { Column } from '../../contract/tables.ts';
-import { literal, quoted, sqlTypes } from '../schema.ts';
+import { columnsOfLedger, type LedgerTable, literal, quoted, sqlTypes } from '../schema.ts';
 
 /**
  * Converts rows to a list parameter for DuckDB, one JSON text per row; `staged` casts them to the column types. Of the
@@ -23,11 +22,11 @@ export function staged(columns: readonly Pick<Column, 'name' | 'kind'>[], list: 
 }
 
 /**
- * Returns an INSERT of the rows of list parameter $1 into a table of schema `sync`, given the kinds of its columns. Its only parameter is
- * a list of known type, so DuckDB plans the statement once.
+ * Returns an INSERT of the rows of list parameter $1 into a table of schema `sync`. Its only parameter is a list of known type, so DuckDB
+ * plans the statement once.
  */
-export function ledgerInsert(table: string, kinds: Readonly<Record<string, ColumnKind>>): string {
-  const columns = Object.entries(kinds).map(([name, kind]) => ({ name, kind }));
+export function ledgerInsert(table: LedgerTable): string {
+  const columns = columnsOfLedger(table);
   return `INSERT INTO sync.${table} (${columns.map(({ name }) => quoted(name)).join(', ')}) ${staged(columns, '$1').slice(1, -1)}`;
 }
 

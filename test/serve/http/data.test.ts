@@ -9,7 +9,7 @@ import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import type { Tables } from '../../../src/serve/data/page-tables.ts';
 import { until } from '../../cli/helpers.ts';
 import { sharedBefore, stillClock, worldBefore } from '../served-world.ts';
-import { openServer, startTestServer, type TestServer, type TestServerOptions } from './support.ts';
+import { openServer, PAGE_STATUS, startTestServer, type TestServer, type TestServerOptions } from './support.ts';
 
 const world = worldBefore('small');
 
@@ -54,18 +54,9 @@ const TABLE: TableResult = {
 
 const EXPLAINED = { brandId: 'a', from: '2026-11-01', to: '2026-11-21', partial: false } as const;
 
-const STATUS = {
-  access: 'key',
-  workspace: 'test',
-  folder: '/nowhere',
-  runsJobs: false,
-  reportedLimit: async () => null,
-  jobs: async () => [],
-} as const;
-
 /** A server that computes the tables of its pages with the metrics layer. */
 const real = sharedBefore(async (closeLater) => {
-  return withData(await startTestServer(world().copy, { pages: { status: STATUS } }, closeLater));
+  return withData(await startTestServer(world().copy, { pages: { status: PAGE_STATUS } }, closeLater));
 });
 
 /** Starts a server with `run` as its queries and metrics. */
@@ -86,7 +77,7 @@ async function openData(run: Tables['runQuery'], options: TestServerOptions = {}
     listChanges: async () => ({ since: '2026-11-15T12:00:00.000Z', changes: [], counts: {} }),
     listOpportunities: async () => ({ ...EXPLAINED, asOf: null, completeTo: null, opportunities: [], total: 0 }),
   };
-  return withData(await openServer(world().copy, { pages: { status: STATUS, tables }, ...options }));
+  return withData(await openServer(world().copy, { pages: { status: PAGE_STATUS, tables }, ...options }));
 }
 
 /** Adds a function that requests a path below /data with the key. */

@@ -74,6 +74,16 @@ export function openServer(copy: string, options: TestServerOptions = {}): Promi
   return startTestServer(copy, options, onTestFinished);
 }
 
+/** Status of a server without jobs, for its pages. */
+export const PAGE_STATUS = {
+  access: 'key',
+  workspace: 'test',
+  folder: '/nowhere',
+  runsJobs: false,
+  reportedLimit: async () => null,
+  jobs: async () => [],
+} as const;
+
 /** Path at which there is no replica. */
 export const NO_REPLICA = '/nowhere/analytics.duckdb';
 
