@@ -1,12 +1,13 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir, totalmem } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { constrainedMemory } from 'node:process';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
+import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { noData, openNewestReplicaWith, openReplicaWith } from '../session/newest-replica.ts';
@@ -67,7 +68,7 @@ export async function saveQuery(
 ): Promise<number> {
   const target = resolve(path);
   const output = `${target}.${process.pid}.new`;
-  await ensureWritableFolder(resolve(target, '..'));
+  await ensureWritableFolder(dirname(target));
   const open = (file: string): Promise<GuardedSql> => openGuardedSql(file, { audience: 'owner', limits, output });
   const { opened } = await openNewestReplicaWith(config, layoutOf(config.folder), open);
   try {
@@ -102,14 +103,23 @@ export async function saveText(path: string, text: string): Promise<void> {
   const target = resolve(path);
   const aside = `${target}.${process.pid}.new`;
   // The hint of the error is about the data folder.
-  await ensureWritableFolder(resolve(target, '..')).catch((reason: unknown) => {
+  await ensureWritableFolder(dirname(target)).catch((reason: unknown) => {
     const { code, message } = toSightlineError(reason);
     throw new SightlineError(code, message, { hint: 'Choose a folder that this user may write to.', cause: reason });
   });
+  const content = text.endsWith('\n') ? text : `${text}\n`;
+  const need = {
+    folder: dirname(target),
+    bytes: Buffer.byteLength(content),
+    by: `the file ${target}`,
+    unchanged: 'the file is unchanged',
+  };
   try {
-    await writeFile(aside, text.endsWith('\n') ? text : `${text}\n`);
-    await syncToDisk(aside);
-    await publishByRename(aside, target);
+    await withDiskNeed(need, async () => {
+      await writeFile(aside, content);
+      await syncToDisk(aside);
+      await publishByRename(aside, target);
+    });
   } finally {
     await rm(aside, { force: true });
   }

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { SightlineError } from '../../src/base/errors.ts';
@@ -7,7 +7,7 @@ import { backupWorkspace } from '../../src/operations/backup/backup.ts';
 import { readRestoreSource, restoreWorkspace } from '../../src/operations/backup/restore.ts';
 import { exportWorkspace } from '../../src/operations/export.ts';
 import { exportFiles } from '../../src/operations/export/export-files.ts';
-import { queryWorkspace } from '../../src/operations/query.ts';
+import { queryWorkspace, saveText } from '../../src/operations/query.ts';
 import { syncWorkspace } from '../../src/operations/sync.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import type { Context } from '../../src/session/workspace.ts';
@@ -63,6 +63,18 @@ async function failureOf(work: Promise<unknown>): Promise<SightlineError> {
 }
 
 describeWith(process.platform === 'linux' ? null : 'this system has no tmpfs')('on a disk that is full', () => {
+  test('the rows of a query leave the named file unchanged', async (context) => {
+    const disk = await smallDisk(MEGABYTE);
+    if (disk === null) return context.skip(NOT_MOUNTED);
+    const path = join(disk.folder, 'rows.csv');
+    await saveText(path, 'before');
+    const { code, message } = await failureOf(saveText(path, 'x'.repeat(3 * MEGABYTE)));
+    expect(code).toBe('disk_full');
+    expect(message).toMatch(fullDisk(disk.folder, new RegExp(`the file ${path}`)));
+    expect(await readFile(path, 'utf8')).toBe('before\n');
+    expect(await readdir(disk.folder)).toEqual(['rows.csv']);
+  });
+
   test('a sync is refused before its first request, and does not create a warehouse', async (context) => {
     const disk = await smallDisk(8 * MEGABYTE);
     if (disk === null) return context.skip(NOT_MOUNTED);
