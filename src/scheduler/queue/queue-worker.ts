@@ -146,8 +146,9 @@ async function perform(performing: Performing, job: TaskJob, token: string): Pro
     throw signal.aborted ? new WaitingError() : new DelayedError();
   }
   held.set(id, lease);
-  void markBegun(lease);
   try {
+    // Before the task starts, so that it comes back before new tasks if this process is killed.
+    await markBegun(lease);
     const end = await performOne(job, lease, options, clock);
     await renewExpired(performing, lease).catch(() => undefined);
     // Another worker has the task now and settles it.
