@@ -18,7 +18,6 @@ import {
   sync,
   verify,
 } from '@sightline-mirror/sightline';
-import { createCatalogue, defineResource, text, uuid } from '@sightline-mirror/sightline/schema';
 
 const DAY_MS = 86_400_000;
 
@@ -79,31 +78,4 @@ async function main() {
   });
 }
 
-/** The columns that an endpoint of the API would get in the warehouse, from its declaration. */
-function describeEndpoint() {
-  const keywords = defineResource({
-    name: 'keywords',
-    about: 'Keywords that a brand monitors.',
-    scope: 'brand',
-    path: '/brands/{brandId}/keywords',
-    paging: 'single',
-    change: { kind: 'set' },
-    query: {},
-    tables: [
-      {
-        name: 'keywords',
-        about: 'Keywords that a brand monitors.',
-        at: { list: 'data' },
-        key: ['id'],
-        fields: { id: uuid('Keyword id.'), keyword: text('The keyword.') },
-      },
-    ],
-    tool: 'list_keywords',
-  });
-  for (const { name, columns } of createCatalogue([keywords]).tables) {
-    console.log(`table ${name}: ${columns.map((column) => column.name).join(', ')}`);
-  }
-}
-
-describeEndpoint();
 await main();
