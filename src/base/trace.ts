@@ -1,15 +1,5 @@
-import {
-  type Attributes,
-  type Context,
-  context,
-  type ProxyTracerProvider,
-  propagation,
-  ROOT_CONTEXT,
-  type Span as SdkSpan,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
+import type { Attributes, ProxyTracerProvider, Span as SdkSpan } from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { SightlineError } from './errors.ts';
 import { VERSION } from './version.ts';
 
@@ -36,10 +26,9 @@ export async function inSpan<T>(
   name: string,
   values: SpanValues,
   work: (span: Span) => Promise<T>,
-  kind: 'internal' | 'client' = 'internal',
+  kind: keyof typeof SpanKind = 'INTERNAL',
 ): Promise<T> {
-  const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT };
-  const span = spanOf(tracer().startSpan(name, { kind: kinds[kind], attributes: present(values) }));
+  const span = spanOf(tracer().startSpan(name, { kind: SpanKind[kind], attributes: present(values) }));
   try {
     return await span.within(() => work(span));
   } catch (thrown) {
@@ -63,8 +52,8 @@ export function inThisSpan<T extends (...given: never[]) => unknown>(work: T): T
 
 /** Sends the remaining spans before the process ends. Does not throw. */
 export async function sendLastSpans(): Promise<void> {
-  const { getDelegate } = trace.getTracerProvider() as Partial<ProxyTracerProvider>;
-  const sdk = getDelegate?.call(trace.getTracerProvider()) as { forceFlush?: () => Promise<void> } | undefined;
+  const provider = trace.getTracerProvider() as Partial<ProxyTracerProvider>;
+  const sdk = provider.getDelegate?.() as { forceFlush?: () => Promise<void> } | undefined;
   if (sdk?.forceFlush === undefined) return;
   const late = new Promise<void>((resolve) => setTimeout(resolve, LAST_MS).unref());
   await Promise.race([sdk.forceFlush().catch(() => undefined), late]);
@@ -72,17 +61,15 @@ export async function sendLastSpans(): Promise<void> {
 
 const tracer = () => trace.getTracer('sightline', VERSION);
 
-function spanOf(span: SdkSpan, parent: Context = context.active()): Span {
-  const within = trace.setSpan(parent, span);
+function spanOf(span: SdkSpan, parent = context.active()): Span {
   return {
     set: (values) => void span.setAttributes(present(values)),
     event: (name, values) => void span.addEvent(name, present(values)),
     fail: (thrown) => {
       const type = thrown instanceof SightlineError ? thrown.code : thrown instanceof Error ? thrown.name : 'error';
-      span.setAttribute('error.type', type);
-      span.setStatus({ code: SpanStatusCode.ERROR });
+      span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
     },
-    within: (work) => context.with(within, work),
+    within: (work) => context.with(trace.setSpan(parent, span), work),
     rename: (name) => void span.updateName(name),
     end: () => span.end(),
   };

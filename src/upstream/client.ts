@@ -136,7 +136,7 @@ export function createClient(options: ClientOptions): Client {
         };
         return send(connection, request, read, { signal, onAttempt: note });
       };
-      return inSpan(`GET ${request.route ?? ''}`.trim(), values, work, 'client');
+      return inSpan(`GET ${request.route ?? ''}`.trim(), values, work, 'CLIENT');
     },
     close: () => dispatcher.destroy(),
   };
