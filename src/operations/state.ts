@@ -7,12 +7,7 @@ import { withSession } from '../session/session.ts';
 import { type Context, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Query } from '../warehouse/database.ts';
-import {
-  type ProgressState,
-  readProgressState,
-  resetProgressState,
-  type StateScope,
-} from '../warehouse/ledger/progress-state.ts';
+import { readProgressState, resetProgressState, type StateScope } from '../warehouse/ledger/progress-state.ts';
 import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
 import { chooseResources } from './choose-resources.ts';
 import { readNewestReplica } from './status.ts';
@@ -21,39 +16,6 @@ import { readNewestReplica } from './status.ts';
 export async function readState(config: WorkspaceConfig, wanted: StateScope) {
   return readNewestReplica(config, async (query) => {
     return readProgressState(query, await toScope(query, catalogueOf(config), wanted));
-  });
-}
-
-/** The sync state of a resource: the numbers of its slices, the days of complete ones, and when the last was read (ISO 8601). */
-export interface StateOfResource {
-  readonly resource: string;
-  readonly brandId: string | null;
-  readonly complete: number;
-  readonly unfinished: number;
-  readonly firstDay: string | null;
-  readonly lastDay: string | null;
-  readonly closedAt: string | null;
-}
-
-/** Counts the slices of a sync state by resource and brand. */
-export function summarizeState({ coverage, checkpoints }: ProgressState): StateOfResource[] {
-  const keys = [...coverage, ...checkpoints].map(({ resource, brandId }) => JSON.stringify([resource, brandId]));
-  return [...new Set(keys)].sort().map((key) => {
-    const [resource, brandId] = JSON.parse(key) as [string, string | null];
-    const mine = <T extends { resource: string; brandId: string | null }>(rows: readonly T[]): T[] =>
-      rows.filter((row) => row.resource === resource && row.brandId === brandId);
-    const complete = mine(coverage);
-    const days = complete.flatMap(({ from, to }) => (from === null || to === null ? [] : [from, to])).sort();
-    const times = complete.map(({ closedAt }) => closedAt).sort();
-    return {
-      resource,
-      brandId,
-      complete: complete.length,
-      unfinished: new Set(mine(checkpoints).map(({ chain }) => chain)).size,
-      firstDay: days[0] ?? null,
-      lastDay: days.at(-1) ?? null,
-      closedAt: times.at(-1) ?? null,
-    };
   });
 }
 

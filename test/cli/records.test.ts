@@ -92,22 +92,27 @@ test('a mistyped brand leaves no run and no request', async () => {
 
 describe('state', () => {
   interface State {
-    readonly coverage: { readonly resource: string; readonly chain: string }[];
-    readonly checkpoints: unknown[];
+    readonly resources: { readonly resource: string; readonly complete: number }[];
   }
 
   test('is listed and reset, and no row is deleted', async () => {
     const before = await workspace.json<State>('state list');
-    expect(before.coverage.length).toBeGreaterThan(10);
+    expect(before.resources.length).toBeGreaterThan(10);
+    expect(before.resources.find(({ resource }) => resource === 'brands')).toMatchObject({
+      brandId: null,
+      complete: 1,
+    });
     const rows = await workspace.rows('select count(*) from responses');
     expectRefusal(await workspace.run('state', 'reset', '--resource', 'alerts'), 'usage', false);
     expect(await workspace.json('state list')).toEqual(before);
+    const alerts = before.resources.filter(({ resource }) => resource === 'alerts');
+    expect(alerts.length).toBe(1);
+    expect(await workspace.json('state list', '--resource', 'alerts')).toEqual({ resources: alerts });
     expect(await workspace.json('state reset', '--resource', 'alerts', '--yes')).toEqual({ chains: 1 });
-    expect((await workspace.json<State>('state list')).coverage.map(({ resource }) => resource)).not.toContain(
-      'alerts',
-    );
+    const { resources } = await workspace.json<State>('state list');
+    expect(resources).toEqual(before.resources.filter(({ resource }) => resource !== 'alerts'));
     await workspace.json('state reset', '--yes');
-    expect(await workspace.json('state list')).toEqual({ coverage: [], checkpoints: [] });
+    expect(await workspace.json('state list')).toEqual({ resources: [] });
     expect(await workspace.rows('select count(*) from responses')).toEqual(rows);
   });
 

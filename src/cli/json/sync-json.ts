@@ -228,31 +228,18 @@ export const run = z.object({
 });
 
 /** `state list`. */
-const slice = {
-  chain: z.string(),
-  resource: z.string(),
-  brandId: z.string().nullable(),
-  from: day.nullable(),
-  to: day.nullable(),
-  passId: z.string(),
-};
 export const stateList = z.object({
-  coverage: z
-    .array(z.object({ ...slice, runId: z.string(), closedAt: time, rows: number, state: z.string().nullable() }))
-    .describe('completely read slices'),
-  checkpoints: z
-    .array(
-      z.object({
-        ...slice,
-        page: number,
-        table: z.string(),
-        next: z.string().nullable(),
-        seen: z.array(z.string()),
-        unidentified: number,
-        readAt: time,
-      }),
-    )
-    .describe('committed pages of unfinished slices'),
+  resources: z.array(
+    z.object({
+      resource: z.string(),
+      brandId: z.string().nullable(),
+      complete: number.describe('completely read slices'),
+      unfinished: number.describe('slices with committed pages that are not read to their end'),
+      firstDay: day.nullable().describe('first day of completely read slices'),
+      lastDay: day.nullable().describe('last day of completely read slices'),
+      closedAt: time.nullable().describe('when the last slice was read completely'),
+    }),
+  ),
 });
 
 /** `state reset`. */

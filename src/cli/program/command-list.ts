@@ -152,7 +152,7 @@ const operate: CommandGroup['commands'] = {
     load: async () => (await import('../commands/operate/replay-command.ts')).replay,
   },
   state: {
-    about: 'list, export, import or reset the state from which syncs resume',
+    about: 'list or reset the state from which syncs resume',
     load: async () => (await import('../commands/operate/state-command.ts')).state,
   },
 };

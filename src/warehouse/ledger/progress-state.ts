@@ -1,39 +1,15 @@
 import type { Database, Query, ResultRow } from '../database.ts';
+import { literal } from '../schema.ts';
 
-/** A slice that was read completely. Times are ISO 8601, UTC; days are YYYY-MM-DD. */
-export interface CoverageRow {
-  readonly chain: string;
-  readonly resource: string;
-  readonly brandId: string | null;
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly passId: string;
-  readonly runId: string;
-  readonly closedAt: string;
-  readonly rows: number;
-  readonly state: string | null;
-}
-
-/** A committed page of a slice that is not finished. */
-export interface CheckpointRow {
-  readonly chain: string;
-  readonly resource: string;
-  readonly brandId: string | null;
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly passId: string;
-  readonly page: number;
-  readonly table: string;
-  readonly next: string | null;
-  readonly seen: readonly string[];
-  readonly unidentified: number;
-  readonly readAt: string;
-}
-
-/** The state from which a sync resumes: completed slices, and the pages of unfinished ones. */
+/** The sync state of a resource and brand: numbers of slices, the days of complete ones (YYYY-MM-DD), and their last end (ISO 8601). */
 export interface ProgressState {
-  readonly coverage: readonly CoverageRow[];
-  readonly checkpoints: readonly CheckpointRow[];
+  readonly resource: string;
+  readonly brandId: string | null;
+  readonly complete: number;
+  readonly unfinished: number;
+  readonly firstDay: string | null;
+  readonly lastDay: string | null;
+  readonly closedAt: string | null;
 }
 
 /** The selected part of the state; null selects all resources or all brands. */
@@ -42,79 +18,43 @@ export interface StateScope {
   readonly brands: readonly string[] | null;
 }
 
-const scopeColumns = `chain, resource, CAST(brand_id AS VARCHAR), strftime(range_from, '%Y-%m-%d'),
-  strftime(range_to, '%Y-%m-%d'), CAST(pass_id AS VARCHAR)`;
+// Without parameters of the statement, because readers of the replica have none.
+function selects({ resources, brands }: StateScope): string {
+  const isOneOf = (text: string, values: readonly string[] | null): string =>
+    values === null ? 'true' : `list_contains([${values.map(literal).join(', ')}], ${text})`;
+  return `${isOneOf('resource', resources)} AND ${isOneOf('CAST(brand_id AS VARCHAR)', brands)}`;
+}
 
-/** Reads the selected part of the state. */
-export async function readProgressState(query: Query, scope: StateScope): Promise<ProgressState> {
-  const coverage = await query(
-    `SELECT ${scopeColumns}, CAST(run_id AS VARCHAR), ${iso('closed_at')}, CAST(rows AS DOUBLE), state
-     FROM sync.coverage ORDER BY resource, brand_id NULLS FIRST, range_from NULLS FIRST, chain`,
+/** Counts the selected slices of the state by resource and brand. */
+export async function readProgressState(query: Query, scope: StateScope): Promise<ProgressState[]> {
+  const rows = await query(
+    `SELECT resource, CAST(brand_id AS VARCHAR), CAST(count(closed_at) AS INTEGER),
+       CAST(count(DISTINCT chain) FILTER (closed_at IS NULL) AS INTEGER), strftime(min(range_from), '%Y-%m-%d'),
+       strftime(max(range_to), '%Y-%m-%d'), strftime(max(closed_at), '%Y-%m-%dT%H:%M:%S.%gZ')
+     FROM (SELECT resource, brand_id, chain, range_from, range_to, closed_at FROM sync.coverage
+       UNION ALL SELECT resource, brand_id, chain, NULL, NULL, NULL FROM sync.checkpoints)
+     WHERE ${selects(scope)} GROUP BY resource, brand_id ORDER BY resource, brand_id NULLS FIRST`,
   );
-  const checkpoints = await query(
-    `SELECT ${scopeColumns}, CAST(page AS DOUBLE), table_name, next_cursor, seen, CAST(unidentified AS DOUBLE),
-       ${iso('read_at')} FROM sync.checkpoints ORDER BY chain, page, table_name`,
-  );
-  const select = <T extends { resource: string; brandId: string | null }>(rows: readonly T[]): T[] =>
-    rows.filter((row) => isWithin(scope, row));
-  return { coverage: select(coverage.map(toCoverage)), checkpoints: select(checkpoints.map(toCheckpoint)) };
+  return rows.map(([resource, brandId, complete, unfinished, firstDay, lastDay, closedAt]) => ({
+    resource: String(resource),
+    brandId: brandId as string | null,
+    complete: Number(complete),
+    unfinished: Number(unfinished),
+    firstDay: firstDay as string | null,
+    lastDay: lastDay as string | null,
+    closedAt: closedAt as string | null,
+  }));
 }
 
 /** Deletes the selected state, so that the next sync reads those slices again. Returns the number of slices. */
 export async function resetProgressState(database: Database, scope: StateScope): Promise<number> {
   return database.transaction(async (session) => {
-    const condition = `($1 OR list_contains($2, resource)) AND ($3 OR list_contains($4, CAST(brand_id AS VARCHAR)))`;
-    const values = [scope.resources === null, scope.resources ?? [], scope.brands === null, scope.brands ?? []];
+    const condition = selects(scope);
     const [row] = (await session.all(
       `SELECT CAST(count(DISTINCT chain) AS INTEGER) AS chains FROM (SELECT chain FROM sync.coverage WHERE ${condition}
          UNION ALL SELECT chain FROM sync.checkpoints WHERE ${condition})`,
-      values,
     )) as [ResultRow];
-    for (const table of ['coverage', 'checkpoints'])
-      await session.run(`DELETE FROM sync.${table} WHERE ${condition}`, values);
+    for (const table of ['coverage', 'checkpoints']) await session.run(`DELETE FROM sync.${table} WHERE ${condition}`);
     return Number(row['chains']);
   });
-}
-
-function isWithin({ resources, brands }: StateScope, row: { resource: string; brandId: string | null }): boolean {
-  const isOfBrand = brands === null || (row.brandId !== null && brands.includes(row.brandId));
-  return isOfBrand && (resources === null || resources.includes(row.resource));
-}
-
-function toCoverage([chain, resource, brandId, from, to, passId, runId, closedAt, rows, state]: readonly unknown[]) {
-  return {
-    ...toShared([chain, resource, brandId, from, to, passId]),
-    runId: String(runId),
-    closedAt: String(closedAt),
-    rows: Number(rows),
-    state: state as string | null,
-  };
-}
-
-function toCheckpoint(row: readonly unknown[]): CheckpointRow {
-  const [page, table, next, seen, unidentified, readAt] = row.slice(6);
-  return {
-    ...toShared(row),
-    page: Number(page),
-    table: String(table),
-    next: next as string | null,
-    seen: Array.isArray(seen) ? seen.map(String) : [],
-    unidentified: Number(unidentified),
-    readAt: String(readAt),
-  };
-}
-
-function toShared([chain, resource, brandId, from, to, passId]: readonly unknown[]) {
-  return {
-    chain: String(chain),
-    resource: String(resource),
-    brandId: brandId as string | null,
-    from: from as string | null,
-    to: to as string | null,
-    passId: String(passId),
-  };
-}
-
-function iso(moment: string): string {
-  return `strftime(${moment}, '%Y-%m-%dT%H:%M:%S.%gZ')`;
 }

@@ -1,6 +1,6 @@
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
-import type { StateOfResource } from '../../../operations/state.ts';
+import type { ProgressState } from '../../../warehouse/ledger/progress-state.ts';
 import { confirm } from '../../output/confirm.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
@@ -23,10 +23,10 @@ const listState = defineCommand({
   ],
   run: async ({ resource, brand, ...unread }, begin) => {
     const { config, json } = begin(unread);
-    const { readState, summarizeState } = await import('../../../operations/state.ts');
+    const { readState } = await import('../../../operations/state.ts');
     const { value, stale } = await readState(await config(), { resources: resource, brands: brand });
-    if (json) printJson('state list', value);
-    else printData(toTable(summarizeState(value)));
+    if (json) printJson('state list', { resources: value });
+    else printData(toTable(value));
     noteStale(stale);
     return EXIT.done;
   },
@@ -70,7 +70,7 @@ function nothingDone(): number {
   return EXIT.failed;
 }
 
-function toTable(state: readonly StateOfResource[]): string {
+function toTable(state: readonly ProgressState[]): string {
   const names = ['resource', 'brand', 'complete', 'unfinished', 'first day', 'last day', 'last read'];
   const rows = state.map(({ resource, brandId, complete, unfinished, firstDay, lastDay, closedAt }) => {
     const read = closedAt === null ? '' : shownTime(closedAt);
