@@ -5,6 +5,7 @@ import type { ConfigSources } from '../../src/base/config/config-file.ts';
 import { loadConfig, ownSettings } from '../../src/base/config/config.ts';
 import { readEnvironment } from '../../src/base/config/environment.ts';
 import type { SightlineError } from '../../src/base/errors.ts';
+import { removedSettings } from '../../src/base/removed-names.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { BASE_URL, type Given, KEY, load, refusal } from './configured.ts';
 
@@ -115,6 +116,18 @@ describe('settings', () => {
       'compression is "gzip"; allowed: snappy or zstd',
     );
   });
+});
+
+test.each(removedSettings)('the removed setting $name is rejected with its replacement', async ({ name, instead }) => {
+  const acme = { baseUrl: BASE_URL, apiKeyVariable: 'KEY_A', [name]: 1 };
+  for (const [file, setting] of [
+    [{ unknown: 1, [name]: {} }, name],
+    [{ workspaces: { acme } }, `workspaces.acme.${name}`],
+  ] as const) {
+    const rejected = await load({ file }).catch((thrown: unknown) => thrown);
+    const message = expect.stringMatching(`sightline.config.json: the setting ${setting} was removed$`);
+    expect(rejected).toMatchObject({ code: 'config_invalid', message, hint: instead });
+  }
 });
 
 describe('the workspace name', () => {

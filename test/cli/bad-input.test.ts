@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command, Option } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/base/errors.ts';
+import { removedCommands } from '../../src/base/removed-names.ts';
 import { pathOf } from '../../src/cli/program/program-command.ts';
 import { createProgram, parseArguments } from '../../src/cli/program/program.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -70,6 +71,13 @@ test.each([
   expect(sentence).toContain(problem);
   expect(hint).toMatch(/^Usage: sightline .*`sightline help \w+( \w+)?` has all options\.$/);
   expect(hint).toContain(form);
+});
+
+test.each(removedCommands)('the removed $name is rejected with its replacement', async ({ name, instead }) => {
+  for (const more of [[], ['file.json'], ['--json']]) {
+    const rejected = parseArguments([...name.split(' '), ...more]);
+    await expect(rejected).rejects.toMatchObject({ code: 'usage', message: `\`${name}\` was removed`, hint: instead });
+  }
 });
 
 /** An API key. A distinctive value, so that it is found in any output. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { suggestion } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
+import { removedSettings } from '../removed-names.ts';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { oauthAllowed, oauthSchema } from './oauth-settings.ts';
@@ -181,10 +182,23 @@ function parseConfig(path: string, text: string): FileConfig {
   }
   const parsed = fileSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  throw new SightlineError(
-    'config_invalid',
-    `${path}: ${describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, json)}`,
-  );
+  const { issues } = parsed.error;
+  checkRemoved(path, issues);
+  throw new SightlineError('config_invalid', `${path}: ${describeIssue(issues[0] as z.core.$ZodIssue, json)}`);
+}
+
+// Throws an error that names what replaces a setting if the file has a removed one.
+function checkRemoved(path: string, issues: readonly z.core.$ZodIssue[]): void {
+  for (const issue of issues) {
+    // Settings of the file or of a workspace.
+    if (issue.code !== 'unrecognized_keys' || (issue.path.length !== 0 && issue.path[0] !== 'workspaces')) continue;
+    const removed = removedSettings.find(({ name }) => issue.keys.includes(name));
+    if (removed === undefined) continue;
+    const setting = [...issue.path, removed.name].join('.');
+    throw new SightlineError('config_invalid', `${path}: the setting ${setting} was removed`, {
+      hint: removed.instead,
+    });
+  }
 }
 
 // V8 quotes the text around a syntax error, which may be a URL or a secret pasted there by mistake.

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { SightlineError } from '../../base/errors.ts';
+import { removedCommands } from '../../base/removed-names.ts';
 import { VERSION } from '../../base/version.ts';
 import type { Choose, Invocation } from '../invocation.ts';
 import { terminal } from '../output/terminal.ts';
@@ -11,7 +12,7 @@ import { examplesOf, ProgramCommand, pathOf } from './program-command.ts';
  * Parses the command line. Returns the command to run, or null after printing help or the version. Loads only the named command,
  * so that help is fast.
  *
- * @throws `usage` for unknown commands and options, and for values that are not allowed.
+ * @throws `usage` for unknown and removed commands and options, and for values that are not allowed.
  */
 export async function parseArguments(argv: readonly string[]): Promise<Invocation | null> {
   const chosen: { invocation: Invocation | null } = { invocation: null };
@@ -26,8 +27,10 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (thrown) {
+    const hasPrinted = thrown instanceof CommanderError && thrown.exitCode === 0;
+    if (hasPrinted) return null;
+    checkRemoved(argv);
     if (!(thrown instanceof CommanderError)) throw thrown;
-    if (thrown.exitCode === 0) return null;
     const problem = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
     const names = program.commands.map((command) => command.name()).join(', ');
     const allowed = thrown.code === 'commander.unknownCommand' ? `; allowed: ${names}` : '';
@@ -79,6 +82,17 @@ ${exitCodes.map(([code, meaning]) => `  ${code.padEnd(5)}${meaning}`).join('\n')
   }
   // Commands that are not loaded have no options to show. Set after adding them, because commands inherit these settings.
   return program.configureHelp({ subcommandTerm: (command) => command.name() });
+}
+
+// Throws an error that names what replaces a command or option if the rejected command line has a removed one.
+function checkRemoved(argv: readonly string[]): void {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const flags = argv.map((word) => word.replace(/=.*$/s, ''));
+  const removed = removedCommands.find(({ name }) =>
+    name.split(' ').every((part, index) => (part.startsWith('-') ? flags.includes(part) : words[index] === part)),
+  );
+  if (removed === undefined) return;
+  throw new SightlineError('usage', `\`${removed.name}\` was removed`, { hint: removed.instead });
 }
 
 // The command that the words name, as far as they name one.
