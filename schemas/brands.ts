@@ -14,7 +14,7 @@ export const brands = defineResource({
   envelopeUnknown: true,
   // A deleted brand hides all of its data, so a deletion is always confirmed with a request for the brand.
   maxLoss: { share: 0, rows: 0 },
-  provides: { scope: 'brand', id: 'id', name: 'name', since: 'createdAt' },
+  provides: { id: 'id', name: 'name', since: 'createdAt' },
   tables: [
     {
       name: 'brands',

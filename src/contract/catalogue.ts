@@ -112,7 +112,7 @@ export function childrenOf({ resources }: Pick<Catalogue, 'resources'>, name: st
 export function listerOf(catalogue: Catalogue, { change, parent }: Resource, parameter: string): Resource {
   if (change.kind === 'detail' && change.parameter === parameter) return catalogue.get(change.of);
   const column = parent?.parameters[parameter];
-  if (parent === undefined || column === undefined) return providerOf(catalogue, 'brand');
+  if (parent === undefined || column === undefined) return brandListOf(catalogue);
   const above = catalogue.get(parent.resource);
   // A parameter of the parent's own path comes from the list above it.
   const passed = Object.keys(above.parent?.parameters ?? {}).find((name) => toColumnName(name) === column);
@@ -125,19 +125,14 @@ export function idKindOf({ derived: [table] }: Resource): ColumnKind {
   return (own.length === 1 ? table?.columns.find(({ name }) => name === own[0])?.kind : undefined) ?? 'uuid';
 }
 
-/** Returns the resource that lists the members of a scope; undefined if the API has no members. */
-export function findProvider({ resources }: Pick<Catalogue, 'resources'>, scope: 'brand'): Resource | undefined {
-  return resources.find(({ provides }) => provides?.scope === scope);
-}
-
 /**
- * Returns the resource that lists the members of a scope, such as the brands of the workspace.
+ * Returns the resource that lists the brands of the workspace.
  * @throws TypeError if no resource does
  */
-export function providerOf(catalogue: Catalogue, scope: 'brand'): Resource {
-  const provider = findProvider(catalogue, scope);
-  if (provider === undefined) throw new TypeError(`no resource provides the scope ${scope}`);
-  return provider;
+export function brandListOf({ resources }: Pick<Catalogue, 'resources'>): Resource {
+  const list = resources.find(({ provides }) => provides !== undefined);
+  if (list === undefined) throw new TypeError('no resource lists the brands');
+  return list;
 }
 
 function checkDistinct(resources: readonly ResourceDeclaration[]): void {

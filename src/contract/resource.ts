@@ -205,9 +205,8 @@ export interface ResourceDeclaration {
   readonly envelopeUnknown?: true;
   /** Computation with which the read server answers; default: it returns the stored rows. */
   readonly computes?: Computation;
-  /** Set if this resource lists the members of a scope: fields with the member's id, its name and its first day with data. */
+  /** Set if this resource lists the brands: fields with the id of a brand, its name and its first day with data. */
   readonly provides?: {
-    readonly scope: 'brand';
     readonly id: string;
     readonly name: string;
     readonly since: string;

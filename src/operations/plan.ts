@@ -6,7 +6,8 @@ import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
 import { leadsOn, withDependencies } from '../sync/plan/plan-slices.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
-import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { readBrandList } from '../warehouse/brand-list.ts';
+import { chooseBrandIds } from './choose-brands.ts';
 import { chooseResources } from './choose-resources.ts';
 import { openBudget, resolveBrands, SYNC_RESOURCES, syncOpened } from './sync.ts';
 
@@ -105,7 +106,7 @@ function withQuestions(plan: SyncPlan, questions: number): SyncPlan {
 
 async function chooseStored({ warehouse }: Opened, wanted: readonly string[] | null): Promise<string[] | null> {
   return chooseBrandIds(
-    await warehouse.database.exclusive(({ query }) => readBrandNames(query, warehouse.catalogue)),
+    await warehouse.database.exclusive(({ query }) => readBrandList(query, warehouse.catalogue)),
     wanted,
   );
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import type { ErrorCode } from '../base/errors.ts';
 import { itemsOf } from '../contract/body.ts';
-import { providerOf } from '../contract/catalogue.ts';
+import { brandListOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import { builtInCatalogue } from '../session/catalogues.ts';
 import { createClient } from '../upstream/client.ts';
@@ -29,7 +29,7 @@ export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: Abo
   const upstream = config.upstream();
   const { budget, close } = await openBudget({ config, clock, signal });
   const client = createClient({ ...upstream, budget, clock, connections: 1 });
-  const opening = providerOf(builtInCatalogue, 'brand');
+  const opening = brandListOf(builtInCatalogue);
   const failed = new AbortController();
   let sentAt = Number.NaN;
   try {

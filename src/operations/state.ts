@@ -6,9 +6,10 @@ import { noData } from '../session/newest-replica.ts';
 import { withSession } from '../session/session.ts';
 import { type Context, publish, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
+import { readBrandList } from '../warehouse/brand-list.ts';
 import type { Query } from '../warehouse/database.ts';
 import { readProgressState, resetProgressState, type StateScope } from '../warehouse/ledger/progress-state.ts';
-import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { chooseBrandIds } from './choose-brands.ts';
 import { chooseResources } from './choose-resources.ts';
 import { readNewestReplica } from './status.ts';
 
@@ -27,7 +28,7 @@ export async function resolveScope(config: WorkspaceConfig, wanted: StateScope):
 async function toScope(query: Query, catalogue: Catalogue, { resources, brands }: StateScope): Promise<StateScope> {
   return {
     resources: chooseResources(catalogue, resources),
-    brands: chooseBrandIds(await readBrandNames(query, catalogue, { deleted: true }), brands),
+    brands: chooseBrandIds(await readBrandList(query, catalogue, { deleted: true }), brands),
   };
 }
 

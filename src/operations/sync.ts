@@ -5,7 +5,7 @@ import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
-import { providerOf } from '../contract/catalogue.ts';
+import { brandListOf } from '../contract/catalogue.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { type Context, type Opened, publish, publishMidway, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -20,9 +20,10 @@ import { createSyncStats, type SyncStats } from '../sync/sync-stats.ts';
 import { withAllowance } from '../upstream/allowance.ts';
 import { type Client, createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
+import { readBrandList } from '../warehouse/brand-list.ts';
 import type { RunKind } from '../warehouse/ledger/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { chooseBrandIds } from './choose-brands.ts';
 import { chooseResources } from './choose-resources.ts';
 import { estimateSync } from './disk-estimates.ts';
 import { notifyOfSync } from './notify/notify-of.ts';
@@ -75,10 +76,10 @@ export async function resolveBrands(
 ): Promise<string[] | null> {
   if (wanted === null) return null;
   const { catalogue } = opened.warehouse;
-  const read = () => opened.warehouse.database.exclusive(({ query }) => readBrandNames(query, catalogue));
+  const read = () => opened.warehouse.database.exclusive(({ query }) => readBrandList(query, catalogue));
   let known = await read();
   if (known.length === 0) {
-    const lists = { only: [providerOf(catalogue, 'brand').name], range: null, brands: null };
+    const lists = { only: [brandListOf(catalogue).name], range: null, brands: null };
     const [looked] = await syncOpened(context, opened, 'look', [lists], () => undefined);
     if (looked?.error) throw looked.error;
     known = await read();

@@ -13,13 +13,14 @@ import { type Context, type Opened, publish, withWarehouse } from '../session/wo
 import { layoutOf } from '../snapshot/layout.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { DayRange } from '../sync/slice.ts';
+import { readBrandList } from '../warehouse/brand-list.ts';
 import {
   distrustDays,
   readVerifiedThrough,
   type Verified,
   writeVerifications,
 } from '../warehouse/ledger/verifications.ts';
-import { chooseBrandIds, readBrandNames } from './choose-brands.ts';
+import { chooseBrandIds } from './choose-brands.ts';
 import { type OnProgress, SYNC_RESOURCES, syncOpened } from './sync.ts';
 
 /** Ranges of days that one repair fetches again, at most. The next repair resumes. */
@@ -84,7 +85,7 @@ async function verify(context: Context, request: VerifyRequest, onProgress: OnPr
       for (const { error } of summaries) if (error !== null) errors.push(error);
       return summaries;
     };
-    const known = await opened.warehouse.database.exclusive(({ query }) => readBrandNames(query, catalogue));
+    const known = await opened.warehouse.database.exclusive(({ query }) => readBrandList(query, catalogue));
     const ids = chooseBrandIds(known, wanted) ?? known.map(({ id }) => id);
     if (request.fresh) await sync([{ only: REPORTS, range: null, brands: wanted === null ? null : ids, full: true }]);
     let brands = await verifyBrands(context, opened, ids, range);

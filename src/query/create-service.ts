@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
 import { VERSION } from '../base/version.ts';
-import { type Catalogue, findProvider, idKindOf, listerOf, type Resource } from '../contract/catalogue.ts';
+import { brandListOf, type Catalogue, idKindOf, listerOf, type Resource } from '../contract/catalogue.ts';
 import type { ColumnKind } from '../contract/fields.ts';
 import { isServedBare } from '../contract/formats.ts';
 import {
@@ -194,7 +194,7 @@ function checkPath(
   resource: Resource,
   given: Readonly<Record<string, string>>,
 ): Ids {
-  const provider = findProvider(catalogue, 'brand');
+  const brands = brandListOf(catalogue).name;
   const parent: Record<string, string> = {};
   const ids: { brandId: string | null; member: string | null } = { brandId: null, member: null };
   for (const [name, value] of Object.entries(given)) {
@@ -203,7 +203,7 @@ function checkPath(
       continue;
     }
     const isMember = resource.change.kind === 'detail' && resource.change.parameter === name;
-    const isBrand = !isMember || (resource.change.kind === 'detail' && resource.change.of === provider?.name);
+    const isBrand = !isMember || (resource.change.kind === 'detail' && resource.change.of === brands);
     const kind = idKindOf(listerOf(catalogue, resource, name));
     const id = kind === 'uuid' ? value.toLowerCase() : value;
     const { invalidBrandId, idCase } = replica.conventions;

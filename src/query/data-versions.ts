@@ -1,6 +1,6 @@
 import { type Conventions, listOrderOf } from '../analytics/calibration/conventions.ts';
 import { readsOf } from '../analytics/numbers/reports.ts';
-import { type Catalogue, findProvider, providerOf, type Resource } from '../contract/catalogue.ts';
+import { brandListOf, type Catalogue, type Resource } from '../contract/catalogue.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import { engineColumns, type ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -38,7 +38,7 @@ export async function readDataVersions(
   shapes: Shapes,
   conventions: Conventions,
 ): Promise<DataVersions> {
-  const provider = findProvider(catalogue, 'brand');
+  const brands = brandListOf(catalogue);
   const prints = new Map<string, string>();
   const read = async (name: string, sql: string): Promise<void> => {
     for (const [scope, ...values] of await query(sql)) prints.set(`${name} ${scope ?? COMPLETE}`, values.join());
@@ -46,7 +46,7 @@ export async function readDataVersions(
   const served = new Set(catalogue.resources.flatMap((resource) => sourcesOf(catalogue, resource)));
   for (const table of [...served].flatMap(({ derived }) => derived)) {
     for (const { name, sql } of statementsOf(table)) await read(name, sql);
-    if (provider?.derived.includes(table)) await read(`${table.name} by id`, contentOf(table.name, 'id'));
+    if (brands.derived.includes(table)) await read(`${table.name} by id`, contentOf(table.name, 'id'));
   }
   await read(
     'listing',
@@ -70,12 +70,10 @@ export async function readDataVersions(
         ? [listOrderOf(resource.name, conventions), conventions.deletedPrompts]
         : null;
   const ofSource = (source: Resource, { brandId, member }: VersionedRequest): unknown[] => {
-    const isProvider = source.derived.some(
-      (table) => provider?.derived.some(({ name }) => name === table.name) === true,
-    );
+    const isBrandList = source.derived.some((table) => brands.derived.some(({ name }) => name === table.name));
     const scope = source.scope === 'brand' ? brandId : COMPLETE;
     const tables = source.derived.flatMap(({ name, children }) => [name, ...children.map((child) => child.name)]);
-    const id = isProvider ? (brandId ?? member) : null;
+    const id = isBrandList ? (brandId ?? member) : null;
     const contents = tables.map((name) => prints.get(id === null ? `${name} ${scope}` : `${name} by id ${id}`));
     const listing = prints.get(`listing ${source.name} ${scope}`);
     return [contents, listing, prints.get(`totals ${source.name} ${scope}`), shapes.of(source.name)];
@@ -96,7 +94,7 @@ function sourcesOf(catalogue: Catalogue, resource: Resource, asked?: CheckedQuer
     filter?.by === 'list' && (asked === undefined || asked.values[name] !== undefined) ? [filter.resource] : [],
   );
   const list = change.kind === 'detail' ? [change.of] : [];
-  const own = computes === undefined ? [resource.name] : [providerOf(catalogue, 'brand').name, ...readsOf(computes)];
+  const own = computes === undefined ? [resource.name] : [brandListOf(catalogue).name, ...readsOf(computes)];
   return [...own, ...list, ...filters].map((name) => catalogue.get(name));
 }
 

@@ -4,18 +4,17 @@ import type { Doubts } from '../analytics/calibration/findings.ts';
 import { REPEATED_MENTIONS } from '../analytics/numbers/aggregate.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type BesideMember, besideMembers } from '../contract/beside-list.ts';
-import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
+import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { createFieldWriters, usualForms } from '../contract/field-forms.ts';
 import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
 import { isUuid, type KnownValues, type ServedNames } from '../contract/query-parameters.ts';
-import type { ResourceTable } from '../contract/tables.ts';
-import { columnAt } from '../warehouse/conditions.ts';
+import { type ListedBrand, readBrandList } from '../warehouse/brand-list.ts';
 import type { Query } from '../warehouse/database.ts';
 import { spillFolder } from '../warehouse/file/spill.ts';
 import { type DaysOf, readDaysOf } from '../warehouse/ledger/echoed-days.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
-import { quoted, SCHEMA_VERSION } from '../warehouse/schema.ts';
+import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { readValueLists } from '../warehouse/value-lists.ts';
 import { type BrandCounts, createBrandCounts } from './brand-counts.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
@@ -42,7 +41,7 @@ export interface ServedReplica {
   /** Days of each resource and brand. */
   readonly daysOf: DaysOf;
   /** Current brands by id. `since` is the first day with data; it and `name` are null if not known. */
-  readonly brands: ReadonlyMap<string, ServedBrand>;
+  readonly brands: ReadonlyMap<string, ListedBrand>;
   /** Ids of the brands to which the reader is limited; null for all, even deleted ones. Readers of SQL must apply it. */
   readonly allowedBrands: ReadonlySet<string> | null;
   /** Counts of brands in memory. */
@@ -65,12 +64,6 @@ export interface ServedReplica {
   writersOf(resource: Resource): ReportForms;
   /** Values that parameters may have. */
   readonly lists: KnownValues;
-}
-
-/** A brand of a replica. */
-export interface ServedBrand {
-  readonly name: string | null;
-  readonly since: string | null;
 }
 
 /** The newest sync run. */
@@ -140,7 +133,7 @@ async function readServedReplica(
     shapes,
     coverage: await readCoverage(query, catalogue, daysOf),
     daysOf,
-    brands: await readBrands(query, catalogue),
+    brands: new Map((await readBrandList(query, catalogue)).map((brand) => [brand.id, brand])),
     allowedBrands: null,
     counts: createBrandCounts({
       catalogue,
@@ -214,22 +207,4 @@ async function readLastRun(query: Query): Promise<LastRun | null> {
 async function readDataVersion(query: Query): Promise<number> {
   const [row] = await query('SELECT max(data_version) FROM sync.requests');
   return Number(row?.[0] ?? 0);
-}
-
-async function readBrands(query: Query, catalogue: Catalogue): Promise<Map<string, ServedBrand>> {
-  const provider = findProvider(catalogue, 'brand');
-  if (provider === undefined) return new Map();
-  const table = provider.derived[0] as ResourceTable;
-  const [id, name, since] = (['id', 'name', 'since'] as const).map((part) =>
-    quoted(columnAt(table, String(provider.provides?.[part]))?.name ?? ''),
-  );
-  const rows = await query(
-    `SELECT CAST(${id} AS VARCHAR), ${name}, strftime(${since}, '%Y-%m-%d') FROM ${quoted(table.name)} WHERE "_deleted_at" IS NULL`,
-  );
-  return new Map(
-    rows.map(([brandId, named, day]) => [
-      String(brandId),
-      { name: named as string | null, since: day as string | null },
-    ]),
-  );
 }

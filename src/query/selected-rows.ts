@@ -1,5 +1,5 @@
 import { SightlineError } from '../base/errors.ts';
-import { findProvider } from '../contract/catalogue.ts';
+import { brandListOf } from '../contract/catalogue.ts';
 import type { Values } from '../contract/rows.ts';
 import { OBSERVED_AT, type ResourceTable, toColumnName } from '../contract/tables.ts';
 import {
@@ -50,8 +50,8 @@ function allowedConditions(
   bindings: Bindings,
 ): string[] {
   if (allowedBrands === null || resource.scope === 'brand') return [];
-  const isProvider = findProvider(catalogue, 'brand')?.derived.some(({ name }) => name === table.name) === true;
-  const column = isProvider ? ownKeyOf(table) : brandColumnOf(table);
+  const isBrandList = brandListOf(catalogue).derived.some(({ name }) => name === table.name);
+  const column = isBrandList ? ownKeyOf(table) : brandColumnOf(table);
   if (column === null) return [];
   if (allowedBrands.size === 0) return ['false'];
   return [

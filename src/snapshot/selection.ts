@@ -1,8 +1,7 @@
 import { chooseName } from '../base/choose-name.ts';
 import { SightlineError } from '../base/errors.ts';
-import { type Catalogue, providerOf } from '../contract/catalogue.ts';
-import type { ResourceTable } from '../contract/tables.ts';
-import { columnAt } from '../warehouse/conditions.ts';
+import type { Catalogue } from '../contract/catalogue.ts';
+import { brandTableOf } from '../warehouse/brand-list.ts';
 import type { CopySource } from '../warehouse/file/copy-out.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
 import { type DayRange, exceeds, overlaps, type Period, periodOf } from './period.ts';
@@ -95,15 +94,15 @@ function brandsOf(
   brands: readonly string[] | null,
 ): string {
   if (brands === null) return 'true';
-  const provider = providerTable(catalogue);
+  const list = brandTableOf(catalogue);
   const of = catalogue.histories.find((history) => history.name === name)?.of ?? name;
-  const column = provider.name === of ? provider.id : 'brand_id';
+  const column = list.name === of ? list.id : 'brand_id';
   if (!columns.some((candidate) => candidate.name === column)) return 'true';
   return `CAST(${quoted(column)} AS VARCHAR) IN (${brands.map((id) => literal(id.toLowerCase())).join(', ')})`;
 }
 
 async function checkBrands(source: CopySource, catalogue: Catalogue, brands: readonly string[]): Promise<void> {
-  const { name, id } = providerTable(catalogue);
+  const { name, id } = brandTableOf(catalogue);
   const rows = await source.query(`SELECT DISTINCT CAST(${quoted(id)} AS VARCHAR) FROM ${quoted(name)} ORDER BY ALL`);
   const known = rows.map(([value]) => String(value));
   for (const brand of brands) {
@@ -111,10 +110,4 @@ async function checkBrands(source: CopySource, catalogue: Catalogue, brands: rea
     const allowed = known.join(', ');
     throw new SightlineError('usage', `--brand ${JSON.stringify(brand)} is unknown; allowed: ${allowed}`);
   }
-}
-
-function providerTable(catalogue: Catalogue): { name: string; id: string } {
-  const provider = providerOf(catalogue, 'brand');
-  const table = provider.derived[0] as ResourceTable;
-  return { name: table.name, id: columnAt(table, provider.provides?.id ?? '')?.name ?? '' };
 }

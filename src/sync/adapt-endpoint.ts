@@ -1,5 +1,5 @@
 import { BodyError } from '../contract/body.ts';
-import { type Catalogue, findProvider } from '../contract/catalogue.ts';
+import { brandListOf, type Catalogue } from '../contract/catalogue.ts';
 import {
   adaptForm,
   childTablesOf,
@@ -93,7 +93,7 @@ export function createEndpointAdapter({
     discover: async (found, at) => {
       listed = new Map(found.map(({ endpoint }) => [endpoint.shape, endpoint]));
       const known = new Set(endpoints.forms().map(({ path }) => shapeOfPath(path)));
-      const brands = findProvider(catalogue, 'brand')?.path ?? null;
+      const brands = brandListOf(catalogue).path;
       const taken = takenBy(catalogue);
       let [places, beyond] = [max - known.size, 0];
       const fresh = found.flatMap(({ endpoint, state }): GenericForm[] => {

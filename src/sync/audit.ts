@@ -2,11 +2,12 @@ import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { addDays, daysInRange, shownTime } from '../contract/time.ts';
 import { createUsualCheck, isProven, nextRetryAt, RETRIES_MAX } from '../plausibility/completeness.ts';
 import { hasDropped, isMassDeletion } from '../plausibility/mass-deletion.ts';
+import type { ListedBrand } from '../warehouse/brand-list.ts';
 import type { Database } from '../warehouse/database.ts';
 import { type Audit, type Comparison, writeAudits } from '../warehouse/ledger/audits.ts';
 import { writeHeldDeletion } from '../warehouse/ledger/held-deletions.ts';
 import { toTimestampText } from '../warehouse/ledger/ledger.ts';
-import { type Member, readRangesOf, readSlicesOf } from '../warehouse/ledger/slice-state.ts';
+import { readRangesOf, readSlicesOf } from '../warehouse/ledger/slice-state.ts';
 import { heldTrouble } from './confirm-deletions.ts';
 import { coveredBy, type PlanContext } from './plan/plan-context.ts';
 import { countDays, type NextWindow } from './plan/plan-next.ts';
@@ -133,7 +134,7 @@ async function explain(parts: AuditParts, { resource, brand }: NextWindow, view:
   return viewOf(parts, resource, brand);
 }
 
-async function viewOf(parts: AuditParts, resource: Resource, brand: Member): Promise<View> {
+async function viewOf(parts: AuditParts, resource: Resource, brand: ListedBrand): Promise<View> {
   const { database, runId, context } = parts;
   const { days, audits } = await countDays(parts, resource, brand, context.today);
   const ranges = await readRangesOf(database, runId, resource.name, brand.id);
@@ -176,7 +177,7 @@ function isAsked({ day }: Comparison, { range }: PlanContext): boolean {
 async function keepAudits(
   { database, context }: AuditParts,
   resource: Resource,
-  brand: Member,
+  brand: ListedBrand,
   { days, audits: before, wasRead, isOpen }: View,
 ): Promise<readonly Audit[]> {
   const { now, today } = context;
@@ -217,7 +218,7 @@ async function keepAudits(
 async function report(
   { database, runId, stats, context, lackingDays }: AuditParts,
   resource: Resource,
-  brand: Member,
+  brand: ListedBrand,
   { days, isOpen, isUsual }: View,
   audits: readonly Audit[],
 ): Promise<void> {
@@ -271,7 +272,7 @@ function daysText(audits: readonly Audit[]): string {
   return `${what}: ${named.join(', ')}${more}`;
 }
 
-function unreliableCounts(resource: Resource, brand: Member): Trouble {
+function unreliableCounts(resource: Resource, brand: ListedBrand): Trouble {
   const message =
     "upstream's day counts differ from its lists on most days; the last days are read again instead of the days that differ";
   return { chain: `${resource.name} brand=${brand.id}`, code: 'census_unreliable', message };

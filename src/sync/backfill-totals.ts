@@ -1,8 +1,8 @@
 import type { Catalogue } from '../contract/catalogue.ts';
 import { addDays, daysInRange, laterDay } from '../contract/time.ts';
+import type { ListedBrand } from '../warehouse/brand-list.ts';
 import type { Database } from '../warehouse/database.ts';
 import { BACKFILL_REQUESTS_MAX, readTotals, totalsResources } from '../warehouse/ledger/reported-totals.ts';
-import type { Member } from '../warehouse/ledger/slice-state.ts';
 import type { PlanContext } from './plan/plan-context.ts';
 import { costOf, olderTotals, planTotals, recentTotals, type TotalsState } from './plan/plan-totals.ts';
 import type { DayRange, Slice } from './slice.ts';
@@ -22,7 +22,7 @@ export interface BackfillParts {
 }
 
 /** Requests unknown totals of days before the last 30, newest first, up to the limit. The next run resumes. */
-export async function backfillTotals(parts: BackfillParts, brands: readonly Member[]): Promise<void> {
+export async function backfillTotals(parts: BackfillParts, brands: readonly ListedBrand[]): Promise<void> {
   const { catalogue, database, context, requestsMax, read } = parts;
   const asked = new Set<string>();
   let left = requestsMax;
@@ -50,7 +50,7 @@ export async function backfillTotals(parts: BackfillParts, brands: readonly Memb
 /** Returns the days whose totals only the background fills, by resource and brand. */
 export async function readOlder(
   { catalogue, database, context }: Pick<BackfillParts, 'catalogue' | 'database' | 'context'>,
-  brands: readonly Member[],
+  brands: readonly ListedBrand[],
   asked: ReadonlySet<string> = new Set(),
 ): Promise<TotalsState[]> {
   const states: TotalsState[] = [];

@@ -1,4 +1,4 @@
-import { type Catalogue, findProvider, type Resource } from '../contract/catalogue.ts';
+import { brandListOf, type Catalogue, type Resource } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import type { UpstreamError } from '../upstream/errors.ts';
 import { readMembers } from '../warehouse/ledger/slice-state.ts';
@@ -39,7 +39,7 @@ export function createMissingCheck(
   context: PlanContext,
   readAll: (chains: readonly Slice[]) => Promise<boolean>,
 ): MissingCheck {
-  const provider = findProvider(catalogue, 'brand');
+  const brands = brandListOf(catalogue);
   const gone = new Set<string>();
   const lists = new Map<string, Promise<Set<string> | null>>();
   const withoutDetail = new Map<string, number>();
@@ -71,13 +71,13 @@ export function createMissingCheck(
       if (status !== 404) return false;
       const { change } = catalogue.get(chain.resource);
       const isDetail = change.kind === 'detail';
-      const list = isDetail ? catalogue.get(change.of) : provider;
+      const list = isDetail ? catalogue.get(change.of) : brands;
       const member = isDetail ? chain.member : chain.brandId;
       if (list === undefined || member === null || list.name === chain.resource) return false;
       const brandId = isDetail ? chain.brandId : null;
       const members = await membersOf(list, brandId);
       if (members === null || members.has(member)) return false;
-      if (list.name === provider?.name) gone.add(member);
+      if (list.name === brands.name) gone.add(member);
       return true;
     },
     mayLackDetail: async (chain, { status }) => {

@@ -1,7 +1,7 @@
-import { type Catalogue, findProvider } from '../contract/catalogue.ts';
+import { brandListOf, type Catalogue } from '../contract/catalogue.ts';
 import { EARLIEST_DAY, plausibleSince } from '../plausibility/item-times.ts';
+import { type ListedBrand, readBrandList } from '../warehouse/brand-list.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
-import { type Member, readMembers } from '../warehouse/ledger/slice-state.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { PageDestinations } from './commit-page.ts';
 import type { PlanContext } from './plan/plan-context.ts';
@@ -18,44 +18,40 @@ export async function readPlausibleBrands(
   run: RunRef,
   stats: SyncStats,
   { now, today }: PlanContext,
-): Promise<Member[]> {
-  const provider = findProvider(parts.catalogue, 'brand');
-  if (provider === undefined) return [];
+): Promise<ListedBrand[]> {
+  const { name, provides } = brandListOf(parts.catalogue);
   const listed = await readBrands(parts);
   const plausible = listed.map((brand) => ({ ...brand, since: plausibleSince(brand.since, today) }));
   const wrong = listed.filter(({ since }, index) => since !== plausible[index]?.since);
-  const path = `data[].${provider.provides?.since ?? ''}`;
+  const path = `data[].${provides?.since ?? ''}`;
   const allowed = `within ${EARLIEST_DAY} to the day after today`;
   for (const { id, since } of wrong) {
     const message = `${path} of ${id} is ${since}; allowed: ${allowed}. Its history is read as if the date were missing`;
-    stats.warned({ chain: provider.name, code: 'implausible_value', message });
+    stats.warned({ chain: name, code: 'implausible_value', message });
   }
   const values = wrong.map(({ since }) => ({ path, allowed, value: since }));
-  await parts.drift?.store(run.runId, provider.name, values, now);
+  await parts.drift?.store(run.runId, name, values, now);
   return plausible;
 }
 
 /** Reads the brands that upstream currently lists. */
-export async function readBrands({ catalogue, warehouse }: BrandParts): Promise<Member[]> {
-  const provider = findProvider(catalogue, 'brand');
-  if (provider === undefined) return [];
-  const { id, since } = provider.provides as NonNullable<typeof provider.provides>;
-  return readMembers(warehouse.database, provider, null, { id, since });
+export function readBrands({ catalogue, warehouse }: BrandParts): Promise<ListedBrand[]> {
+  return warehouse.database.exclusive(({ query }) => readBrandList(query, catalogue));
 }
 
 /** Returns the brands with these ids; all if `wanted` is null. */
-export function chooseBrands(brands: readonly Member[], wanted: readonly string[] | null): readonly Member[] {
+export function chooseBrands(brands: readonly ListedBrand[], wanted: readonly string[] | null): readonly ListedBrand[] {
   if (wanted === null) return brands;
   return brands.filter((brand) => wanted.some((id) => id.toLowerCase() === brand.id));
 }
 /** Warns of selected brands that upstream no longer lists: they were selected by their stored rows. */
 export function warnOfMissing(
   catalogue: Catalogue,
-  listed: readonly Member[],
+  listed: readonly ListedBrand[],
   wanted: readonly string[] | null,
   stats: SyncStats,
 ): void {
-  const chain = findProvider(catalogue, 'brand')?.name ?? 'brand';
+  const chain = brandListOf(catalogue).name;
   for (const id of wanted ?? []) {
     if (listed.some((brand) => brand.id === id.toLowerCase())) continue;
     stats.warned({ chain, code: 'not_found', message: `upstream does not list the brand ${id}` });

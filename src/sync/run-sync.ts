@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { ResourceSelection } from '../base/config/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
-import { type Catalogue, providerOf } from '../contract/catalogue.ts';
+import { type Catalogue, brandListOf } from '../contract/catalogue.ts';
 import { createPlanSizeCheck } from '../plausibility/plan-size.ts';
 import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
@@ -308,7 +308,7 @@ async function openRun(
   const isRecorded = options.only === null && options.probe !== true;
   const read = (now: number) =>
     readDocument({ ...parts, adapter, onRejected, runId: run.runId, now, isRecorded }, log, noteForms);
-  const first = providerOf(catalogue, 'brand');
+  const first = brandListOf(catalogue);
   const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([first.name]) }) as [Slice];
   stats.planned([opening]);
   const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
-import { createCatalogue, detailsOf, providerOf } from '../../src/contract/catalogue.ts';
+import { createCatalogue, detailsOf, brandListOf } from '../../src/contract/catalogue.ts';
 import { children, text, uuid } from '../../src/contract/fields.ts';
 import { defineResource, type ResourceDeclaration } from '../../src/contract/resource.ts';
 import { changesOf, openWorkspace } from '../support/workspace.ts';
@@ -46,11 +46,11 @@ describe('every declaration', () => {
     }
   });
 
-  test('is found by name, and so are its details and the provider of its scope', () => {
+  test('is found by name, and so are its details and the list of brands', () => {
     for (const { name } of declarations) expect(catalogue.get(name).name).toBe(name);
     expect(() => catalogue.get('nothing')).toThrow(/no resource nothing; allowed: .*responses/);
-    const provider = providerOf(catalogue, 'brand');
-    expect(detailsOf(catalogue, provider.name).length).toBe(1);
+    expect(brandListOf(catalogue).name).toBe('brands');
+    expect(detailsOf(catalogue, 'brands').length).toBe(1);
   });
 });
 

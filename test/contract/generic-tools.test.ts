@@ -14,7 +14,9 @@ test('tools of undeclared endpoints have names that no other tool has', () => {
   // Names of a tool of the server, of a declared endpoint, and a free one.
   const paths = { '/tables': get(list), '/daily-metrics': get(item), '/campaigns': get(list) };
   const taken = { resources: new Set<string>(), tables: new Set<string>() };
-  const forms = readEndpoints({ openapi: '3.1.0', paths }).endpoints.map((one) => formOfEndpoint(one, null, taken));
+  const forms = readEndpoints({ openapi: '3.1.0', paths }).endpoints.map((one) =>
+    formOfEndpoint(one, '/brands', taken),
+  );
   const made = declareForms(declarations, forms).map(({ tool }) => tool);
   expect(made.toSorted()).toEqual(['get_daily_metrics_2', 'list_campaigns', 'list_tables_2']);
   expect(SERVER_TOOLS).toContain('list_tables');

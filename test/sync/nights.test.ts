@@ -70,7 +70,7 @@ async function expectCountsOfToday({ catalogue, sandbox, warehouse }: TestWorksp
   const [counted] = catalogue.resources.filter(({ change }) => change.kind === 'window');
   if (counted === undefined) throw new Error('no resource is read by windows');
   for (const { id } of sandbox.world.brands) {
-    const brand = { id, since: null, detailed: false };
+    const brand = { id, since: null, name: null };
     const { days, audits } = await countDays({ catalogue, database }, counted, brand, today);
     const again = days.filter((day) => audits.get(day.day) !== day);
     expect(again.length, 'days counted again').toBeLessThan(days.length / 2);

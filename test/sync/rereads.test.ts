@@ -23,7 +23,7 @@ function listOf(index: number, days: readonly { ago: number; items: number; hour
   const dated = days.map(({ ago, ...rest }) => ({ day: addDays(TODAY, -ago), ...rest }));
   return {
     resource,
-    brand: { id: `00000000-0000-4000-8000-00000000000${index}`, since: null, detailed: false },
+    brand: { id: `00000000-0000-4000-8000-00000000000${index}`, since: null, name: null },
     days: dated.map(({ day, items }) => ({ day, upstream: items, held: items, agreed: true, figures: `${items}` })),
     readAt: new Map(dated.map(({ day, hours }) => [day, NOW - hours * 3_600_000])),
   };

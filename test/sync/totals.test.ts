@@ -7,7 +7,7 @@ import { RECENT_TOTALS_DAYS, totalsResources } from '../../src/warehouse/ledger/
 import { catalogue, contextAt, dayBefore, NOW, TODAY } from './day-ranges.ts';
 
 const [resource] = totalsResources(catalogue);
-const brand = { id: '00000000-0000-4000-8000-00000000000a', since: null, detailed: false };
+const brand = { id: '00000000-0000-4000-8000-00000000000a', since: null, name: null };
 
 /** Numbers of days before today; days without an entry are zero. */
 type Days = ReadonlyMap<string, number>;

@@ -15,7 +15,7 @@ const windowed = catalogue.resources.filter(({ change }) => change.kind === 'win
 const brandOf = (sinceDays: number | null) => ({
   id: BRAND,
   since: sinceDays === null ? null : dayBefore(sinceDays),
-  detailed: false,
+  name: null,
 });
 /** Day counts of these items, none of which are stored. */
 const census = (counted: ReadonlyMap<string, number>): CountedDays => ({
@@ -57,7 +57,7 @@ describe('the plan of a windowed resource', () => {
     for (const resource of windowed) {
       const read = years.map((day) => closedOn(resource.name, day));
       const counted = census(new Map([...years, dayBefore(3)].map((day) => [day, 5])));
-      const brand = { id: BRAND, since: '0001-01-01', detailed: false };
+      const brand = { id: BRAND, since: '0001-01-01', name: null };
       const { chains } = planWindows(resource, brand, counted, context({ covered: coveredBy(read) }));
       expect(chains.map(({ to }) => to)).toEqual([TODAY]);
       // One more range before the first known day costs nothing.
@@ -231,7 +231,7 @@ describe('the plan of details', () => {
   test('requests the details of new and changed rows only', () => {
     for (const detail of catalogue.resources.filter(({ change }) => change.kind === 'detail')) {
       const plan = (detailed: boolean, full = false): string[] =>
-        planDetails(detail, BRAND, [{ id: BRAND, since: null, detailed }], context({ full })).map(({ id }) => id);
+        planDetails(detail, BRAND, [{ id: BRAND, detailed }], context({ full })).map(({ id }) => id);
       expect(plan(false).length).toBe(1);
       expect(plan(true)).toEqual([]);
       expect(plan(true, true)).toEqual(plan(false));

@@ -1,4 +1,4 @@
-import { type Catalogue, providerOf, type Resource } from '../../contract/catalogue.ts';
+import { type Catalogue, brandListOf, type Resource } from '../../contract/catalogue.ts';
 import {
   type Query as Asked,
   checkKnown,
@@ -230,7 +230,7 @@ async function countItems(
 
 // The first day with data of a brand, as in its list.
 async function readSince(query: Query, catalogue: Catalogue, brandId: string): Promise<string | null> {
-  const provider = providerOf(catalogue, 'brand');
+  const provider = brandListOf(catalogue);
   const [table] = provider.derived;
   const column = table === undefined ? null : columnAt(table, provider.provides?.since ?? '');
   if (table === undefined || column === null) return null;

@@ -88,11 +88,8 @@ export interface Taken {
   readonly tables: ReadonlySet<string>;
 }
 
-/**
- * Returns the form of an endpoint from its description in the document. `brands` is the path of the list of brands, or null if the API
- * has none.
- */
-export function formOfEndpoint(endpoint: DocumentEndpoint, brands: string | null, taken: Taken): GenericForm {
+/** Returns the form of an endpoint from its description in the document. `brands` is the path of the list of brands. */
+export function formOfEndpoint(endpoint: DocumentEndpoint, brands: string, taken: Taken): GenericForm {
   const schema = endpoint.response();
   const { path, scope } = toOwnPath(endpoint.path, brands);
   const name = chooseName(path, taken);
@@ -185,8 +182,8 @@ export function singularOf(name: string): string {
 }
 
 // A path below the list of brands has the scope of a brand, whatever its parameter is called.
-function toOwnPath(path: string, brands: string | null): Pick<GenericForm, 'path' | 'scope'> {
-  if (brands === null || !path.startsWith(`${brands}/{`)) return { path, scope: 'workspace' };
+function toOwnPath(path: string, brands: string): Pick<GenericForm, 'path' | 'scope'> {
+  if (!path.startsWith(`${brands}/{`)) return { path, scope: 'workspace' };
   return { path: path.replace(/\{\w+\}/, '{brandId}'), scope: 'brand' };
 }
 

@@ -18,8 +18,9 @@ import { type BatchWriter, type PlainFile, writePlainFile } from '../../snapshot
 import { type Selected, type Selection, select } from '../../snapshot/selection.ts';
 import type { Since } from '../../snapshot/since.ts';
 import { writeWorkbook } from '../../snapshot/workbook.ts';
+import { readBrandList } from '../../warehouse/brand-list.ts';
 import type { CopySource } from '../../warehouse/file/copy-out.ts';
-import { chooseBrandIds, readBrandNames } from '../choose-brands.ts';
+import { chooseBrandIds } from '../choose-brands.ts';
 import { estimateCopy } from '../disk-estimates.ts';
 import type { ExportProgress } from '../export.ts';
 import { type ChangeRange, type ExportBase, openBase } from './export-base.ts';
@@ -190,7 +191,7 @@ async function writeFiles(
   const { opened: source, stale } = await openSource(context, folder, base?.folders ?? []);
   try {
     const catalogue = catalogueOf(config);
-    const brands = chooseBrandIds(await readBrandNames(queryOf(source), catalogue, { deleted: true }), request.brands);
+    const brands = chooseBrandIds(await readBrandList(queryOf(source), catalogue, { deleted: true }), request.brands);
     const selected = await select(source, catalogue, { ...request, brands });
     const rows: Selected[] = [];
     for (const table of selected) rows.push((await base?.changesOf(source, table)) ?? table);

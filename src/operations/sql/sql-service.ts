@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { type Catalogue, findProvider } from '../../contract/catalogue.ts';
+import { brandListOf, type Catalogue } from '../../contract/catalogue.ts';
 import type { BrandTables } from '../../warehouse/file/brand-copy.ts';
 import type { QueryLimits } from '../../warehouse/sql/guarded-protocol.ts';
 import {
@@ -266,8 +266,7 @@ function brandTablesOf(catalogue: Catalogue): BrandTables {
     Object.values(query).flatMap(({ oneOf }) => (oneOf === undefined ? [] : [oneOf.resource])),
   );
   const tableOf = (resource: string): string => catalogue.get(resource).derived[0]?.name ?? '';
-  const provider = findProvider(catalogue, 'brand');
-  return { brands: provider === undefined ? '' : tableOf(provider.name), shared: [...new Set(lists)].map(tableOf) };
+  return { brands: tableOf(brandListOf(catalogue).name), shared: [...new Set(lists)].map(tableOf) };
 }
 
 function canceling(signal: AbortSignal): AbortSignal {

@@ -1,4 +1,4 @@
-import { providerOf } from '../../contract/catalogue.ts';
+import { brandListOf } from '../../contract/catalogue.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
 import type { Scope } from '../../session/stored-keys.ts';
 import { TOOL_URI } from './endpoints/data-dictionary.ts';
@@ -13,7 +13,7 @@ const WORKSPACES_NAMED_MAX = 10;
 /** Returns the instructions of a server for a caller with these scopes: the use of each tool, and the arguments and results of all tools. */
 export function instructionsOf({ catalogue, workspaces, hasSql }: Served, scopes: readonly Scope[]): string {
   const hasMetrics = scopes.includes('metrics');
-  const needed = ` They need a brandId of ${providerOf(catalogue, 'brand').tool}.`;
+  const needed = ` They need a brandId of ${brandListOf(catalogue).tool}.`;
   const mayRead = scopes.includes('read');
   const of = workspaces === null ? '' : '/{workspace}';
   const lines = [

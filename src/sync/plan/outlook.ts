@@ -2,8 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { eachDay } from '../../contract/time.ts';
 import { EARLIEST_DAY } from '../../plausibility/item-times.ts';
+import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import type { Database } from '../../warehouse/database.ts';
-import { type Member, readFirstDay } from '../../warehouse/ledger/slice-state.ts';
+import { readFirstDay } from '../../warehouse/ledger/slice-state.ts';
 import { backfillCost, readOlder } from '../backfill-totals.ts';
 import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
@@ -38,7 +39,7 @@ export interface OutlookParts {
 // A brand may be older than its data, so the day counts are a better guide to the length of its lists.
 async function planFirst(
   { catalogue, database }: Pick<OutlookParts, 'catalogue' | 'database'>,
-  brand: Member,
+  brand: ListedBrand,
   context: PlanContext,
 ): Promise<Slice[]> {
   const days: string[] = [];
@@ -58,7 +59,7 @@ async function planFirst(
 /** Plans a whole run from the warehouse: the slices that depend on nothing, and those that follow from the stored rows. */
 export async function lookAhead(
   { catalogue, database, signal }: OutlookParts,
-  brands: readonly Member[],
+  brands: readonly ListedBrand[],
   context: PlanContext,
 ): Promise<Outlook> {
   const follower = createNextPlanner({ catalogue, database, isForecast: true }, context);

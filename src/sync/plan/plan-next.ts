@@ -3,10 +3,11 @@ import { compareDayCounts } from '../../analytics/verification/verify-counts.ts'
 import { type Catalogue, childrenOf, type Resource } from '../../contract/catalogue.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
 import { firstPlannedDay } from '../../plausibility/item-times.ts';
+import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { type Audit, type Comparison, readAudits } from '../../warehouse/ledger/audits.ts';
 import { readTotals, totalsOf } from '../../warehouse/ledger/reported-totals.ts';
-import { hasRows, type Member, readMembers, readParents } from '../../warehouse/ledger/slice-state.ts';
+import { hasRows, readMembers, readParents } from '../../warehouse/ledger/slice-state.ts';
 import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
 import { followingDetails, mayHaveOlder, planChildren, planDetails, planOlder } from './plan-slices.ts';
@@ -19,7 +20,7 @@ import { type PlannedWindows, planWindows } from './plan-windows.ts';
  */
 export interface NextPlanner {
   /** Sets the brands of the run. */
-  brands(members: readonly Member[]): void;
+  brands(members: readonly ListedBrand[]): void;
   /** Returns the slices to read after the slice `chain`; `wasRead` is whether it was read completely. */
   after(chain: Slice, wasRead: boolean): Promise<Slice[]>;
   /** Returns the windows planned so far. */
@@ -29,7 +30,7 @@ export interface NextPlanner {
 /** The windows of a brand's resource, and the slices of its day counts. */
 export interface NextWindow {
   readonly resource: Resource;
-  readonly brand: Member;
+  readonly brand: ListedBrand;
   readonly planned: PlannedWindows;
   /** The days with upstream's counts or stored rows when the windows were planned. */
   readonly days: readonly Comparison[];
@@ -47,7 +48,7 @@ export function createNextPlanner(
   { catalogue, database, isForecast = false }: { catalogue: Catalogue; database: Database; isForecast?: boolean },
   context: PlanContext,
 ): NextPlanner {
-  const brands = new Map<string, Member>();
+  const brands = new Map<string, ListedBrand>();
   const windowed = new Map<string, NextWindow>();
   const totals = createTotalsPlanner(database, context, isForecast);
   const counting = new Map<string, { readonly chains: Slice[]; isRead: boolean }>();
@@ -66,7 +67,7 @@ export function createNextPlanner(
   const windows = async (
     resource: Resource,
     chain: Slice,
-    brand: Member,
+    brand: ListedBrand,
     { older, wasRead }: { readonly older: readonly Slice[]; readonly wasRead: boolean },
   ): Promise<Slice[]> => {
     const chains: Slice[] = [];
@@ -91,7 +92,7 @@ export function createNextPlanner(
     return chains;
   };
 
-  const history = async (resource: Resource, chain: Slice, brand: Member, wasRead: boolean): Promise<Slice[]> => {
+  const history = async (resource: Resource, chain: Slice, brand: ListedBrand, wasRead: boolean): Promise<Slice[]> => {
     const { change } = resource;
     if (change.kind !== 'report' || change.span !== 'history' || chain.from === null || chain.to === null) return [];
     if (!chain.oldest) return [];
@@ -143,7 +144,7 @@ async function planBelow(
 function createTotalsPlanner(database: Database, context: PlanContext, isForecast: boolean) {
   const forecast = new Map<string, Awaited<ReturnType<typeof readTotals>>>();
   const runs = new Map<string, { readonly asked: Set<string>; readonly open: Set<string>; hasFailed: boolean }>();
-  return async (resource: Resource, chain: Slice, brand: Member, wasRead: boolean): Promise<Slice[]> => {
+  return async (resource: Resource, chain: Slice, brand: ListedBrand, wasRead: boolean): Promise<Slice[]> => {
     if (totalsOf(resource) === null || context.probe === true) return [];
     const key = `${resource.name} ${brand.id}`;
     const run = runs.get(key) ?? { asked: new Set<string>(), open: new Set<string>(), hasFailed: false };
@@ -172,7 +173,7 @@ function createTotalsPlanner(database: Database, context: PlanContext, isForecas
 export async function countDays(
   { catalogue, database }: { catalogue: Catalogue; database: Database },
   counted: Resource,
-  brand: Member,
+  brand: ListedBrand,
   today: string,
 ): Promise<{ days: Comparison[]; audits: ReadonlyMap<string, Audit>; uncounted: readonly string[] }> {
   const audits = await readAudits(database, counted.name, brand.id);

@@ -1,6 +1,6 @@
 import type { Resource } from '../../contract/catalogue.ts';
 import { addDays } from '../../contract/time.ts';
-import type { Member } from '../../warehouse/ledger/slice-state.ts';
+import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import type { Slice } from '../slice.ts';
 import type { PlanContext } from './plan-context.ts';
 import { type CountedDays, planDays } from './plan-windows.ts';
@@ -14,7 +14,7 @@ const REASON = 'least recently read, may have been edited';
 /** The days of a brand's list, and the time of the last read of each day in epoch milliseconds. */
 export interface ReadDays {
   readonly resource: Resource;
-  readonly brand: Member;
+  readonly brand: ListedBrand;
   readonly days: CountedDays['days'];
   readonly readAt: ReadonlyMap<string, number>;
 }

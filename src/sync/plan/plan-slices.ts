@@ -1,6 +1,7 @@
-import { type Catalogue, childrenOf, detailsOf, providerOf, type Resource } from '../../contract/catalogue.ts';
+import { brandListOf, type Catalogue, childrenOf, detailsOf, type Resource } from '../../contract/catalogue.ts';
 import { addDays, DAY_MS, dayOf, earlierDay, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
 import { firstPlannedDay } from '../../plausibility/item-times.ts';
+import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import type { Member } from '../../warehouse/ledger/slice-state.ts';
 import { type DayRange, type Slice, type SliceScope, slicesOf } from '../slice.ts';
 import { isFresh, lastDay, type PlanContext, PRIORITY } from './plan-context.ts';
@@ -27,7 +28,7 @@ export function withDependencies(catalogue: Catalogue, only: readonly string[] |
     if (wanted.has(name)) return;
     wanted.add(name);
     const resource = catalogue.get(name);
-    if (resource.scope === 'brand') add(providerOf(catalogue, 'brand').name);
+    if (resource.scope === 'brand') add(brandListOf(catalogue).name);
     if (resource.change.kind === 'detail') add(resource.change.of);
     if (resource.parent !== undefined) add(resource.parent.resource);
     if (resource.change.kind === 'window' && resource.change.census !== undefined) add(resource.change.census.resource);
@@ -61,7 +62,7 @@ export function planWorkspace(catalogue: Catalogue, context: PlanContext): Slice
 }
 
 /** Returns the slices of one brand that depend on nothing but the brand. */
-export function planBrand(catalogue: Catalogue, brand: Member, context: PlanContext): Slice[] {
+export function planBrand(catalogue: Catalogue, brand: ListedBrand, context: PlanContext): Slice[] {
   const brandId = brand.id;
   return catalogue.resources
     .filter((resource) => resource.scope === 'brand' && isRoot(resource))
@@ -140,7 +141,7 @@ export function planChildren(
 export function planOlder(
   resource: Resource,
   chain: Slice,
-  brand: Member,
+  brand: ListedBrand,
   hasRows: boolean,
   context: PlanContext,
 ): Slice[] {
@@ -152,7 +153,7 @@ export function planOlder(
 }
 
 /** Decides if older ranges are read after a slice: `yes`, `no`, or only if the slice's range has rows (`ifRows`). */
-export function mayHaveOlder(chain: Slice, brand: Member, context: PlanContext): 'no' | 'yes' | 'ifRows' {
+export function mayHaveOlder(chain: Slice, brand: ListedBrand, context: PlanContext): 'no' | 'yes' | 'ifRows' {
   const { from } = chain;
   if (!chain.oldest || from === null || context.range?.from === from) return 'no';
   if (from <= firstPlannedDay(context.today) || wereReadLately(chain, context)) return 'no';

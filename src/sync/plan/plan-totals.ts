@@ -1,8 +1,8 @@
 import type { Resource } from '../../contract/catalogue.ts';
 import { addDays, daysInRange, eachDay, laterDay } from '../../contract/time.ts';
 import type { Piece } from '../../plausibility/range-totals.ts';
+import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import { type BrandTotals, RECENT_TOTALS_DAYS } from '../../warehouse/ledger/reported-totals.ts';
-import type { Member } from '../../warehouse/ledger/slice-state.ts';
 import { type DayRange, type Slice, slicesOf } from '../slice.ts';
 import { lastDay, type PlanContext, PRIORITY } from './plan-context.ts';
 
@@ -12,7 +12,7 @@ const SINGLE_DAYS_MAX = 3;
 /** The totals of a brand's report, and the requests that this run has sent for them. */
 export interface TotalsState {
   readonly resource: Resource;
-  readonly brand: Member;
+  readonly brand: ListedBrand;
   readonly totals: BrandTotals;
   /** Ids of the slices that this run has planned. */
   readonly asked: ReadonlySet<string>;

@@ -3,8 +3,9 @@ import { addDays, eachDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
 import { RETRIES_MAX } from '../../plausibility/completeness.ts';
 import { firstPlannedDay } from '../../plausibility/item-times.ts';
 import { type DeletionGuard, hasDropped } from '../../plausibility/mass-deletion.ts';
+import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import type { Audit } from '../../warehouse/ledger/audits.ts';
-import type { ClosedSlice, Member, OpenSlice } from '../../warehouse/ledger/slice-state.ts';
+import type { ClosedSlice, OpenSlice } from '../../warehouse/ledger/slice-state.ts';
 import { type DayRange, type Slice, slicesOf } from '../slice.ts';
 import { type DayState, type Due, dueDays } from './due.ts';
 import { isFresh, type PlanContext, PRIORITY } from './plan-context.ts';
@@ -45,7 +46,7 @@ export interface PlannedWindows {
  */
 export function planWindows(
   resource: Resource,
-  brand: Member,
+  brand: ListedBrand,
   counted: CountedDays | null,
   context: PlanContext,
 ): PlannedWindows {
@@ -116,7 +117,7 @@ export function planWindows(
 /** Plans windows over days that are still not proven after the run has read the due days. */
 export function planAgain(
   resource: Resource,
-  brand: Member,
+  brand: ListedBrand,
   days: readonly string[],
   counted: CountedDays,
   context: PlanContext,
@@ -142,7 +143,7 @@ function guarder(resource: Resource, counted: Pick<CountedDays, 'days'> | null):
 /** Plans windows over exactly these days. */
 export function planDays(
   resource: Resource,
-  brand: Member,
+  brand: ListedBrand,
   chosen: readonly string[],
   counted: Pick<CountedDays, 'days'>,
   { reason, context }: { readonly reason: string; readonly context: PlanContext },

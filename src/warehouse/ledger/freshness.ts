@@ -1,8 +1,6 @@
-import { type Catalogue, findProvider } from '../../contract/catalogue.ts';
-import type { ResourceTable } from '../../contract/tables.ts';
-import { columnAt } from '../conditions.ts';
+import type { Catalogue } from '../../contract/catalogue.ts';
+import { readBrandList } from '../brand-list.ts';
 import type { Query } from '../database.ts';
-import { quoted } from '../schema.ts';
 import { ENDED_UNEXPECTEDLY, type RunStatus } from './runs.ts';
 
 /** Limit of the runs that are searched for one that read less than it selected. */
@@ -81,7 +79,7 @@ async function readParts(query: Query, catalogue: Catalogue): Promise<ReadPart[]
   );
   const found = new Map(rows.map(([resource, brand, readAt, run]) => [`${resource} ${brand ?? ''}`, { readAt, run }]));
   const known = new Set(rows.map(([resource]) => String(resource)));
-  const brands = await readBrandIds(query, catalogue);
+  const brands = (await readBrandList(query, catalogue)).map(({ id }) => id);
   return catalogue.resources
     .filter(({ name, change }) => known.has(name) && change.kind !== 'detail')
     .flatMap(({ name, scope }) => (scope === 'brand' ? brands : [null]).map((brandId) => ({ resource: name, brandId })))
@@ -90,17 +88,6 @@ async function readParts(query: Query, catalogue: Catalogue): Promise<ReadPart[]
       const readAt = read?.readAt ?? null;
       return { ...part, readAt: readAt === null ? null : Number(readAt), run: Number(read?.run ?? 0) };
     });
-}
-
-async function readBrandIds(query: Query, catalogue: Catalogue): Promise<string[]> {
-  const provider = findProvider(catalogue, 'brand');
-  if (provider === undefined) return [];
-  const table = provider.derived[0] as ResourceTable;
-  const id = quoted(columnAt(table, String(provider.provides?.id))?.name ?? '');
-  const rows = await query(
-    `SELECT CAST(${id} AS VARCHAR) FROM ${quoted(table.name)} WHERE "_deleted_at" IS NULL ORDER BY rowid`,
-  );
-  return rows.map(([brand]) => String(brand));
 }
 
 // A later sync resolves a run if it was complete and selected at least as much, or if later runs have read every part.

@@ -7,8 +7,6 @@ import { quoted } from '../schema.ts';
 /** A row of a list, as planning needs it. */
 export interface Member {
   readonly id: string;
-  /** First day with data, `YYYY-MM-DD`, or null if upstream does not send one. */
-  readonly since: string | null;
   /** Whether the detail of the current row was read; false for resources without details. */
   readonly detailed: boolean;
 }
@@ -43,30 +41,25 @@ export interface OpenSlice {
   readonly at: number;
 }
 
-/** Reads the live rows of a list, of brand `brandId` unless it is null. `id` and `since` are fields of the list. */
+/** Reads the live rows of a list, of brand `brandId` unless it is null. `id` is a field of the list. */
 export async function readMembers(
   database: Database,
   resource: Resource,
   brandId: string | null,
-  fields: { id: string; since?: string; detail?: true },
+  fields: { id: string; detail?: true },
 ): Promise<Member[]> {
   const table = resource.derived[0] as ResourceTable;
   const id = quoted(columnOf(table.declaration.fields, fields.id));
-  const since =
-    fields.since === undefined
-      ? 'NULL'
-      : `strftime(${quoted(columnOf(table.declaration.fields, fields.since))}, '%Y-%m-%d')`;
   const scope = brandId === null ? '' : 'AND brand_id = CAST($1 AS UUID)';
   const rows = await database.exclusive((session) =>
     session.all(
-      `SELECT CAST(${id} AS VARCHAR) AS id, ${since} AS since, ${fields.detail === true ? '"_detail_hash" IS NOT NULL' : 'false'} AS detailed FROM ${quoted(table.name)}
+      `SELECT CAST(${id} AS VARCHAR) AS id, ${fields.detail === true ? '"_detail_hash" IS NOT NULL' : 'false'} AS detailed FROM ${quoted(table.name)}
        WHERE "_deleted_at" IS NULL ${scope} ORDER BY rowid`,
       brandId === null ? [] : [brandId],
     ),
   );
   return rows.map((row) => ({
     id: String(row['id']),
-    since: row['since'] === null ? null : String(row['since']),
     detailed: row['detailed'] === true,
   }));
 }

@@ -1,10 +1,9 @@
-import { type Catalogue, findProvider } from '../../contract/catalogue.ts';
-import type { ResourceTable } from '../../contract/tables.ts';
+import type { Catalogue } from '../../contract/catalogue.ts';
 import { addDays, DAY_MS, eachDay, earlierDay, laterDay } from '../../contract/time.ts';
 import { RETRIES_MAX } from '../../plausibility/completeness.ts';
-import { columnAt } from '../conditions.ts';
+import { readBrandList } from '../brand-list.ts';
 import type { Query } from '../database.ts';
-import { literal, quoted } from '../schema.ts';
+import { literal } from '../schema.ts';
 import { type ComparisonSummary, readComparison } from './comparisons.ts';
 import { readDrift } from './drift-notes.ts';
 import { readEmptyDays } from './empty-days.ts';
@@ -153,7 +152,7 @@ export async function readLastActivity(query: Query): Promise<string | null> {
 }
 
 async function readBackfill(query: Query, catalogue: Catalogue, nowMs: number): Promise<WarehouseStatus['backfill']> {
-  const brands = await readBrandRows(query, catalogue);
+  const brands = await readBrandList(query, catalogue);
   const left: WarehouseStatus['backfill'][number][] = [];
   for (const resource of totalsResources(catalogue)) {
     const totals = await readTotals(query, resource);
@@ -274,7 +273,7 @@ async function readGaps(query: Query, catalogue: Catalogue, resource: string, no
   const empty = await readEmptyDays(query, catalogue, catalogue.get(resource));
   const last = new Date(nowMs - DAY_MS).toISOString().slice(0, 10);
   const gaps: Gap[] = [];
-  for (const { id, since } of await readBrandRows(query, catalogue)) {
+  for (const { id, since } of await readBrandList(query, catalogue)) {
     const known = days.get(id) ?? new Set<string>();
     const first = [...known, ...(since === null ? [] : [since])].sort()[0];
     if (first === undefined) continue;
@@ -292,28 +291,9 @@ async function readGaps(query: Query, catalogue: Catalogue, resource: string, no
   return gaps;
 }
 
-async function readBrandRows(query: Query, catalogue: Catalogue) {
-  const provider = findProvider(catalogue, 'brand');
-  if (provider === undefined) return [];
-  const table = provider.derived[0] as ResourceTable;
-  const [id, since] = [provider.provides?.id, provider.provides?.since].map((field) =>
-    quoted(columnAt(table, String(field))?.name ?? ''),
-  );
-  const name = columnAt(table, 'name') === null ? 'NULL' : 'name';
-  const rows = await query(
-    `SELECT CAST(${id} AS VARCHAR), strftime(${since}, '%Y-%m-%d'), ${name} FROM ${quoted(table.name)}
-     WHERE "_deleted_at" IS NULL ORDER BY rowid`,
-  );
-  return rows.map((row) => ({
-    id: String(row[0]),
-    since: row[1] as string | null,
-    name: row[2] as string | null,
-  }));
-}
-
 async function readBrands(query: Query, catalogue: Catalogue): Promise<BrandStatus[]> {
   const verified = new Map((await readVerifiedThrough(query)).map((brand) => [brand.brandId, brand]));
-  return (await readBrandRows(query, catalogue)).map(({ id, name }) => {
+  return (await readBrandList(query, catalogue)).map(({ id, name }) => {
     const found = verified.get(id);
     return {
       brandId: id,

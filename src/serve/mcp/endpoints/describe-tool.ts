@@ -72,9 +72,7 @@ function orderSentence({ order, tables }: Resource): string | null {
 // Returns sentences about the tools that accept the ids of this list.
 function usesOf(catalogue: Catalogue, resource: Resource): string[] {
   if (resource.provides !== undefined) {
-    return [
-      `Call it first: most other tools need its \`${resource.provides.id}\` as \`${resource.provides.scope}Id\`.`,
-    ];
+    return [`Call it first: most other tools need its \`${resource.provides.id}\` as \`brandId\`.`];
   }
   return catalogue.resources.flatMap(({ change, tool }) =>
     change.kind === 'detail' && change.of === resource.name
