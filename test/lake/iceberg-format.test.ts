@@ -6,7 +6,7 @@ import { shapeOf, toMetadata } from '../../src/lake/iceberg/metadata.ts';
 
 const COLUMNS = [
   { name: 'id', type: 'VARCHAR', about: 'Id.' },
-  { name: 'created_at', type: 'TIMESTAMP', about: 'When.' },
+  { name: 'created_at', type: 'TIMESTAMPTZ', about: 'When.' },
   { name: 'n', type: 'BIGINT', about: 'Count.' },
 ];
 const AT = 's3://lake/tables/facts';

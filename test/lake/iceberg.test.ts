@@ -34,7 +34,7 @@ const DAY_MS = 24 * 3_600_000;
 const START_MS = Math.floor(Date.now() / 1000) * 1000 - 1000 * DAY_MS;
 const COLUMNS = [
   { name: 'id', type: 'VARCHAR' },
-  { name: 'created_at', type: 'TIMESTAMP' },
+  { name: 'created_at', type: 'TIMESTAMPTZ' },
   { name: 'n', type: 'BIGINT' },
 ];
 

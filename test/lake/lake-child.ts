@@ -14,7 +14,7 @@ const sending = join(dirname(folder), '.sending');
 const options = { clock: systemClock, signal, keep, sending };
 const columns = [
   { name: 'id', type: 'VARCHAR' },
-  { name: 'created_at', type: 'TIMESTAMP' },
+  { name: 'created_at', type: 'TIMESTAMPTZ' },
   { name: 'n', type: 'BIGINT' },
 ];
 for (let generation = 1; ; generation++) {

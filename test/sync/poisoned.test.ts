@@ -13,7 +13,7 @@ import { daysKept, KEEP_ALL, keepPages } from './kept.ts';
 
 const options = { only: null, range: null, brands: null };
 
-/** Writes the rows that a sync of an earlier version stored after a wrong Date header or item. */
+/** Writes rows and records with wrong dates. */
 async function poison({ query }: TestWorkspace): Promise<void> {
   const [brand] = await query('SELECT CAST(id AS VARCHAR) AS id FROM brands ORDER BY id LIMIT 1');
   const id = `CAST('${String(brand?.['id'])}' AS UUID)`;

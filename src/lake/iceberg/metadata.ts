@@ -60,8 +60,6 @@ const TYPES: Readonly<Record<string, { readonly iceberg: string; readonly engine
   DOUBLE: { iceberg: 'double', engine: 'Float64' },
   BOOLEAN: { iceberg: 'boolean', engine: 'Bool' },
   TIMESTAMPTZ: { iceberg: 'timestamptz', engine: "DateTime64(6, 'UTC')" },
-  // Snapshots of earlier versions.
-  TIMESTAMP: { iceberg: 'timestamptz', engine: "DateTime64(6, 'UTC')" },
   DATE: { iceberg: 'date', engine: 'Date32' },
 };
 const PARTITION_ID = 1000;
