@@ -14,7 +14,7 @@ export const responses = defineResource({
   paging: 'cursor',
   change: {
     kind: 'window',
-    census: {
+    dayCounts: {
       resource: 'metrics_daily',
       table: 'metrics_daily',
       day: 'date',

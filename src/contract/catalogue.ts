@@ -89,7 +89,7 @@ export function createCatalogue(declarations: readonly ResourceDeclaration[]): C
     if (change.kind === 'report' && change.eachDay !== undefined) checkTotals(name, derived, change.eachDay);
     if (change.kind === 'detail') get(change.of);
     if (parent !== undefined) checkParent(name, get(parent.resource), parent);
-    if (change.kind === 'window' && change.census !== undefined) get(change.census.resource);
+    if (change.kind === 'window' && change.dayCounts !== undefined) get(change.dayCounts.resource);
   }
   const tables = warehouseTables(resources);
   checkColumns(tables);

@@ -50,8 +50,8 @@ export type Change =
    * only new rows are read, and all pages from time to time.
    */
   | { readonly kind: 'walk'; readonly settled?: true }
-  /** Window: items with a time, read by ranges of days. `census` declares the source of the day counts. */
-  | { readonly kind: 'window'; readonly census?: DayCounts }
+  /** Window: items with a time, read by ranges of days. `dayCounts` declares the source of the day counts. */
+  | { readonly kind: 'window'; readonly dayCounts?: DayCounts }
   /** Singleton: one object, stored as a series with a new row whenever it changes. */
   | { readonly kind: 'value' }
   /** Detail: one request per row of the list `of`; adds columns to that list's table. */

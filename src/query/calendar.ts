@@ -39,7 +39,9 @@ export async function readCalendars(
   brands: readonly CalendarBrand[],
   nowMs: number,
 ): Promise<BrandCalendar[]> {
-  const counted = catalogue.resources.filter(({ change }) => change.kind === 'window' && change.census !== undefined);
+  const counted = catalogue.resources.filter(
+    ({ change }) => change.kind === 'window' && change.dayCounts !== undefined,
+  );
   const known = await readLetters(
     query,
     counted.map(({ name }) => name),

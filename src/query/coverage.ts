@@ -61,7 +61,7 @@ export async function readCoverage(query: Query, catalogue: Catalogue, days: Day
     // Days whose stored data agree with upstream's day counts also count as read.
     `SELECT chain, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
        epoch_ms(closed_at) AS at_ms, state FROM sync.coverage
-     UNION ALL SELECT 'census', resource, CAST(brand_id AS VARCHAR), CAST(day AS VARCHAR), CAST(day AS VARCHAR),
+     UNION ALL SELECT 'day counts', resource, CAST(brand_id AS VARCHAR), CAST(day AS VARCHAR), CAST(day AS VARCHAR),
        epoch_ms(checked_at), NULL FROM sync.audits WHERE agreed
      ORDER BY at_ms`,
   );
@@ -79,7 +79,8 @@ export async function readCoverage(query: Query, catalogue: Catalogue, days: Day
       const own = slices.get(keyOf(resource.name, brandId)) ?? [];
       slices.set(keyOf(resource.name, brandId), own);
       const read = new Set(own.flatMap(({ from, to }) => (from === null || to === null ? [] : [...eachDay(from, to)])));
-      for (const [day, closedAt] of empty) if (!read.has(day)) own.push({ id: 'census', from: day, to: day, closedAt });
+      for (const [day, closedAt] of empty)
+        if (!read.has(day)) own.push({ id: 'day counts', from: day, to: day, closedAt });
     }
   }
   const of = (resource: Resource, brandId: string | null): ClosedSlice[] =>

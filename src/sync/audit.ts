@@ -102,9 +102,11 @@ export async function rereadDays(parts: AuditParts, audited: readonly Audited[],
 }
 
 // Reads the day counts and the open days again, as long as that resolves at least one of them.
-async function readAgain(parts: AuditParts, { resource, brand, census }: NextWindow): Promise<View> {
+async function readAgain(parts: AuditParts, { resource, brand, countSlices }: NextWindow): Promise<View> {
   const { stats, context } = parts;
-  const names = [resource.name, ...census.map((chain) => chain.resource)].map((name) => `${name} brand=${brand.id} `);
+  const names = [resource.name, ...countSlices.map((chain) => chain.resource)].map(
+    (name) => `${name} brand=${brand.id} `,
+  );
   const mayRead = (): boolean =>
     stats.allowance === null && !stats.failures.some(({ chain }) => names.some((name) => chain.startsWith(name)));
   let view = await viewOf(parts, resource, brand);
@@ -112,7 +114,7 @@ async function readAgain(parts: AuditParts, { resource, brand, census }: NextWin
     const differing = toRead(view, context);
     if (differing.length === 0) break;
     await parts.read(
-      census.filter(({ from, to }) => differing.some((day) => (from ?? '') <= day && day <= (to ?? ''))),
+      countSlices.filter(({ from, to }) => differing.some((day) => (from ?? '') <= day && day <= (to ?? ''))),
     );
     if (!mayRead()) break;
     view = await viewOf(parts, resource, brand);

@@ -108,7 +108,7 @@ describe('state', () => {
     const alerts = before.resources.filter(({ resource }) => resource === 'alerts');
     expect(alerts.length).toBe(1);
     expect(await workspace.json('state list', '--resource', 'alerts')).toEqual({ resources: alerts });
-    expect(await workspace.json('state reset', '--resource', 'alerts', '--yes')).toEqual({ chains: 1 });
+    expect(await workspace.json('state reset', '--resource', 'alerts', '--yes')).toEqual({ slices: 1 });
     const { resources } = await workspace.json<State>('state list');
     expect(resources).toEqual(before.resources.filter(({ resource }) => resource !== 'alerts'));
     await workspace.json('state reset', '--yes');

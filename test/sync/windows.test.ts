@@ -18,7 +18,7 @@ const brandOf = (sinceDays: number | null) => ({
   name: null,
 });
 /** Day counts of these items, none of which are stored. */
-const census = (counted: ReadonlyMap<string, number>): CountedDays => ({
+const countsOf = (counted: ReadonlyMap<string, number>): CountedDays => ({
   days: [...counted].map(([day, upstream]) => ({
     day,
     upstream,
@@ -37,7 +37,7 @@ describe('the plan of a windowed resource', () => {
     fc.assert(
       fc.property(counts(1_500), fc.option(fc.nat(1_500)), (counted, since) => {
         for (const resource of windowed) {
-          const chains = planWindows(resource, brandOf(since), census(counted), context()).chains;
+          const chains = planWindows(resource, brandOf(since), countsOf(counted), context()).chains;
           const days = chains.flatMap((chain) => daysOf(rangeOf(chain))).sort();
           expect(new Set(days).size).toBe(days.length);
           const first = [...counted.keys(), ...(since === null ? [] : [dayBefore(since)]), TODAY].sort()[0] as string;
@@ -56,7 +56,7 @@ describe('the plan of a windowed resource', () => {
     const years = ['0001-01-01', '1970-01-01', '2014-12-31', '9999-12-31'];
     for (const resource of windowed) {
       const read = years.map((day) => closedOn(resource.name, day));
-      const counted = census(new Map([...years, dayBefore(3)].map((day) => [day, 5])));
+      const counted = countsOf(new Map([...years, dayBefore(3)].map((day) => [day, 5])));
       const brand = { id: BRAND, since: '0001-01-01', name: null };
       const { chains } = planWindows(resource, brand, counted, context({ covered: coveredBy(read) }));
       expect(chains.map(({ to }) => to)).toEqual([TODAY]);
@@ -69,7 +69,7 @@ describe('the plan of a windowed resource', () => {
     fc.assert(
       fc.property(counts(900), range(900), (counted, asked) => {
         for (const resource of windowed) {
-          const chains = planWindows(resource, brandOf(500), census(counted), context({ range: asked })).chains;
+          const chains = planWindows(resource, brandOf(500), countsOf(counted), context({ range: asked })).chains;
           expect(chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(daysOf(asked));
         }
       }),
@@ -85,7 +85,7 @@ describe('the plan of a windowed resource', () => {
         fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }),
         (counted, done, begun) => {
           for (const resource of windowed) {
-            const all = planWindows(resource, brandOf(500), census(counted), context()).chains;
+            const all = planWindows(resource, brandOf(500), countsOf(counted), context()).chains;
             const at = NOW - 60_000;
             const place = (chain: Slice) => ({
               id: chain.id,
@@ -100,7 +100,7 @@ describe('the plan of a windowed resource', () => {
             const open: OpenSlice[] = all
               .filter((_chain, index) => !done[index % 60] && begun[index % 60])
               .map((chain) => ({ ...place(chain), pages: 1, next: 'x', at }));
-            const rest = planWindows(resource, brandOf(500), census(counted), context({ closed, open })).chains;
+            const rest = planWindows(resource, brandOf(500), countsOf(counted), context({ closed, open })).chains;
             const days = [...rest, ...closed]
               .flatMap((chain) => daysOf({ from: chain.from as string, to: chain.to as string }))
               .sort();
@@ -180,7 +180,7 @@ describe('the plan of a windowed resource', () => {
     const resource = windowed[0] as (typeof windowed)[number];
     const readAt = (day: string, at: string) => ({ ...closedOn(resource.name, day), closedAt: Date.parse(at) });
     const days = Array.from({ length: 10 }, (_, index) => dayBefore(9 - index));
-    const counted = { ...census(new Map()), days: days.map((day) => ({ ...same, day })) };
+    const counted = { ...countsOf(new Map()), days: days.map((day) => ({ ...same, day })) };
     const half = dayBefore(5);
     const closed = days.map((day) => readAt(day, day === half ? `${day}T12:00:00Z` : `${addDays(day, 1)}T02:00:00Z`));
     const read = (changes: Partial<PlanContext>): string[] =>
@@ -284,7 +284,7 @@ describe('the plan of everything', () => {
     expect(new Set(chains.map(({ id }) => id)).size).toBe(chains.length);
     const asked = new Set(chains.map(({ resource }) => resource));
     for (const { name, change } of catalogue.resources) {
-      const comesLater = change.kind === 'detail' || (change.kind === 'window' && change.census !== undefined);
+      const comesLater = change.kind === 'detail' || (change.kind === 'window' && change.dayCounts !== undefined);
       expect(asked.has(name), name).toBe(!comesLater);
     }
     for (const chain of chains) expect(chain.path).not.toMatch(/[{}]/);

@@ -243,4 +243,4 @@ export const stateList = z.object({
 });
 
 /** `state reset`. */
-export const stateReset = z.object({ chains: number.describe('slices that the next sync reads again') });
+export const stateReset = z.object({ slices: number.describe('slices that the next sync reads again') });

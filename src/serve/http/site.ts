@@ -181,7 +181,7 @@ async function hasRows({ catalogue, freshness }: Service): Promise<boolean> {
   const { ready, status, resources } = await freshness();
   const counted = new Set(
     catalogue.resources
-      .filter(({ change }) => change.kind === 'window' && change.census !== undefined)
+      .filter(({ change }) => change.kind === 'window' && change.dayCounts !== undefined)
       .map(({ name }) => name),
   );
   return ready && (status !== null || resources.some(({ name, asOf }) => asOf !== null && counted.has(name)));

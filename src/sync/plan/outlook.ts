@@ -44,8 +44,8 @@ async function planFirst(
 ): Promise<Slice[]> {
   const days: string[] = [];
   for (const { change } of catalogue.resources) {
-    if (change.kind !== 'window' || change.census === undefined) continue;
-    const { table, day } = change.census;
+    if (change.kind !== 'window' || change.dayCounts === undefined) continue;
+    const { table, day } = change.dayCounts;
     const range = { from: EARLIEST_DAY, to: context.today };
     const first = await readFirstDay(database, table, day, brand.id, range);
     if (first !== null) days.push(first);

@@ -35,7 +35,7 @@ export interface NextWindow {
   /** The days with upstream's counts or stored rows when the windows were planned. */
   readonly days: readonly Comparison[];
   /** Slices that read the day counts. */
-  readonly census: readonly Slice[];
+  readonly countSlices: readonly Slice[];
   /** Whether all slices of the day counts were read. */
   readonly isCounted: boolean;
 }
@@ -72,9 +72,9 @@ export function createNextPlanner(
   ): Promise<Slice[]> => {
     const chains: Slice[] = [];
     for (const counted of catalogue.resources) {
-      if (counted.change.kind !== 'window' || counted.change.census?.resource !== resource.name) continue;
-      const { census } = counted.change;
-      const isDayCounts = Object.entries(census.where).every(([column, value]) => chain.fixed[column] === value);
+      if (counted.change.kind !== 'window' || counted.change.dayCounts?.resource !== resource.name) continue;
+      const { dayCounts } = counted.change;
+      const isDayCounts = Object.entries(dayCounts.where).every(([column, value]) => chain.fixed[column] === value);
       const once = `${counted.name} ${brand.id}`;
       if (!isDayCounts || windowed.has(once) || !context.wanted.has(counted.name)) continue;
       const read = counting.get(once) ?? { chains: [], isRead: true };
@@ -86,7 +86,7 @@ export function createNextPlanner(
       // Day counts of 0 are valid only if they were read in this run.
       const isCounted = days.some(({ upstream }) => upstream > 0) || (read.isRead && days.length > 0);
       const planned = planWindows(counted, brand, isCounted ? { days, audits, uncounted } : null, context);
-      windowed.set(once, { resource: counted, brand, planned, days, census: read.chains, isCounted: read.isRead });
+      windowed.set(once, { resource: counted, brand, planned, days, countSlices: read.chains, isCounted: read.isRead });
       chains.push(...planned.chains);
     }
     return chains;

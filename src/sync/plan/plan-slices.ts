@@ -31,7 +31,8 @@ export function withDependencies(catalogue: Catalogue, only: readonly string[] |
     if (resource.scope === 'brand') add(brandListOf(catalogue).name);
     if (resource.change.kind === 'detail') add(resource.change.of);
     if (resource.parent !== undefined) add(resource.parent.resource);
-    if (resource.change.kind === 'window' && resource.change.census !== undefined) add(resource.change.census.resource);
+    if (resource.change.kind === 'window' && resource.change.dayCounts !== undefined)
+      add(resource.change.dayCounts.resource);
   };
   for (const name of only) add(name);
   return wanted;
@@ -40,7 +41,7 @@ export function withDependencies(catalogue: Catalogue, only: readonly string[] |
 /** Whether requests for other resources or totals follow from the rows of a resource. */
 export function leadsOn(catalogue: Catalogue, { name, provides, change }: Resource): boolean {
   const isCounting = catalogue.resources.some(
-    (other) => other.change.kind === 'window' && other.change.census?.resource === name,
+    (other) => other.change.kind === 'window' && other.change.dayCounts?.resource === name,
   );
   const hasTotals = change.kind === 'report' && change.eachDay !== undefined;
   const isParent = childrenOf(catalogue, name).length > 0;
@@ -90,7 +91,7 @@ export function planBrand(catalogue: Catalogue, brand: ListedBrand, context: Pla
               })
             : make(context, resource, newestHistory(context, resource, brandId));
         case 'window':
-          return change.census === undefined ? [...planWindows(resource, brand, null, context).chains] : [];
+          return change.dayCounts === undefined ? [...planWindows(resource, brand, null, context).chains] : [];
         default:
           return [];
       }

@@ -16,8 +16,8 @@ export async function readEmptyDays(
   catalogue: Catalogue,
   { change, derived }: Resource,
 ): Promise<EmptyDays> {
-  if (change.kind !== 'window' || change.census === undefined) return new Map();
-  const { resource, table, day, count, where } = change.census;
+  if (change.kind !== 'window' || change.dayCounts === undefined) return new Map();
+  const { resource, table, day, count, where } = change.dayCounts;
   const counts = catalogue.get(resource).derived.find(({ name }) => name === table) as ResourceTable;
   const [dayColumn, countColumn] = [day, count].map((field) => quoted(columnAt(counts, field)?.name ?? field));
   const chosen = Object.entries(where).map(([column, value]) => `AND ${quoted(column)} = ${literal(value)}`);

@@ -50,9 +50,9 @@ const reset = defineCommand({
     const part = of.length === 0 ? 'everything' : of.join(' of ');
     const what = `this deletes the sync state of ${part} in workspace ${context.config.name}, and the next sync fetches it again`;
     if (!(await confirm(what, isConfirmed, signal))) return nothingDone();
-    const chains = await resetState(context, scope);
-    if (json) printJson('state reset', { chains });
-    else say(`${plural(chains, 'slice')} reset; no row was deleted, and the next sync fetches them again`);
+    const slices = await resetState(context, scope);
+    if (json) printJson('state reset', { slices });
+    else say(`${plural(slices, 'slice')} reset; no row was deleted, and the next sync fetches them again`);
     return EXIT.done;
   },
 });
