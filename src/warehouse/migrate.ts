@@ -6,13 +6,12 @@ import { DamagedFile } from './errors.ts';
 import { takeOver } from './generic/take-over.ts';
 import { checkSchemaVersion, READ_VERSION } from './schema-version.ts';
 import { ledgerTables, literal, quoted, sqlTypes } from './schema.ts';
-import { fillStatements } from './write/history.ts';
 
 /**
- * Migrates an open warehouse to the catalogue, in one transaction: creates missing tables, fills new histories with the current rows,
- * adds new columns and updates comments.
- * @throws `warehouse_newer` if the file has a newer schema version; `warehouse_invalid` if it has an older one, or if a column has another
- * type
+ * Migrates an open warehouse to the catalogue, in one transaction: creates missing tables, adds new columns
+ * and updates comments.
+ * @throws `warehouse_newer` if the file has a newer schema version; `warehouse_invalid` if it has an older one, if a column has another
+ * type, or if the history of a table is missing
  */
 export async function migrate(database: Database, catalogue: Catalogue): Promise<void> {
   const changed = await database.transaction(async (session) => {
@@ -31,7 +30,7 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
 
 /**
  * Creates the missing tables and columns of a catalogue in an open warehouse, or in the transaction of a session.
- * @throws `warehouse_invalid` if a column has another type
+ * @throws `warehouse_invalid` if a column has another type, or if the history of a table is missing
  */
 export async function migrateTables(target: Database | Session, catalogue: Catalogue): Promise<void> {
   if (!('transaction' in target)) {
@@ -49,13 +48,9 @@ export async function migrateTables(target: Database | Session, catalogue: Catal
 
 async function tableChanges(path: string, session: Session, catalogue: Catalogue): Promise<string[]> {
   const existing = await readTables(session);
-  const statements = catalogue.tables.flatMap((table) => tableStatements(path, table, existing));
-  for (const history of catalogue.histories) {
-    statements.push(...tableStatements(path, history, existing));
-    // Fill a new history from the rows of an existing table.
-    if (existing.has(history.of) && !existing.has(history.name)) statements.push(...fillStatements(history));
-  }
-  return statements;
+  const lacking = catalogue.histories.find(({ of, name }) => existing.has(of) && !existing.has(name));
+  if (lacking !== undefined) throw new DamagedFile(path, `${path} has the table ${lacking.of} without ${lacking.name}`);
+  return [...catalogue.tables, ...catalogue.histories].flatMap((table) => tableStatements(path, table, existing));
 }
 
 // Updates the comments of schema `sync`. Returns whether any has changed.

@@ -105,31 +105,13 @@ describe('an older warehouse', () => {
     await (await open(path)).close();
   });
 
-  test('gets new histories, filled from the existing rows, deleted ones included', async () => {
+  test('without the history of a table is rejected by name', async () => {
     const path = await newWarehouse();
-    const brand = "'00000000-0000-4000-8000-00000000000a'";
-    await change(
-      path,
-      `DROP TABLE prompts_history;
-       INSERT INTO prompts (brand_id, id, text, _synced_at, _deleted_at) SELECT ${brand},
-         CAST(concat('00000000-0000-4000-9000-00000000000', n) AS UUID), concat('p', n), TIMESTAMP '2026-03-01',
-         if(n = 2, TIMESTAMP '2026-03-05', NULL) FROM range(1, 4) r(n);
-       INSERT INTO prompt_tags (brand_id, prompt_id, ordinal, tag_id, name)
-         SELECT brand_id, id, n, id, concat('t', n) FROM prompts, range(0, 2) r(n) WHERE text IN ('p1', 'p2')`,
-    );
-    await (await open(path)).close();
-    const versions = await change(
-      path,
-      `SELECT text, change, strftime(valid_from, '%d') AS since, strftime(valid_to, '%d') AS until,
-         CAST(_children AS VARCHAR) LIKE '%"t0"%"t1"%' AS tagged FROM prompts_history WHERE brand_id = ${brand}
-       ORDER BY text, valid_from`,
-    );
-    expect(versions).toEqual([
-      { text: 'p1', change: 'inserted', since: '01', until: null, tagged: true },
-      { text: 'p2', change: 'inserted', since: '01', until: '05', tagged: true },
-      { text: 'p2', change: 'deleted', since: '05', until: '05', tagged: true },
-      { text: 'p3', change: 'inserted', since: '01', until: null, tagged: false },
-    ]);
+    await change(path, 'DROP TABLE prompts_history');
+    await expect(open(path)).rejects.toMatchObject({
+      code: 'warehouse_invalid',
+      message: expect.stringMatching(/has the table prompts without prompts_history$/),
+    });
   });
 });
 

@@ -13,7 +13,6 @@ import { noteOrigin } from '../../warehouse/ledger/origin.ts';
 import { checkSchemaVersion } from '../../warehouse/schema-version.ts';
 import { fileLiteral, quoted, sqlTypes } from '../../warehouse/schema.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { fillStatements } from '../../warehouse/write/history.ts';
 
 /** Counts of a restored snapshot. */
 export interface RestoredSnapshot {
@@ -75,9 +74,6 @@ export async function fillFromSnapshot(
       signal.throwIfAborted();
       const source = sources.get(table.name);
       if (source !== undefined) rows += await fillTable(session, table, source, folder);
-      // The snapshot is older than this history, so the history starts with the current rows.
-      else if ('of' in table && sources.has(table.of))
-        for (const statement of fillStatements(table)) await session.run(statement);
     }
     await noteOrigin(session, `${manifest.id} ${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}`);
   });

@@ -121,19 +121,14 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
   };
 }
 
-/** Returns statements that fill a new history from the rows of its table, deleted rows included. A sparse history starts empty. */
-export function fillStatements(history: HistoryTable): string[] {
-  return history.isSparse ? [] : [backfillSql(history, null)];
-}
-
-// SQL that adds the stored versions of all rows, or of the staged ones among `rows` that have none.
-function backfillSql(history: HistoryTable, rows: string | null): string {
+// SQL that adds the stored versions of the staged rows that have none.
+function backfillSql(history: HistoryTable, rows: string): string {
   const content = contentOf(history).map(quoted);
   const columns = [VALID_FROM, VALID_TO, CHANGE].map(quoted);
   const times = `t._synced_at, if(t._deleted_at IS NULL, NULL, greatest(t._deleted_at, t._synced_at + ${STEP})) AS _ended`;
   const versions = rowsInRange(history, history.name, history.rowTime);
   const isNew = `ANTI JOIN ${versions} h ON ${sameRow(history, 't', 'h')}`;
-  const version = `SELECT ${times}, ${storedRows(history, rows)} ${rows === null ? '' : isNew}`;
+  const version = `SELECT ${times}, ${storedRows(history, rows)} ${isNew}`;
   return `INSERT INTO ${quoted(history.name)} (${[...columns, ...content].join(', ')})
     SELECT unnest(if(_ended IS NULL, [_synced_at], [_synced_at, _ended])), _ended,
       unnest(if(_ended IS NULL, ['inserted'], ['inserted', 'deleted'])), ${content.join(', ')} FROM (${version})`;
@@ -148,8 +143,8 @@ function currentRows(history: HistoryTable, rows: string): string {
   return `SELECT ${storedRows(history, rows)} WHERE t._deleted_at IS NULL`;
 }
 
-// Columns and FROM clause of all rows, or of those with the staged keys, nested arrays included.
-function storedRows(history: HistoryTable, rows: string | null): string {
+// Columns and FROM clause of the rows with the staged keys, nested arrays included.
+function storedRows(history: HistoryTable, rows: string): string {
   const { rowKey, rowTime, of } = history;
   const joins = history.children.map((child, index) => {
     const links = linksOf(child, rowKey);
@@ -157,14 +152,11 @@ function storedRows(history: HistoryTable, rows: string | null): string {
     const time = child.columns.find(
       ({ source }) => source.from === 'parent' && source.column === history.rowTime,
     )?.name;
-    const all = `${quoted(child.name)} c`;
-    const only = `${rowsInRange(history, child.name, time)} c JOIN ${rows} s ON ${parents.join(' AND ')}`;
-    const items = itemsOf(child, links, rows === null ? all : only);
-    return joinOf(items, links, index);
+    const from = `${rowsInRange(history, child.name, time)} c JOIN ${rows} s ON ${parents.join(' AND ')}`;
+    return joinOf(itemsOf(child, links, from), links, index);
   });
-  const all = `${quoted(of)} t`;
-  const only = `${rowsInRange(history, of, rowTime)} t JOIN ${rows} s ON ${sameRow(history, 't', 's')}`;
-  return `${selectOf(history)} FROM ${rows === null ? all : only} ${joins.join(' ')}`;
+  const from = `${rowsInRange(history, of, rowTime)} t JOIN ${rows} s ON ${sameRow(history, 't', 's')}`;
+  return `${selectOf(history)} FROM ${from} ${joins.join(' ')}`;
 }
 
 function selectOf({ kept, children }: HistoryTable): string {
