@@ -15,7 +15,7 @@ const PLACES = ['/bin', '/usr/bin'];
 /** Lines that end at the cursor, with words that the shells offer, and a word that they do not offer. */
 const LINES = [
   { line: 'sightline stat', shows: ['state', 'status'], hides: 'sync' },
-  { line: 'sightline state re', shows: ['reset'], hides: 'import' },
+  { line: 'sightline state re', shows: ['reset'], hides: 'list' },
   { line: 'sightline state reset --y', shows: ['--yes'], hides: '--json' },
   { line: 'sightline sync --ful', shows: ['--full'], hides: '--only' },
   { line: 'sightline restore --force some-', shows: ['some-backup.duckdb'], hides: '--yes' },
