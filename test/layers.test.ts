@@ -56,6 +56,7 @@ const small: Readonly<Record<string, string>> = {
 
 /** Modules with state, and why it belongs to the process. */
 const stateful: Readonly<Record<string, string>> = {
+  'src/base/file-lock.ts held': 'the process ID of a killed process may be that of this one',
   'src/budget/budget-database.ts shared': 'budgets of many keys share the few connections that a process may open',
   'src/cli/output/terminal.ts given': 'the surroundings of the running command, per asynchronous context',
   'src/operations/notify/notify-state.ts turns': 'jobs and requests of a process deliver messages one at a time',
@@ -141,14 +142,11 @@ describe('the layers of src', () => {
     }
   });
 
-  it('open sockets only in upstream, the sandbox, the read server, the local socket, the webhook client and for object stores', () => {
+  it('open sockets only in upstream, the sandbox, the read server, the webhook client and for object stores', () => {
     const network = ['node:http', 'node:https', 'node:http2', 'node:net', 'node:tls', 'undici'];
     const users = inSrc.filter(
       ({ imports, text }) => imports.some((name) => network.includes(name)) || /\bfetch\(/.test(text),
     );
-    // The local socket to a workspace's owner.
-    const local = ['src/session/owner-server.ts', 'src/session/owner-client.ts', 'src/session/socket-frames.ts'];
-    expect(users.map(({ path }) => path)).toEqual(expect.arrayContaining(local));
     const outgoing = 'src/base/dispatcher.ts';
     const senders = inSrc.filter(
       ({ path, imports }) => imports.includes(outgoing) && !path.startsWith('src/upstream/'),
@@ -160,7 +158,7 @@ describe('the layers of src', () => {
     ]);
     // The second one compares addresses.
     const none = [outgoing, 'src/base/link-local.ts'];
-    const others = users.filter(({ path }) => ![...local, ...none].includes(path));
+    const others = users.filter(({ path }) => !none.includes(path));
     expect([...new Set(others.map(({ path }) => folderOf(path)))].sort()).toEqual([
       'src/sandbox',
       'src/serve',

@@ -156,12 +156,6 @@ export const errorTable = {
     about: 'Another process owns the warehouse.',
     hint: 'Wait until it has finished, or stop it. Meanwhile `sightline sql` works.',
   },
-  owner_untrusted: {
-    exit: EXIT.failed,
-    about:
-      'The process that serves the workspace is not trusted: another user owns or can change `serving.json`, the socket or the folder, or the secret does not match that in `serving.json`.',
-    hint: 'Run `sightline doctor --fix`, which corrects permissions. If no `sightline serve` of yours is running, remove serving.json from the folder of the workspace.',
-  },
   no_data: {
     exit: EXIT.failed,
     status: 503,

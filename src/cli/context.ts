@@ -8,7 +8,7 @@ import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Configured } from '../operations/cluster/workspace-list.ts';
 import { jobsOf } from '../operations/jobs/job-list.ts';
 import type { Context } from '../session/workspace.ts';
-import { say } from './output/output.ts';
+import { plural, say } from './output/output.ts';
 import { terminal } from './output/terminal.ts';
 
 /** Flags that every command on a workspace accepts. */
@@ -21,8 +21,8 @@ export interface WorkspaceFlags {
 
 /** The user's current directory and environment. */
 export function readSurroundings() {
-  const { folder, environment, variables } = terminal();
-  return { folder, environment: environment ?? readEnvironment(folder, variables) };
+  const { folder, variables } = terminal();
+  return { folder, environment: readEnvironment(folder, variables) };
 }
 
 /** Loads the workspace's settings from flags, environment and configuration file. Throws `config_invalid` and `usage`. */
@@ -69,6 +69,9 @@ export function commandContext(command: string, flags: WorkspaceFlags, signal: A
 
 /** The context of a command. Prints a message when the command has to wait for the warehouse. */
 export function contextOf(command: string, config: WorkspaceConfig, signal: AbortSignal): Context {
-  const onWait = (current: string): void => say(`Waiting for ${current}, which is using the warehouse.`);
+  const onWait = (holder: string, ahead: number): void => {
+    const others = ahead === 0 ? '' : `; ${plural(ahead, 'command')} ${ahead === 1 ? 'waits' : 'wait'} before this one`;
+    say(`Waiting for ${holder}, which is using the warehouse${others}.`);
+  };
   return { config, clock: terminal().clock, signal, command, onWait, onTrouble: say };
 }

@@ -1,27 +1,34 @@
+import { EXIT } from '../base/errors.ts';
+import { reportError } from './output/output.ts';
 import { type Terminal, terminal, withTerminal } from './output/terminal.ts';
 import { parseArguments } from './program/program.ts';
-import { runArguments } from './run-arguments.ts';
+import { toReported } from './reported.ts';
 
 /**
- * Runs a command line, or forwards it to the process that owns the workspace, and returns the exit code. Reports errors and does not
- * throw. Aborting `signal` interrupts the command. `surroundings` replace the streams, folder and environment of this process.
+ * Runs a command line and returns the exit code. Reports errors and does not throw. Aborting `signal` interrupts the command.
+ * `surroundings` replace the streams, folder and environment of this process.
  */
 export function runCommandLine(
   argv: readonly string[],
   signal: AbortSignal,
   surroundings: Partial<Terminal> = {},
 ): Promise<number> {
-  return withTerminal(surroundings, () =>
-    runArguments(parseArguments, argv, async ({ action, forwardable }) => {
-      if (terminal().umask !== null) process.umask(await readUmask());
-      if (forwardable !== null) {
-        const { forwardToOwner } = await import('./forwarding.ts');
-        const exitCode = await forwardToOwner(argv, forwardable, signal);
-        if (exitCode !== null) return exitCode;
-      }
-      return action(signal).finally(async () => (await import('../base/trace.ts')).sendLastSpans());
-    }),
-  );
+  return withTerminal({ ...surroundings, isVerbose: argv.includes('--verbose') }, () => parseAndRun(argv, signal));
+}
+
+async function parseAndRun(argv: readonly string[], signal: AbortSignal): Promise<number> {
+  let json = argv.includes('--json');
+  try {
+    const invocation = await parseArguments(argv);
+    if (invocation === null) return EXIT.done;
+    json = invocation.json;
+    if (terminal().umask !== null) process.umask(await readUmask());
+    return await invocation.action(signal).finally(async () => (await import('../base/trace.ts')).sendLastSpans());
+  } catch (thrown) {
+    const error = await toReported(thrown);
+    reportError(error, json);
+    return error.exit;
+  }
 }
 
 // The command itself reports settings that cannot be read.

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
+import type { Holder } from '../base/file-lock.ts';
 import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
 import { catalogueOf } from '../session/catalogues.ts';
+import { writerOf } from '../session/lock-driver.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { readKeyFile } from '../session/stored-keys.ts';
-import { isWriting, readWriter, type Writer } from '../session/writer-record.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../sync/progress-file.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -26,7 +27,7 @@ export interface WorkspaceStatus {
   readonly workspace: string;
   readonly folder: string;
   /** The process that has the warehouse open for writing; null if there is none. */
-  readonly owner: Writer | null;
+  readonly owner: Holder | null;
   /** Time of the last request or run in the data shown here. `stale` is true if the live file has newer data. */
   readonly asOf: string | null;
   readonly stale: boolean;
@@ -49,7 +50,7 @@ export interface WorkspaceStatus {
 /** Reads a workspace's status, even while another process owns the warehouse. Throws `no_data` if it was never synced. */
 export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock): Promise<WorkspaceStatus> {
   const layout = layoutOf(config.folder);
-  const owner = await readLiveWriter(layout.owner);
+  const owner = await writerOf(config.folder);
   const counted = new Set<number>();
   const snapshots = sizeOf(layout.snapshots, counted);
   const bytes = {
@@ -107,7 +108,7 @@ export async function readNewestRuns<T extends { readonly status: string; readon
   clock: Clock,
   read: (query: Query) => Promise<readonly T[]>,
 ): Promise<NewestReplica<T[]>> {
-  const owner = await readLiveWriter(layoutOf(config.folder).owner);
+  const owner = await writerOf(config.folder);
   const isActive = owner !== null || (await readProgress(config.folder, clock.now())) !== null;
   const found = await readNewestReplica(config, read, { afterKill: 'live' });
   return { ...found, value: found.value.map((run) => withDerivedEnd(run, isActive)) };
@@ -165,12 +166,6 @@ export async function readNewestReplica<T>(
   } finally {
     reader.close();
   }
-}
-
-/** Reads the process that has a warehouse open for writing; null if there is none, also if it has ended. */
-export async function readLiveWriter(path: string): Promise<Writer | null> {
-  const writer = await readWriter(path);
-  return writer !== null && isWriting(writer) ? writer : null;
 }
 
 /**

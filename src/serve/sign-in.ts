@@ -18,7 +18,7 @@ export async function openSignIn(
 ): Promise<SignIn> {
   if (folder === null) return { signInUrl: async () => null, close: async () => undefined };
   const { origin } = new URL(baseUrl);
-  const remove = await writeServerRecord(folder, origin, command, now()).catch(() => async () => undefined);
+  const remove = await writeServerRecord(folder, origin, command).catch(() => async () => undefined);
   return {
     signInUrl: () =>
       createLink(folder, now()).then(

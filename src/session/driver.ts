@@ -1,7 +1,6 @@
 /**
- * Reaction of a session to a workspace that is in use. `wait`: waits in the queue of this process, and of the process that owns the
- * workspace; for single commands. `refuse`: throws `warehouse_locked` at once, and otherwise keeps other processes out until the
- * session ends, also while the warehouse is closed; for jobs, whose steps open it one after another.
+ * Reaction of a session to a workspace that is in use. `wait`: waits in the queues of this process and of the workspace; for single
+ * commands. `refuse`: throws `warehouse_locked` at once; for jobs, which come again.
  */
 export type Mode = 'wait' | 'refuse';
 
@@ -15,8 +14,8 @@ export interface SessionRequest {
   readonly description: string;
   /** Ends the wait. */
   readonly signal: AbortSignal;
-  /** Called with a description of the holder if the request has to wait in a queue. */
-  readonly onWait: (holder: string) => void;
+  /** Called with a description of the holder if the request has to wait in a queue, and the number of requests before it there. */
+  readonly onWait: (holder: string, ahead: number) => void;
 }
 
 /** The right to write, until it is released. */
@@ -30,8 +29,8 @@ export interface Grant {
 }
 
 /**
- * One way to exclude other writers. The process driver excludes work of this process, the socket driver other processes of this
- * machine, and the store driver other machines.
+ * One way to exclude other writers. The process driver excludes work of this process, the lock driver other processes with this
+ * folder, and the store driver other machines.
  */
 export interface SessionDriver<G extends Grant = Grant> {
   /** Throws `warehouse_locked` with the holder if the request is refused, or the signal's reason while it waits. */

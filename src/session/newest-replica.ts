@@ -5,12 +5,10 @@ import { SightlineError } from '../base/errors.ts';
 import { agesOf, type Layout } from '../snapshot/layout.ts';
 import { thisProcess } from './process-driver.ts';
 import { refreshReplica } from './remote-replica.ts';
-import { isServed } from './socket-driver.ts';
 
 /**
  * Opens the newest readable data and calls `open` with its path: the replica, or the live file if that is newer and unused.
- * `stale` is true for a replica that is older than a live file in use. A damaged replica is skipped in favour of the live file,
- * or published again if the workspace is served.
+ * `stale` is true for a replica that is older than a live file in use. A damaged replica is skipped in favour of the live file.
  *
  * @throws `no_data`
  */
@@ -25,16 +23,12 @@ export async function openNewestReplicaWith<T>(
   if (copy === 0 && live === 0) throw noData(config);
   const isOwn = thisProcess.isServed(config.folder);
   if (isOwn && copy === 0) throw nothingYet(config);
-  // A serving process opens the live file when a job is due, so no reader may lock it.
-  if (copy > 0 && (isOwn || copy >= live || (await isServed(config.folder)))) {
+  if (copy > 0 && (isOwn || copy >= live)) {
     const opened = await openUnlessDamaged(layout.analytics, open);
     if (opened !== null) return { opened, stale: copy < live };
     if (isOwn || live === 0) throw damagedCopy(config);
-    // A session of this process ends only after this read.
-    const isOther = !thisProcess.isInUse(config.folder) && (await isServed(config.folder));
-    if (isOther) return { opened: await openRenewed(config, layout, open), stale: false };
   }
-  // A killed sync may have stored only some pages of a day, which the replica does not show.
+  // A running or killed sync may have stored only some pages of a day, which the replica does not show.
   if (afterKill === 'replica' && copy > 0 && copy < live && existsSync(layout.owner)) {
     const opened = await openUnlessDamaged(layout.analytics, open);
     if (opened !== null) return { opened, stale: true };

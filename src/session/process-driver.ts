@@ -18,10 +18,6 @@ export interface ProcessSessions extends SessionDriver {
    */
   setServed(folder: string): () => void;
   isServed(folder: string): boolean;
-  /** Declares that this process listens at the socket of a workspace it owns. Returns a function that ends the declaration. */
-  setListening(socket: string): () => void;
-  /** Whether this process listens at a socket. Process IDs do not show it: containers may each have a process 1. */
-  isListening(socket: string): boolean;
 }
 
 interface Holder {
@@ -41,7 +37,6 @@ interface Queue {
 export function createProcessSessions(): ProcessSessions {
   const queues = new Map<string, Queue>();
   const served = new Map<string, number>();
-  const sockets = new Set<string>();
   const grantOf = (key: string): Grant => ({
     lost: neverLost(),
     epoch: null,
@@ -82,11 +77,6 @@ export function createProcessSessions(): ProcessSessions {
       };
     },
     isServed: (folder) => served.has(keyOf(folder)),
-    setListening: (socket) => {
-      sockets.add(socket);
-      return () => sockets.delete(socket);
-    },
-    isListening: (socket) => sockets.has(socket),
   };
 }
 
@@ -110,7 +100,7 @@ function waitIn({ waiting, holder }: Queue, request: SessionRequest): Promise<vo
     };
     signal.addEventListener('abort', abort, { once: true });
     waiting.push(waiter);
-    onWait(holder.request.description);
+    onWait(holder.request.description, waiting.length - 1);
   });
 }
 

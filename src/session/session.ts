@@ -2,8 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import type { Journal } from '../remote/remote.ts';
 import type { Grant, Mode, SessionDriver, SessionRequest } from './driver.ts';
+import { fileLock } from './lock-driver.ts';
 import { thisProcess } from './process-driver.ts';
-import { createSocketDriver } from './socket-driver.ts';
 import { createStoreDriver } from './store-driver.ts';
 
 /** The exclusive right to write to one workspace, from entering until the work has ended. */
@@ -30,8 +30,8 @@ export interface SessionContext {
   readonly command: string;
   /** Shown to waiting work of this process instead of the command, such as `job nightly`. */
   readonly description?: string;
-  /** Called with a description of the current holder if the workspace has to be waited for. */
-  readonly onWait?: (holder: string) => void;
+  /** Called with a description of the holder if the workspace has to be waited for, and the number of processes that wait already. */
+  readonly onWait?: (holder: string, ahead: number) => void;
   /** ID of the queue task that the work performs. A retry of the task takes over the lease at once. */
   readonly task?: string | null;
   /** The session that the work is in. Nested calls join it. */
@@ -40,7 +40,7 @@ export interface SessionContext {
 
 /**
  * Runs the work with the exclusive right to write to a workspace, and ends the right when the work has ended, even if it throws.
- * Joins the session of the context, if there is one, whatever its mode. Otherwise takes the right from the process, socket and store drivers, in this
+ * Joins the session of the context, if there is one, whatever its mode. Otherwise takes the right from the process, lock and store drivers, in this
  * order; a local warehouse needs no store driver. The context passed to the work has the session, and a signal that is also
  * aborted when the right is lost.
  *
@@ -82,7 +82,7 @@ async function enter(context: SessionContext, mode: Mode): Promise<{ session: Se
   };
   try {
     await take(thisProcess);
-    await take(createSocketDriver(thisProcess));
+    await take(fileLock);
     const store = config.remote.kind === 'local' ? null : await take(createStoreDriver({ config, clock, task }));
     thisProcess.setEntered(folder);
     let isOpen = true;

@@ -13,7 +13,6 @@ import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { builtInCatalogue } from './catalogues.ts';
 import { type Session, type SessionContext, withSession } from './session.ts';
 import { storeForms } from './stored-forms-file.ts';
-import { readWriter, writeWriter } from './writer-record.ts';
 
 /** Memory for publishing the replica without a sync, in MB. */
 const COPY_MEMORY_MB = 256;
@@ -85,7 +84,7 @@ export async function publishMidway(warehouse: Warehouse, layout: Layout, copy: 
  * Opens or creates a workspace's warehouse for writing, runs the work and closes it. Enters a session first, unless the context has
  * one; the context passed to the work has it.
  *
- * @throws `warehouse_locked` with the owner if another process does not share the warehouse, and the errors of `withSession`.
+ * @throws `warehouse_locked` if another process has the warehouse open without the lock of the workspace, and the errors of `withSession`.
  * @example
  * const flaws = await withWarehouse(context, { memoryLimitMb: 256 }, ({ warehouse }) =>
  *   warehouse.database.exclusive((session) => findFlaws(session.query, warehouse.catalogue)),
@@ -101,14 +100,13 @@ export async function withWarehouse<T>(
 }
 
 async function openWithin<T>(
-  { config, command, clock, session }: Context & { readonly session: Session },
+  { config, session }: Context & { readonly session: Session },
   resources: Pick<DatabaseOptions, 'memoryLimitMb' | 'threads'>,
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const layout = layoutOf(config.folder);
   if (config.remote.kind === 'local') await refuseCopy(config.folder);
   const { journal, lost } = session;
-  const writer = await readWriter(layout.owner);
   const { copy: copiedAt, live } = agesOf(layout);
   const isCurrent = copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics));
   const copy = { isCurrent, lost };
@@ -116,10 +114,6 @@ async function openWithin<T>(
     ...resources,
     temporaryFolder: layout.temporary,
     keepsLog: journal !== null,
-    describeOwner: (pid) =>
-      writer !== null && (pid === null || pid === writer.pid)
-        ? `\`${writer.command}\` (process ${writer.pid}, since ${writer.since})`
-        : `process ${pid ?? 'unknown'}`,
   });
   const { database } = warehouse;
   const leave = journal?.follow({
@@ -129,7 +123,6 @@ async function openWithin<T>(
   try {
     // A replica made by an earlier version has other marts, or none.
     if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
-    await writeWriter(layout.owner, command, clock.now());
     const result = await work({ warehouse, layout, copy, durable });
     await durable();
     return result;
@@ -137,7 +130,6 @@ async function openWithin<T>(
     await leave?.();
     if (journal === null) await checkpoint(warehouse);
     await warehouse.close();
-    await rm(layout.owner, { force: true });
     await rm(layout.temporary, { recursive: true, force: true });
     if (copy.isCurrent) await markCurrent(layout);
   }

@@ -5,8 +5,10 @@ import { dirname, join } from 'node:path';
 export interface Layout {
   /** The warehouse, owned by one process. */
   readonly warehouse: string;
-  /** Owner of the warehouse, named in messages to other processes. */
+  /** The lock of the workspace: the process that may write to it, named in messages to others. */
   readonly owner: string;
+  /** The lock of the process that runs the jobs of the workspace when they are due. */
+  readonly scheduler: string;
   /** Progress of the running sync; exists only while a sync runs. */
   readonly progress: string;
   /** The replica, replaced by rename. */
@@ -44,6 +46,7 @@ export function layoutOf(folder: string): Layout {
   return {
     warehouse: join(folder, 'warehouse.duckdb'),
     owner: join(folder, 'owner.json'),
+    scheduler: join(folder, 'scheduler.json'),
     progress: join(folder, 'progress.json'),
     analytics: join(folder, 'analytics.duckdb'),
     snapshots,

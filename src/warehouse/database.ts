@@ -79,8 +79,6 @@ export interface DatabaseOptions {
    * piece by piece.
    */
   readonly keepsLog?: boolean;
-  /** Describes the process that has the file open, for the message of `warehouse_locked`. */
-  readonly describeOwner?: (pid: number | null) => string;
 }
 
 /**
@@ -275,7 +273,7 @@ async function createInstance(path: string, options: DatabaseOptions): Promise<D
     try {
       return await DuckDBInstance.create(path, settings);
     } catch (thrown) {
-      const error = toOpenError(path, thrown, options);
+      const error = toOpenError(path, thrown);
       if (error.code !== 'warehouse_locked' || waitedMs >= LOCK_WAIT_MS) throw error;
       await delay(LOCK_POLL_MS);
     }

@@ -44,16 +44,12 @@ export function toReadError(path: string, thrown: unknown): DamagedFile | null {
   return toDamage(path, thrown, DAMAGE_ON_READING);
 }
 
-/** Maps an error of DuckDB's open. `describeOwner` names the process that has the file open. */
-export function toOpenError(
-  path: string,
-  thrown: unknown,
-  { describeOwner }: { readonly describeOwner?: (pid: number | null) => string } = {},
-): SightlineError {
+/** Maps an error of DuckDB's open. */
+export function toOpenError(path: string, thrown: unknown): SightlineError {
   const message = textOf(thrown);
   if (/Could not set lock on file|Conflicting lock|being used by another process/i.test(message)) {
     const pid = /PID (\d+)/.exec(message)?.[1];
-    const owner = describeOwner?.(pid === undefined ? null : Number(pid)) ?? (pid ? `process ${pid}` : 'a process');
+    const owner = pid === undefined ? 'a process' : `process ${pid}`;
     return new SightlineError('warehouse_locked', `${owner} owns the warehouse ${path}`, { cause: thrown });
   }
   if (/version number \d+.*can only read/is.test(message)) {

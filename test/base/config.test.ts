@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ConfigSources } from '../../src/base/config/config-file.ts';
-import { loadConfig, ownSettings } from '../../src/base/config/config.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
 import { readEnvironment } from '../../src/base/config/environment.ts';
 import type { SightlineError } from '../../src/base/errors.ts';
 import { removedSettings } from '../../src/base/removed-names.ts';
@@ -278,20 +278,4 @@ describe('.env', () => {
     await mkdir(join(folder, '.env'));
     expect(() => readEnvironment(folder)).toThrow(/cannot read .*\.env \(EISDIR\)/);
   });
-});
-
-test('ownSettings returns SIGHTLINE_ variables and the variables of keys, and no other variables', async () => {
-  const folder = await temporaryFolder();
-  const workspaces = { acme: { baseUrl: 'https://api.example.com/v1', apiKeyVariable: 'ACME_KEY' } };
-  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ workspaces }));
-  const environment = {
-    SIGHTLINE_CONNECTIONS: '2',
-    ACME_KEY: 'a',
-    OTHER_KEY: 'b',
-    PATH: '/bin',
-    SIGHTLINE_KEEP_DAILY: undefined,
-  };
-  const { 'sightline.config.json': text, ...variables } = ownSettings({ environment, folder });
-  expect(variables).toEqual({ SIGHTLINE_CONNECTIONS: '2', ACME_KEY: 'a' });
-  expect(text).toContain('ACME_KEY');
 });

@@ -1,10 +1,10 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig, ownSettings } from '../../src/base/config/config.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-test('a key is read from a private file named by its _FILE variable, and ownSettings returns the key itself', async () => {
+test('a key is read from a private file named by its _FILE variable', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, 'key');
   await writeFile(file, 'gsk_in_a_file\n', { mode: 0o600 });
@@ -15,11 +15,6 @@ test('a key is read from a private file named by its _FILE variable, and ownSett
   const environment = { ACME_KEY_FILE: 'key', HOME: '/root', SIGHTLINE_API_KEY_FILE: join(folder, 'none') };
   expect(keyOf(environment)).toBe('gsk_in_a_file');
   expect(keyOf({ ACME_KEY: 'gsk_here', ACME_KEY_FILE: '' })).toBe('gsk_here');
-  expect(ownSettings({ environment, folder })).toEqual({
-    'sightline.config.json': JSON.stringify({ workspaces }),
-    ACME_KEY: 'gsk_in_a_file',
-    SIGHTLINE_API_KEY_FILE: join(folder, 'none'),
-  });
   expect(() => keyOf({ ...environment, ACME_KEY: 'gsk_here' })).toThrow('ACME_KEY and ACME_KEY_FILE are both set');
   expect(() => keyOf({ ACME_KEY_FILE: 'none' })).toThrow(/ACME_KEY_FILE: the file .*none cannot be read \(ENOENT\)/);
   expect(() => keyOf({ ACME_KEY_FILE: '.' })).toThrow('cannot be read (EISDIR)');

@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
-import { becomeOwner } from '../../src/session/owner-server.ts';
-import { thisProcess } from '../../src/session/process-driver.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { withWarehouseFile } from '../support/warehouse-file.ts';
 import { expectRefusal, rowsIn, shareCli } from './helpers.ts';
@@ -107,17 +104,5 @@ describe('restore', () => {
     expectRefusal(await run('restore', 'nothing', ...into), 'usage', true);
     expect(existsSync(join(folder, 'untouched', 'default', 'warehouse.duckdb'))).toBe(false);
     expect(await readlink(join(snapshot, '..', 'latest'))).toBe(manifest.id);
-  });
-
-  test('is rejected while the workspace is served', async () => {
-    const { run, folder: parent } = workspace;
-    const folder = join(parent, 'served', 'default');
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const since = new Date(NOW_MS).toISOString();
-    const claim = await becomeOwner({ folder, command: 'serve', since, run: null, sessions: thisProcess });
-    onTestFinished(() => (claim.isOurs ? claim.release() : undefined));
-    const refused = await run('restore', 'copy.duckdb', '--data-dir', 'served', '--json');
-    const hint = 'Stop `sightline serve`, run the restore, then start `sightline serve` again.';
-    expectRefusal(refused, 'warehouse_locked', true, hint);
   });
 });

@@ -2,9 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { withTerminal } from '../../src/cli/output/terminal.ts';
-import { parseArguments } from '../../src/cli/program/program.ts';
-import { runArguments } from '../../src/cli/run-arguments.ts';
+import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { startLiar } from '../hostile/liar.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { expectRefusal, openCli, runCli } from './helpers.ts';
@@ -34,9 +32,7 @@ async function run(args: readonly string[], cwd: string, environment: Record<str
     });
   const output = { stdout: Object.assign(collect(), { isTTY }), stderr: collect() };
   const { signal } = new AbortController();
-  const code = await withTerminal({ ...output, folder: cwd, environment }, () =>
-    runArguments(parseArguments, args, ({ action }) => action(signal)),
-  );
+  const code = await runCommandLine(args, signal, { ...output, folder: cwd, variables: environment });
   return { code, text: Buffer.concat(chunks).toString() };
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { checkOpens } from '../../src/warehouse/file/read-only.ts';
 import { sampleOf } from '../support/counts.ts';
-import { expectRefusal, openCli, shareCli, startedLine } from './helpers.ts';
+import { expectRefusal, openCli, shareCli } from './helpers.ts';
 
 const workspace = shareCli({ world: 'tiny' });
 let copy: string;
@@ -36,19 +36,6 @@ test.each(sampleOf(['cut off', 'overwritten', 'emptied'] as const, 1, 2))(
     expect(await workspace.rows(count)).toEqual([{ n: 3 }]);
   },
 );
-
-test('while a server runs, sql and export replace a damaged copy', async () => {
-  const server = workspace.start('serve', '--port', '0', '--json', '--no-jobs');
-  await startedLine(server);
-  await damage('overwritten');
-  expect(await workspace.rows(count)).toEqual([{ n: 3 }]);
-  await checkOpens(copy);
-  await damage('cut off');
-  expect(await workspace.run('export')).toMatchObject({ code: 0 });
-  await checkOpens(copy);
-  server.process.kill('SIGTERM');
-  await server.finished;
-});
 
 test('a damaged copy without a warehouse is reported as damaged', async () => {
   const { data, run } = await openCli({ world: 'tiny' });

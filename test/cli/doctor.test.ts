@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tryLock } from '../../src/base/file-lock.ts';
 import { examineSurroundings } from '../../src/operations/doctor/doctor.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectJson } from '../support/json-outputs.ts';
@@ -75,10 +78,9 @@ describe('doctor', () => {
     }
     await writeFile(join(folder, '.env'), 'OTHER=1\n', { mode: 0o640 });
     await chmod(join(folder, '.env'), 0o640);
-    await writeFile(join(data, 'owner.json'), JSON.stringify({ pid: dead, command: 'sightline sync', since: 'then' }));
-    await writeFile(join(data, 'serving.json'), JSON.stringify({ pid: dead, socket: join(data, 'owner.sock') }), {
-      mode: 0o600,
-    });
+    const waiting = `waiting-${'0'.repeat(15)}-${randomUUID()}.json`;
+    const killed = JSON.stringify({ pid: dead, command: 'sightline sync', since: 'then', host: hostname() });
+    for (const name of ['owner.json', 'scheduler.json', waiting]) await writeFile(join(data, name), killed);
     await writeFile(join(data, 'analytics.duckdb.new'), 'half');
     await chmod(join(data, 'analytics.duckdb.new'), 0o644);
     await mkdir(join(data, 'snapshots', `.new-${dead}`));
@@ -121,7 +123,7 @@ describe('doctor', () => {
     for (const path of [keys, ...ofServers, join(data, 'warehouse.duckdb')])
       expect(statSync(path).mode & 0o777, path).toBe(0o600);
     for (const folder of [join(data, 'raw'), data]) expect(statSync(folder).mode & 0o777, folder).toBe(0o700);
-    for (const name of ['owner.json', 'serving.json', 'analytics.duckdb.new', `snapshots/.new-${dead}`])
+    for (const name of ['owner.json', 'scheduler.json', waiting, 'analytics.duckdb.new', `snapshots/.new-${dead}`])
       expect(existsSync(join(data, name)), name).toBe(false);
     const past = new Date(statSync(join(data, 'warehouse.duckdb')).mtimeMs - 3_600_000);
     await utimes(join(data, 'analytics.duckdb'), past, past);
@@ -134,10 +136,8 @@ describe('doctor', () => {
 
   test('does not touch files that another process uses', async () => {
     const { data } = workspace;
-    await writeFile(
-      join(data, 'owner.json'),
-      JSON.stringify({ pid: process.pid, command: 'sightline sync', since: '' }),
-    );
+    const taken = await tryLock(join(data, 'owner.json'), 'sightline sync');
+    if (!('lock' in taken)) expect.fail('another process uses the workspace');
     await writeFile(join(data, '.replay.duckdb'), 'under way');
     const copy = join(data, 'analytics.duckdb');
     await rename(copy, `${copy}.away`);
@@ -147,7 +147,7 @@ describe('doctor', () => {
     await rename(`${copy}.away`, copy);
     expect(existsSync(join(data, '.replay.duckdb'))).toBe(true);
     await rm(join(data, '.replay.duckdb'));
-    await rm(join(data, 'owner.json'));
+    await taken.lock.release();
   });
 
   test('finds invalid rows and damaged files of a snapshot', async () => {

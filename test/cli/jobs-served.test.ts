@@ -2,10 +2,9 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { keepSchedule } from '../../src/cli/commands/use/serve-command.ts';
 import { readConfig } from '../../src/cli/context.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
-import { parseArguments } from '../../src/cli/program/program.ts';
-import { ownWorkspace } from '../../src/cli/serve-owner.ts';
 import { addDays } from '../../src/contract/time.ts';
 import { readJobRuns } from '../../src/scheduler/job-log.ts';
 import { startChild } from '../support/child.ts';
@@ -64,9 +63,9 @@ it.each(sampleOf(CHANGES, 1))(
     sandbox.setFaults([]);
 
     const second = await own(`${day}T09:00:00Z`, `${day}T09:10:00Z`);
-    expect(second.owner).toBeNull();
+    expect(second.other).toBeNull();
     await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
-    // The same process also runs commands for clients.
+    // Commands write while no job runs.
     await workspace.done('sync', '--only', 'prompts');
     await second.close();
     const [done, ...earlier] = await readJobRuns(data);
@@ -93,25 +92,25 @@ it.each(sampleOf(CHANGES, 1))(
   },
 );
 
-it('takes over the workspace when its owner ends', async () => {
+it('takes over the schedule when the process that runs it ends', async () => {
   const folder = await temporaryFolder();
   const lines: string[] = [];
   const own = () =>
-    withTerminal({ folder, environment: {} }, async () => {
+    withTerminal({ folder, variables: {} }, async () => {
       const { signal } = new AbortController();
-      // A minute passes at once, so that the check for a new owner does not wait.
+      // A minute passes at once, so that the next check does not wait.
       const clock: Clock = { ...systemClock, sleep: (_ms, stop) => systemClock.sleep(1, stop) };
       const context = { config: readConfig({}), clock, signal, command: 'serve' };
       const log = (text: string): unknown => lines.push(text);
-      return ownWorkspace(context, {}, { runsJobs: false, parse: parseArguments, logLevel: 'info', log });
+      return keepSchedule(context, {}, { runsJobs: false, logLevel: 'info', log });
     });
   const first = await own();
   const second = await own();
-  expect(second.owner).toMatchObject({ pid: process.pid, command: 'serve', serves: true });
+  expect(second.other).toMatchObject({ pid: process.pid, command: 'sightline serve' });
   await first.close();
-  await until('the second owns it', () => lines.some((line) => line.includes('now owns the workspace')));
+  await until('the second runs it', () => lines.some((line) => line.includes('now runs the jobs of the workspace')));
   const third = await own();
-  expect(third.owner).not.toBeNull();
+  expect(third.other).not.toBeNull();
   await Promise.all([second.close(), third.close()]);
   expect((await readdir(join(folder, 'data', 'default'))).filter((name) => name !== 'jobs.json')).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { existsSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { declaredJobs } from '../../jobs/all.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { startCommand, startedServer } from '../serve/running-command.ts';
 import { NOW_MS } from '../support/clocks.ts';
-import { NO_LOCK_LIST, startOther, watchLock } from '../support/file-lock.ts';
+import { startOther } from '../support/file-lock.ts';
 import { runCommand } from '../support/run-command.ts';
 import { worldClock } from '../support/worlds.ts';
 import { expectRefusal, type Running, shareCli, startedLine, until } from './helpers.ts';
@@ -54,7 +54,7 @@ async function startStuck<T>(start: (...args: readonly string[]) => T, ...args: 
   return running;
 }
 
-/** Starts a command in this process, which waits for the owner of the workspace. */
+/** Starts a command in this process, which waits for the workspace. */
 function startClient(...args: readonly string[]) {
   const { folder: cwd, env } = workspace;
   const stop = new AbortController();
@@ -157,11 +157,9 @@ describe('jobs', () => {
 
   it('lock the workspace from their first step to their last, and end cleanly on a signal', async () => {
     const job = await startStuck(workspace.start, 'jobs', 'run', 'nightly', '--json');
-    for (const args of [['sync'], ['jobs', 'run', 'nightly']]) {
-      const refused = await workspace.run(...args);
-      expectRefusal(refused, 'warehouse_locked', false);
-      expect(refused.stderr).toContain(`\`sightline jobs run nightly\` (process ${job.process.pid}`);
-    }
+    const refused = await workspace.run('jobs', 'run', 'nightly');
+    expectRefusal(refused, 'warehouse_locked', false);
+    expect(refused.stderr).toContain(`\`sightline jobs run nightly\` (process ${job.process.pid}`);
     expect((await workspace.run('status')).code).toBe(0);
     const { code, stdout } = await stop(job);
     workspace.sandbox.setFaults([]);
@@ -169,7 +167,7 @@ describe('jobs', () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: 'interrupted', steps: [{ exitCode: 130 }, {}, {}] });
     const listed = JSON.parse((await workspace.run('jobs', '--json')).stdout);
     expect(listed[0].last).toMatchObject({ status: 'interrupted' });
-    expect((await readdir(workspace.data)).filter((name) => /serving|sock|owner/.test(name))).toEqual([]);
+    expect((await readdir(workspace.data)).filter((name) => /owner|waiting/.test(name))).toEqual([]);
   });
 });
 
@@ -177,75 +175,45 @@ describe('a workspace that is served', () => {
   let server: Awaited<ReturnType<typeof serve>>;
   const FEW = ['sync', '--only', 'prompts'];
 
-  it('runs commands of other processes in its owner, with the same output and exit codes', async () => {
+  it('belongs to whichever command writes, in the order in which they came', async () => {
     await configure({ small: { cron: '0 5 * * *', steps: ['check'] } });
-    const alone = await workspace.run(...FEW, '--json');
-    // A replica is published only if a sync has changed something.
-    workspace.sandbox.advance({ days: 0, pausedPrompts: 1 });
     server = await serve();
-    expect(statSync(join(workspace.data, 'owner.sock')).mode & 0o777).toBe(0o600);
-    expect(statSync(join(workspace.data, 'serving.json')).mode & 0o777).toBe(0o600);
-    const warehouse = join(workspace.data, 'warehouse.duckdb');
-    const stopWatching = NO_LOCK_LIST === null ? watchLock(warehouse, server.process.pid) : null;
-    const carried = await workspace.run(...FEW, '--json');
-    expect(carried.code, carried.stderr).toBe(0);
-    expect(Object.keys(JSON.parse(carried.stdout))).toEqual(Object.keys(JSON.parse(alone.stdout)));
-    const words = (text: string): string => text.replaceAll(/[\d,]+/g, 'N');
-    expect(words(carried.stderr)).toBe(words(alone.stderr));
-    expect(await workspace.json('status')).toMatchObject({ stale: false });
-    const [exported, backup, job] = await Promise.all([
-      workspace.run('export', '--json'),
-      workspace.run('backup', 'backup.duckdb'),
-      workspace.run('jobs', 'run', 'small', '--json'),
-    ]);
-    for (const { code, stderr } of [exported, backup, job]) expect(code, stderr).toBe(0);
-    expect(JSON.parse(exported.stdout)).toMatchObject({ snapshotId: expect.any(String) });
-    expect(JSON.parse(job.stdout)).toMatchObject({ job: 'small', status: 'done' });
-    // DuckDB loses its lock on the file if any code of the process closes the file.
-    const watched = stopWatching?.() ?? { locked: 1, unlocked: 0 };
-    expect([watched.unlocked, watched.locked > 0]).toEqual([0, true]);
-    expectRefusal(await workspace.run('sync', '--only', 'nothing'), 'usage', false);
-    expectRefusal(await workspace.run('export', '--compression', 'none', '--json'), 'usage', true);
-    // Readers do not open the live file while it is owned, even if it is newer than the copy.
-    const later = new Date(Date.now() + 60_000);
-    utimesSync(warehouse, later, later);
-    expect((await workspace.run('runs')).stderr).toContain('from the replica');
-  });
-
-  it('stops a command that its client cancels, and no other, and lends the warehouse to commands that it does not run', async () => {
-    const stuck = await startStuck(startClient, 'sync', '--json');
+    const stuck = await startStuck(workspace.start, 'sync', '--json');
     const waiting = startClient(...FEW);
-    await waiting.said;
-    const reset = startClient('state', 'reset', '--yes', '--json');
-    await reset.said;
-    // A command that needs no warehouse does not wait.
+    expect(await waiting.said).toBe('Waiting for `sightline sync`, which is using the warehouse.\n');
+    const second = workspace.start('state', 'reset', '--yes');
+    const refused = await workspace.run('jobs', 'run', 'small');
+    expectRefusal(refused, 'warehouse_locked', false);
+    // Neither reading nor a command that needs no warehouse waits.
     const [status] = await Promise.all([workspace.json('status'), workspace.done('keys', 'list')]);
-    expect(status).toMatchObject({ owner: { command: 'sightline sync', pid: server.process.pid } });
-    stuck.interrupt();
-    const stopped = await stuck.finished;
+    expect(status).toMatchObject({ owner: { command: 'sightline sync', pid: stuck.process.pid } });
+    await until('both wait', () => readdirSync(workspace.data).filter((name) => /^waiting-/.test(name)).length === 2);
+    const { code, stdout } = await stop(stuck);
     workspace.sandbox.setFaults([]);
-    expect(stopped.code).toBe(130);
-    expect(JSON.parse(stopped.stdout)).toMatchObject({ status: 'interrupted' });
-    const next = await waiting.finished;
-    expect(next.code, next.stderr).toBe(0);
-    expect(next.stderr).toMatch(/^Waiting for `sightline sync`, which is using the warehouse\.\nsync complete: /);
-    const ended = await reset.finished;
-    expect(ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Waiting for `sightline sync`, which/) });
-    // The owner has the warehouse again.
-    expect((await workspace.run('sync', '--only', 'brands')).code).toBe(0);
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'interrupted' });
+    expect(await waiting.finished).toMatchObject({ code: 0, stderr: expect.stringContaining('\nsync complete: ') });
+    const ended = await second.finished;
+    const said = 'Waiting for `sightline sync`, which is using the warehouse; 1 command waits before this one.\n';
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining(said) });
+    for (const args of [
+      ['sync', '--only', 'brands'],
+      ['jobs', 'run', 'small'],
+    ])
+      await workspace.done(...args);
+    expect((await readdir(workspace.data)).filter((name) => /^(waiting|owner)/.test(name))).toEqual([]);
   });
 
-  it('never has two owners, and has none after its owner stopped, with which the commands of clients end', async () => {
+  it('has one process that runs its jobs', async () => {
     const second = startCommand(SERVE, { cwd: workspace.folder, env: workspace.env });
     await startedServer(second);
-    const last = await startStuck(startClient, 'sync');
-    expect((await second.stop()).stderr).toContain(`(process ${server.process.pid}), which owns the workspace`);
+    expect((await second.stop()).stderr).toContain(
+      `Jobs run in \`sightline serve\` (process ${server.process.pid}) until it ends.`,
+    );
     const { code, stderr } = await stop(server);
     expect(code, stderr).toBe(0);
     expect(stderr).not.toContain('gsk_');
-    expect((await last.finished).code).toBe(130);
-    workspace.sandbox.setFaults([]);
-    expect(existsSync(join(workspace.data, 'owner.sock'))).toBe(false);
+    expect(existsSync(join(workspace.data, 'scheduler.json'))).toBe(false);
     expect(await startOther()(join(workspace.data, 'warehouse.duckdb'))).toBe('opened');
   });
 });

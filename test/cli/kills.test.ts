@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -20,29 +20,22 @@ const LIFE_MS = { least: 0, most: 120 };
 
 interface Kind {
   readonly name: string;
-  /** Starts the command, which is killed, and returns also what ends by itself then. */
-  readonly start: (cli: CliWorkspace, round: number) => Promise<readonly [Running, Promise<unknown>?]>;
+  /** Starts the command, which is killed. */
+  readonly start: (cli: CliWorkspace, round: number) => Running;
   /** Whether the command may change rows. */
   readonly writes: boolean;
 }
 
 const kinds: readonly Kind[] = [
-  { name: 'backup', writes: false, start: async ({ start }, round) => [start('backup', `backup-${round}.duckdb`)] },
+  { name: 'backup', writes: false, start: ({ start }, round) => start('backup', `backup-${round}.duckdb`) },
   {
     name: 'restore',
     writes: false,
-    start: async ({ start }) => [start('restore', 'whole.duckdb', '--force', '--yes')],
+    start: ({ start }) => start('restore', 'whole.duckdb', '--force', '--yes'),
   },
-  { name: 'serve', writes: true, start: startServing },
-  { name: 'export', writes: false, start: async ({ start }) => [start('export')] },
+  { name: 'sync', writes: true, start: ({ start }) => start('sync') },
+  { name: 'export', writes: false, start: ({ start }) => start('export') },
 ];
-
-// Starts a server that runs a sync for a client.
-async function startServing({ start, run, data }: CliWorkspace): Promise<[Running, Promise<unknown>]> {
-  const served = start('serve', '--port', '0', '--no-jobs');
-  await until('the workspace is served', () => existsSync(join(data, 'serving.json')));
-  return [served, run('sync')];
-}
 
 test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${COMMAND_KILLS} times: no rows are lost or duplicated, and no file is incomplete`, async () => {
   const cli = await openCli({ world: 'tiny' });
@@ -56,12 +49,11 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${COMMAND_KILLS} t
     const kind = kinds[round % kinds.length] as Kind;
     if (kind.writes) sandbox.advance({ days: 0, lateAnswers: 20, editedResponses: 10, deletedResponses: 5 });
     const untouched = sizesIn(cli);
-    const [{ process: child, finished }, other] = await kind.start(cli, round);
+    const { process: child, finished } = kind.start(cli, round);
     await until('it writes', () => child.exitCode !== null || sizesIn(cli) !== untouched);
     await delay(spreadOver(round, LIFE_MS));
     child.kill('SIGKILL');
     killed += (await finished).signal === null ? 0 : 1;
-    await other;
     await expectWholeFiles(cli);
     if (!kind.writes) expect(await inside(cli, fingerprint), `${kind.name} was killed, round ${round}`).toEqual(before);
     else {
@@ -78,11 +70,11 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${COMMAND_KILLS} t
   await inside(cli, expectEqualToUpstream);
 });
 
-// The files of the workspace with their sizes, without those that name the process that uses it.
+// The files of the workspace with their sizes, without its locks.
 function sizesIn({ folder }: CliWorkspace): string {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return names
-    .filter((name) => !/owner|serving/.test(name))
+    .filter((name) => !/owner|waiting/.test(name))
     .map((name) => `${name} ${statSync(join(folder, name), { throwIfNoEntry: false })?.size}`)
     .join('\n');
 }

@@ -26,9 +26,7 @@ async function parse(sample: AddTo, ...argv: string[]): Promise<Invocation> {
   const chosen: Invocation[] = [];
   const program = new ProgramCommand().exitOverride();
   const parts = { parse: async () => null, programFor: async () => program };
-  const choose = (json: boolean, action: Invocation['action'], forwardable: Invocation['forwardable'] = null) => {
-    chosen.push({ json, action, forwardable });
-  };
+  const choose = (json: boolean, action: Invocation['action']): void => void chosen.push({ json, action });
   sample(program.command('sample'), { ...parts, choose });
   await program.parseAsync(['sample', ...argv], { from: 'user' });
   return chosen[0] as Invocation;

@@ -3,7 +3,6 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { errorTable } from '../../src/base/errors.ts';
 import { runCommand } from '../support/run-command.ts';
 import { type Running, shareCli, until } from './helpers.ts';
 
@@ -52,19 +51,6 @@ describe('while a sync of another process owns the warehouse', () => {
     expect(await json('runs')).toEqual(before.runs);
     expect(await json('status')).toMatchObject({ owner: { pid }, data: { lastRun: { status: 'complete' } } });
     expect((await done('status')).stdout).toContain(`process ${pid}`);
-  });
-
-  test.each(['sync', 'export'])('%s is rejected with the command and the process ID of the owner', async (command) => {
-    const { code, stdout, stderr } = await workspace.run(command, '--json');
-    const { exit, hint } = errorTable.warehouse_locked;
-    expect(code, stderr).toBe(exit);
-    const { error } = JSON.parse(stdout);
-    expect(error).toMatchObject({ code: 'warehouse_locked', hint });
-    expect(error.message).toContain(`\`sightline sync\` (process ${owner.process.pid}, since 20`);
-    expect(error.message).toContain(join(workspace.data, 'warehouse.duckdb'));
-    expect(stderr).toBe(`sightline: ${error.message}\n${error.hint}\n`);
-    expect(existsSync(join(workspace.data, 'owner.json')), 'the note of the owner is left to it').toBe(true);
-    expect(existsSync(join(workspace.data, 'snapshots'))).toBe(false);
   });
 
   test('an export of plain files and a backup are from the replica, with a note', async () => {

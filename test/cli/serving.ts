@@ -1,11 +1,10 @@
 import type { Clock } from '../../src/base/clock.ts';
+import { keepSchedule } from '../../src/cli/commands/use/serve-command.ts';
 import { readConfig } from '../../src/cli/context.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
-import { parseArguments } from '../../src/cli/program/program.ts';
-import { ownWorkspace } from '../../src/cli/serve-owner.ts';
-import type { RunningOwner } from '../../src/operations/run-owner.ts';
+import type { RunningSchedule } from '../../src/operations/run-schedule.ts';
 
-/** Options of a test owner: folder, settings, start and end time, and log. */
+/** Options of a served workspace: folder, settings, start and end time, and log. */
 export interface Serving {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
@@ -14,12 +13,12 @@ export interface Serving {
   readonly log?: (text: string) => void;
 }
 
-/** Owns a workspace and runs its jobs like `serve`, with a virtual clock that runs to the end time and stops there. */
-export function serveThrough({ folder, env, from, to, log = () => undefined }: Serving): Promise<RunningOwner> {
-  return withTerminal({ folder, environment: env }, async () => {
+/** Runs the jobs of a workspace like `serve`, with a virtual clock that runs to the end time and stops there. */
+export function serveThrough({ folder, env, from, to, log = () => undefined }: Serving): Promise<RunningSchedule> {
+  return withTerminal({ folder, variables: env }, async () => {
     const { signal } = new AbortController();
     const context = { config: readConfig({}), clock: clockUntil(from, to), signal, command: 'serve' };
-    return ownWorkspace(context, {}, { runsJobs: true, parse: parseArguments, logLevel: 'info', log });
+    return keepSchedule(context, {}, { runsJobs: true, logLevel: 'info', log });
   });
 }
 

@@ -83,7 +83,7 @@ function performIn(folder: string, environment: Readonly<Record<string, string>>
   const config = loadConfig({ flags: {}, environment, folder });
   const parts = { command: 'a test', flags: {}, find: () => ({ name: config.name, config }), log: () => undefined };
   const lease = { signal: new AbortController().signal };
-  return withTerminal({ folder, environment }, () => performTask(task, lease, parts));
+  return withTerminal({ folder, variables: environment }, () => performTask(task, lease, parts));
 }
 
 const DIST = new URL('../../dist/src/', import.meta.url).href;

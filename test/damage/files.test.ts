@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -41,8 +42,7 @@ const inData =
 const lightKinds: readonly Kind[] = [
   { name: 'keys.json', path: inData('keys.json'), meet: ['keys', 'list'] },
   { name: 'jobs.json', path: inData('jobs.json'), meet: ['jobs'] },
-  { name: 'owner.json', path: inData('owner.json'), meet: ['sql', 'select 1'], isSlow: true },
-  { name: 'serving.json', path: inData('serving.json'), meet: ['sql', 'select 1'], isSlow: true },
+  { name: 'owner.json', path: inData('owner.json'), meet: ['sync', '--only', 'prompts'], isSlow: true },
   { name: 'home.json', path: inData('home.json'), meet: ['sync', '--only', 'prompts'], isSlow: true },
   { name: 'sightline.config.json', path: ({ folder }) => join(folder, 'sightline.config.json'), meet: ['jobs'] },
   { name: '.env', path: ({ folder }) => join(folder, '.env'), meet: ['plan'], isSlow: true },
@@ -101,11 +101,10 @@ beforeAll(async () => {
       jobs: { nightly: { schedule: '15 2 * * * UTC', through: '2026-03-14T02:15:00Z' } },
       runs: [],
     };
-    const owner = { pid: 999_999_999, command: 'sightline sync', since: '2026-03-14T02:15:00.000Z' };
+    const owner = { pid: 999_999_999, command: 'sightline sync', since: '2026-03-14T02:15:00Z', host: hostname() };
     const files = {
       'jobs.json': book,
       'owner.json': owner,
-      'serving.json': { ...owner, id: 'x', socket: join(data, 'owner.sock'), version: '0.1.0' },
       'home.json': { location: 'not an address', hasData: 'unknown' },
     };
     for (const [name, content] of Object.entries(files)) {

@@ -208,12 +208,6 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/cli/backup.test.ts'],
   },
   {
-    file: 'src/operations/backup/restore.ts',
-    from: '  if (await isServed(config.folder)) {',
-    to: '  if (force && (await isServed(config.folder))) {',
-    tests: ['test/cli/backup.test.ts'],
-  },
-  {
     file: 'src/operations/replay.ts',
     from: 'if (kept !== null) await keepOld(layout.warehouse, kept, old);',
     to: '',

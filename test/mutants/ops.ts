@@ -83,28 +83,28 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/session/conformance.test.ts'],
   },
   {
-    file: 'src/session/owner-client.ts',
-    from: "if (!isProof(proofOf('server', handshake), frame.proof)) return refuse();",
+    file: 'src/session/lock-driver.ts',
+    from: 'const taken = ahead === 0 ?',
+    to: 'const taken = ahead >= 0 ?',
+    tests: ['test/session/conformance.test.ts'],
+  },
+  {
+    file: 'src/base/file-lock.ts',
+    from: 'if (Date.now() - modifiedMs > STALE_MS) return null;',
     to: '',
-    tests: ['test/session/owner.test.ts'],
+    tests: ['test/base/file-lock.test.ts'],
   },
   {
-    file: 'src/session/handshake.ts',
-    from: "['handshake', side, recordId, folderId, clientNonce, serverNonce]",
-    to: "['handshake', recordId, folderId, clientNonce, serverNonce]",
-    tests: ['test/session/owner.test.ts'],
+    file: 'src/base/file-lock.ts',
+    from: 'pid === process.pid ? held.has(text) : isAlive(pid)',
+    to: 'isAlive(pid)',
+    tests: ['test/base/file-lock.test.ts'],
   },
   {
-    file: 'src/session/owner-record.ts',
-    from: 'if (socket !== null) checkPrivate(record.socket, socket);',
+    file: 'src/base/file-lock.ts',
+    from: 'if (host !== hostname()) return holder;',
     to: '',
-    tests: ['test/session/owner.test.ts'],
-  },
-  {
-    file: 'src/session/owner-record.ts',
-    from: 'if (record === null || record.folderId !== (await folderIdOf(folder))) return null;',
-    to: 'if (record === null) return null;',
-    tests: ['test/session/owner.test.ts'],
+    tests: ['test/base/file-lock.test.ts'],
   },
   // The budget.
   {
@@ -224,19 +224,6 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/storage/object-store.test.ts'],
   },
   // Processes of the command line.
-  {
-    file: 'src/cli/forwarding.ts',
-    from: 'if (argv[index - 1] === flag) return resolve(folder, word);',
-    to: '',
-    tests: ['test/cli/served-secrets.test.ts'],
-  },
-  {
-    file: 'src/cli/serve-owner.ts',
-    from: 'if (differs.length > 0) return { differs };',
-    to: '',
-    tests: ['test/cli/served-secrets.test.ts'],
-    isBuilt: true,
-  },
   {
     file: 'src/base/config/config.ts',
     from: '? 0o027 : 0o077;',

@@ -4,10 +4,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import type { Grant, Mode, SessionDriver, SessionRequest } from '../../src/session/driver.ts';
-import { becomeOwner } from '../../src/session/owner-server.ts';
+import { fileLock } from '../../src/session/lock-driver.ts';
 import { createProcessSessions, thisProcess } from '../../src/session/process-driver.ts';
 import { type SessionContext, withSession } from '../../src/session/session.ts';
-import { createSocketDriver } from '../../src/session/socket-driver.ts';
 import { createStoreDriver } from '../../src/session/store-driver.ts';
 import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -52,24 +51,25 @@ async function openProcess(mode: Mode): Promise<Rig> {
   };
 }
 
-async function openSocket(mode: Mode): Promise<Rig> {
+async function openLock(mode: Mode): Promise<Rig> {
   const at = await temporaryFolder();
   const context = await contextIn(at);
   const { folder } = context('').config;
-  const participant = async (): Promise<SessionDriver> => createSocketDriver(createProcessSessions());
-  if (mode === 'wait') {
-    const sessions = createProcessSessions();
-    const owned = await becomeOwner({ folder, command: 'serve', since: 'now', run: async () => 0, sessions });
-    if (!owned.isOurs) throw new Error('another process owns the workspace');
-    onTestFinished(owned.release);
-  }
   const afterDeath = async (): Promise<SessionDriver> => {
     const child = startChild(new URL('session-child.ts', import.meta.url), folder, mode);
     expect(await child.message()).toBe('entered');
     await child.kill();
-    return participant();
+    return fileLock;
   };
-  return { mode, hasQueue: mode === 'wait', folder, participant, afterDeath, context, takeAway: null };
+  return {
+    mode,
+    hasQueue: mode === 'wait',
+    folder,
+    participant: async () => fileLock,
+    afterDeath,
+    context,
+    takeAway: null,
+  };
 }
 
 async function openStore(): Promise<Rig> {
@@ -184,8 +184,8 @@ async function expectHeldBy(rig: Rig, command: string): Promise<void> {
 const rigs: Readonly<Record<string, { readonly open: () => Promise<Rig>; readonly hasQueue: boolean }>> = {
   'process driver, waiting': { open: () => openProcess('wait'), hasQueue: true },
   'process driver, refusing': { open: () => openProcess('refuse'), hasQueue: false },
-  'socket driver, waiting for an owner': { open: () => openSocket('wait'), hasQueue: true },
-  'socket driver, refusing': { open: () => openSocket('refuse'), hasQueue: false },
+  'lock driver, waiting': { open: () => openLock('wait'), hasQueue: true },
+  'lock driver, refusing': { open: () => openLock('refuse'), hasQueue: false },
   'store driver': { open: openStore, hasQueue: false },
 };
 

@@ -1,10 +1,9 @@
 import type { Mode } from '../../src/session/driver.ts';
-import { createProcessSessions } from '../../src/session/process-driver.ts';
-import { createSocketDriver } from '../../src/session/socket-driver.ts';
+import { fileLock } from '../../src/session/lock-driver.ts';
 
-// Takes the right to write to a workspace from the socket driver, reports that, and keeps it until the process is killed.
+// Takes the right to write to a workspace from the lock driver, reports that, and keeps it until the process is killed.
 const [folder = '', mode = ''] = process.argv.slice(3);
-await createSocketDriver(createProcessSessions()).acquire({
+await fileLock.acquire({
   folder,
   mode: mode as Mode,
   command: 'killed',

@@ -7,7 +7,6 @@ import {
   allowed,
   type CLOCKS,
   type COMPRESSIONS,
-  CONFIG_FILE,
   type ConfigSources,
   common,
   type FileConfig,
@@ -22,11 +21,10 @@ import {
   probes,
   REREADS,
   readConfigFile,
-  readText,
   snapshots,
 } from './config-file.ts';
 import { nonEmpty } from './environment.ts';
-import { checkKey, readSecret, withoutFile, withSecrets } from './key-file.ts';
+import { checkKey, readSecret } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, PRIVATE_WAY, readNotify } from './notify-settings.ts';
 import { type OAuthSettings, readOAuth } from './oauth-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
@@ -38,9 +36,6 @@ import { checkWorkspaceName, findWorkspace, standardWorkspace } from './workspac
 const GENERIC_REQUESTS = 500;
 /** Undeclared endpoints that are mirrored. A hundred take 20 seconds of CPU in the first sync. */
 const ENDPOINTS = 100;
-
-/** Variables that choose a workspace and its folder. */
-const CHOOSING: readonly string[] = ['SIGHTLINE_WORKSPACE', 'SIGHTLINE_DATA_DIR'];
 
 /** Validated settings of one workspace. */
 export interface WorkspaceConfig {
@@ -218,38 +213,6 @@ export function loadRunnerSettings({ environment, folder }: Omit<ConfigSources, 
 export function loadOAuthSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): OAuthSettings | null {
   const variables = { issuer: 'SIGHTLINE_OAUTH_ISSUER', resource: 'SIGHTLINE_OAUTH_RESOURCE' };
   return readOAuth(readConfigFile(folder).oauth, environment, variables);
-}
-
-/**
- * All settings of a process, as text by name: SIGHTLINE_ variables, the variables that the configuration file names for keys,
- * webhooks, budgets and the queue, and the text of the file itself. A secret that is kept in a file (`_FILE`) is replaced by
- * its value. Variables that only choose the workspace are left out, because two processes of one workspace may set them
- * differently.
- */
-export function ownSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): Record<string, string> {
-  const file = readConfigFile(folder);
-  const workspaces = Object.values(file.workspaces ?? {});
-  const targets = [file, ...workspaces].flatMap(({ notify = [] }) => notify);
-  const keys = workspaces.map(({ apiKeyVariable: name }) => name);
-  const ofTargets = targets.flatMap(({ urlVariable, secretVariable }) =>
-    secretVariable === undefined ? [urlVariable] : [urlVariable, secretVariable],
-  );
-  const ofBudgets = [file, ...workspaces].flatMap(({ budget }) =>
-    budget?.kind === 'postgres' ? [budget.urlVariable] : [],
-  );
-  const ofRunner = file.runner === undefined || file.runner.kind === 'process' ? [] : [file.runner.urlVariable];
-  const named = [...keys, ...ofTargets, ...ofBudgets, ...ofRunner];
-  const isOurs = (name: string): boolean => name.startsWith('SIGHTLINE_') || named.includes(withoutFile(name));
-  const ours = Object.entries(environment).flatMap(([name, value]) =>
-    value !== undefined && value.trim() !== '' && isOurs(name) && !CHOOSING.includes(name)
-      ? [[name, value.trim()] as const]
-      : [],
-  );
-  const text = readText(join(folder, CONFIG_FILE));
-  return {
-    ...withSecrets(Object.fromEntries(ours), ['SIGHTLINE_API_KEY', ...named], folder),
-    ...(text === undefined ? {} : { [CONFIG_FILE]: text }),
-  };
 }
 
 function readPermissions(environment: ConfigSources['environment'], file: FileConfig): WorkspaceConfig['permissions'] {

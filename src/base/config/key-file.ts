@@ -29,31 +29,6 @@ export function readSecret(
   return readSecretFile(name, resolve(folder, path));
 }
 
-/** Removes the suffix `_FILE` from a variable's name. */
-export function withoutFile(variable: string): string {
-  return variable.endsWith(ENDING) ? variable.slice(0, -ENDING.length) : variable;
-}
-
-/** Replaces the `_FILE` variables of these secrets by their values. If a file cannot be read, its variable is left unchanged. */
-export function withSecrets(
-  settings: Readonly<Record<string, string>>,
-  variables: readonly string[],
-  folder: string,
-): Record<string, string> {
-  const result = { ...settings };
-  for (const variable of variables) {
-    try {
-      const secret = readSecret(variable, settings, folder);
-      if (secret === undefined || secret === settings[variable]) continue;
-      result[variable] = secret;
-      delete result[`${variable}${ENDING}`];
-    } catch {
-      // The code that needs the secret reports the unreadable file.
-    }
-  }
-  return result;
-}
-
 function readSecretFile(name: string, path: string): string {
   try {
     const { mode, size } = statSync(path);

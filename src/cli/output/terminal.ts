@@ -8,7 +8,7 @@ export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: n
 /** An input stream of a command. */
 export type Input = Readable & { readonly isTTY?: boolean };
 
-/** Surroundings of a command: those of this process, or of the client for which the command runs. */
+/** Surroundings of a command: those of this process, or of a test. */
 export interface Terminal {
   readonly clock: Clock;
   readonly stdin: Input;
@@ -28,8 +28,6 @@ export interface Terminal {
   readonly folder: string;
   /** Environment variables that override those of `.env`. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** All settings from the environment; null for those of `variables` and `.env`. */
-  readonly environment: Readonly<Record<string, string | undefined>> | null;
   /** Time zone of the times of day on the command line. */
   readonly timeZone: string;
 }
@@ -68,7 +66,6 @@ const own: Terminal = {
   get variables() {
     return process.env;
   },
-  environment: null,
   get timeZone() {
     return Intl.DateTimeFormat().resolvedOptions().timeZone;
   },

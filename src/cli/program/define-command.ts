@@ -55,8 +55,6 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
   readonly exits?: string;
   /** Command lines that show the usual and a special use. */
   readonly examples: readonly [Example, Example];
-  /** Returns how the owner of the workspace runs the command, or null if it runs in this process. */
-  forwardable?(values: Values<Options & Arguments>): { readonly needsWarehouse: boolean } | null;
   /**
    * Runs the command and returns its exit code. It takes the values it reads and passes the rest to `begin`, which compiles only
    * if nothing is left. Operations are imported here, so that help does not load them.
@@ -80,7 +78,7 @@ export interface CommandDeclaration<Options extends Kinds, Arguments extends Kin
 export function defineCommand<Options extends Kinds, Arguments extends Kinds = Record<never, never>>(
   declaration: CommandDeclaration<Options, Arguments>,
 ): AddTo {
-  const { options, arguments: taken = {} as Arguments, help, exits = '', examples, forwardable, run } = declaration;
+  const { options, arguments: taken = {} as Arguments, help, exits = '', examples, run } = declaration;
   return (command, { choose, ...parts }) => {
     for (const kind of Object.values(taken)) command.addArgument(toArgument(kind));
     const added = Object.entries(options).map(([key, kind]) => ({ key, kind, option: toOption(key, kind) }));
@@ -100,9 +98,7 @@ export function defineCommand<Options extends Kinds, Arguments extends Kinds = R
       const { flags, values } = separate(all);
       const json = flags.json === true;
       const own = values as Values<Options & Arguments>;
-      const forwarded = forwardable?.(own) ?? null;
-      const action = (signal: AbortSignal) => run(own, () => toCall(pathOf(command), flags, signal, parts));
-      choose(json, action, forwarded === null ? undefined : { flags, ...forwarded });
+      choose(json, (signal) => run(own, () => toCall(pathOf(command), flags, signal, parts)));
     });
   };
 }

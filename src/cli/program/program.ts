@@ -16,8 +16,8 @@ import { examplesOf, ProgramCommand, pathOf } from './program-command.ts';
  */
 export async function parseArguments(argv: readonly string[]): Promise<Invocation | null> {
   const chosen: { invocation: Invocation | null } = { invocation: null };
-  const choose: Choose = (json, action, forwardable) => {
-    chosen.invocation = { json, action, forwardable: forwardable ?? null };
+  const choose: Choose = (json, action) => {
+    chosen.invocation = { json, action };
   };
   const program = await createProgram(choose, [commandIn(argv)]);
   if (argv.length === 0) {

@@ -6,7 +6,7 @@ import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { noData } from '../../session/newest-replica.ts';
 import { refreshReplica } from '../../session/remote-replica.ts';
-import { isServed } from '../../session/socket-driver.ts';
+import { withSession } from '../../session/session.ts';
 import { type Context, withWarehouse } from '../../session/workspace.ts';
 import { agesOf, type Layout, layoutOf } from '../../snapshot/layout.ts';
 import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../../warehouse/file/copy-check.ts';
@@ -84,13 +84,15 @@ interface Copied {
 
 async function copyNewest(context: Context, layout: Layout, aside: string): Promise<Copied> {
   const { copy, live } = agesOf(layout);
-  // A serving process opens the live file whenever a job is due, so it must not be locked here.
   const isHere = context.config.remote.kind === 'local';
-  if (isHere && live > 0 && !(await isServed(context.config.folder))) {
+  if (isHere && live > 0) {
     try {
-      return await withWarehouse(context, RESOURCES, async ({ warehouse }) => {
-        return { tables: await copyOpened(warehouse.database, aside), asOfMs: context.clock.now(), stale: false };
-      });
+      // A backup does not wait for a sync: it copies the replica then.
+      return await withSession(context, 'refuse', (inside) =>
+        withWarehouse(inside, RESOURCES, async ({ warehouse }) => {
+          return { tables: await copyOpened(warehouse.database, aside), asOfMs: context.clock.now(), stale: false };
+        }),
+      );
     } catch (thrown) {
       if (!(thrown instanceof SightlineError) || thrown.code !== 'warehouse_locked') throw thrown;
     }

@@ -10,7 +10,6 @@ import { removeMark } from '../../remote/folder-owner.ts';
 import { catalogueOf } from '../../session/catalogues.ts';
 import { remoteState } from '../../session/remote-stores.ts';
 import { withSession } from '../../session/session.ts';
-import { isServed } from '../../session/socket-driver.ts';
 import { type Context, publish, withWarehouse } from '../../session/workspace.ts';
 import { type Layout, layoutOf } from '../../snapshot/layout.ts';
 import type { Manifest } from '../../snapshot/manifest.ts';
@@ -68,10 +67,6 @@ export async function readRestoreSource(
   const source: RestoreSource = found.isDirectory()
     ? await ofSnapshot(path)
     : await ofBackup(path, catalogueOf(config));
-  if (await isServed(config.folder)) {
-    const hint = 'Stop `sightline serve`, run the restore, then start `sightline serve` again.';
-    throw new SightlineError('warehouse_locked', `\`sightline serve\` owns the workspace ${config.name}`, { hint });
-  }
   const isOwnCopy = path === (await realpath(layout.analytics).catch(() => null));
   const isAway = config.remote.kind !== 'local';
   const isHere = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
@@ -112,13 +107,15 @@ export function restoreWorkspace(context: Context, source: RestoreSource): Promi
       : source.manifest.tables.reduce((sum, table) => sum + table.bytes, 0);
   // The restored warehouse, and its replica.
   const need = { folder, bytes: 2 * bytes, by: `the restore of ${source.path}` };
-  return withDiskNeed(need, () => withSession(context, 'wait', (inside) => restore(inside, source)));
+  return withDiskNeed(need, async () => {
+    await ensureWritableFolder(folder);
+    return withSession(context, 'wait', (inside) => restore(inside, source));
+  });
 }
 
 async function restore(context: Context, source: RestoreSource): Promise<Restored> {
   const { config, clock } = context;
   const layout = layoutOf(config.folder);
-  await ensureWritableFolder(config.folder);
   const aside = join(config.folder, '.restore.duckdb');
   // `remote_failed`: the folder has only a copy of a remote warehouse. Replace it; the folder becomes the local warehouse.
   const despite = ['warehouse_invalid', 'warehouse_newer', 'remote_failed'] as const;

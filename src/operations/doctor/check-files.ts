@@ -1,17 +1,15 @@
 import { existsSync, lstatSync, type Stats, statSync } from 'node:fs';
-import { access, chmod, constants, opendir, readdir, readFile, rm } from 'node:fs/promises';
+import { access, chmod, constants, opendir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SightlineError } from '../../base/errors.ts';
+import { readHolder } from '../../base/file-lock.ts';
 import { freeBytes, megabytes, nearestExisting } from '../../base/free-space.ts';
-import { isRecord } from '../../base/json.ts';
-import { isAlive } from '../../base/process-alive.ts';
 import { DAY_MS } from '../../contract/time.ts';
-import { octal, ownerRecordPath, parseOwnerRecord, readOwnerRecord } from '../../session/owner-record.ts';
+import { deadTickets } from '../../session/lock-driver.ts';
 import { serverRecordPath } from '../../session/server-record.ts';
 import { keyFilePath } from '../../session/stored-keys.ts';
 import { sessionFilePath } from '../../session/stored-sessions.ts';
 import { withWarehouse } from '../../session/workspace.ts';
-import { readWriter } from '../../session/writer-record.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
 import { SYNC_BYTES_MIN } from '../disk-estimates.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';
@@ -57,18 +55,16 @@ export async function checkDisk({ context, layout }: CheckContext): Promise<Find
   return [{ status: free < needed ? 'failure' : 'warning', message, advice }];
 }
 
-/** Checks that other users cannot read secrets or data, or connect to the process that owns the workspace. */
+/** Checks that other users cannot read secrets or data. */
 export async function checkPermissions({ context, folder, fix }: CheckContext): Promise<Finding[]> {
   if (process.platform === 'win32') return [{ status: 'ok', message: 'file permissions are not checked on Windows' }];
-  const record = ownerRecordPath(context.config.folder);
-  const socket = parseOwnerRecord(await readFile(record, 'utf8').catch(() => ''))?.socket ?? null;
   // Keys, sessions and the server of all workspaces are recorded in the data folder.
   const ofServers = [context.config.folder, dirname(context.config.folder)].flatMap((each) => [
     keyFilePath(each),
     sessionFilePath(each),
     serverRecordPath(each),
   ]);
-  const paths = [join(folder, '.env'), ...ofServers, record, ...(socket === null ? [] : [socket])];
+  const paths = [join(folder, '.env'), ...ofServers];
   const findings: Finding[] = [];
   for (const path of paths) {
     const mode = statOf(path)?.mode ?? 0;
@@ -87,8 +83,6 @@ export async function checkPermissions({ context, folder, fix }: CheckContext): 
     }
   }
   findings.push(...(await checkDataPermissions(context.config, paths, fix)));
-  // Loose permissions that are already listed are the usual cause, so do not report the same problem twice.
-  if (findings.every(({ fixed }) => fixed)) findings.push(...(await checkOwnerTrust(context.config)));
   return findings.length > 0 ? findings : [{ status: 'ok', message: 'only their owner can access secrets and data' }];
 }
 
@@ -131,16 +125,6 @@ async function checkDataPermissions(
 
 function ignoreMissing(thrown: NodeJS.ErrnoException): void {
   if (thrown.code !== 'ENOENT') throw thrown;
-}
-
-async function checkOwnerTrust({ folder }: CheckContext['context']['config']): Promise<Finding[]> {
-  try {
-    await readOwnerRecord(folder);
-    return [];
-  } catch (thrown) {
-    if (!(thrown instanceof SightlineError) || thrown.code !== 'owner_untrusted') throw thrown;
-    return [{ status: 'failure', message: thrown.message, advice: thrown.hint }];
-  }
 }
 
 /** Checks for temporary files of killed processes. */
@@ -186,16 +170,10 @@ async function findLeftovers({ context, layout }: CheckContext): Promise<string[
   for (const name of await namesIn(layout.snapshots)) {
     if (SNAPSHOT_ASIDE.test(name)) found.push(join(layout.snapshots, name));
   }
-  const writer = await readWriter(layout.owner);
-  if (existsSync(layout.owner) && (writer === null || !isAlive(writer.pid))) found.push(layout.owner);
-  const record = ownerRecordPath(folder);
-  const owner = await readFile(record, 'utf8')
-    .then(JSON.parse)
-    .catch(() => null);
-  if (existsSync(record) && !(isRecord(owner) && isAlive(Number(owner['pid'])))) {
-    found.push(record);
-    if (existsSync(join(folder, 'owner.sock'))) found.push(join(folder, 'owner.sock'));
+  for (const lock of [layout.owner, layout.scheduler]) {
+    if (existsSync(lock) && (await readHolder(lock)) === null) found.push(lock);
   }
+  found.push(...(await deadTickets(folder).catch(() => [])));
   return found;
 }
 
@@ -205,6 +183,11 @@ function namesIn(folder: string): Promise<string[]> {
 
 function statOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
+}
+
+/** Formats permissions for chmod, such as 0755. */
+function octal(mode: number): string {
+  return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 
 function sizeOf(path: string): number {

@@ -1,7 +1,5 @@
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
-import { isAlive } from '../../base/process-alive.ts';
-import { isServed } from '../../session/socket-driver.ts';
-import { readWriter } from '../../session/writer-record.ts';
+import { writerOf } from '../../session/lock-driver.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
 import { remedyOf } from '../damage-remedy.ts';
@@ -116,10 +114,8 @@ async function perform(
 }
 
 async function findOwner(folder: string): Promise<string | null> {
-  // `checkPermissions` reports an owner that is not trusted.
-  if (await isServed(folder).catch(() => false)) return '`sightline serve`';
-  const writer = await readWriter(layoutOf(folder).owner);
-  return writer !== null && isAlive(writer.pid) ? `\`${writer.command}\` (process ${writer.pid})` : null;
+  const writer = await writerOf(folder);
+  return writer === null ? null : `\`${writer.command}\` (process ${writer.pid})`;
 }
 
 function checkNode(version: string): Finding {

@@ -1,11 +1,10 @@
 import PQueue from 'p-queue';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { jobLines } from '../../operations/jobs/job-list.ts';
-import { readLiveWriter } from '../../operations/status.ts';
 import { verdictOf } from '../../operations/verdict.ts';
 import type { TableResult } from '../../query/metrics/table-result.ts';
 import { toShownTexts } from '../../query/shown-text.ts';
-import { layoutOf } from '../../snapshot/layout.ts';
+import { writerOf } from '../../session/lock-driver.ts';
 import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
 import type { FleetRow } from '../../web/page-data/fleet-row.ts';
 import type { Level } from '../../web/page-data/status-lines.ts';
@@ -75,7 +74,7 @@ async function readRow(config: WorkspaceConfig, nowMs: number, summary: FleetSum
   const { folder, name: workspace } = config;
   const [progress, writer, jobs] = await Promise.all([
     readProgress(folder, nowMs),
-    readLiveWriter(layoutOf(folder).owner),
+    writerOf(folder),
     jobLines(config, nowMs),
   ]);
   const { copy = 'current', why = null, status = null, syncedAt = null, visibility = null } = summary ?? {};

@@ -171,7 +171,7 @@ describe('the address of the pages', () => {
     const firstUrl = async (): Promise<string | undefined> =>
       (await client.call('query_metrics', { metrics: ['responses'] })).structuredContent.url;
     expect(await firstUrl()).toBeUndefined();
-    const remove = await writeServerRecord(config.folder, 'http://127.0.0.1:4321', 'serve', Date.now());
+    const remove = await writeServerRecord(config.folder, 'http://127.0.0.1:4321', 'serve');
     const during = await firstUrl();
     await remove();
     expect(readLink(during ?? '', 'http://127.0.0.1:4321').path).toBe('/compare');

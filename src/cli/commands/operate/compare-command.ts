@@ -24,7 +24,6 @@ export const compare = defineCommand({
     resource: list('<resources...>', 'only these resources'),
     seed: integer('<number>', 'number that chooses the questions, to ask the same ones again', 0, 1_000_000_000),
   },
-  forwardable: () => ({ needsWarehouse: true }),
   examples: [
     ['sightline compare', 'ask the API and the local data 50 generated questions and compare the responses'],
     ['sightline compare --requests 300 --resource responses metrics', 'compare two resources thoroughly'],

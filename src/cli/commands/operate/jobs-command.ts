@@ -79,7 +79,6 @@ const next = defineCommand({
 const run = defineCommand({
   arguments: { name: argument('<job>', 'name of the job') },
   options: workspaceOptions,
-  forwardable: () => ({ needsWarehouse: true }),
   exits: 'the most severe of its steps: 130, then 1, 2, 4, 3, 0.',
   examples: [
     ['sightline jobs run nightly', 'run a job now'],
@@ -102,8 +101,7 @@ const run = defineCommand({
       return ended;
     };
     const context = contextOf(`jobs run ${name}`, config, signal);
-    // The owner of the workspace runs this command for a client when its other work has ended.
-    const ran = await runRequestedJob(context, job, terminal().isHosted ? 'wait' : 'refuse', perform);
+    const ran = await runRequestedJob(context, job, 'refuse', perform);
     if (json) {
       const steps = ran.steps.map((step, index) => ({ ...step, result: results[index] ?? null }));
       printJson('jobs run', { ...ran, steps });

@@ -27,7 +27,6 @@ export const status = defineCommand({
     all: flag('show every configured workspace'),
     check: flag('exit with 0 if all is well, 3 if something should be checked, 1 if something does not work'),
   },
-  forwardable: ({ all }) => (all ? null : { needsWarehouse: false }),
   examples: [
     ['sightline status', 'show the verdict and the state of the data'],
     ['sightline status --all --check', 'check every workspace, for monitoring'],

@@ -22,7 +22,6 @@ export const verify = defineCommand({
     fresh: flag("fetch the API's reports again first"),
     repair: flag('fetch differing days again and verify once more'),
   },
-  forwardable: () => ({ needsWarehouse: true }),
   exits: '0 if all figures agree, 3 if some differ.',
   examples: [
     ['sightline verify', 'compare all reported days'],

@@ -26,8 +26,6 @@ export const sync = defineCommand({
     acceptExpiry: flag('remove all expired raw pages, not only those of one day'),
     all: flag('sync every configured workspace, in parallel'),
   },
-  // With --all each workspace has a separate owner, or none.
-  forwardable: ({ all }) => (all ? null : { needsWarehouse: true }),
   exits:
     '3 if some data could not be fetched or a limit was reached. With `--all` the most severe of all workspaces: 130, then 1, 2, 4, 3, 0.',
   examples: [

@@ -44,8 +44,6 @@ export const exportCommand = defineCommand({
     ),
     all: flag('export every configured workspace; with --output, to one folder per workspace below it'),
   },
-  // Plain files are written from the replica, which needs no lock.
-  forwardable: ({ output, all }) => (output === null && !all ? { needsWarehouse: true } : null),
   examples: [
     ['sightline export', 'publish a snapshot of every table'],
     [

@@ -13,8 +13,6 @@ import { defineCommand, defineGroup } from '../../program/define-command.ts';
 import { argument, flag, type Kind, list, option, refused, texts, toExistingDay } from '../../program/option-kinds.ts';
 
 const DAYS_MAX = 3_650;
-const forwardable = () => ({ needsWarehouse: false });
-
 const scopeNames = list('<scopes...>', `scopes of the key (default: ${DEFAULT_SCOPES.join(', ')})`);
 const scopes: Kind<readonly Scope[] | null> = {
   ...scopeNames,
@@ -36,9 +34,6 @@ const create = defineCommand({
     workspaces: list('<names...>', 'the key opens these workspaces'),
     allWorkspaces: flag('the key opens all workspaces, including new ones'),
   },
-  // Keys for several workspaces are in the data folder, which belongs to no workspace.
-  forwardable: ({ workspaces, allWorkspaces }) =>
-    workspaces === null && !allWorkspaces ? { needsWarehouse: false } : null,
   examples: [
     ['sightline keys create anna', 'create a key that does not expire'],
     [
@@ -73,7 +68,6 @@ const create = defineCommand({
 
 const listing = defineCommand({
   options: workspaceOptions,
-  forwardable,
   examples: [
     ['sightline keys list', 'list the keys'],
     ['sightline keys list --workspace acme --json', 'list those of a workspace as JSON'],
@@ -113,7 +107,6 @@ const listing = defineCommand({
 const revoke = defineCommand({
   arguments: { which: argument('<key>', 'name, prefix or ID of the key') },
   options: workspaceOptions,
-  forwardable,
   examples: [
     ['sightline keys revoke anna', 'revoke a key by name'],
     ['sightline keys revoke anna --workspace acme', 'revoke a key of another workspace'],

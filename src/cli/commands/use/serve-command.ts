@@ -1,11 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
-import { type ErrorCode, EXIT, SightlineError } from '../../../base/errors.ts';
+import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { FirstRun } from '../../../operations/first-run.ts';
+import type { JobLogger } from '../../../operations/jobs/run-workspace-job.ts';
+import type { RunningSchedule } from '../../../operations/run-schedule.ts';
 import { isLoopback } from '../../../serve/auth/hosts.ts';
 import { listenEarly } from '../../../serve/http/listener.ts';
 import type { ServedWorkspace, ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
-import type { LogTarget } from '../../../serve/telemetry/server-log.ts';
+import type { LogLevel, LogTarget } from '../../../serve/telemetry/server-log.ts';
 import type { Context } from '../../../session/workspace.ts';
 import type { WorkspaceFlags } from '../../context.ts';
 import { describeOAuth, describeSignIn, listening, warnOfReach } from '../../listening.ts';
@@ -21,9 +23,6 @@ const RATE_MAX = 1_000_000;
  * objects. Under load, resident memory is 0.3 GB instead of 0.5 GB at the same number of requests per second.
  */
 const HEAP_FLAGS = ['--semi-space-growth-factor=1', '--heap-growing-percent=50'];
-/** Errors after which the server still serves the published data, but does not run jobs and commands. */
-const NOT_OWNED: readonly ErrorCode[] = ['folder_unwritable', 'owner_untrusted'];
-
 export const serve = defineCommand({
   options: {
     ...workspaceOptions,
@@ -93,22 +92,21 @@ export const serve = defineCommand({
 });
 
 async function serveOne(
-  { flags, json, signal, parse, ...call }: Call,
+  { flags, json, signal, ...call }: Call,
   given: Omit<ServeWorkspaceOptions, 'log'>,
 ): Promise<number> {
   const context = await call.context();
   context.config.notify();
   const { openTerminalLog } = await import('../../output/terminal-log.ts');
   const { serveWorkspace } = await import('../../../serve/serve-workspace.ts');
-  const { ownWorkspace } = await import('../../serve-owner.ts');
   const log = await openTerminalLog(given.logLevel, context.clock);
   const setup = given.pages === 'off' ? {} : { setup: await openFirstRun(context, flags, given.logLevel, log) };
   const server = await listening(given, () => serveWorkspace(context, { ...given, log, ...setup }));
   const { runsJobs, logLevel } = given;
-  const ownership = await ownWorkspace(context, flags, { runsJobs, parse, logLevel, log }).catch(sayNotOwned);
-  if (ownership !== null && ownership.owner !== null) {
-    const { command, pid } = ownership.owner;
-    say(`Jobs run in \`sightline ${command}\` (process ${pid}), which owns the workspace, until it ends.`);
+  const schedule = await keepSchedule(context, flags, { runsJobs, logLevel, log }).catch(sayNoSchedule);
+  if (schedule !== null && schedule.other !== null) {
+    const { command, pid } = schedule.other;
+    say(`Jobs run in \`${command}\` (process ${pid}) until it ends.`);
   }
   if (json) {
     const { baseUrl, mcpUrl, metricsUrl, pageUrl, statusUrl } = server;
@@ -116,16 +114,46 @@ async function serveOne(
   } else {
     describe(server, context.config.name);
     if (given.oauth) say(describeOAuth(given.oauth));
-    if (ownership?.owner === null && runsJobs) say(await describeJobs(context));
+    if (schedule?.other === null && runsJobs) say(await describeJobs(context));
   }
   if (!json && given.pages !== 'off') say(await describeSignIn(server));
   warnOfReach(given.host);
   if (server.keys === 0) say('No keys yet: create one with `sightline keys create NAME`; no restart is needed.');
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  await Promise.all([ownership?.close(), server.close()]);
+  await Promise.all([schedule?.close(), server.close()]);
   // Flush after all parts have ended, because each may write a last line.
   log.stream.flush();
   return EXIT.done;
+}
+
+/** Options of `keepSchedule`. */
+export interface KeptSchedule {
+  /** Whether to run jobs when they are due. */
+  readonly runsJobs: boolean;
+  /** Level of the log that is opened on `log`. */
+  readonly logLevel: LogLevel;
+  readonly log: LogTarget;
+}
+
+/** Runs the schedule of a workspace for `serve`, as `startSchedule` does, and writes what happens to a log. Throws like `startSchedule`. */
+export async function keepSchedule(
+  context: Context,
+  flags: WorkspaceFlags,
+  { runsJobs, logLevel, log: target }: KeptSchedule,
+): Promise<RunningSchedule> {
+  const { openLog } = await import('../../../serve/telemetry/server-log.ts');
+  const { loggedSteps } = await import('../../job-steps.ts');
+  const { startSchedule } = await import('../../../operations/run-schedule.ts');
+  const { logger, stream } = openLog(target, logLevel, context.clock);
+  const log: JobLogger = (level, entry) => logger[level](entry);
+  const { other, close } = await startSchedule(context, { runsJobs, perform: loggedSteps(flags, log), log });
+  return {
+    other,
+    close: async () => {
+      await close();
+      stream.flush();
+    },
+  };
 }
 
 // The settings are loaded for each step, because the setup writes them.
@@ -151,8 +179,9 @@ async function openFirstRun(
   });
 }
 
-function sayNotOwned(thrown: unknown): null {
-  if (!(thrown instanceof SightlineError) || !NOT_OWNED.includes(thrown.code)) throw thrown;
+// The server still serves the published data of a folder that it cannot write to.
+function sayNoSchedule(thrown: unknown): null {
+  if (!(thrown instanceof SightlineError) || thrown.code !== 'folder_unwritable') throw thrown;
   say(`This process runs no jobs: ${thrown.message}`);
   return null;
 }

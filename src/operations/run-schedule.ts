@@ -1,103 +1,93 @@
 import type { Clock } from '../base/clock.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { type Holder, tryLock } from '../base/file-lock.ts';
+import { ensureWritableFolder } from '../base/files.ts';
 import { openJobLog } from '../scheduler/job-log.ts';
 import { createProcessRunner } from '../scheduler/process-runner.ts';
-import { becomeOwner, type RunForwarded } from '../session/owner-server.ts';
 import { thisProcess } from '../session/process-driver.ts';
 import { refreshReplica } from '../session/remote-replica.ts';
-import type { Greeting } from '../session/socket-frames.ts';
 import type { Context } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
 import { plannedOf } from './cluster/open-runner.ts';
 import { runTask } from './jobs/run-task.ts';
 import type { JobLogger, PerformStep } from './jobs/run-workspace-job.ts';
 import { notifyOfFreshness } from './notify/notify-of.ts';
 
-/** Interval at which a process that waits checks whether the owner has ended, and retries after errors. */
+/** Interval at which a waiting process checks whether the other has ended, and retries after errors. */
 const LOOK_EVERY_MS = 60_000;
 /** Interval of the checks for stale data and for messages that wait to be sent. */
 const WATCH_EVERY_MS = 300_000;
 /** Interval at which the replica of a remote warehouse is refreshed. */
 const FOLLOW_EVERY_MS = 30_000;
 
-/** Options of `startOwner`. */
-export interface OwnerParts {
+/** Options of `startSchedule`. */
+export interface ScheduleParts {
   /** Whether to run jobs when they are due. */
   readonly runsJobs: boolean;
   readonly perform: PerformStep;
-  /** Runs the command line of a client. The signal is also aborted by `RunningOwner.close`. */
-  readonly run: RunForwarded;
   readonly log: JobLogger;
 }
 
-/** A process that owns a workspace, or waits to own it. */
-export interface RunningOwner {
-  /** The other process that owned the workspace at the start; null if this process owned it at once. */
-  readonly owner: Greeting | null;
+/** A process that runs the schedule of a workspace, or waits for the process that does. */
+export interface RunningSchedule {
+  /** The other process that ran the schedule at the start; null if this process did at once. */
+  readonly other: Holder | null;
   /** Stops running work and resolves once it has ended. */
   close(): Promise<void>;
 }
 
 /**
- * Makes this process the owner of a workspace: it runs due jobs and the commands of clients, notifies of stale data and refreshes
- * the replica of a remote warehouse. If another process owns the workspace, takes over when that process ends.
+ * Runs the schedule of a workspace: due jobs, notifications about stale data, and the replica of a remote warehouse. If another process does
+ * so, takes over when that process ends.
  *
- * @throws `folder_unwritable` and `owner_untrusted`.
+ * @throws `folder_unwritable`
  */
-export async function startOwner(context: Context, parts: OwnerParts): Promise<RunningOwner> {
-  const { clock } = context;
-  const { log } = parts;
+export async function startSchedule(context: Context, parts: ScheduleParts): Promise<RunningSchedule> {
+  const { config, clock } = context;
   const stop = new AbortController();
   const { signal } = stop;
-  const own = (): Promise<Owned> => tryToOwn({ ...context, signal }, parts);
-  let owned = await own();
-  const { owner } = owned;
+  await ensureWritableFolder(config.folder);
+  const endServed = thisProcess.setServed(config.folder);
+  const run = (): Promise<Taken> => takeSchedule({ ...context, signal }, parts);
+  let taken = await run().catch((thrown: unknown) => {
+    endServed();
+    throw thrown;
+  });
+  const other = 'holder' in taken ? taken.holder : null;
   const takeOver = async (): Promise<void> => {
-    while (owned.owner !== null && !signal.aborted) {
+    while ('holder' in taken && !signal.aborted) {
       await clock.sleep(LOOK_EVERY_MS, signal, 'background');
-      owned = await own();
-      if (owned.owner === null) log('info', { msg: 'this process now owns the workspace and runs its jobs' });
+      taken = await run();
+      if (!('holder' in taken)) parts.log('info', { msg: 'this process now runs the jobs of the workspace' });
     }
   };
-  const takenOver = repeatUntilStopped(takeOver, clock, signal, log);
+  const takenOver = repeatUntilStopped(takeOver, clock, signal, parts.log);
   const close = async (): Promise<void> => {
     stop.abort(new SightlineError('interrupted', 'stopped'));
     await takenOver;
-    if (owned.owner === null) await owned.release();
-  };
-  return { owner, close };
-}
-
-type Owned = { readonly owner: Greeting } | { readonly owner: null; release(): Promise<void> };
-
-async function tryToOwn(context: Context, parts: OwnerParts): Promise<Owned> {
-  const { config, clock, command, signal } = context;
-  const { folder } = config;
-  const { log } = parts;
-  const endServed = thisProcess.setServed(folder);
-  const run: RunForwarded = (forwarded, output, cancelled, digest) =>
-    parts.run(forwarded, output, AbortSignal.any([signal, cancelled]), digest);
-  const since = new Date(clock.now()).toISOString();
-  try {
-    const ownership = await becomeOwner({ folder, command, since, run, sessions: thisProcess });
-    if (!ownership.isOurs) {
-      endServed();
-      return { owner: ownership.owner };
-    }
-    const work = [watch(context, log), follow(context, log)];
-    if (parts.runsJobs) work.push(repeatUntilStopped(() => runDueJobs(context, parts), clock, signal, log));
-    const release = async (): Promise<void> => {
-      await Promise.all(work);
-      await ownership.release();
-      endServed();
-    };
-    return { owner: null, release };
-  } catch (thrown) {
+    if (!('holder' in taken)) await taken.release();
     endServed();
-    throw thrown;
-  }
+  };
+  return { other, close };
 }
 
-async function runDueJobs(context: Context, { perform, log }: OwnerParts): Promise<void> {
+type Taken = { readonly holder: Holder } | { release(): Promise<void> };
+
+async function takeSchedule(context: Context, parts: ScheduleParts): Promise<Taken> {
+  const { config, clock, command, signal } = context;
+  const { log } = parts;
+  const taken = await tryLock(layoutOf(config.folder).scheduler, `sightline ${command}`);
+  if ('holder' in taken) return taken;
+  const work = [watch(context, log), follow(context, log)];
+  if (parts.runsJobs) work.push(repeatUntilStopped(() => runDueJobs(context, parts), clock, signal, log));
+  const release = async (): Promise<void> => {
+    await Promise.all(work);
+    await taken.lock.release();
+  };
+  return { release };
+}
+
+async function runDueJobs(context: Context, { perform, log }: ScheduleParts): Promise<void> {
   const { config, clock, command, signal } = context;
   const say = (sentence: string): void => log('warn', { msg: sentence });
   const runner = createProcessRunner({ jobLogOf: () => openJobLog(config.folder), clock, say });
