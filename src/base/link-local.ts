@@ -1,23 +1,40 @@
 import { lookup as lookUp } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
+/** IPv4 addresses that are refused: 169.254.0.0/16 (RFC 3927), and the address of the credentials at a cloud that uses none of these. */
+const REFUSED_V4 = [
+  ['169.254.0.0', 16],
+  ['100.100.100.200', 32],
+] as const;
 /**
- * Whether a host of a URL is a link-local address, at which clouds serve the credentials of the machine: 169.254.0.0/16 (RFC 3927) or
- * fe80::/10 (RFC 4291), also in other notations.
+ * IPv6 addresses that are refused: fe80::/10 (RFC 4291), the address of the credentials at a cloud, and 169.254.0.0/16 within an IPv6
+ * address: IPv4-compatible, translated (RFC 2765), NAT64 (RFC 6052, RFC 8215) and 6to4 (RFC 3056). `BlockList` itself maps
+ * `::ffff:0:0/96` to IPv4.
  */
+const REFUSED_V6 = [
+  ['fe80::', 10],
+  ['fd00:ec2::254', 128],
+  ['::a9fe:0', 112],
+  ['::ffff:0:a9fe:0', 112],
+  ['64:ff9b::a9fe:0', 112],
+  ['64:ff9b:1::a9fe:0', 112],
+  ['2002:a9fe::', 32],
+] as const;
+
+/** Whether a host of a URL is a link-local address, at which clouds serve the credentials of the machine, also in other notations. */
 export function isLinkLocal({ hostname }: URL): boolean {
   return isLinkLocalAddress(hostname.replace(/^\[|\]$/g, ''));
 }
 
 /** Whether a host of a URL is this machine. */
 export function isLoopback({ hostname }: URL): boolean {
-  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return /^(localhost\.?|127(\.\d+){3}|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\])$/.test(hostname);
 }
 
 function isLinkLocalAddress(address: string): boolean {
   const linkLocal = new BlockList();
-  linkLocal.addSubnet('169.254.0.0', 16, 'ipv4');
-  linkLocal.addSubnet('fe80::', 10, 'ipv6');
+  for (const [network, bits] of REFUSED_V4) linkLocal.addSubnet(network, bits, 'ipv4');
+  for (const [network, bits] of REFUSED_V6) linkLocal.addSubnet(network, bits, 'ipv6');
   const version = isIP(address);
   return version !== 0 && linkLocal.check(address, version === 4 ? 'ipv4' : 'ipv6');
 }

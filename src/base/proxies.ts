@@ -1,3 +1,4 @@
+import { BlockList, isIP } from 'node:net';
 import { SightlineError } from './errors.ts';
 import { isLoopback } from './link-local.ts';
 
@@ -5,8 +6,8 @@ import { isLoopback } from './link-local.ts';
 export type FindProxy = (url: URL) => URL | null;
 
 /**
- * Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as curl does. NO_PROXY lists hosts, whose subdomains it includes, or is
- * `*`. Requests to this machine never use a proxy.
+ * Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as curl does. NO_PROXY lists hosts, whose subdomains it includes, hosts
+ * with a port, and networks such as 10.0.0.0/8, or is `*`. Requests to this machine never use a proxy.
  *
  * @throws `config_invalid` from the returned function if the address of the proxy is not valid; the message does not contain it
  */
@@ -15,15 +16,37 @@ export function readProxies(environment: Readonly<Record<string, string | undefi
   const direct = textOf('NO_PROXY')
     .toLowerCase()
     .split(/[\s,]+/)
-    .filter((entry) => entry !== '')
-    .map((entry) => entry.replace(/^\*?\./, ''));
-  const isDirect = ({ host, hostname }: URL): boolean =>
-    direct.some((entry) => entry === '*' || [host, hostname].some((name) => `.${name}`.endsWith(`.${entry}`)));
+    .filter((entry) => entry !== '');
   return (url) => {
     const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
     const text = textOf(name);
-    return text === '' || isLoopback(url) || isDirect(url) ? null : toProxy(name, text);
+    const isDirect = isLoopback(url) || direct.some((entry) => covers(entry, url));
+    return text === '' || isDirect ? null : toProxy(name, text);
   };
+}
+
+// Whether an entry of NO_PROXY names the host of a URL.
+function covers(entry: string, { protocol, hostname, port }: URL): boolean {
+  if (entry === '*') return true;
+  const host = hostname.replace(/\.$/, '');
+  const address = host.replace(/^\[|\]$/g, '');
+  if (isIP(entry) !== 0) return entry === address;
+  if (entry.includes('/')) return isWithin(address, entry);
+  const [, name = '', entryPort] = /^(?:\*?\.)?(.*?)\.?(?::(\d+))?$/.exec(entry) ?? [];
+  const usedPort = port || (protocol === 'https:' ? '443' : '80');
+  return `.${host}`.endsWith(`.${name}`) && (entryPort === undefined || entryPort === usedPort);
+}
+
+// Whether an address is in a network such as 10.0.0.0/8.
+function isWithin(address: string, network: string): boolean {
+  const [start = '', bits = ''] = network.split('/');
+  const version = isIP(start);
+  if (version === 0 || isIP(address) !== version || !/^\d{1,3}$/.test(bits)) return false;
+  if (Number(bits) > (version === 4 ? 32 : 128)) return false;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  const networks = new BlockList();
+  networks.addSubnet(start, Number(bits), family);
+  return networks.check(address, family);
 }
 
 /** The address of a proxy without its password, for messages. */

@@ -14,8 +14,24 @@ const REFUSED = [
   'https://[febf:ffff::1]',
   'https://[::ffff:169.254.169.254]',
   'https://[::ffff:a9fe:a9fe]',
+  'https://[::169.254.169.254]',
+  'https://[::ffff:0:169.254.169.254]',
+  'https://[64:ff9b::169.254.169.254]',
+  'https://[64:ff9b:1::a9fe:a9fe]',
+  'https://[2002:a9fe:a9fe::1]',
+  'https://[fd00:ec2::254]',
+  'https://100.100.100.200',
+  'https://169.254.169.254.',
+  'https://%31%36%39.254.169.254',
 ];
-const ALLOWED = ['https://169.253.255.255', 'https://169.255.0.1', 'https://[fec0::1]', 'https://hooks.example.com'];
+const ALLOWED = [
+  'https://169.253.255.255',
+  'https://169.255.0.1',
+  'https://[fec0::1]',
+  'https://[64:ff9b::10.0.0.1]',
+  'https://100.100.100.201',
+  'https://hooks.example.com',
+];
 
 it.each(REFUSED)('%s is link-local, so nothing is sent to it', (text) => {
   expect(isLinkLocal(new URL(text))).toBe(true);
