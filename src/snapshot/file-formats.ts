@@ -14,7 +14,7 @@ export const EXCEL_CSV = {
   mark: '\ufeff',
   separator: ';',
   /** Regular expression of texts that a spreadsheet takes for formulas. */
-  formula: '^[=+\\-@\\t\\r]',
+  formula: '^[=+\\-@\\t\\r\\n＝＋－＠]',
   /** Written before such a text, so that it is shown. */
   prefix: "'",
 } as const;

@@ -19,6 +19,8 @@ const CELLS: readonly (readonly [text: string, field: string])[] = [
   ['@sum', "'@sum"],
   ['\t=1', "'\t=1"],
   ['\r=1', `"'\r=1"`],
+  ['\n=1', `"'\n=1"`],
+  ['＝1', "'＝1"],
   ['a=1', 'a=1'],
   ['a;b', '"a;b"'],
   ['a,b', 'a,b'],
