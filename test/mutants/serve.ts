@@ -184,7 +184,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/serve/http/list-streams.ts',
-    from: `      running -= 1;\n`,
+    from: `      running.splice(running.indexOf(holder), 1);\n`,
     to: '',
     tests: ['test/serve/http/lists.test.ts'],
   },

@@ -47,16 +47,24 @@ describe('the status page with --pages key', () => {
 
   it('limits page requests separately, and the number of listening pages', async () => {
     const server = await serveStatus(workspace());
-    const streams = await Promise.all(Array.from({ length: 65 }, () => server.ask('/status/events')));
-    expect(streams.filter(({ status }) => status === 200)).toHaveLength(64);
-    expect(streams.filter(({ status }) => status === 503)).toHaveLength(1);
     const headers = { Authorization: `Bearer ${workspace().key}` };
+    // Half of the places stay free for other keys.
+    const own = await Promise.all(Array.from({ length: 34 }, () => server.ask('/status/events')));
+    expect(own.filter(({ status }) => status === 200)).toHaveLength(32);
+    expect(own.filter(({ status }) => status === 503)).toHaveLength(2);
+    const { text } = await createKey(workspace().config.folder, 'other', null, stillClock.now());
+    const listen = () => server.ask('/status/events', { authorization: `Bearer ${text}` });
+    const others = await Promise.all(Array.from({ length: 32 }, listen));
+    expect(others.map(({ status }) => status)).toEqual(Array<number>(32).fill(200));
+    const third = await createKey(workspace().config.folder, 'third', null, stillClock.now());
+    expect((await server.ask('/status/events', { authorization: `Bearer ${third.text}` })).status).toBe(503);
+    const streams = [...own, ...others];
     const unknown = (more: object) => requestText('GET', '/data/queries/Unknown', { ...headers, ...more });
     const pipelined = unknown({ Connection: 'keep-alive' }).repeat(4) + unknown({});
     const { port } = new URL(server.origin);
-    const received = await Promise.all(Array.from({ length: 590 }, () => sendRaw(Number(port), pipelined)));
+    const received = await Promise.all(Array.from({ length: 594 }, () => sendRaw(Number(port), pipelined)));
     const statuses = [...received.join('').matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-    expect(statuses).toHaveLength(2_950);
+    expect(statuses).toHaveLength(2_970);
     expect([...new Set(statuses)].sort()).toEqual(['404', '429']);
     expect((await server.ask('/status/data')).status).toBe(429);
     await server.close();

@@ -65,7 +65,7 @@ export interface PageRules {
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /** Limiter key of requests that are allowed without a key because they come from this machine. */
-const LOOPBACK = 'loopback';
+export const LOOPBACK = 'loopback';
 
 /** Creates a gate. */
 export function createAccessControl(parts: AccessControlParts): AccessControl {

@@ -3,7 +3,7 @@ import { SightlineError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Service } from '../../query/service.ts';
 import type { Scope } from '../../session/stored-keys.ts';
-import type { AccessControl } from '../auth/access-control.ts';
+import { type AccessControl, LOOPBACK } from '../auth/access-control.ts';
 import type { SiteOAuth } from '../auth/oauth/oauth.ts';
 import { SECRET_BYTES_MAX } from '../auth/session-handlers.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
@@ -90,7 +90,14 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       ...(bodyLimit === undefined ? {} : { bodyLimit }),
     });
   };
-  const reading = { service, answers, lists: parts.lists, responseWriter: createResponseWriter(), hasPages };
+  const reading = {
+    service,
+    answers,
+    lists: parts.lists,
+    responseWriter: createResponseWriter(),
+    accessControl,
+    hasPages,
+  };
   for (const resource of service.catalogue.resources) {
     add(`${BASE_PATH}${resource.path}`, createReadHandler(reading, resource));
   }
@@ -163,7 +170,7 @@ function createMcpRoute({ service, mcp, mcpRunningMax: runningMax }: RouteParts)
       }
       reply.hijack();
       const handle = mcp(serviceFor(service, request), request.visit.access?.scopes ?? []);
-      await handle(request.raw, reply.raw, body, { session: request.visit.keyId ?? 'loopback', refusal });
+      await handle(request.raw, reply.raw, body, { session: request.visit.keyId ?? LOOPBACK, refusal });
     } catch (thrown) {
       request.log.error({ id: request.id, err: thrown });
       reply.raw.destroy();

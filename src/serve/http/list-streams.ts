@@ -14,18 +14,28 @@ export interface ListStreams {
    * Reads the first page of a list and returns the rest of the transfer, so that an error of the first page can still become a
    * response.
    *
-   * @throws SightlineError `overloaded` if too many lists are being sent; also whatever the first page throws
+   * @throws SightlineError `overloaded` if too many lists are being sent, in total or with the same key; also whatever the first page throws
    */
-  begin(list: CompleteList, format: RowFormat, encoding: Encoding, signal: AbortSignal): Promise<ListTransfer>;
+  begin(list: CompleteList, format: RowFormat, encoding: Encoding, client: ListClient): Promise<ListTransfer>;
+}
+
+/** The client that receives a list. */
+export interface ListClient {
+  /** Aborted if the client disconnects. */
+  readonly signal: AbortSignal;
+  /** Id of the key; a key can use half of the transfers, so that others are not rejected. */
+  readonly holder: string;
+  /** @throws Refusal if the key was revoked or has expired since the request */
+  readonly checkAccess: () => void;
 }
 
 /** A list whose first page was read. Either `send` or `cancel` must be called. */
 export interface ListTransfer {
   /**
    * Writes the bytes without ending the output, and returns the number of rows. Reads the next page only after the output has
-   * accepted the previous one.
+   * accepted the previous one, and if the key is still valid.
    *
-   * @throws SightlineError `query_timeout` if the transfer takes too long; also whatever a page throws
+   * @throws SightlineError `query_timeout` if the transfer takes too long; also whatever a page or the check of the key throws
    */
   send(output: Writable, onBytes: (bytes: number) => void): Promise<number>;
   cancel(): Promise<void>;
@@ -36,29 +46,42 @@ export function createListStreams(
   { listsMax, listMs }: Pick<HttpLimits, 'listsMax' | 'listMs'>,
   monotonic: () => number,
 ): ListStreams {
-  let running = 0;
-  const begin: ListStreams['begin'] = async (list, format, encoding, signal) => {
-    if (running >= listsMax) {
+  const running: string[] = [];
+  const perHolderMax = Math.ceil(listsMax / 2);
+  const begin: ListStreams['begin'] = async (list, format, encoding, { signal, holder, checkAccess }) => {
+    if (running.length >= listsMax) {
       throw new SightlineError('overloaded', `${listsMax} complete lists are being sent; allowed: ${listsMax}`);
     }
-    running += 1;
+    if (running.filter((one) => one === holder).length >= perHolderMax) {
+      const message = `${perHolderMax} complete lists are being sent with this key; allowed: ${perHolderMax}`;
+      throw new SightlineError('overloaded', message);
+    }
+    running.push(holder);
     const counted = { rows: 0 };
     const chunks = encode(list, format, signal, counted);
     let isEnded = false;
     const end = async (): Promise<void> => {
       if (isEnded) return;
       isEnded = true;
-      running -= 1;
+      running.splice(running.indexOf(holder), 1);
       await chunks.return();
     };
     const deadline = monotonic() + listMs;
     try {
       const first = await chunks.next();
-      const source = untilDeadline(first, chunks, () => checkTime(monotonic, deadline, listMs));
+      const source = checked(first, chunks, () => {
+        checkTime(monotonic, deadline, listMs);
+        checkAccess();
+      });
       return {
         send: async (output, onBytes) => {
           try {
-            await pump(encoding === 'identity' ? source : compressed(source, encoding), output, signal, onBytes);
+            // Also while a client accepts nothing, or single bytes.
+            const inTime = AbortSignal.any([
+              signal,
+              AbortSignal.timeout(Math.max(0, Math.ceil(deadline - monotonic()))),
+            ]);
+            await pump(encoding === 'identity' ? source : compressed(source, encoding), output, inTime, onBytes);
             return counted.rows;
           } finally {
             await end();
@@ -85,7 +108,7 @@ async function* encode(list: CompleteList, format: RowFormat, signal: AbortSigna
   yield await encoder.end();
 }
 
-async function* untilDeadline(first: IteratorResult<Uint8Array, void>, rest: Chunks, check: () => void): Chunks {
+async function* checked(first: IteratorResult<Uint8Array, void>, rest: Chunks, check: () => void): Chunks {
   if (first.done !== true) yield first.value;
   for await (const chunk of rest) {
     check();

@@ -4,6 +4,7 @@ import type { Resource } from '../../contract/catalogue.ts';
 import { cursorParameterOf } from '../../contract/query-parameters.ts';
 import type { RowFormat } from '../../query/formats/row-formats.ts';
 import type { CompleteList, Question, Running, Service } from '../../query/service.ts';
+import { type AccessControl, LOOPBACK } from '../auth/access-control.ts';
 import { type Body, type Content, lengthOf } from './content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
 import {
@@ -29,6 +30,7 @@ export interface ReadParts {
   readonly answers: Answers;
   readonly lists: ListStreams;
   readonly responseWriter: ResponseWriter;
+  readonly accessControl: Pick<AccessControl, 'checkPage'>;
   /** Whether any origin is allowed, so that responses may have CORS headers. */
   readonly hasPages: boolean;
 }
@@ -142,7 +144,7 @@ function probeHalfClosed({ socket, httpVersionMinor }: IncomingMessage, response
 }
 
 async function stream(
-  { request, reply, headers, parts: { lists } }: Exchange,
+  { request, reply, headers, parts: { lists, accessControl } }: Exchange,
   list: CompleteList,
   format: RowFormat,
   encoding: Encoding,
@@ -157,7 +159,11 @@ async function stream(
     return reply.hijack();
   }
   visit.cache = 'computed';
-  const transfer = await lists.begin(list, format, encoding, leavingOf(request, reply));
+  const transfer = await lists.begin(list, format, encoding, {
+    signal: leavingOf(request, reply),
+    holder: visit.keyId ?? LOOPBACK,
+    checkAccess: () => void accessControl.checkPage(request),
+  });
   reply.hijack();
   visit.bytes = 0;
   const onBytes = (bytes: number): void => {

@@ -19,6 +19,8 @@ export interface FeedEvent {
 
 /** A connected page. */
 export interface Listener {
+  /** Id of its key or session. A holder can use half of the places, so that others are not rejected. */
+  readonly holder: string;
   /** Sends an event, or a heartbeat for null. Returns false if the listener is too slow, which removes it. */
   take(event: FeedEvent | null): boolean;
   /** Whether the listener is still authorized; its key may have been revoked. */
@@ -28,7 +30,7 @@ export interface Listener {
 
 /** Sends events to listeners. */
 export interface Feed {
-  /** Adds a listener and returns a function that removes it; null if the maximum is reached. */
+  /** Adds a listener and returns a function that removes it; null if the maximum of all listeners, or of the holder, is reached. */
   add(listener: Listener): (() => void) | null;
   /** Sends `bye` to all listeners and rejects new ones. */
   close(): void;
@@ -93,7 +95,8 @@ export function createFeed(reporter: Reporter, clock: Clock, listenersMax: numbe
   };
   return {
     add: (listener) => {
-      if (stop.signal.aborted || listeners.size >= listenersMax) return null;
+      const own = [...listeners].filter(({ holder }) => holder === listener.holder).length;
+      if (stop.signal.aborted || listeners.size >= listenersMax || own >= listenersMax / 2) return null;
       listeners.add(listener);
       start();
       return () => void listeners.delete(listener);

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Service } from '../../query/service.ts';
-import type { AccessControl } from '../auth/access-control.ts';
+import { type AccessControl, LOOPBACK } from '../auth/access-control.ts';
 import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
 import { encodingOf, varyOf } from '../http/content/negotiation.ts';
 import { STATUS_PATHS } from '../http/page-paths.ts';
@@ -67,9 +67,11 @@ async function sendJson(request: FastifyRequest, reply: FastifyReply, value: unk
 function createEventsHandler(feed: Feed, accessControl: AccessControl): Handler {
   return (request, reply) => {
     const { raw } = reply;
-    const added = feed.add(listenerOf(raw, () => isAllowed(accessControl, request)));
+    const holder = request.visit.keyId ?? LOOPBACK;
+    const added = feed.add(listenerOf(raw, holder, () => isAllowed(accessControl, request)));
     if (added === null) {
-      throw new SightlineError('overloaded', `${LISTENERS_MAX} pages are listening; allowed: ${LISTENERS_MAX}`);
+      const message = `too many pages are listening; allowed: ${LISTENERS_MAX}, and ${LISTENERS_MAX / 2} with one key`;
+      throw new SightlineError('overloaded', message);
     }
     raw.once('close', added);
     // A page that closes its half of the connection has left.
@@ -87,8 +89,9 @@ function createEventsHandler(feed: Feed, accessControl: AccessControl): Handler 
   };
 }
 
-function listenerOf(response: ServerResponse, isAllowed: () => boolean): Listener {
+function listenerOf(response: ServerResponse, holder: string, isAllowed: () => boolean): Listener {
   return {
+    holder,
     take: (event) => {
       if (response.destroyed) return false;
       if (response.writableLength > UNREAD_BYTES_MAX) {

@@ -8,7 +8,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
 import type { CompleteList, ListPage, Question, Service } from '../../../src/query/service.ts';
-import { createListStreams } from '../../../src/serve/http/list-streams.ts';
+import { createListStreams, type ListClient } from '../../../src/serve/http/list-streams.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
@@ -290,6 +290,11 @@ function slowOutput() {
   return { output, accept: () => waiting.shift()?.() };
 }
 
+/** A client with a valid key. */
+function clientOf(changes: Partial<ListClient> = {}): ListClient {
+  return { signal: new AbortController().signal, holder: 'key', checkAccess: () => undefined, ...changes };
+}
+
 async function turns(): Promise<void> {
   for (let count = 0; count < 50; count++) await turn();
 }
@@ -299,7 +304,7 @@ describe('the transfer of a list', () => {
     const { list, state } = fakeList(100);
     const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => 0);
     const { output, accept } = slowOutput();
-    const transfer = await streams.begin(list, 'ndjson', 'identity', new AbortController().signal);
+    const transfer = await streams.begin(list, 'ndjson', 'identity', clientOf());
     const sent = transfer.send(output, () => undefined);
     for (let accepted = 0; accepted < 100; accepted++) {
       await turns();
@@ -316,7 +321,7 @@ describe('the transfer of a list', () => {
     const { list, state } = fakeList(100);
     const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => 0);
     const leaving = new AbortController();
-    const transfer = await streams.begin(list, 'ndjson', 'identity', leaving.signal);
+    const transfer = await streams.begin(list, 'ndjson', 'identity', clientOf({ signal: leaving.signal }));
     const sent = transfer.send(slowOutput().output, () => undefined);
     await turns();
     leaving.abort(new Error('left'));
@@ -327,20 +332,57 @@ describe('the transfer of a list', () => {
   it('is rejected if too many others run, and ends after its time', async () => {
     let now = 0;
     const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => now);
-    const { signal } = new AbortController();
-    const first = await streams.begin(fakeList(3).list, 'csv', 'identity', signal);
-    await expect(streams.begin(fakeList(3).list, 'csv', 'identity', signal)).rejects.toMatchObject({
+    const client = clientOf();
+    const first = await streams.begin(fakeList(3).list, 'csv', 'identity', client);
+    await expect(streams.begin(fakeList(3).list, 'csv', 'identity', client)).rejects.toMatchObject({
       code: 'overloaded',
     });
     await first.cancel();
     const { list, state } = fakeList(100);
     const { output, accept } = slowOutput();
-    const late = (await streams.begin(list, 'csv', 'identity', signal)).send(output, () => undefined);
+    const late = (await streams.begin(list, 'csv', 'identity', client)).send(output, () => undefined);
     await turns();
     now = 1_001;
     accept();
     await expect(late).rejects.toMatchObject({ code: 'query_timeout' });
     expect(state.ended).toBe(true);
-    await (await streams.begin(fakeList(1).list, 'csv', 'identity', signal)).cancel();
+    await (await streams.begin(fakeList(1).list, 'csv', 'identity', client)).cancel();
+  });
+
+  it('ends before the next page if its key is revoked', async () => {
+    let isRevoked = false;
+    const checkAccess = (): void => {
+      if (isRevoked) throw new SightlineError('unauthorized', 'The API key was revoked.');
+    };
+    const { list, state } = fakeList(100);
+    const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => 0);
+    const { output, accept } = slowOutput();
+    const transfer = await streams.begin(list, 'ndjson', 'identity', clientOf({ checkAccess }));
+    const sent = transfer.send(output, () => undefined);
+    await turns();
+    isRevoked = true;
+    accept();
+    await expect(sent).rejects.toMatchObject({ code: 'unauthorized' });
+    expect(state).toEqual({ pulled: 2, ended: true });
+  });
+
+  it('ends after its time if the client accepts nothing', async () => {
+    const { list, state } = fakeList(100);
+    const streams = createListStreams({ listsMax: 1, listMs: 1 }, () => 0);
+    const transfer = await streams.begin(list, 'ndjson', 'identity', clientOf());
+    await expect(transfer.send(slowOutput().output, () => undefined)).rejects.toThrow();
+    expect(state).toEqual({ pulled: 1, ended: true });
+  });
+
+  it('leaves half of the places to other keys', async () => {
+    const streams = createListStreams({ listsMax: 4, listMs: 1_000 }, () => 0);
+    const begin = (holder: string) => streams.begin(fakeList(1).list, 'csv', 'identity', clientOf({ holder }));
+    const [first] = [await begin('a'), await begin('a')];
+    await expect(begin('a')).rejects.toMatchObject({ code: 'overloaded' });
+    await begin('b');
+    await first?.cancel();
+    await begin('a');
+    await begin('b');
+    await expect(begin('c')).rejects.toMatchObject({ code: 'overloaded' });
   });
 });
