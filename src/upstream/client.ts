@@ -330,10 +330,18 @@ export function toDate(header: string | string[] | undefined): number | null {
   return !Number.isNaN(date) && new Date(date).toUTCString() === header ? date : null;
 }
 
-/** Parses a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Returns milliseconds from `now`, or null. */
+/**
+ * Parses a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). Returns milliseconds from `now`, or null. Proxies repeat
+ * headers: equal values are one.
+ */
 export function toRetryAfterMs(header: string | string[] | undefined, now: number): number | null {
-  if (typeof header !== 'string') return null;
-  if (/^\d+(\.\d+)?$/.test(header.trim())) return Math.ceil(Number(header) * 1000);
-  const date = toDate(header);
+  const lines = [header ?? []].flat();
+  const values = new Set(
+    lines.flatMap((line) => (/^[\d.,\s]*$/.test(line) ? line.split(',') : [line])).map((text) => text.trim()),
+  );
+  const [value, ...others] = values;
+  if (value === undefined || others.length > 0) return null;
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
+  const date = toDate(value);
   return date === null ? null : Math.max(0, date - now);
 }

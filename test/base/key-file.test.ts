@@ -20,6 +20,10 @@ test('a key is read from a private file named by its _FILE variable', async () =
   expect(() => keyOf({ ACME_KEY_FILE: '.' })).toThrow('cannot be read (EISDIR)');
   await writeFile(file, 'x'.repeat(70_000));
   expect(() => keyOf(environment)).toThrow('too large');
+  await writeFile(file, Buffer.from('\ufeffgsk_in_a_file', 'utf16le'));
+  expect(() => keyOf(environment)).toThrow('is not UTF-8 text but UTF-16 or binary');
+  await writeFile(file, '\ufeffgsk_in_a_file\r\n');
+  expect(keyOf(environment)).toBe('gsk_in_a_file');
   await writeFile(file, '');
   expect(() => keyOf(environment)).toThrow('ACME_KEY is not set');
   await chmod(file, 0o644);

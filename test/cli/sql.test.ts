@@ -152,8 +152,10 @@ describe('a query', () => {
     const ndjson = await given('select 4 as d', '--file', '-', '--format', 'ndjson');
     expect(ndjson).toMatchObject({ code: 0, stdout: '{"d":4}\n' });
     expectRefusal(await run('sql', '--file', 'missing.sql', '--json'), 'usage', true);
+    await writeFile(join(folder, 'wide.sql'), Buffer.from('\ufeffselect 1', 'utf16le'));
+    expectRefusal(await run('sql', '--file', 'wide.sql', '--json'), 'usage', true);
     expectRefusal(await given('  \n'), 'usage', false);
-    await rm(join(folder, 'query.sql'));
+    for (const name of ['query.sql', 'wide.sql']) await rm(join(folder, name));
   });
 
   test('with several results is rejected in formats of one result', async () => {

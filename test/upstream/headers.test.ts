@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toDate } from '../../src/upstream/client.ts';
+import { toDate, toRetryAfterMs } from '../../src/upstream/client.ts';
 
 test('toDate accepts only the IMF-fixdate form', () => {
   expect(toDate('Sun, 22 Nov 2026 07:00:00 GMT')).toBe(Date.parse('2026-11-22T07:00:00Z'));
@@ -20,4 +20,14 @@ test('toDate accepts only the IMF-fixdate form', () => {
   for (const header of wrong) expect(toDate(header), header).toBeNull();
   expect(toDate(undefined)).toBeNull();
   expect(toDate(['Sun, 22 Nov 2026 07:00:00 GMT', 'Sun, 22 Nov 2026 07:00:00 GMT'])).toBeNull();
+});
+
+test('Retry-After may be repeated with one value', () => {
+  const now = Date.parse('2026-11-22T06:59:00Z');
+  const date = 'Sun, 22 Nov 2026 07:00:00 GMT';
+  for (const header of ['5', ' 5', '5, 5', '5,5, 5', ['5', '5'], ['5', '5, 5']])
+    expect(toRetryAfterMs(header, now)).toBe(5_000);
+  for (const header of [date, [date, date]]) expect(toRetryAfterMs(header, now)).toBe(60_000);
+  for (const header of [undefined, '', ',', '5, 6', ['5', '6'], ['5', date], '-5', '1e3', '5;q=1'])
+    expect(toRetryAfterMs(header, now)).toBeNull();
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { suggestion } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
-import { removedSettings } from '../removed-names.ts';
+import { utf8Text } from '../utf8.ts';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
 import { oauthAllowed, oauthSchema } from './oauth-settings.ts';
@@ -267,10 +267,9 @@ export function readText(path: string): string | undefined {
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw new SightlineError('config_invalid', `cannot read ${path} (${code})`, { cause: thrown });
   }
-  // Editors of Windows write UTF-16, in which every other byte of ASCII text is 0.
-  if (bytes.includes(0))
-    throw new SightlineError('config_invalid', `${path} is not UTF-8 text but UTF-16 or binary; allowed: UTF-8`);
-  return bytes.toString('utf8').replace(/^\uFEFF/, '');
+  const text = utf8Text(bytes);
+  if (text !== null) return text;
+  throw new SightlineError('config_invalid', `${path} is not UTF-8 text but UTF-16 or binary; allowed: UTF-8`);
 }
 
 /** Makes the `config_invalid` error of a setting whose value is not allowed; undefined means that it is not set. */

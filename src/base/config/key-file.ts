@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SightlineError } from '../errors.ts';
+import { utf8Text } from '../utf8.ts';
 
 /** Suffix of variables that contain the path of a file with the secret instead of the secret. */
 const ENDING = '_FILE';
@@ -37,7 +38,9 @@ function readSecretFile(name: string, path: string): string {
       throw refusal(name, path, 'is readable by every user of this machine; remove that permission with chmod o-r');
     if (size > FILE_BYTES_MAX)
       throw refusal(name, path, `is too large for a key: ${size} bytes; allowed: up to ${FILE_BYTES_MAX}`);
-    return readFileSync(path, 'utf8').trim();
+    const text = utf8Text(readFileSync(path));
+    if (text === null) throw refusal(name, path, 'is not UTF-8 text but UTF-16 or binary; allowed: UTF-8');
+    return text.trim();
   } catch (thrown) {
     if (thrown instanceof SightlineError) throw thrown;
     throw refusal(name, path, `cannot be read (${(thrown as NodeJS.ErrnoException).code ?? 'unknown error'})`);

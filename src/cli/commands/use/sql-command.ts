@@ -3,6 +3,7 @@ import { extname, join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { utf8Text } from '../../../base/utf8.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { MidwayState } from '../../../operations/query.ts';
 import { MEMORY_MB_MIN } from '../../../warehouse/sql/guarded-protocol.ts';
@@ -183,10 +184,11 @@ async function sayWritten(output: string, rows: number): Promise<void> {
 
 async function readStatement(file: string): Promise<string> {
   if (file === '-') return readAll(terminal().stdin);
-  try {
-    return await readFile(file, 'utf8');
-  } catch (thrown) {
+  const bytes = await readFile(file).catch((thrown: unknown) => {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new SightlineError('usage', `--file ${file} cannot be read: ${reason}`, { cause: thrown });
-  }
+  });
+  const text = utf8Text(bytes);
+  if (text !== null) return text;
+  throw new SightlineError('usage', `--file ${file} is not UTF-8 text but UTF-16 or binary; allowed: UTF-8`);
 }
