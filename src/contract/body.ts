@@ -22,7 +22,8 @@ export class PageBoundError extends BodyError {
 export function itemsOf(resource: Resource, table: ResourceTable, body: unknown): readonly unknown[] | null {
   const { at } = table.declaration;
   if (at === 'body') return [objectOf(resource, table, body)];
-  if (Array.isArray(body) && at.list === 'data') return body;
+  // A 204 is read as an empty array, also for a body with several lists.
+  if (Array.isArray(body) && (at.list === 'data' || body.length === 0)) return body;
   if (at.list.includes('.')) {
     const list = memberAt(body, at.list);
     if (!Array.isArray(list)) throw new BodyError(`the body has no list ${at.list}`);

@@ -22,6 +22,17 @@ describe('a body', () => {
     },
   );
 
+  test('that is an empty array has no items of any list', () => {
+    const catalogue = createCatalogue(declarations);
+    const rows = createRowReader(catalogue, catalogue.get('prompt_groups'));
+    const read = (body: unknown) => rows.read(body, { brand_id: BRAND }, { bytes: 0, isDamaged: false });
+    expect(read([]).map(({ table, rows: found }) => [table.name, found.length])).toEqual([
+      ['topics', 0],
+      ['tags', 0],
+    ]);
+    expect(() => read([full])).toThrow(BodyError);
+  });
+
   test('with more items than allowed is rejected and not retried', () => {
     const catalogue = createCatalogue([...declarations, things]);
     const rows = createRowReader(catalogue, catalogue.get('things'));
