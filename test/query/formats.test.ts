@@ -266,3 +266,13 @@ function isoOf(micros: bigint): string {
   const whole = new Date(Number((micros - inSecond) / 1000n)).toISOString().slice(0, 19);
   return `${whole}.${String(inSecond).padStart(6, '0')}Z`;
 }
+
+test('a Parquet file has row groups of at most 2,000 rows, between which other requests are served', async () => {
+  const rows = rowSet(
+    [{ name: 'place', kind: 'integer' }],
+    Array.from({ length: 5_001 }, (_, place) => [place]),
+  );
+  const file = bufferOf(await encodeRows('parquet', rows));
+  expect(parquetMetadata(file).row_groups.map(({ num_rows: count }) => Number(count))).toEqual([2_000, 2_000, 1_001]);
+  expect(await parquetReadObjects({ file })).toHaveLength(5_001);
+});
