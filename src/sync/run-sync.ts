@@ -305,10 +305,14 @@ async function openRun(
     const message = `cannot mirror the undeclared endpoints ${paths.slice(0, 5).join(', ')}: their tables contradict others`;
     stats.warned({ chain: 'openapi', code: 'bad_answer', message });
   };
+  const onTooLarge = (reason: string): void => {
+    const message = `new undeclared endpoints are not mirrored, because upstream's document was not read: ${reason}`;
+    stats.warned({ chain: 'openapi', code: 'bad_answer', message });
+  };
   const isRecorded = options.only === null && options.probe !== true;
-  const read = (now: number) =>
-    readDocument({ ...parts, adapter, onRejected, runId: run.runId, now, isRecorded }, log, noteForms);
-  const first = brandListOf(catalogue);
+  const document = { ...parts, adapter, onRejected, onTooLarge, runId: run.runId, isRecorded };
+  const read = (now: number) => readDocument({ ...document, now }, log, noteForms);
+  const first = providerOf(catalogue, 'brand');
   const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([first.name]) }) as [Slice];
   stats.planned([opening]);
   const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {

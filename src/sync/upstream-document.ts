@@ -27,6 +27,8 @@ export interface DocumentParts extends Pick<PageDestinations, 'warehouse' | 'dri
   readonly adapter?: EndpointAdapter;
   /** Called with the paths of endpoints that cannot be declared. */
   readonly onRejected?: (paths: readonly string[]) => void;
+  /** Called with the reason if there is a document that exceeds the limits of a body. */
+  readonly onTooLarge?: (reason: string) => void;
   /** Whether to store the endpoints and the differences between the document and the declarations. */
   readonly isRecorded: boolean;
 }
@@ -56,6 +58,7 @@ export function readDocument(parts: DocumentParts, log: RequestLog, noteForms: F
     } catch (thrown) {
       // Upstream may lack a description; then the declared names are used.
       if (!(thrown instanceof UpstreamError)) throw thrown;
+      if (thrown.code === 'bad_answer' && !thrown.retryable && parts.isRecorded) parts.onTooLarge?.(thrown.message);
       return new Map();
     }
   });

@@ -166,6 +166,18 @@ test('a document with 6,000 endpoints adds as many as the settings allow, and sa
   expect(await mirror.rows("SELECT path FROM sync.endpoints WHERE state = 'mirrored' ORDER BY path")).toEqual(mirrored);
 });
 
+test('a document beyond the limits of a body is not read, which is a warning', async () => {
+  const alterDocument = (document: JsonObject): string =>
+    JSON.stringify({ ...document, 'x-many': Array.from({ length: 500_001 }, () => []) });
+  const { upstream, mirror } = await open([industries], {}, { alterDocument });
+  const { status, warnings } = await mirror.sync();
+  expect(status).toBe('complete');
+  expect(warnings.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^new undeclared endpoints are not mirrored, because .* the body has \d+ objects and arrays;/),
+  ]);
+  expect(upstream.requests).toEqual([]);
+});
+
 test('items with 3,000 fields have 250 columns, and the other fields in _item', async () => {
   const names = Array.from({ length: 3_000 }, (_, index) => `field_${index}`);
   const item = (id: number) => Object.fromEntries([['id', id], ...names.map((name) => [name, `${name} of ${id}`])]);
