@@ -363,7 +363,13 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   EBUSY: 'another program uses it',
 };
 
+/** DuckDB's error about a file that it could not open or write, with the path and the reason of the system. */
+const DUCKDB_FILE =
+  /^IO Error: (?:Cannot|Could not|Failed to) (?:open|create|write|read|move|rename)\b[^"\n]*"([^"\n]+)": ([A-Z][^\n]*)/;
+
 function describeUnusable(thrown: unknown): string | null {
+  const [, file, why] = (thrown instanceof Error && DUCKDB_FILE.exec(thrown.message)) || [];
+  if (file !== undefined && why !== undefined) return `cannot use ${file}: ${why}`;
   const { code = '', path, syscall } = thrown instanceof Error ? (thrown as NodeJS.ErrnoException) : {};
   if (syscall === 'uv_cwd') return 'the current folder does not exist any more; change to another one';
   const reason = UNUSABLE[code];

@@ -141,6 +141,11 @@ describe('toSightlineError', () => {
     expect(error).toMatchObject({ code: 'file_unusable', message });
   });
 
+  test('says what is wrong with a file that DuckDB cannot open', () => {
+    const error = toSightlineError(new Error('IO Error: Cannot open file "/proc/b": No such file or directory'));
+    expect(error).toMatchObject({ code: 'file_unusable', message: 'cannot use /proc/b: No such file or directory' });
+  });
+
   test.each(['IO Error', 'INTERNAL Error', 'Invalid Input Error', 'TransactionContext Error'])(
     'shows only the type of an unexpected DuckDB error: %s',
     (kind) => {
