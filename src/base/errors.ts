@@ -365,7 +365,7 @@ const UNUSABLE: Readonly<Record<string, string>> = {
 
 /** DuckDB's error about a file that it could not open or write, with the path and the reason of the system. */
 const DUCKDB_FILE =
-  /^IO Error: (?:Cannot|Could not|Failed to) (?:open|create|write|read|move|rename)\b[^"\n]*"([^"\n]+)": ([A-Z][^\n]*)/;
+  /^IO Error: (?:Cannot|Could not|Failed to) (?:open|create|write|move|rename)\b[^"\n]*"([^"\n]+)": ([A-Z][^\n]*)/;
 
 function describeUnusable(thrown: unknown): string | null {
   const [, file, why] = (thrown instanceof Error && DUCKDB_FILE.exec(thrown.message)) || [];

@@ -31,6 +31,24 @@ export function isLoopback({ hostname }: URL): boolean {
   return /^(localhost\.?|127(\.\d+){3}|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\])$/.test(hostname);
 }
 
+/** Whether a text is an IP address, or a network such as 10.0.0.0/8. */
+export function isNetwork(text: string): boolean {
+  return isIP(text.split('/')[0] as string) !== 0;
+}
+
+/** Whether an IP address is in a network, which may be a single address. */
+export function isWithin(address: string, network: string): boolean {
+  const [start = '', bits] = network.split('/');
+  const version = isIP(start);
+  const most = version === 4 ? 32 : 128;
+  if (version === 0 || isIP(address) !== version || !/^\d{1,3}$/.test(bits ?? `${most}`)) return false;
+  if (Number(bits ?? most) > most) return false;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  const networks = new BlockList();
+  networks.addSubnet(start, Number(bits ?? most), family);
+  return networks.check(address, family);
+}
+
 function isLinkLocalAddress(address: string): boolean {
   const linkLocal = new BlockList();
   for (const [network, bits] of REFUSED_V4) linkLocal.addSubnet(network, bits, 'ipv4');

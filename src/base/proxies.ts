@@ -1,6 +1,5 @@
-import { BlockList, isIP } from 'node:net';
 import { SightlineError } from './errors.ts';
-import { isLoopback } from './link-local.ts';
+import { isLoopback, isNetwork, isWithin } from './link-local.ts';
 
 /** Returns the proxy for requests to a URL; null for a direct connection. */
 export type FindProxy = (url: URL) => URL | null;
@@ -30,23 +29,10 @@ function covers(entry: string, { protocol, hostname, port }: URL): boolean {
   if (entry === '*') return true;
   const host = hostname.replace(/\.$/, '');
   const address = host.replace(/^\[|\]$/g, '');
-  if (isIP(entry) !== 0) return entry === address;
-  if (entry.includes('/')) return isWithin(address, entry);
+  if (isNetwork(entry)) return isWithin(address, entry);
   const [, name = '', entryPort] = /^(?:\*?\.)?(.*?)\.?(?::(\d+))?$/.exec(entry) ?? [];
   const usedPort = port || (protocol === 'https:' ? '443' : '80');
   return `.${host}`.endsWith(`.${name}`) && (entryPort === undefined || entryPort === usedPort);
-}
-
-// Whether an address is in a network such as 10.0.0.0/8.
-function isWithin(address: string, network: string): boolean {
-  const [start = '', bits = ''] = network.split('/');
-  const version = isIP(start);
-  if (version === 0 || isIP(address) !== version || !/^\d{1,3}$/.test(bits)) return false;
-  if (Number(bits) > (version === 4 ? 32 : 128)) return false;
-  const family = version === 4 ? 'ipv4' : 'ipv6';
-  const networks = new BlockList();
-  networks.addSubnet(start, Number(bits), family);
-  return networks.check(address, family);
 }
 
 /** The address of a proxy without its password, for messages. */

@@ -25,7 +25,7 @@ describe('a body', () => {
   test('that is an empty array has no items of any list', () => {
     const catalogue = createCatalogue(declarations);
     const rows = createRowReader(catalogue, catalogue.get('prompt_groups'));
-    const read = (body: unknown) => rows.read(body, { brand_id: BRAND }, { bytes: 0, isDamaged: false });
+    const read = (body: unknown) => rows.read(body, { brand_id: BRAND }, { bytes: 0, isDamaged: false, itemsMax: 10 });
     expect(read([]).map(({ table, rows: found }) => [table.name, found.length])).toEqual([
       ['topics', 0],
       ['tags', 0],
