@@ -94,8 +94,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/base/proxies.ts',
-    from: 'isLoopback(url) || isDirect(url)',
-    to: 'isDirect(url)',
+    from: 'isLoopback(url) || direct.some(',
+    to: 'direct.some(',
     tests: ['test/base/proxies.test.ts'],
   },
   {
@@ -160,8 +160,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/upstream/client.ts',
-    from: 'Math.ceil(Number(header) * 1000)',
-    to: 'Math.ceil(Number(header))',
+    from: 'Math.ceil(Number(value) * 1000)',
+    to: 'Math.ceil(Number(value))',
     tests: ['test/upstream/client.test.ts'],
   },
   {
