@@ -173,7 +173,9 @@ test('a document beyond the limits of a body is not read, which is a warning', a
   const { status, warnings } = await mirror.sync();
   expect(status).toBe('complete');
   expect(warnings.map(({ message }) => message)).toEqual([
-    expect.stringMatching(/^new undeclared endpoints are not mirrored, because .* the body has \d+ objects and arrays;/),
+    expect.stringMatching(
+      /^new undeclared endpoints are not mirrored, because .* the body has \d+ objects and arrays;/,
+    ),
   ]);
   expect(upstream.requests).toEqual([]);
 });
