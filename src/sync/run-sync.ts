@@ -312,7 +312,7 @@ async function openRun(
   const isRecorded = options.only === null && options.probe !== true;
   const document = { ...parts, adapter, onRejected, onTooLarge, runId: run.runId, isRecorded };
   const read = (now: number) => readDocument({ ...document, now }, log, noteForms);
-  const first = providerOf(catalogue, 'brand');
+  const first = brandListOf(catalogue);
   const [opening] = planWorkspace(catalogue, { ...nothing, wanted: new Set([first.name]) }) as [Slice];
   stats.planned([opening]);
   const { date } = await reader.read(opening, nothing).catch((thrown: unknown) => {

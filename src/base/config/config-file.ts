@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { suggestion } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
+import { removedSettings } from '../removed-names.ts';
 import { utf8Text } from '../utf8.ts';
 import { budgetAllowed, budgetSchema } from './budget-settings.ts';
 import { notifyAllowed, notifySchema } from './notify-settings.ts';
