@@ -44,8 +44,16 @@ export async function syncToDisk(path: string): Promise<void> {
   }
 }
 
-/** Renames a finished file or folder to its public name atomically and durably. */
+/** Throws `usage` if a path is a device, pipe or socket, such as /dev/stdout, which a rename by root would replace for all programs. */
+export async function checkReplaceable(path: string): Promise<void> {
+  const there = await stat(path).catch(() => null);
+  if (there === null || there.isFile() || there.isDirectory()) return;
+  throw new SightlineError('usage', `${path} is a device, pipe or socket; allowed: a file`);
+}
+
+/** Renames a finished file or folder to its public name atomically and durably. Throws like `checkReplaceable`. */
 export async function publishByRename(from: string, to: string): Promise<void> {
+  await checkReplaceable(to);
   await rename(from, to);
   await syncToDisk(dirname(to));
 }

@@ -9,7 +9,7 @@ import { systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
+import { checkReplaceable, ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import { noData, openNewestReplicaWith, openReplicaWith } from '../session/newest-replica.ts';
 import { agesOf, layoutOf } from '../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../sync/progress-file.ts';
@@ -125,11 +125,12 @@ export async function saveText(path: string, text: string): Promise<void> {
   }
 }
 
-/** Throws `usage` if an output file is a folder, or in the folder of the workspace. `option` is its name in the message. */
+/** Throws `usage` if an output file is a folder or no file, or in the folder of the workspace. `option` is its name in the message. */
 export async function checkOutputFile({ folder }: WorkspaceConfig, path: string, option: string): Promise<void> {
   if ((await stat(path).catch(() => null))?.isDirectory() === true) {
     throw new SightlineError('usage', `${option} ${path} is a folder; allowed: a new or existing file`);
   }
+  await checkReplaceable(path);
   await checkNotOwnFile(folder, path, `${option} ${path}`);
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,19 @@ import { count, duration, plural, size } from '../../src/cli/output/output.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 describe('files', () => {
+  test('are never renamed over a device or pipe', async () => {
+    const folder = await temporaryFolder();
+    const [file, pipe, link] = ['file', 'pipe', 'link'].map((name) => join(folder, name)) as [string, string, string];
+    await writeFile(file, 'rows');
+    execFileSync('mkfifo', [pipe]);
+    await symlink(pipe, link);
+    for (const path of [pipe, link]) {
+      const message = `${path} is a device, pipe or socket; allowed: a file`;
+      await expect(publishByRename(file, path)).rejects.toMatchObject({ code: 'usage', message });
+    }
+    expect(await readFile(file, 'utf8')).toBe('rows');
+  });
+
   test('ensureWritableFolder creates a folder with its parents and accepts an existing folder', async () => {
     const folder = join(await temporaryFolder(), 'a', 'b', 'c');
     await ensureWritableFolder(folder);

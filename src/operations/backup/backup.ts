@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { withDiskNeed } from '../../base/disk-need.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
+import { checkReplaceable, ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { noData } from '../../session/newest-replica.ts';
 import { refreshReplica } from '../../session/remote-replica.ts';
 import { withSession } from '../../session/session.ts';
@@ -70,6 +70,7 @@ async function checkTarget(output: string, folder: string, force: boolean): Prom
   checkDatabasePath(path);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) throw new SightlineError('usage', `${output} is a folder; allowed: a file`);
+  await checkReplaceable(path);
   if (existsSync(path) && !force) {
     throw new SightlineError('usage', `${output} already exists; --force overwrites it`);
   }
