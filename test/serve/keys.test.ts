@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { chmod, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKey, KEYS_MAX, listKeys, openKeyring, readCursorSecret, revokeKey } from '../../src/serve/auth/keys.ts';
@@ -128,8 +128,8 @@ describe('API keys', () => {
     await createKey(folder, 'first', null, NOW);
     const lock = `${keyFilePath(folder)}.lock`;
     // A process id that no system assigns.
-    const gone = { pid: 2 ** 31 - 2, token: randomUUID(), atMs: Date.now() };
-    for (const text of [JSON.stringify(gone), JSON.stringify({ ...gone, pid: process.pid, atMs: 0 }), '']) {
+    const gone = { pid: 2 ** 31 - 2, command: 'sightline keys create', since: '', host: hostname() };
+    for (const text of [JSON.stringify(gone), JSON.stringify({ ...gone, pid: process.pid }), '']) {
       writeFileSync(lock, text);
       await createKey(folder, `after ${text.length}`, null, NOW);
     }

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -55,6 +55,8 @@ async function openLock(mode: Mode): Promise<Rig> {
   const at = await temporaryFolder();
   const context = await contextIn(at);
   const { folder } = context('').config;
+  // Work that only reads does not wait for a folder that does not exist.
+  await mkdir(folder, { recursive: true });
   const afterDeath = async (): Promise<SessionDriver> => {
     const child = startChild(new URL('session-child.ts', import.meta.url), folder, mode);
     expect(await child.message()).toBe('entered');
