@@ -28,12 +28,7 @@ export const responses = defineResource({
     brandMentioned: flagParameter('Only responses that mention the brand (true) or do not (false).'),
     competitorId: uuidParameter('Only responses that mention this tracked competitor.', {
       filter: { by: 'child', child: 'competitors', field: 'competitorId' },
-      idOf: {
-        resource: 'competitors',
-        field: 'id',
-        rule: 'unknownCompetitor',
-        seenIn: { resource: 'responses', table: 'response_competitors', field: 'competitorId' },
-      },
+      idOf: { resource: 'competitors', field: 'id' },
     }),
     limit: limitParameter(100, 25),
     cursor: cursorParameter(),

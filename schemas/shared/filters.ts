@@ -22,20 +22,15 @@ const ofPrompt = { by: 'list', from: 'promptId', resource: 'prompts' } as const;
 export const commonFilters: Parameters = {
   ...engineFilters,
   promptId: uuidParameter('Only responses to this prompt.', {
-    idOf: {
-      resource: 'prompts',
-      field: 'id',
-      rule: 'unknownPrompt',
-      seenIn: { resource: 'responses', field: 'promptId' },
-    },
+    idOf: { resource: 'prompts', field: 'id' },
   }),
   topicId: uuidParameter('Only prompts in this topic.', {
     filter: { ...ofPrompt, field: 'topic.id' },
-    idOf: { resource: 'prompt_groups', table: 'topics', field: 'id', rule: 'unknownGroup' },
+    idOf: { resource: 'prompt_groups', table: 'topics', field: 'id' },
   }),
   tagId: uuidParameter('Only prompts with this tag.', {
     filter: { ...ofPrompt, child: 'tags', field: 'id' },
-    idOf: { resource: 'prompt_groups', table: 'tags', field: 'id', rule: 'unknownGroup' },
+    idOf: { resource: 'prompt_groups', table: 'tags', field: 'id' },
   }),
   branded: choiceParameter(
     'Only prompts that name the brand (branded) or do not (non-branded).',

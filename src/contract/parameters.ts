@@ -28,13 +28,6 @@ export interface ListField {
   readonly field: string;
 }
 
-/** A list of ids, and what decides how a request with another id is answered. */
-export interface IdList extends ListField {
-  readonly rule: 'unknownPrompt' | 'unknownGroup' | 'unknownCompetitor';
-  /** Field of stored rows that also has ids of deleted rows of the list. */
-  readonly seenIn?: ListField;
-}
-
 /** A query parameter of an endpoint: kind, allowed values and meaning. */
 export interface Parameter {
   readonly kind: 'day' | 'uuid' | 'text' | 'choice' | 'flag' | 'limit' | 'cursor' | 'number';
@@ -57,7 +50,7 @@ export interface Parameter {
   /** List whose `field` contains the allowed values of a `text`, such as the slugs of engines. */
   readonly oneOf?: ListField;
   /** List whose `field` contains the ids that exist, for a `uuid`. */
-  readonly idOf?: IdList;
+  readonly idOf?: ListField;
   /** A value for the documentation that most workspaces accept, if the value's form does not give one. */
   readonly example?: string;
 }

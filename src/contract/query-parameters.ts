@@ -16,83 +16,16 @@ export interface Query {
   readonly to: string;
 }
 
-/** Treatment of requests that the specification does not define. */
-export interface RequestRules {
-  /** A limit above the maximum: rejected, lowered to the maximum, or applied. */
-  readonly overLimit: 'rejected' | 'clamped' | 'honoured';
-  /** A limit that is not a whole number of at least 1: rejected, or replaced by the default or by 1. */
-  readonly invalidLimit: 'rejected' | 'default' | 'least';
-  /** A range that is too long: rejected, shortened to its last days or its first days, or answered completely. */
-  readonly overRange: 'rejected' | 'last' | 'first' | 'honoured';
-  /** A range whose `from` is after its `to`: rejected, empty, or swapped. */
-  readonly reversedRange: 'rejected' | 'empty' | 'swapped';
-  /** A `to` in the future: as given, lowered to today, or rejected. */
-  readonly futureRange: 'given' | 'clamped' | 'rejected';
-  /** A day that is not a calendar day: rejected, or treated as if it was not given. */
-  readonly invalidDay: 'rejected' | 'ignored';
-  readonly unknownParameter: 'rejected' | 'ignored';
-  /** A value that is not one of the allowed ones. */
-  readonly invalidChoice: 'rejected' | 'ignored';
-  /** The slug of an engine that does not exist. */
-  readonly unknownEngine: 'rejected' | 'empty' | 'missing';
-  /** A slug of an engine in another case: another slug, or the same. */
-  readonly engineCase: 'exact' | 'any';
-  /** The id of a prompt, of a topic or tag, or of a competitor that does not exist: an empty response, 400 or 404. */
-  readonly unknownPrompt: UnknownIdRule;
-  readonly unknownGroup: UnknownIdRule;
-  readonly unknownCompetitor: UnknownIdRule;
-  /** The id of a deleted prompt or competitor: that of a row, or unknown. */
-  readonly deletedIds: 'known' | 'unknown';
-  /** A filter by a text that is not a UUID: rejected, or an unknown id. */
-  readonly invalidId: 'rejected' | 'unknown';
-  /** An id with upper-case letters: the same id, or an unknown one. */
-  readonly idCase: 'any' | 'exact';
-  /** A brand in the path that is not a UUID: 404 or 400. */
-  readonly invalidBrandId: 'missing' | 'rejected';
-}
-
-type UnknownIdRule = 'empty' | 'rejected' | 'missing';
-
-/** The rules of a server that rejects what the specification does not define. */
-export const strictRules: RequestRules = {
-  overLimit: 'rejected',
-  invalidLimit: 'rejected',
-  overRange: 'rejected',
-  reversedRange: 'rejected',
-  futureRange: 'given',
-  invalidDay: 'rejected',
-  unknownParameter: 'rejected',
-  invalidChoice: 'rejected',
-  unknownEngine: 'rejected',
-  engineCase: 'exact',
-  unknownPrompt: 'empty',
-  unknownGroup: 'empty',
-  unknownCompetitor: 'empty',
-  deletedIds: 'known',
-  invalidId: 'rejected',
-  idCase: 'any',
-  invalidBrandId: 'missing',
-};
-
-/** The value of a filter by an unknown id. No resource has this id. */
-export const NO_ID = '00000000-0000-4000-8000-000000000000';
-
-/** Greatest limit that is applied if upstream applies limits above the maximum. */
-const LIMIT_MAX = 1_000;
-
 /** A parameter that is unknown, malformed, given twice or out of bounds. */
 export class ParameterError extends Error {
   override readonly name = 'ParameterError';
   /** Name of the parameter. */
   readonly parameter: string;
   readonly allowed: string;
-  /** Whether the value is the name of a thing that does not exist, which upstream answers with 404. */
-  readonly isMissing: boolean;
 
   /** `given` is the value; if the parameter is unknown, `unknownName` is its name. */
-  constructor(parameter: string, given: string, allowed: string, unknownName?: string, isMissing = false) {
+  constructor(parameter: string, given: string, allowed: string, unknownName?: string) {
     super(`${parameter} must be ${allowed}; got ${JSON.stringify(shortened(given))}`);
-    this.isMissing = isMissing;
     this.parameter = unknownName === undefined ? parameter : shortened(unknownName);
     this.allowed = allowed;
   }
@@ -141,8 +74,8 @@ export function isUuid(text: string): boolean {
 /** Options of `readQuery`. */
 export interface ReadOptions {
   readonly names?: ServedNames;
-  /** Default: `strictRules`. */
-  readonly rules?: RequestRules;
+  /** Whether a range may be of any length; default: it has at most 366 days. */
+  readonly isAnyLength?: boolean;
 }
 
 /**
@@ -153,88 +86,43 @@ export function readQuery(
   declared: Parameters,
   given: URLSearchParams,
   today: string,
-  { names = {}, rules = strictRules }: ReadOptions = {},
+  { names = {}, isAnyLength = false }: ReadOptions = {},
 ): Query {
   const served = Object.entries(declared).map(([name, parameter]) => ({
     name,
     parameter,
     as: servedName(name, parameter, names),
   }));
-  if (rules.unknownParameter === 'rejected') {
-    refuseUnknown(
-      served.map(({ as }) => as),
-      given,
-    );
-  }
+  refuseUnknown(
+    served.map(({ as }) => as),
+    given,
+  );
   const values: Record<string, string | number | boolean | undefined> = {};
   const found: string[] = [];
   for (const { name, parameter, as } of served) {
     const texts = given.getAll(as);
     if (texts.length > 1) throw new ParameterError(as, texts.join(' and '), 'given once');
-    const text = isIgnored(parameter, texts[0], rules) ? undefined : texts[0];
+    const [text] = texts;
     if (text !== undefined) found.push(name);
-    values[name] = text === undefined ? parameter.default : readValue(as, parameter, text, rules);
+    values[name] = text === undefined ? parameter.default : readValue(as, parameter, text);
   }
-  return { values, given: found, ...readRange(values, today, rules) };
+  return { values, given: found, ...readRange(values, today, isAnyLength) };
 }
 
-// Whether an invalid value is treated as if the parameter was not given.
-function isIgnored({ kind, values }: Parameter, text: string | undefined, rules: RequestRules): boolean {
-  if (text === undefined) return false;
-  switch (kind) {
-    case 'choice':
-      return rules.invalidChoice === 'ignored' && values?.includes(text) === false;
-    case 'flag':
-      return rules.invalidChoice === 'ignored' && text !== 'true' && text !== 'false';
-    case 'day':
-      return rules.invalidDay === 'ignored' && !isDay(text);
-    case 'limit':
-      return rules.invalidLimit === 'default' && !isPositive(text);
-    default:
-      return false;
-  }
-}
-
-/** The values of upstream's lists. */
-export interface KnownValues {
-  /** Returns the values of a list; null if it is not synced. */
-  of(list: ListField): ReadonlySet<string> | null;
-  /** Whether a value is the id of a deleted row. */
-  isDeleted(list: ListField, value: string): boolean;
-}
+/** The values that parameters with `oneOf` may have, by list; null if the list is not synced. */
+export type KnownValues = (list: ListField) => ReadonlySet<string> | null;
 
 /**
- * Checks values that must be in a list of upstream, and returns the request with slugs as in the list.
- * @throws ParameterError for the first unknown value that the rules do not allow
+ * Checks values that must be in a list of upstream, such as slugs of engines. A filter by an unknown id selects nothing.
+ * @throws ParameterError for the first unknown value
  */
-export function checkKnown(
-  declared: Parameters,
-  asked: Query,
-  lists: KnownValues,
-  { names = {}, rules = strictRules }: ReadOptions = {},
-): Query {
-  const values = { ...asked.values };
+export function checkKnown(declared: Parameters, { values }: Query, lists: KnownValues, names: ServedNames = {}): void {
   for (const [name, parameter] of Object.entries(declared)) {
-    const { oneOf, idOf } = parameter;
     const value = values[name];
-    const list = oneOf ?? idOf;
-    if (typeof value !== 'string' || list === undefined) continue;
-    const rule = oneOf === undefined ? rules[idOf?.rule ?? 'unknownGroup'] : rules.unknownEngine;
-    const isAnyCase = oneOf !== undefined && rules.engineCase === 'any';
-    if (rule === 'empty' && !isAnyCase) continue;
-    const known = lists.of(list);
-    if (known === null || known.has(value)) continue;
-    if (oneOf === undefined && rules.deletedIds === 'known' && lists.isDeleted(list, value)) continue;
-    const same = isAnyCase ? [...known].find((one) => one.toLowerCase() === value.toLowerCase()) : undefined;
-    if (same !== undefined) {
-      values[name] = same;
-      continue;
-    }
-    if (rule === 'empty') continue;
-    const shown = oneOf === undefined ? 'an id of upstream' : `one of ${[...known].join(', ')}`;
-    throw new ParameterError(servedName(name, parameter, names), value, shown, undefined, rule === 'missing');
+    const known = parameter.oneOf === undefined ? null : lists(parameter.oneOf);
+    if (typeof value !== 'string' || known === null || known.has(value)) continue;
+    throw new ParameterError(servedName(name, parameter, names), value, `one of ${[...known].join(', ')}`);
   }
-  return { ...asked, values };
 }
 
 function refuseUnknown(known: readonly string[], given: URLSearchParams): void {
@@ -246,7 +134,7 @@ function refuseUnknown(known: readonly string[], given: URLSearchParams): void {
   }
 }
 
-function readValue(name: string, parameter: Parameter, text: string, rules: RequestRules): string | number | boolean {
+function readValue(name: string, parameter: Parameter, text: string): string | number | boolean {
   const check = (fine: boolean, allowed: string): void => {
     if (!fine) throw new ParameterError(name, text, allowed);
   };
@@ -254,11 +142,9 @@ function readValue(name: string, parameter: Parameter, text: string, rules: Requ
     case 'day':
       check(isDay(text), 'a calendar day, YYYY-MM-DD');
       return text;
-    case 'uuid': {
-      check(isUuid(text) || rules.invalidId === 'unknown', 'a UUID');
-      const id = text.toLowerCase();
-      return isUuid(text) && (rules.idCase === 'any' || text === id) ? id : NO_ID;
-    }
+    case 'uuid':
+      check(isUuid(text), 'a UUID');
+      return text.toLowerCase();
     case 'choice':
       check(parameter.values?.includes(text) === true, `one of ${parameter.values?.join(', ')}`);
       return text;
@@ -267,10 +153,8 @@ function readValue(name: string, parameter: Parameter, text: string, rules: Requ
       return text === 'true';
     case 'limit': {
       const max = parameter.max ?? Number.MAX_SAFE_INTEGER;
-      if (!isPositive(text) && rules.invalidLimit === 'least') return 1;
-      const isFine = isPositive(text) && (Number(text) <= max || rules.overLimit !== 'rejected');
-      check(isFine, `a whole number from 1 to ${max}`);
-      return Math.min(Number(text), rules.overLimit === 'honoured' ? Math.max(max, LIMIT_MAX) : max);
+      check(/^[1-9]\d{0,14}$/.test(text) && Number(text) <= max, `a whole number from 1 to ${max}`);
+      return Number(text);
     }
     case 'number': {
       const { min = 0 } = parameter;
@@ -286,34 +170,15 @@ function readValue(name: string, parameter: Parameter, text: string, rules: Requ
   }
 }
 
-function readRange(values: Query['values'], today: string, rules: RequestRules): { from: string; to: string } {
-  const asked = typeof values['to'] === 'string' ? values['to'] : today;
-  if (rules.futureRange === 'rejected' && asked > today)
-    throw new ParameterError('to', asked, `on or before the current day (${today})`);
-  const last = rules.futureRange === 'clamped' && asked > today ? today : asked;
-  const first = typeof values['from'] === 'string' ? values['from'] : addDays(last, 1 - DEFAULT_DAYS);
-  const isReversed = first > last;
-  if (isReversed && rules.reversedRange === 'rejected')
-    throw new ParameterError('from', first, `on or before to (${last})`);
-  if (isReversed && rules.reversedRange === 'empty') return { from: first, to: last };
-  const [from, to] = isReversed ? [last, first] : [first, last];
-  if (daysInRange(from, to) <= RANGE_DAYS_MAX) return { from, to };
-  switch (rules.overRange) {
-    case 'last':
-      return { from: addDays(to, 1 - RANGE_DAYS_MAX), to };
-    case 'first':
-      return { from, to: addDays(from, RANGE_DAYS_MAX - 1) };
-    case 'honoured':
-      return { from, to };
-    default: {
-      const allowed = `at most ${RANGE_DAYS_MAX - 1} days before to (${to}), because a range has at most ${RANGE_DAYS_MAX} days`;
-      throw new ParameterError('from', from, allowed);
-    }
+function readRange(values: Query['values'], today: string, isAnyLength: boolean): { from: string; to: string } {
+  const to = typeof values['to'] === 'string' ? values['to'] : today;
+  const from = typeof values['from'] === 'string' ? values['from'] : addDays(to, 1 - DEFAULT_DAYS);
+  if (from > to) throw new ParameterError('from', from, `on or before to (${to})`);
+  if (!isAnyLength && daysInRange(from, to) > RANGE_DAYS_MAX) {
+    const allowed = `at most ${RANGE_DAYS_MAX - 1} days before to (${to}), because a range has at most ${RANGE_DAYS_MAX} days`;
+    throw new ParameterError('from', from, allowed);
   }
-}
-
-function isPositive(text: string): boolean {
-  return /^[1-9]\d{0,14}$/.test(text);
+  return { from, to };
 }
 
 function isDay(text: string): boolean {

@@ -42,7 +42,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
     const { warehouse, layout, copy } = opened;
     // The refresh changes reports whose responses are not stored yet.
     const asking = { catalogue, now: clock.now(), max: config.probes };
-    const probes = await warehouse.database.exclusive((session) => planProbes(session, asking));
+    const probes = await warehouse.database.exclusive(({ query }) => planProbes(query, asking));
     const brands = offline
       ? await chooseStored(opened, options.brands)
       : await resolveBrands(context, opened, options.brands);

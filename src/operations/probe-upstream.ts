@@ -1,7 +1,6 @@
 import { createProbeFinder } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import { toSightlineError } from '../base/errors.ts';
-import { isRecord } from '../base/json.ts';
 import type { Budget } from '../budget/budget.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { AskUpstream } from '../sync/ask-upstream.ts';
@@ -12,16 +11,13 @@ import { keepAnswer } from '../warehouse/ledger/answers.ts';
 
 /** Longest wait for requests that the budget has left over, and the time between two looks. */
 const SPARE_WAIT = { maxMs: 15_000, stepMs: 1_000 } as const;
-/** Rounds of questions: the answers to one round may separate candidates that depend on others. */
-const ROUNDS_MAX = 4;
-
 /** Dependencies of `probeUpstream`. */
 export interface ProbeUpstreamParts {
   readonly catalogue: Catalogue;
   readonly database: Database;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Maximum number of requests. */
+  /** Most questions after the first sync, and again after a contradiction. */
   readonly max: number;
   readonly budget: Pick<Budget, 'state'>;
   readonly stats: SyncStats;
@@ -38,19 +34,17 @@ export async function probeUpstream(
   ask: AskUpstream,
 ): Promise<readonly string[] | null> {
   if (max <= 0) return null;
-  const findProbes = createProbeFinder(database, { catalogue, now: clock.now() });
-  let left = max;
+  const findProbes = createProbeFinder(database, { catalogue, now: clock.now(), max });
   try {
-    for (let round = 0; round <= ROUNDS_MAX; round++) {
-      const { questions, contradicted } = await findProbes(round < ROUNDS_MAX ? left : 0, round === ROUNDS_MAX - 1);
-      if (questions.length === 0) return contradicted;
+    // The answers may separate candidates that depend on others, so further questions are chosen after them.
+    for (let asked = 0; ;) {
+      const { questions, contradicted } = await findProbes();
+      if (questions.length === 0 || asked >= max) return contradicted;
       for (const { resource, brandId, query } of questions) {
         if (!(await hasSpare(budget, clock, signal))) return null;
-        left -= 1;
-        const { brandId: inPath = brandId, ...asked } = query;
-        const { status, body, at } = await ask({ resource, brandId: inPath, query: asked });
-        const kept = catalogue.get(resource).computes === undefined ? withoutContents(body) : body;
-        const answer = { resource, brandId, query, purpose: 'probe', status, body: kept, askedAt: at } as const;
+        asked += 1;
+        const { status, body, at } = await ask({ resource, brandId, query });
+        const answer = { resource, brandId, query, purpose: 'probe', status, body, askedAt: at } as const;
         await database.transaction((session) => keepAnswer(session, null, answer));
       }
     }
@@ -63,13 +57,6 @@ export async function probeUpstream(
     stats.warned({ chain: 'calibration', code, message: `stopped asking about open points: ${message}` });
   }
   return null;
-}
-
-// Only the number of stored items is compared.
-function withoutContents(body: string | null): string | null {
-  const value: unknown = body === null ? null : JSON.parse(body);
-  if (!isRecord(value) || !Array.isArray(value['data'])) return body;
-  return JSON.stringify({ ...value, data: value['data'].map(() => ({})) });
 }
 
 async function hasSpare(budget: Pick<Budget, 'state'>, clock: Clock, signal: AbortSignal): Promise<boolean> {

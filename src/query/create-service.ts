@@ -206,11 +206,7 @@ function checkPath(
     const isBrand = !isMember || (resource.change.kind === 'detail' && resource.change.of === brands);
     const kind = idKindOf(listerOf(catalogue, resource, name));
     const id = kind === 'uuid' ? value.toLowerCase() : value;
-    const { invalidBrandId, idCase } = replica.conventions;
-    if (kind === 'uuid' && isBrand && !isUuid(id) && invalidBrandId === 'rejected')
-      throw toInvalid(new ParameterError(name, value, 'a UUID'));
-    const isSame = kind !== 'uuid' || idCase === 'any' || value === id;
-    if (!isId(kind, id) || !isSame || (isBrand && !replica.brands.has(id))) throw notFound(name, value);
+    if (!isId(kind, id) || (isBrand && !replica.brands.has(id))) throw notFound(name, value);
     if (isMember) ids.member = id;
     else ids.brandId = id;
   }
@@ -223,14 +219,14 @@ function isId(kind: ColumnKind, id: string): boolean {
 }
 
 function checkQuery(replica: ServedReplica, resource: Resource, given: URLSearchParams, today: string): CheckedQuery {
-  const { conventions } = replica;
+  const names = replica.namesOf(resource);
   // The longest range of an inferred endpoint is not known.
-  const rules = resource.generic === true ? { ...conventions, overRange: 'honoured' as const } : conventions;
-  const options = { names: replica.namesOf(resource), rules };
+  const isAnyLength = resource.generic === true;
   try {
-    const asked = readQuery(resource.query, given, today, options);
+    const asked = readQuery(resource.query, given, today, { names, isAnyLength });
     checkRequired(resource.query, asked);
-    return checkKnown(resource.query, asked, replica.lists, options);
+    checkKnown(resource.query, asked, replica.lists, names);
+    return asked;
   } catch (thrown) {
     throw toInvalid(thrown);
   }
@@ -336,8 +332,7 @@ function sinceOf(replica: ServedReplica, brandId: string | null): string | null 
 
 function toInvalid(thrown: unknown): unknown {
   if (!(thrown instanceof ParameterError)) return thrown;
-  const { message, parameter, allowed, isMissing } = thrown;
-  if (isMissing) return new SightlineError('not_found', message, { cause: thrown, parameter, allowed });
+  const { message, parameter, allowed } = thrown;
   return new SightlineError('invalid_parameter', message, { cause: thrown, parameter, allowed });
 }
 

@@ -117,9 +117,7 @@ async function readServedReplica(
   const conventions = await options.readConventions(query);
   const shapes = await readShapes(query);
   const [lastRun, dataVersion] = [await readLastRun(query), await readDataVersion(query)];
-  const { deletedIds, unknownPrompt, unknownCompetitor } = conventions;
-  const withDeleted = deletedIds === 'known' && (unknownPrompt !== 'empty' || unknownCompetitor !== 'empty');
-  const lists = await readValueLists(query, catalogue, withDeleted);
+  const lists = await readValueLists(query, catalogue);
   const versions = await readDataVersions(query, catalogue, shapes, conventions);
   const daysOf = await readDaysOf(query);
   const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;

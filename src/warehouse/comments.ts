@@ -47,7 +47,6 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     body: 'The body as received.',
     asked_at: 'When upstream sent the response (UTC, from its Date header).',
     run_id: 'The run that asked, or the newest run at that time.',
-    agreements: 'Comparisons with the candidates of the points, made while the stored data were those of the response.',
   },
   audits: {
     day: 'The day, UTC.',
@@ -68,7 +67,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     agreed: 'Compared numbers that are equal when computed with the value.',
     largest_error: 'The largest difference among the compared numbers.',
     note: 'The reason for the value.',
-    decided_at: 'Time of the calibration (UTC).',
+    decided_at: 'Time of the calibration that found the value (UTC).',
     candidates: 'The values that were compared, each with the number of agreeing rows.',
     confidence:
       'Lower end of the 95 % Wilson interval of the share of separating facts that the value explains; null if it is not determined.',

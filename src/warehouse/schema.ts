@@ -1,7 +1,7 @@
 import type { ColumnKind } from '../contract/fields.ts';
 
 /** Version of the tables in schema `sync`. A file of another version is rejected; resource tables follow the catalogue without a version. */
-export const SCHEMA_VERSION = 9;
+export const SCHEMA_VERSION = 10;
 
 /** The SQL type of each column kind. */
 export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
@@ -155,7 +155,7 @@ CREATE TABLE sync.held_deletions (
   rows_before BIGINT NOT NULL, rows_lost BIGINT NOT NULL, held_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);
 CREATE TABLE sync.answers (
   resource VARCHAR NOT NULL, brand_id UUID, query JSON NOT NULL, purpose VARCHAR NOT NULL, status BIGINT NOT NULL,
-  body VARCHAR, asked_at TIMESTAMP NOT NULL, run_id UUID, agreements JSON);
+  body VARCHAR, asked_at TIMESTAMP NOT NULL, run_id UUID);
 CREATE TABLE sync.comparisons (
   compared_at TIMESTAMP NOT NULL, run_id UUID, resource VARCHAR NOT NULL, brand_id UUID, query JSON NOT NULL,
   verdict VARCHAR NOT NULL, fields JSON, convention VARCHAR, detail VARCHAR);

@@ -5,38 +5,15 @@ import { columnAt } from './conditions.ts';
 import type { Query } from './database.ts';
 import { quoted } from './schema.ts';
 
-/**
- * Reads the values that parameters may have. Slugs that were ever listed stay allowed, because stored responses may contain them. Ids of
- * deleted rows are read only if `withDeleted` is set: those that were stored, and those that other stored rows have.
- */
-export async function readValueLists(query: Query, catalogue: Catalogue, withDeleted: boolean): Promise<KnownValues> {
-  const current = new Map<string, ReadonlySet<string>>();
-  const deleted = new Map<string, ReadonlySet<string>>();
-  const read = async (list: ListField, where: string): Promise<string[]> => {
-    const { name, column } = placeOf(catalogue, list);
-    if (column === null) return [];
-    const rows = await query(`SELECT DISTINCT CAST(${column} AS VARCHAR) FROM ${name} ${where}`);
-    return rows.flatMap(([value]) => (value === null ? [] : [String(value)]));
-  };
-  const keep = (into: Map<string, ReadonlySet<string>>, list: ListField, values: readonly string[]): void => {
-    if (values.length > 0) into.set(nameOf(list), new Set(values));
-  };
-  for (const { oneOf, idOf } of catalogue.resources.flatMap((resource) => Object.values(resource.query))) {
-    const list = oneOf ?? idOf;
-    if (list === undefined || current.has(nameOf(list))) continue;
-    keep(
-      current,
-      list,
-      oneOf === undefined ? await read(list, 'WHERE "_deleted_at" IS NULL') : await readSlugs(query, catalogue, list),
-    );
-    if (!withDeleted || idOf === undefined) continue;
-    const seen = idOf.seenIn === undefined ? [] : await read(idOf.seenIn, '');
-    keep(deleted, list, [...(await read(list, 'WHERE "_deleted_at" IS NOT NULL')), ...seen]);
+/** Reads the values that parameters may have. Slugs that were ever listed stay allowed, because stored responses may contain them. */
+export async function readValueLists(query: Query, catalogue: Catalogue): Promise<KnownValues> {
+  const lists = new Map<string, ReadonlySet<string>>();
+  for (const { oneOf } of catalogue.resources.flatMap((resource) => Object.values(resource.query))) {
+    if (oneOf === undefined || lists.has(nameOf(oneOf))) continue;
+    const slugs = await readSlugs(query, catalogue, oneOf);
+    if (slugs.length > 0) lists.set(nameOf(oneOf), new Set(slugs));
   }
-  return {
-    of: (list) => current.get(nameOf(list)) ?? null,
-    isDeleted: (list, value) => deleted.get(nameOf(list))?.has(value) === true,
-  };
+  return (list) => lists.get(nameOf(list)) ?? null;
 }
 
 // In the order of the list, because messages name the allowed slugs.

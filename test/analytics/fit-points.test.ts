@@ -3,7 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { compareFacts } from '../../src/analytics/calibration/compare-facts.ts';
 import type { Compute } from '../../src/analytics/calibration/compute-response.ts';
 import { type Conventions, defaultConventions, pointChoices } from '../../src/analytics/calibration/conventions.ts';
-import { countOutcomes, fitPoints, type PointEvidence } from '../../src/analytics/calibration/fit-points.ts';
+import {
+  countOutcomes,
+  fitPoints,
+  type PointEvidence,
+  type PointFinding,
+} from '../../src/analytics/calibration/fit-points.ts';
 import type {
   CalibrationPoint,
   Facts,
@@ -58,7 +63,7 @@ function pointOf(name: Name): CalibrationPoint {
     return { kind: 'values', values: new Map(own.map((subject) => [subject, numbers[subject]])) };
   };
   const about = `the value of ${name}`;
-  return { name, about, resources: ['metrics'], candidates: pointChoices[name], facts, probes: () => [] };
+  return { name, about, resources: ['metrics'], candidates: pointChoices[name], facts };
 }
 
 function answerOf(subjects: readonly string[], truth: Truth, changes: Partial<KnownAnswer> = {}): KnownAnswer {
@@ -72,7 +77,7 @@ function answerOf(subjects: readonly string[], truth: Truth, changes: Partial<Kn
     isSettled: changes.isReport !== true,
     askedAt: 0,
     isFresh: true,
-    agreements: new Map(),
+    isProbe: changes.isReport !== true,
     ...changes,
   };
 }
@@ -187,79 +192,45 @@ describe('fitting points to whole responses', () => {
       const complete = dated(wrong([shown, other]), '2026-01-01');
       expect(await find(dated(report, '2026-01-01'), complete)).toMatchObject({ contradicted: true });
       const good = dated(answerOf([shown, other], { ...defaults, urlTitle: 'first' }), '2026-01-01');
-      const confirmed = await find(dated({ ...report, agreements: new Map() }, '2026-01-02'), good);
+      const confirmed = await find(dated(report, '2026-01-02'), good);
       expect(confirmed).toMatchObject({ source: 'learned', value: 'first', unexplained: [] });
     });
   });
 
-  test('computes nothing again while the data are the same', async () => {
-    const truth: Truth = { ...defaults, urlTitle: 'first', promptRows: 'all' };
+  test('keeps what it has found until a response contradicts it', async () => {
     const counted = counting();
-    const answers = names.map((name) => answerOf([`${name}/${DISTINCT}`], truth));
-    const first = await fitPoints(evidenceOf(answers, counted.compute));
-    const before = counted.computed;
-    expect(before).toBeGreaterThan(0);
-    // Responses without facts of a point are not computed for it.
-    expect(before).toBeLessThanOrEqual(2 * names.reduce((sum, name) => sum + choicesOf(name).length, 0));
-    const conventions = { ...defaultConventions, urlTitle: 'first', promptRows: 'all' } as const;
-    expect(await fitPoints({ ...evidenceOf(answers, counted.compute), conventions })).toEqual(first);
-    expect(counted.computed).toBe(before);
-  });
-
-  test('only checks a value that is well known, and compares all candidates if a fact contradicts it', async () => {
-    const subjects = Array.from({ length: 60 }, (_, index) => `urlTitle/${DISTINCT + index}`);
-    const counted = counting();
-    const earlier = answerOf(subjects, { ...defaults, urlTitle: 'first' });
-    const { urlTitle } = await fitPoints(evidenceOf([earlier], counted.compute, ['urlTitle']));
-    if (urlTitle === undefined) throw new Error('urlTitle has no finding');
-    const known = new Map([['urlTitle', urlTitle]]);
-    const next = async (value: Truth['urlTitle']) => {
-      const answer = answerOf(subjects, { ...defaults, urlTitle: value });
-      counted.computed = 0;
-      return (await fitPoints({ ...evidenceOf([answer], counted.compute, ['urlTitle']), known }))['urlTitle'];
+    const find = async (answers: readonly KnownAnswer[], known: ReadonlyMap<string, PointFinding>) => {
+      const { urlTitle } = await fitPoints({ ...evidenceOf(answers, counted.compute, ['urlTitle']), known });
+      if (urlTitle === undefined) throw new Error('urlTitle has no finding');
+      return new Map([['urlTitle', urlTitle]]);
     };
-    expect(await next('first')).toEqual(urlTitle);
-    expect(counted.computed).toBeLessThanOrEqual(2);
-    expect(await next('greatest')).toMatchObject({ source: 'learned', value: 'greatest' });
+    const show = (value: Truth['urlTitle'], modulus: number) =>
+      answerOf([`urlTitle/${modulus}`], { ...defaults, urlTitle: value });
+    // A remainder leaves several values; a further one rules out the others, although the first response is not compared any more.
+    const some = await find([show('greatest', 4)], new Map());
+    expect(some.get('urlTitle')).toMatchObject({ source: 'default' });
+    expect(some.get('urlTitle')?.left.length).toBeGreaterThan(1);
+    expect(await find([], some)).toEqual(some);
+    const one = await find([show('greatest', 5)], some);
+    expect(one.get('urlTitle')).toMatchObject({ source: 'learned', value: 'greatest' });
+    counted.computed = 0;
+    expect(await find([show('greatest', DISTINCT), show('greatest', 2)], one)).toEqual(one);
+    expect(counted.computed).toBeLessThanOrEqual(4);
+    expect(await find([{ ...show('least', DISTINCT), isFresh: false }], one)).toEqual(one);
+    const next = await find([show('least', DISTINCT)], one);
+    expect(next.get('urlTitle')).toMatchObject({ source: 'learned', value: 'least' });
   });
 
-  test('keeps evidence after the data have changed, unless another point has changed', async () => {
-    const counted = counting();
-    const answer = answerOf([`urlTitle+groupPrompts/${DISTINCT}`], { ...defaults, urlTitle: 'first' });
-    const points = [pointOf('urlTitle'), { ...pointOf('groupPrompts'), resources: [] }];
-    const evidence = { ...evidenceOf([answer], counted.compute), points };
-    expect((await fitPoints(evidence))['urlTitle']).toMatchObject({ value: 'first' });
-    const stored = JSON.parse(JSON.stringify([...answer.agreements])) as [string, never][];
-    const answers = [{ ...answer, isFresh: false, body: null, agreements: new Map(stored) }];
-    const before = counted.computed;
-    expect((await fitPoints({ ...evidence, answers }))['urlTitle']).toMatchObject({ value: 'first' });
-    // The rounding of a number may be refined later.
-    const visibility = { ...defaultConventions.visibility, decimals: 2 };
-    const refined = { ...defaultConventions, visibility };
-    expect((await fitPoints({ ...evidence, answers, conventions: refined }))['urlTitle']).toMatchObject({
-      value: 'first',
-    });
-    const other = [pointOf('urlTitle'), { ...pointOf('groupPrompts'), resources: [], candidates: ['all'] as const }];
-    const changed = await fitPoints({ ...evidence, answers, points: other.toReversed() });
-    expect(changed['urlTitle']).toMatchObject({ source: 'default', compared: 0 });
-    // Comparisons that were made with other candidates are not used.
-    const fewer: CalibrationPoint = { ...pointOf('urlTitle'), candidates: ['latest', 'first'] };
-    const without = await fitPoints({ ...evidence, points: [fewer], answers });
-    expect(without['urlTitle']).toMatchObject({ source: 'default', compared: 0 });
-    expect(counted.computed).toBe(before);
-  });
-
-  test('follows upstream when it changes a definition', async () => {
+  test('keeps a determined value although a report that is not settled has another fact', async () => {
     const { compute } = counting();
-    const earlier = Array.from({ length: 5 }, (_, index) => answerOf([`urlTitle/${DISTINCT + index}`], defaults));
-    await fitPoints(evidenceOf(earlier, compute, ['urlTitle']));
-    const kept = earlier.map((answer) => ({ ...answer, isFresh: false, body: null }));
-    const now = answerOf([`urlTitle/${DISTINCT}`], { ...defaults, urlTitle: 'greatest' });
-    const { urlTitle } = await fitPoints(evidenceOf([now, ...kept], compute, ['urlTitle']));
-    expect(urlTitle).toMatchObject({ source: 'learned', value: 'greatest', compared: 1 });
+    const known = await fitPoints(evidenceOf([answerOf([`urlTitle/${DISTINCT}`], defaults)], compute, ['urlTitle']));
+    const report = answerOf([`urlTitle/${DISTINCT}`], defaults, { isReport: true });
+    const answers = [{ ...report, body: { [`urlTitle/${DISTINCT}`]: 90 } }];
+    const evidence = { ...evidenceOf(answers, compute, ['urlTitle']), known: new Map(Object.entries(known)) };
+    expect(await fitPoints(evidence)).toEqual(known);
   });
 
-  test('compares at most 12 new responses of a point in one calibration', async () => {
+  test('compares at most 12 responses of a point in one calibration', async () => {
     const counted = counting();
     const answers = Array.from({ length: 40 }, () => answerOf(['any/1'], defaults));
     const { urlTitle } = await fitPoints(evidenceOf(answers, counted.compute, ['urlTitle']));
@@ -291,7 +262,7 @@ test('a question separates candidates only if their responses differ in the fact
         query: { subjects: `${name}/${modulus} promptRows2/9` },
       };
       const parts = { conventions: defaultConventions, compute, askedAt: 0 };
-      const separated = (await countOutcomes(pointOf(name), [question], choicesOf(name), parts)) > 1;
+      const separated = (await countOutcomes(pointOf(name), question, parts, choicesOf(name))) > 1;
       const numbers = choicesOf(name).map((_, place) => place % modulus);
       expect(separated).toBe(new Set(numbers).size > 1);
     }),

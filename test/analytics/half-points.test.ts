@@ -48,7 +48,7 @@ function responseWith(rounding: Rounding, means: readonly number[]) {
 async function fitted(upstream: Rounding, means: readonly number[]) {
   const points = halfPoints(reported([away, up, even]) as ReportedFindings);
   const question = { resource: 'metrics_prompts', brandId: 'b', query: { from: '2026-03-01', to: '2026-03-08' } };
-  const known = { isReport: false, isSettled: true, isFresh: true, askedAt: AT, agreements: new Map() } as const;
+  const known = { isReport: false, isSettled: true, isProbe: true, isFresh: true, askedAt: AT } as const;
   const answer: KnownAnswer = { ...question, ...responseWith(upstream, means), ...known };
   const evidence: PointEvidence = {
     points,

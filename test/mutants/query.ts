@@ -200,8 +200,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/analytics/calibration/fit-points.ts',
-    from: 'all.filter(({ answer }) => answer.isFresh),',
-    to: 'all,',
+    from: 'if (finding === undefined || finding.contradicted || finding.compared === 0) return null;',
+    to: 'return null;',
     tests: POINTS,
   },
   {

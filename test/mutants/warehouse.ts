@@ -238,8 +238,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/contract/query-parameters.ts',
-    from: "if (oneOf === undefined && rules.deletedIds === 'known' && lists.isDeleted(list, value)) continue;",
-    to: '',
+    from: 'if (!isAnyLength && daysInRange(from, to) > RANGE_DAYS_MAX) {',
+    to: 'if (!isAnyLength && daysInRange(from, to) >= RANGE_DAYS_MAX) {',
     tests: ['test/contract/request-rules.test.ts'],
   },
   {

@@ -99,22 +99,7 @@ export const OPTIONS = {
   rowModeName: ['split', 'rows', 'breakdown', 'by', 'aggregate'],
   sourcesEcho: ['none', 'range'],
 
-  // Requests that the specification does not define.
-  highLimit: ['rejected', 'clamped', 'honoured'],
-  lowLimit: ['rejected', 'default'],
-  longRange: ['rejected', 'clamped', 'honoured'],
-  reversedRange: ['rejected', 'swapped', 'empty'],
-  futureRange: ['honoured', 'clamped', 'rejected'],
-  invalidDay: ['rejected', 'default'],
-  unknownPrompt: ['empty', 'rejected', 'not-found'],
-  unknownGroup: ['empty', 'rejected', 'not-found'],
-  unknownCompetitor: ['empty', 'rejected', 'not-found'],
-  unknownEngine: ['rejected', 'empty'],
-  invalidId: ['rejected', 'as-unknown'],
-  invalidBrandId: ['not-found', 'rejected'],
-  invalidChoice: ['rejected', 'ignored'],
-  idCase: ['any', 'exact'],
-  engineCase: ['exact', 'any'],
+  // Rejections.
   errorCode: ['invalid_request', 'bad_request', 'validation_error'],
   unknownBrandCode: ['not_found', 'brand_not_found'],
 } as const;
@@ -129,10 +114,12 @@ export function defaultChoices(): Choices {
   return Object.fromEntries(CHOICE_NAMES.map((name) => [name, OPTIONS[name][0]])) as Choices;
 }
 
-/** A random value for every point, the same for the same seed. */
-export function randomChoices(seed: number): Choices {
+/** A random value for a share of the points, and the first value for the others; the same for the same seed. */
+export function randomChoices(seed: number, share = 1): Choices {
   const random = createRandom(seed);
-  return Object.fromEntries(CHOICE_NAMES.map((name) => [name, random.pick<unknown>(OPTIONS[name])])) as Choices;
+  return Object.fromEntries(
+    CHOICE_NAMES.map((name) => [name, random.chance(share) ? random.pick<unknown>(OPTIONS[name]) : OPTIONS[name][0]]),
+  ) as Choices;
 }
 
 /** Number of combinations as an exponent of 2. */

@@ -32,6 +32,8 @@ export interface ExamResult {
   readonly points: readonly CalibratedPoint[];
   /** Number of requests that calibration sent. */
   readonly probes: number;
+  /** Requests of the sync that upstream did not answer with 200. */
+  readonly rejected: readonly string[];
 }
 
 export interface ExamOptions {
@@ -56,7 +58,7 @@ export async function examine({ choices, seed, questions, probesMax }: ExamOptio
     const { value: points } = await readCalibration(context.config, null);
     const asked = createQuestions(world, choices, questions, seed);
     const findings = await compareAll(context, upstream, asked);
-    return { asked: asked.length, findings, points, probes: await countProbes(folder) };
+    return { asked: asked.length, findings, points, probes: await countProbes(folder), rejected: upstream.rejected };
   } finally {
     await upstream.close();
     await rm(folder, { recursive: true, force: true });

@@ -4,7 +4,6 @@ import { compareText, listedCompetitors } from './numbers.ts';
 import {
   findBrand,
   isInRange,
-  isSameId,
   type Query,
   Rejection,
   readChoice,
@@ -110,10 +109,9 @@ export function listGroups({ brand, choices }: ListRequest): Row {
 
 export function listAnswers(request: ListRequest): Row {
   const { brand, world, query, choices } = request;
-  const selection = readSelection(query, brand, world, choices);
+  const selection = readSelection(query, world, choices);
   const mentioned = readChoice(query, 'brandMentioned', ['true', 'false'], choices);
-  const known = brand.competitors.map(({ id }) => id);
-  const competitorId = readId(query, 'competitorId', known, { unknown: choices.unknownCompetitor, choices });
+  const competitorId = readId(query, 'competitorId', choices);
   const ties = {
     id: (left: Answer, right: Answer) => (left.id < right.id ? -1 : 1),
     '-id': (left: Answer, right: Answer) => (left.id < right.id ? 1 : -1),
@@ -180,7 +178,7 @@ export function listArticles({ brand, choices }: ListRequest): Row {
 }
 
 export function showArticle({ brand, choices }: ListRequest, id: string): Row {
-  const article = brand.articles.find((each) => isSameId(id, each.id, choices));
+  const article = brand.articles.find((each) => each.id === id.toLowerCase());
   if (article === undefined) throw new Rejection(404, 'not_found', 'there is no such article');
   return showItem({ ...article, ...articleBody(article) }, choices);
 }

@@ -11,9 +11,11 @@ const COMBINATIONS = countOf(1, 12);
 const SEED = countOf(8, 1 + (Number(process.env['PROPERTY_SEED']) % 188));
 /** A sync takes most of the time, so that few combinations with many questions each are cheaper than the opposite. */
 const QUESTIONS = countOf(150, 300);
-const PROBES_MAX = 20;
-/** The rules for requests that are not valid are random too, so 20 requests are not always enough to find all of them. */
-const DIFFERING_MOST = 0.001;
+const PROBES_MAX = 6;
+/** Share of the choices that are random in the usual run; the others are the usual ones. */
+const RANDOM_SHARE = 0.3;
+/** Six questions do not decide the order of equal rows if many other points are open too. */
+const DIFFERING_MOST = 0.01;
 
 /** Only to catch hangs. */
 const TIMEOUT_MS = 600_000;
@@ -25,13 +27,14 @@ it('has more than 2^14 combinations of choices', () => {
 });
 
 it(
-  'answers like an upstream that makes the usual choices, after at most 20 probes',
+  'answers like an upstream that makes the usual choices, after at most 6 probes',
   {
     timeout: TIMEOUT_MS,
   },
   async () => {
     const options = { choices: defaultChoices(), seed: SEED, probesMax: PROBES_MAX };
-    const { findings, probes } = await examine({ ...options, questions: countOf(60, 300) });
+    const { findings, probes, rejected } = await examine({ ...options, questions: countOf(60, 300) });
+    expect(rejected).toEqual([]);
     expect(findings.map(describeFinding)).toEqual([]);
     expect(probes).toBeGreaterThan(0);
     expect(probes).toBeLessThanOrEqual(PROBES_MAX);
@@ -39,12 +42,13 @@ it(
 );
 
 it.each(Array.from({ length: COMBINATIONS }, (_, index) => SEED + index))(
-  'lists every difference from the upstream of seed %i as undetermined, after at most 20 probes',
+  'lists every difference from the upstream of seed %i as undetermined, after at most 6 probes',
   { timeout: TIMEOUT_MS },
   async (seed) => {
-    const choices = randomChoices(seed);
+    const choices = randomChoices(seed, RANDOM_SHARE);
     const result = await examine({ choices, seed, questions: QUESTIONS, probesMax: PROBES_MAX });
     results.push(result);
+    expect(result.rejected).toEqual([]);
     expect(result.probes).toBeGreaterThan(0);
     expect(result.probes).toBeLessThanOrEqual(PROBES_MAX);
     const unexplained = result.findings.filter((finding) => !isExplained(finding, result.points));
@@ -52,7 +56,7 @@ it.each(Array.from({ length: COMBINATIONS }, (_, index) => SEED + index))(
   },
 );
 
-it('answers all questions but one in 1,000 like upstreams with random choices', () => {
+it('answers all questions but one in 100 like upstreams with other choices in a third of the points', () => {
   const asked = results.reduce((sum, result) => sum + result.asked, 0);
   const differing = results.reduce((sum, result) => sum + countDiffering(result), 0);
   expect(asked).toBeGreaterThan(0);

@@ -13,11 +13,10 @@ export class Rejection extends Error {
   }
 }
 
-/** Days of a request; nothing lies in an empty range. */
+/** Days of a request. */
 export interface Range {
   readonly from: string;
   readonly to: string;
-  readonly isEmpty: boolean;
 }
 
 /** The common filters of a request. */
@@ -55,40 +54,25 @@ export function reject(choices: Choices, message: string): never {
 }
 
 export function readRange(query: Query, nowMs: number, choices: Choices): Range {
-  const today = dayOf(nowMs);
-  let to = readDay(query, 'to', choices) ?? today;
-  if (to > today && choices.futureRange === 'rejected') reject(choices, 'to is in the future');
-  if (to > today && choices.futureRange === 'clamped') to = today;
-  let from = readDay(query, 'from', choices) ?? shiftDay(to, -29);
-  if (from > to) {
-    if (choices.reversedRange === 'rejected') reject(choices, 'from is after to');
-    if (choices.reversedRange === 'empty') return { from, to, isEmpty: true };
-    [from, to] = [to, from];
-  }
-  if (countDays(from, to) > DAYS_MAX) {
-    if (choices.longRange === 'rejected') reject(choices, `a range has at most ${DAYS_MAX} days`);
-    if (choices.longRange === 'clamped') from = shiftDay(to, 1 - DAYS_MAX);
-  }
-  return { from, to, isEmpty: false };
+  const to = readDay(query, 'to', choices) ?? dayOf(nowMs);
+  const from = readDay(query, 'from', choices) ?? shiftDay(to, -29);
+  if (from > to) reject(choices, 'from is after to');
+  if (countDays(from, to) > DAYS_MAX) reject(choices, `a range has at most ${DAYS_MAX} days`);
+  return { from, to };
 }
 
 function readDay(query: Query, name: string, choices: Choices): string | null {
   const text = query.get(name);
   if (text === undefined) return null;
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && dayOf(Date.parse(text)) === text;
-  if (isDay) return text;
-  return choices.invalidDay === 'rejected' ? reject(choices, `${name} is not a day`) : null;
+  return isDay ? text : reject(choices, `${name} is not a day`);
 }
 
 export function readLimit(query: Query, standard: number, max: number, choices: Choices): number {
   const text = query.get('limit');
   if (text === undefined) return standard;
-  if (!/^\d+$/.test(text) || Number(text) < 1) {
-    return choices.lowLimit === 'rejected' ? reject(choices, 'limit is not a positive integer') : standard;
-  }
-  const limit = Number(text);
-  if (limit <= max || choices.highLimit === 'honoured') return limit;
-  return choices.highLimit === 'rejected' ? reject(choices, `limit is above ${max}`) : max;
+  const limit = /^\d+$/.test(text) ? Number(text) : 0;
+  return limit >= 1 && limit <= max ? limit : reject(choices, `limit is not a whole number from 1 to ${max}`);
 }
 
 /** Reads a parameter with a closed set of values; null if it is absent. */
@@ -101,36 +85,19 @@ export function readChoice<T extends string>(
   const text = query.get(name);
   if (text === undefined) return null;
   const value = values.find((each) => each === text);
-  if (value !== undefined) return value;
-  return choices.invalidChoice === 'rejected' ? reject(choices, `${name} is not one of ${values.join(', ')}`) : null;
+  return value ?? reject(choices, `${name} is not one of ${values.join(', ')}`);
 }
 
-/** Compares an id of a request with a stored one. */
-export function isSameId(given: string, stored: string, { idCase }: Choices): boolean {
-  return given === stored || (idCase === 'any' && given.toLowerCase() === stored);
-}
-
-/** Reads an id. Returns the stored one, the given one if it is unknown but allowed, or null if it is absent. */
-export function readId(
-  query: Query,
-  name: string,
-  known: readonly string[],
-  { unknown, choices }: { readonly unknown: 'empty' | 'rejected' | 'not-found'; readonly choices: Choices },
-): string | null {
+/** Reads an id, in lower case; null if it is absent. */
+export function readId(query: Query, name: string, choices: Choices): string | null {
   const text = query.get(name);
   if (text === undefined) return null;
-  if (!UUID.test(text) && choices.invalidId === 'rejected') reject(choices, `${name} is not a UUID`);
-  const stored = known.find((id) => isSameId(text, id, choices));
-  if (stored !== undefined) return stored;
-  if (unknown === 'rejected') reject(choices, `${name} is unknown`);
-  if (unknown === 'not-found') throw new Rejection(404, 'not_found', `${name} is unknown`);
-  return text;
+  return UUID.test(text) ? text.toLowerCase() : reject(choices, `${name} is not a UUID`);
 }
 
 /** Finds the brand of a path. */
 export function findBrand(world: World, id: string, choices: Choices): Brand {
-  if (!UUID.test(id) && choices.invalidBrandId === 'rejected') reject(choices, 'the brand id is not a UUID');
-  const brand = world.brands.find((each) => isSameId(id, each.id, choices));
+  const brand = world.brands.find((each) => each.id === id.toLowerCase());
   if (brand === undefined) throw new Rejection(404, choices.unknownBrandCode, 'there is no such brand');
   return brand;
 }
@@ -138,20 +105,16 @@ export function findBrand(world: World, id: string, choices: Choices): Brand {
 export function readEngine(query: Query, world: World, choices: Choices): string | null {
   const text = query.get('engine');
   if (text === undefined) return null;
-  const wanted = choices.engineCase === 'any' ? text.toLowerCase() : text;
-  if (world.engines.some(({ id }) => id === wanted)) return wanted;
-  return choices.unknownEngine === 'rejected' ? reject(choices, `there is no engine ${text}`) : text;
+  return world.engines.some(({ id }) => id === text) ? text : reject(choices, `there is no engine ${text}`);
 }
 
 /** Reads the common filters. */
-export function readSelection(query: Query, brand: Brand, world: World, choices: Choices): Selection {
+export function readSelection(query: Query, world: World, choices: Choices): Selection {
   const range = readRange(query, world.nowMs, choices);
   const engine = readEngine(query, world, choices);
-  const ids = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
-  const group = { unknown: choices.unknownGroup, choices };
-  const promptId = readId(query, 'promptId', ids(brand.prompts), { unknown: choices.unknownPrompt, choices });
-  const topicId = readId(query, 'topicId', ids(brand.topics), group);
-  const tagId = readId(query, 'tagId', ids(brand.tags), group);
+  const promptId = readId(query, 'promptId', choices);
+  const topicId = readId(query, 'topicId', choices);
+  const tagId = readId(query, 'tagId', choices);
   const brandedText = readChoice(query, 'branded', ['branded', 'non-branded'], choices);
   const branded = brandedText === null ? null : brandedText === 'branded';
   // A deleted prompt has no topic and no tags any more, and is neither branded nor non-branded.
@@ -168,7 +131,7 @@ export function readSelection(query: Query, brand: Brand, world: World, choices:
 
 /** Whether a response lies in a range and is of the engine. */
 export function isInRange({ day, engine }: Answer, range: Range, wanted: string | null): boolean {
-  if (range.isEmpty || (wanted !== null && engine !== wanted)) return false;
+  if (wanted !== null && engine !== wanted) return false;
   return day >= range.from && day <= range.to;
 }
 

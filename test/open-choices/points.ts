@@ -37,18 +37,8 @@ const POINTS_OF: readonly (readonly [field: RegExp, points: readonly string[]])[
       'outsideDays',
       'domainOrder',
       'urlOrder',
-      'overLimit',
-      'overRange',
-      'futureRange',
-      'reversedRange',
-      'unknown',
     ],
   ],
-  [
-    /^status$/,
-    ['overLimit', 'overRange', 'reversedRange', 'futureRange', 'unknown', 'invalid', 'idCase', 'engineCase'],
-  ],
-  [/^(from|to)$/, ['overRange', 'reversedRange', 'futureRange', 'rangeEcho']],
 ];
 
 /** Whether calibration lists a point that explains the difference as undetermined or contradicted. */

@@ -23,8 +23,6 @@ interface Context {
 type Parameters = Record<string, string>;
 type Kind = readonly [endpoint: string, weight: number, parameters: (context: Context, brand: Brand) => Parameters];
 
-const UNKNOWN_ID = '00000000-0000-4000-8000-00000000abcd';
-
 /** The address of a question with its query. */
 export function toPath({ path, query }: Question): string {
   const text = new URLSearchParams(query).toString();
@@ -54,7 +52,7 @@ const KINDS: readonly Kind[] = [
   ['/brands/{brandId}/forum/opportunities', 3, threadParameters],
 ];
 
-/** Creates `count` requests, about one in 12 of which is not valid. */
+/** Creates `count` valid requests. */
 export function createQuestions(world: World, choices: Choices, count: number, seed: number): Question[] {
   const context = { random: createRandom(seed), world, choices };
   return Array.from({ length: count }, () => createQuestion(context));
@@ -67,7 +65,6 @@ function createQuestion(context: Context): Question {
   const articleId = random.pick(brand.articles).id;
   const ids: Parameters = { '{brandId}': brand.id, '{articleId}': articleId };
   const query = parameters(context, brand);
-  if (random.chance(1 / 12)) spoil(context, endpoint, query, ids);
   const path = Object.entries(ids).reduce((text, [name, id]) => text.replace(name, id), endpoint);
   return { endpoint, path, query, isWalk: 'limit' in query && random.chance(0.6) };
 }
@@ -152,77 +149,4 @@ function threadParameters({ random }: Context): Parameters {
     ...maybe(random, 0.3, { status: random.pick(THREAD_STATUSES) }),
     ...paging(random),
   };
-}
-
-type Fault = (context: Context, query: Parameters, ids: Parameters) => void;
-
-// Changes of a request that the specification does not define a response for.
-const FAULTS: Readonly<Record<string, Fault>> = {
-  highLimit: ({ random }, query) => {
-    query['limit'] = String(random.pick([101, 201, 500, 100_000]));
-  },
-  lowLimit: ({ random }, query) => {
-    query['limit'] = random.pick(['0', '-1', 'ten', '2.5']);
-  },
-  longRange: ({ world }, query) => {
-    query['to'] = dayOf(world.nowMs);
-    query['from'] = shiftDay(query['to'], -400);
-  },
-  reversedRange: ({ world }, query) => {
-    query['from'] = shiftDay(dayOf(world.nowMs), -3);
-    query['to'] = shiftDay(query['from'], -5);
-  },
-  futureRange: ({ world }, query) => {
-    query['from'] = shiftDay(dayOf(world.nowMs), -4);
-    query['to'] = shiftDay(dayOf(world.nowMs), 3);
-  },
-  invalidDay: ({ random }, query) => {
-    query['from'] = random.pick(['2026-02-30', 'yesterday', '2026-3-1']);
-  },
-  engine: ({ random, world }, query) => {
-    query['engine'] = random.pick(['unknown-engine', (random.pick(world.engines).id as string).toUpperCase()]);
-  },
-  promptId: ({ random }, query) => spoilId(random, query, 'promptId'),
-  topicId: ({ random }, query) => spoilId(random, query, 'topicId'),
-  tagId: ({ random }, query) => spoilId(random, query, 'tagId'),
-  competitorId: ({ random }, query) => spoilId(random, query, 'competitorId'),
-  branded: (_, query) => {
-    query['branded'] = 'maybe';
-  },
-  groupBy: (_, query) => {
-    query['groupBy'] = 'country';
-  },
-  type: (_, query) => {
-    query['type'] = 'unknown';
-  },
-  source: (_, query) => {
-    query['source'] = 'assistant-z';
-  },
-  brandId: ({ random }, _, ids) => spoilId(random, ids, '{brandId}'),
-};
-
-const RANGES = ['longRange', 'reversedRange', 'futureRange', 'invalidDay'];
-const COMMON = [...RANGES, 'engine', 'promptId', 'topicId', 'tagId', 'branded', 'brandId'];
-const FAULTS_OF: Readonly<Record<string, readonly string[]>> = {
-  metrics: COMMON,
-  'metrics/daily': COMMON,
-  'metrics/prompts': COMMON,
-  'metrics/groups': [...COMMON, 'groupBy'],
-  traffic: [...RANGES, 'source', 'brandId'],
-  'sources/domains': [...RANGES, 'engine', 'highLimit', 'lowLimit'],
-  'sources/urls': [...RANGES, 'engine', 'highLimit', 'lowLimit'],
-  responses: [...COMMON, 'competitorId', 'highLimit', 'lowLimit'],
-  alerts: ['type', 'highLimit', 'lowLimit'],
-  'forum/opportunities': ['type', 'highLimit', 'lowLimit'],
-};
-
-function spoil(context: Context, endpoint: string, query: Parameters, ids: Parameters): void {
-  const faults = FAULTS_OF[endpoint.replace('/brands/{brandId}/', '')] ?? [];
-  if (faults.length > 0) FAULTS[context.random.pick(faults)]?.(context, query, ids);
-}
-
-function spoilId(random: Random, parameters: Parameters, name: string): void {
-  const given = parameters[name];
-  const values = [UNKNOWN_ID, 'not-a-uuid', ...(given === undefined ? [] : [given.toUpperCase()])];
-  parameters[name] = random.pick(values);
 }

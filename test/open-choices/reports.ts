@@ -118,8 +118,7 @@ function engineMember(engine: string | null, { combinedEngine }: Choices): Row {
   return { engine: combinedEngine === 'all' ? 'all' : null };
 }
 
-function daysOf({ from, to, isEmpty }: Range): string[] {
-  if (isEmpty) return [];
+function daysOf({ from, to }: Range): string[] {
   return Array.from({ length: countDays(from, to) }, (_, index) => shiftDay(from, index));
 }
 
@@ -133,7 +132,7 @@ function comparedAnswers({ brand, selection, choices }: ReportRequest): Compared
   const { range } = selection;
   const days = countDays(range.from, range.to);
   if (choices.changePeriod === 'before') {
-    const previous = { from: shiftDay(range.from, -days), to: shiftDay(range.from, -1), isEmpty: range.isEmpty };
+    const previous = { from: shiftDay(range.from, -days), to: shiftDay(range.from, -1) };
     return {
       now: countedAnswers(brand, selection, choices),
       before: countedAnswers(brand, selection, choices, previous),

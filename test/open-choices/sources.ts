@@ -142,7 +142,7 @@ export function trafficReport({ brand, world, query, choices }: SourceRequest): 
     const property = choices.disconnectedProperty === 'null' ? null : '';
     return { from, to, connected: false, property, currency: property, totals, data: [] };
   }
-  const days = brand.visits.filter(({ date }) => !range.isEmpty && date >= from && date <= to);
+  const days = brand.visits.filter(({ date }) => date >= from && date <= to);
   const visits = days.flatMap(({ date, bySource }) =>
     SOURCES.map((name) => {
       const visit = bySource.get(name) ?? NO_VISITS;

@@ -43,6 +43,8 @@ export interface Upstream {
   readonly baseUrl: string;
   /** Answers a request without HTTP and rate limit. */
   reply(pathAndQuery: string): Reply;
+  /** Requests over HTTP that were not answered with 200, as path and query. */
+  readonly rejected: readonly string[];
   close(): Promise<void>;
 }
 
@@ -62,6 +64,7 @@ const MINUTE_MS = 60_000;
 export async function startUpstream({ world, choices, key, monotonic }: UpstreamOptions): Promise<Upstream> {
   const ids = createRandom(7);
   let times: number[] = [];
+  const rejected: string[] = [];
   const reply = (pathAndQuery: string): Reply => answer(world, choices, pathAndQuery, ids.uuid);
   const send = (response: ServerResponse, { status, body }: Reply, headers: Record<string, string> = {}): void => {
     response.sendDate = false;
@@ -83,7 +86,9 @@ export async function startUpstream({ world, choices, key, monotonic }: Upstream
       return;
     }
     times.push(now);
-    send(response, reply(path), {
+    const replied = reply(path);
+    if (replied.status !== 200) rejected.push(path);
+    send(response, replied, {
       'x-ratelimit-limit': String(REQUESTS_PER_MINUTE),
       'x-ratelimit-remaining': String(REQUESTS_PER_MINUTE - times.length),
     });
@@ -95,7 +100,7 @@ export async function startUpstream({ world, choices, key, monotonic }: Upstream
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { baseUrl: `http://127.0.0.1:${port}/v1`, reply, close };
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, reply, rejected, close };
 }
 
 function keyOf({ headers }: IncomingMessage): string | null {
@@ -140,7 +145,7 @@ const BRAND_LISTS: Readonly<Record<string, (request: ListRequest) => unknown>> =
 };
 
 function toReport({ brand, world, query, choices }: ListRequest): ReportRequest {
-  return { brand, query, choices, selection: readSelection(query, brand, world, choices) };
+  return { brand, query, choices, selection: readSelection(query, world, choices) };
 }
 
 function route(request: Omit<ListRequest, 'brand'>): unknown {

@@ -9,8 +9,6 @@ interface PlantedConvention extends Alteration {
   readonly conventions: readonly string[];
 }
 
-const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
-
 const text = (row: Row, name: string): string => String(row[name] ?? '');
 const byText =
   (name: string, sign = 1) =>
@@ -25,7 +23,6 @@ const brandFirst = (a: Row, b: Row): number => Number(a['competitorId'] !== null
 const rows = (alter: (rows: Row[]) => Row[]) => ({
   alter: (body: Body): Body => ({ ...body, data: alter(body.data ?? []) }),
 });
-const parameters = (rewrite: (query: URLSearchParams) => void) => ({ rewrite });
 
 const planted: readonly (readonly [
   name: string,
@@ -94,52 +91,9 @@ const planted: readonly (readonly [
     'metrics_prompts',
     24,
     { choices: { scale: 'fraction', decimals: 'none' } },
+    'visibility: fraction, 4 decimals, half-away; visibilityChange: fraction, not rounded, difference, of exact; avgPosition: not rounded',
     'visibility: fraction, not rounded',
     'visibility: fraction, not rounded; avgPosition: not rounded; sentiment: not rounded',
-  ],
-  [
-    'a limit above the maximum is lowered',
-    'cited_urls',
-    60,
-    parameters((query) => {
-      if (Number(query.get('limit')) > 200) query.set('limit', '200');
-    }),
-    'overLimit: clamped: the maximum is used',
-  ],
-  [
-    'a reversed range is swapped',
-    'metrics',
-    60,
-    parameters((query) => {
-      const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
-      if (from <= to) return;
-      query.set('from', to);
-      query.set('to', from);
-    }),
-    'reversedRange: swapped: the two days are swapped',
-  ],
-  [
-    'an unknown grouping is ignored',
-    'metrics_groups',
-    40,
-    parameters((query) => {
-      for (const name of ['groupBy', 'branded']) if (query.get(name) === 'unknown') query.delete(name);
-    }),
-    'invalidChoice: ignored: the parameter is ignored',
-  ],
-  [
-    'an unknown engine has no responses',
-    'metrics_prompts',
-    60,
-    { choices: { unknownEngine: 'empty' } },
-    'unknownEngine: empty: a response without rows',
-  ],
-  [
-    'an unknown id is not found',
-    'metrics_prompts',
-    40,
-    { alter: (body, url) => ([...url.searchParams.values()].includes(UNKNOWN_ID) ? 404 : body) },
-    'unknownGroup: missing: not found',
   ],
 ];
 

@@ -1,9 +1,9 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { dayOf } from '../../contract/time.ts';
-import type { Database, Query, Session } from '../../warehouse/database.ts';
+import type { Database, Query } from '../../warehouse/database.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { type Finding, isEqual } from './candidates.ts';
-import { type ChosenProbe, chooseProbes, readProbeVocabulary } from './choose-probes.ts';
+import { type ChosenProbe, chooseProbes, type ProbeParts, readProbeVocabulary } from './choose-probes.ts';
 import { createKnownResults, type KnownResults } from './compute-response.ts';
 import { defaultConventions } from './conventions.ts';
 import { type CountedRows, type CountedTables, countedTables } from './counted-tables.ts';
@@ -16,6 +16,12 @@ import type { PointEvidence, PointFindings } from './fit-points.ts';
 import { fitReported, type ReportedEvidence } from './fit-reported.ts';
 import { fitStoredPoints } from './point-evidence.ts';
 import type { BrandVocabulary } from './points/point.ts';
+
+/** Options of finding questions. */
+interface ProbeOptions extends Pick<CalibrationOptions, 'catalogue' | 'now'> {
+  /** Most questions after the first sync, and again after a contradiction. */
+  readonly max: number;
+}
 
 /** Options of `calibrateConventions`. */
 export interface CalibrationOptions {
@@ -36,29 +42,31 @@ export async function calibrateConventions(
 ): Promise<string[]> {
   return database.transaction(async (session) => {
     if (onlyIfNone && (await hasFindings(session))) return [];
-    const { reported, points } = await findConventions(session, { catalogue, now });
+    const { reported, points } = await findConventions(session.query, { catalogue, now });
     const findings = mergeFindings(reported, points);
     await writeFindings(session, findings, now);
     return contradictedOf(findings);
   });
 }
 
+/** Questions that are chosen at a time. */
+const ROUND_MAX = 3;
 /** Numbers are compared with the rows that upstream counts; if a calibration finds other rows, the numbers are compared again. */
 const PASSES_MAX = 2;
 
 /** Finds every convention. Starts with the rows that the calibration before found. */
 async function findConventions(
-  session: Pick<Session, 'query' | 'run'>,
+  query: Query,
   { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
   known: Known = { results: createKnownResults(), reported: new Map() },
 ): Promise<FoundConventions> {
-  let counted = countedRows(await readConventions(session.query));
+  let counted = countedRows(await readConventions(query));
   for (let pass = 1; ; pass++) {
     const key = JSON.stringify(counted);
     const tables = countedTables(counted, dayOf(now));
-    const reported = known.reported.get(key) ?? fitReported(await readEvidence(session.query, tables));
+    const reported = known.reported.get(key) ?? fitReported(await readEvidence(query, tables));
     known.reported.set(key, reported);
-    const found = await fitStoredPoints(session, catalogue, reported, known.results);
+    const found = await fitStoredPoints(query, catalogue, reported, known.results);
     const values = Object.fromEntries(Object.entries(found.points).map(([name, { value }]) => [name, value]));
     const next = countedRows({ ...defaultConventions, ...values });
     if (pass === PASSES_MAX || isEqual(counted, next)) return { reported, ...found };
@@ -100,51 +108,53 @@ export interface FoundProbes {
   readonly contradicted: readonly string[] | null;
 }
 
-/**
- * Calibrates, and returns at most `max` questions that separate the candidates of undetermined points; none if no responses are stored.
- * Unless `isLast`, some of them may be returned only after the responses to others.
- */
-export type FindProbes = (max: number, isLast: boolean) => Promise<FoundProbes>;
+/** Calibrates, and returns the questions to ask next; none if no responses are stored. */
+export type FindProbes = () => Promise<FoundProbes>;
 
 /**
  * Returns the function that finds questions. It can be called again after the responses to its questions were kept; the other stored
  * data must not change meanwhile.
  */
-export function createProbeFinder(
-  database: Database,
-  { catalogue, now }: Pick<CalibrationOptions, 'catalogue' | 'now'>,
-): FindProbes {
+export function createProbeFinder(database: Database, { catalogue, now, max }: ProbeOptions): FindProbes {
   const known: Known = { results: createKnownResults(), reported: new Map() };
-  let vocabulary: readonly BrandVocabulary[] | undefined;
-  return async (max, isLast) =>
+  let vocabulary: BrandVocabulary | null | undefined;
+  return async () =>
     database.transaction(async (session) => {
       vocabulary ??= await readProbeVocabulary(session.query, catalogue, dayOf(now));
-      const brands = vocabulary;
-      if (brands.length === 0) return { questions: [], contradicted: null };
-      const { reported, points, evidence } = await findConventions(session, { catalogue, now }, known);
+      const brand = vocabulary;
+      if (brand === null) return { questions: [], contradicted: null };
+      const { reported, points, evidence } = await findConventions(session.query, { catalogue, now }, known);
       // The next calibration starts with these values, so that it compares nothing again.
       const findings = mergeFindings(reported, points);
       await writeFindings(session, findings, now);
-      const questions = await chooseProbes({ evidence, findings: points, brands, now, max, isLast });
-      return { questions, contradicted: contradictedOf(findings) };
+      const questions = await chooseNext(session.query, { evidence, findings: points, brand, now, max });
+      // The answers may leave fewer candidates, which other questions separate.
+      return { questions: questions.slice(0, ROUND_MAX), contradicted: contradictedOf(findings) };
     });
 }
 
 /**
- * Returns at most `max` questions that the next sync would ask first if the stored data stayed the same; null if no responses are stored,
- * because the data decide them. Writes nothing.
+ * Returns the questions that the next sync would ask if the stored data stayed the same; null if no responses are stored, because the
+ * data decide them. Writes nothing.
  */
 export async function planProbes(
-  session: Pick<Session, 'query'>,
-  { catalogue, now, max }: Pick<CalibrationOptions, 'catalogue' | 'now'> & { readonly max: number },
+  query: Query,
+  { catalogue, now, max }: ProbeOptions,
 ): Promise<readonly ChosenProbe[] | null> {
-  const { query } = session;
   if (max === 0) return [];
-  const brands = await readProbeVocabulary(query, catalogue, dayOf(now));
-  if (brands.length === 0) return null;
-  const unwritten = { query, run: async () => 0 };
-  const { points, evidence } = await findConventions(unwritten, { catalogue, now });
-  return chooseProbes({ evidence, findings: points, brands, now, max, isLast: true });
+  const brand = await readProbeVocabulary(query, catalogue, dayOf(now));
+  if (brand === null) return null;
+  const { points, evidence } = await findConventions(query, { catalogue, now });
+  return chooseNext(query, { evidence, findings: points, brand, now, max });
+}
+
+// Questions are asked once, and once more after a contradiction. `max` is the limit of each time.
+async function chooseNext(query: Query, parts: ProbeParts): Promise<ChosenProbe[]> {
+  const [row] = await query('SELECT epoch_ms(max(decided_at)) FROM sync.calibration WHERE contradicted');
+  const since = Number(row?.[0] ?? 0);
+  const answers = parts.evidence.answers.filter(({ isReport, askedAt }) => isReport || askedAt >= since);
+  const asked = answers.filter(({ isProbe }) => isProbe).length;
+  return chooseProbes({ ...parts, evidence: { ...parts.evidence, answers }, max: parts.max - asked });
 }
 
 function contradictedOf(findings: Findings): string[] {

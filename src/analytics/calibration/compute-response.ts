@@ -1,21 +1,6 @@
-import { type Catalogue, brandListOf, type Resource } from '../../contract/catalogue.ts';
-import {
-  type Query as Asked,
-  checkKnown,
-  isUuid,
-  type KnownValues,
-  ParameterError,
-  readQuery,
-} from '../../contract/query-parameters.ts';
-import type { ResourceTable } from '../../contract/tables.ts';
-import {
-  columnAt,
-  createBindings,
-  liveConditions,
-  ownKeyOf,
-  parameterConditions,
-  rangeCondition,
-} from '../../warehouse/conditions.ts';
+import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
+import { checkKnown, type KnownValues, ParameterError, readQuery } from '../../contract/query-parameters.ts';
+import { columnAt, ownKeyOf } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { type DaysOf, readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
@@ -85,7 +70,7 @@ export function createCompute(
   };
   let lists: Promise<KnownValues> | undefined;
   const readLists = (): Promise<KnownValues> => {
-    lists ??= readValueLists(once, catalogue, true);
+    lists ??= readValueLists(once, catalogue);
     return lists;
   };
   let daysOf: Promise<DaysOf> | undefined;
@@ -94,20 +79,17 @@ export function createCompute(
     return daysOf;
   };
   const respond = async (
-    { resource: name, brandId, query: { brandId: inPath, ...given } }: ReportQuestion,
+    { resource: name, brandId, query: given }: ReportQuestion,
     askedAt: number,
     conventions: Conventions,
     memoOf: MemoOf,
   ): Promise<Compared> => {
     const resource = catalogue.get(name);
+    if (resource.computes === undefined) throw new TypeError(`${name} is not computed`);
     try {
-      if (inPath !== undefined && !isUuid(inPath))
-        return { status: conventions.invalidBrandId === 'missing' ? 404 : 400, body: null };
-      const options = { rules: conventions };
       const today = (await readDays())(name, brandId)(askedAt);
-      const read = readQuery(resource.query, new URLSearchParams(given), today, options);
-      const asked = checkKnown(resource.query, read, await readLists(), options);
-      if (resource.computes === undefined) return await countItems(once, catalogue, resource, brandId, asked);
+      const asked = readQuery(resource.query, new URLSearchParams(given), today);
+      checkKnown(resource.query, asked, await readLists());
       const since = await readSince(once, catalogue, brandId);
       const brand = await readReportedBrand(once, catalogue, brandId, since, conventions);
       const memo = memoOf(JSON.stringify([asked, brand]));
@@ -115,7 +97,7 @@ export function createCompute(
       const { beside, rows } = await computeReport(resource.computes, request);
       return { status: 200, body: { ...beside, data: rows } };
     } catch (thrown) {
-      if (thrown instanceof ParameterError) return { status: thrown.isMissing ? 404 : 400, body: null };
+      if (thrown instanceof ParameterError) return { status: 400, body: null };
       throw thrown;
     }
   };
@@ -201,31 +183,6 @@ export function watchReads(
       return value;
     },
   });
-}
-
-// A page of stored items, of which only the number is compared.
-async function countItems(
-  query: Query,
-  catalogue: Catalogue,
-  resource: Resource,
-  brandId: string,
-  asked: Asked,
-): Promise<Compared> {
-  const [table] = resource.derived as [ResourceTable];
-  const bindings = createBindings();
-  const isTimed = table.extent.kind === 'time';
-  const target = { catalogue, table, alias: 't', brandId, keepsDeleted: false, ...(isTimed ? { range: asked } : {}) };
-  const conditions = [
-    ...liveConditions('t', brandId, bindings),
-    ...(table.extent.kind === 'time' ? [rangeCondition(`t.${quoted(table.extent.field)}`, asked, bindings)] : []),
-    ...parameterConditions(target, resource.query, asked.values, bindings),
-  ];
-  const [row] = await query(
-    `SELECT count(*) FROM ${quoted(table.name)} t WHERE ${conditions.join(' AND ')}`,
-    bindings.values,
-  );
-  const length = Math.min(Number(row?.[0] ?? 0), Number(asked.values['limit'] ?? Number.POSITIVE_INFINITY));
-  return { status: 200, body: { data: Array.from({ length }, () => ({})) } };
 }
 
 // The first day with data of a brand, as in its list.

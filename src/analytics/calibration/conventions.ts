@@ -102,24 +102,6 @@ export const pointChoices = {
   ],
   /** Whether the totals of visits are those of the filtered source, or of all sources. */
   trafficTotals: ['filtered', 'all'],
-  // Treatment of requests; src/contract/query-parameters.ts describes the values.
-  overLimit: ['rejected', 'clamped', 'honoured'],
-  invalidLimit: ['rejected', 'default', 'least'],
-  overRange: ['rejected', 'last', 'first', 'honoured'],
-  reversedRange: ['rejected', 'empty', 'swapped'],
-  futureRange: ['given', 'clamped', 'rejected'],
-  invalidDay: ['rejected', 'ignored'],
-  unknownParameter: ['rejected', 'ignored'],
-  invalidChoice: ['rejected', 'ignored'],
-  unknownEngine: ['rejected', 'empty', 'missing'],
-  engineCase: ['exact', 'any'],
-  unknownPrompt: ['empty', 'rejected', 'missing'],
-  unknownGroup: ['empty', 'rejected', 'missing'],
-  unknownCompetitor: ['empty', 'rejected', 'missing'],
-  deletedIds: ['known', 'unknown'],
-  invalidId: ['rejected', 'unknown'],
-  idCase: ['any', 'exact'],
-  invalidBrandId: ['missing', 'rejected'],
 } as const;
 
 type Choices = { readonly [Name in keyof typeof pointChoices]: (typeof pointChoices)[Name][number] };

@@ -5,7 +5,6 @@ import type { ReportedFindings } from './findings.ts';
 import { choiceText, hasWords, orderText } from './point-words.ts';
 import { membersOf } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
-import { requestPoints } from './points/request-points.ts';
 
 /** What the specification leaves open, by convention that reported numbers decide. */
 const reported: Readonly<Record<keyof ReportedFindings, string>> = {
@@ -35,8 +34,7 @@ const reported: Readonly<Record<keyof ReportedFindings, string>> = {
   brandedGroups: 'the ids and names of the branded and the non-branded group',
 };
 
-const ofReports = calibrationPoints.filter(({ isAboutRequests }) => isAboutRequests !== true);
-const byPoint = new Map<string, string>([...ofReports, ...requestPoints].flatMap((point) => [...membersOf(point)]));
+const byPoint = new Map<string, string>(calibrationPoints.flatMap((point) => [...membersOf(point)]));
 
 /** Names of all conventions, in the order of the documentation. */
 export const conventionNames: readonly (keyof Conventions)[] = [

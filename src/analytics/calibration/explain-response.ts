@@ -6,7 +6,6 @@ import type { Conventions, ShareForm } from './conventions.ts';
 import { describeConvention } from './descriptions.ts';
 import { type CalibrationPoint, type Compared, membersOf, type ReportQuestion } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
-import { requestPoints } from './points/request-points.ts';
 
 /** Maximum number of conventions in one explanation. */
 const CONVENTIONS_MAX = 4;
@@ -85,11 +84,8 @@ export async function explainResponse(
   let chosen: Partial<Conventions> = {};
   let ours = await compute(question, askedAt, conventions);
   let left = find(theirs, ours);
-  // A different status hides the other differences, so it counts more than any number of them.
-  const sizeOf = (own: Compared): number =>
-    own.status === theirs.status ? find(theirs, own).length : Number.POSITIVE_INFINITY;
   for (let round = 0; round < CONVENTIONS_MAX && left.length > 0; round++) {
-    let fewest = sizeOf(ours);
+    let fewest = find(theirs, ours).length;
     let best: { readonly values: Partial<Conventions>; readonly own: Compared }[] = [];
     for (const { name, candidates } of suspectsOf(question, theirs, ours, left)) {
       if (Object.hasOwn(chosen, name)) continue;
@@ -97,7 +93,7 @@ export async function explainResponse(
         if (isDeepStrictEqual(candidate, conventions[name])) continue;
         const values = { ...chosen, [name]: candidate };
         const own = await compute(question, askedAt, { ...conventions, ...values });
-        const remaining = sizeOf(own);
+        const remaining = find(theirs, own).length;
         if (remaining < fewest) best = [];
         if (remaining < fewest || (remaining === fewest && best.length > 0)) best.push({ values, own });
         fewest = Math.min(fewest, remaining);
@@ -123,14 +119,14 @@ export interface Explaining {
   readonly find: FindDifferences;
 }
 
-// Points whose facts are equal cannot explain a difference. A different status is due to the treatment of the request.
+// Points whose facts are equal cannot explain a difference, and no point explains a different status.
 function suspectsOf(
   question: ReportQuestion,
   theirs: Compared,
   ours: Compared,
   differences: readonly Differing[],
 ): Suspect[] {
-  if (theirs.status !== ours.status) return [...requestPoints].flatMap(suspectsIn);
+  if (theirs.status !== ours.status) return [];
   const points = calibrationPoints.filter(
     (point) => !isDeepStrictEqual(point.facts(theirs, question), point.facts(ours, question)),
   );

@@ -1,6 +1,6 @@
 import type { Query, Session } from '../../warehouse/database.ts';
 import { toTimestampText } from '../../warehouse/ledger/ledger.ts';
-import type { Finding } from './candidates.ts';
+import { type Finding, isEqual } from './candidates.ts';
 import { type Conventions, defaultConventions, type PointName } from './conventions.ts';
 import { conventionSchemas } from './overrides.ts';
 
@@ -96,23 +96,29 @@ export async function hasFindings(session: Session): Promise<boolean> {
   return (await session.all('SELECT 1 FROM sync.calibration LIMIT 1')).length > 0;
 }
 
-/** Replaces the stored findings. `now` is epoch milliseconds. */
+/** Replaces the stored findings. `now` is epoch milliseconds; a finding with the same value and state keeps its time. */
 export async function writeFindings(session: Session, findings: Findings, now: number): Promise<void> {
+  const stored = await readStoredFindings(session.query);
   await session.run('DELETE FROM sync.calibration');
-  const rows = Object.entries(findings).map(([name, { value, candidates, alike: _, ...finding }]) => ({
-    ...finding,
-    name,
-    value: JSON.stringify(value),
-    candidates: candidates === undefined ? null : JSON.stringify(candidates),
-  }));
+  const rows = Object.entries(findings).map(([name, finding]) => {
+    const { value, source, contradicted, compared, agreed, largestError, note, confidence, candidates } = finding;
+    const before = stored.get(name);
+    const isSame = before?.source === source && before.contradicted === contradicted && isEqual(before.value, value);
+    return {
+      ...{ name, source, contradicted, compared, agreed, largestError, note, confidence },
+      value: JSON.stringify(value),
+      candidates: candidates === undefined ? null : JSON.stringify(candidates),
+      decidedAt: toTimestampText(isSame ? before.decidedAt : now),
+    };
+  });
   await session.run(
     `INSERT INTO sync.calibration
-     SELECT f.name, CAST(f.value AS JSON), f.source, f.compared, f.agreed, f."largestError", f.note, CAST($2 AS TIMESTAMP),
+     SELECT f.name, CAST(f.value AS JSON), f.source, f.compared, f.agreed, f."largestError", f.note, CAST(f."decidedAt" AS TIMESTAMP),
        CAST(f.candidates AS JSON), f.confidence, f.contradicted
      FROM (SELECT unnest(from_json(CAST($1 AS JSON), '[{"name":"VARCHAR","value":"VARCHAR","source":"VARCHAR","compared":"BIGINT",
        "agreed":"BIGINT","largestError":"DOUBLE","note":"VARCHAR","candidates":"VARCHAR","confidence":"DOUBLE",
-       "contradicted":"BOOLEAN"}]')) AS f)`,
-    [JSON.stringify(rows), toTimestampText(now)],
+       "contradicted":"BOOLEAN","decidedAt":"VARCHAR"}]')) AS f)`,
+    [JSON.stringify(rows)],
   );
 }
 

@@ -1,19 +1,16 @@
-import { AGREEING_LEAST, canonical, type Finding, findBest, isEqual, wilsonLow } from './candidates.ts';
+import { AGREEING_LEAST, canonical, type Finding, findBest, isEqual, LISTED_MAX, wilsonLow } from './candidates.ts';
 import { type Agreement, compareFacts, countFacts } from './compare-facts.ts';
-import { type Compute, watchReads } from './compute-response.ts';
+import type { Compute } from './compute-response.ts';
 import type { Conventions } from './conventions.ts';
 import {
   type CalibrationPoint,
-  type Facts,
   type KnownAnswer,
   membersOf,
   type ReportQuestion,
-  type StoredAgreements,
   withCandidate,
 } from './points/point.ts';
-import { isValid, packRows, unpackRows } from './stored-agreements.ts';
 
-/** Maximum number of responses that one calibration compares per point. Earlier comparisons are kept. */
+/** Maximum number of responses that are compared per point. */
 const ANSWERS_MAX = 12;
 /** Rounds of fitting: the value of one point may depend on those of others. */
 const ROUNDS_MAX = 5;
@@ -37,27 +34,24 @@ export interface PointEvidence {
   /** The conventions found from other evidence; for registry points, those of the calibration before. */
   readonly conventions: Conventions;
   readonly compute: Compute;
-  /** Findings of the calibration before. */
+  /** Findings of the calibration before, by convention. */
   readonly known?: ReadonlyMap<string, Finding<unknown>>;
 }
 
-/** Confidence from which a known value is only checked, and compared with other candidates if a fact contradicts it. */
-const CONFIDENT_LEAST = 0.9;
-
 /**
  * Finds the value of each point: the candidate with which the stored data give the facts of upstream's responses. Points are fitted
- * in rounds, each with the best candidates of the others so far.
+ * in rounds, each with the best candidates of the others so far. Candidates that an earlier calibration has ruled out stay ruled out, and
+ * a determined value stays determined, until a response contradicts it.
  */
 export async function fitPoints(evidence: PointEvidence): Promise<PointFindings> {
   let { conventions } = evidence;
   let findings: Record<string, PointFinding> = {};
-  const known = new Map(evidence.known);
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const before = conventions;
     findings = {};
     for (const point of evidence.points) {
-      const fitted = await fitPoint(point, { ...evidence, conventions }, known);
-      Object.assign(findings, findingsOf(point, fitted));
+      const fitted = await fitPoint(point, { ...evidence, conventions });
+      Object.assign(findings, fitted.findings);
       conventions = withCandidate(point, conventions, fitted.best);
     }
     if (isEqual(before, conventions)) break;
@@ -69,6 +63,68 @@ interface FittedPoint {
   readonly finding: PointFinding;
   /** The candidate with which other points are fitted. */
   readonly best: unknown;
+}
+
+async function fitPoint(
+  point: CalibrationPoint,
+  evidence: PointEvidence,
+): Promise<{ readonly findings: Record<string, PointFinding>; readonly best: unknown }> {
+  const left = candidatesLeft(point, evidence.known ?? new Map());
+  const narrowed = { ...point, candidates: left };
+  const isKnown = left.length === 1 && left.length < point.candidates.length;
+  const rows = await readAgreements(narrowed, evidence);
+  const isContradicted = rows.some(({ rows: own }) => !own.every(isExplained));
+  const known = { findings: knownFindings(point, evidence, isKnown ? [] : left), best: left[0] };
+  const hasEvidence = rows.some(({ rows: own }) => own.length > 0);
+  if (!isContradicted && (isKnown || (!hasEvidence && left.length < point.candidates.length))) return known;
+  const fitted = fitAnswers(narrowed, rows, evidence.conventions);
+  if (!isContradicted || left.length === point.candidates.length)
+    return { findings: findingsOf(point, fitted), best: fitted.best };
+  const all = fitAnswers(point, await readAgreements(point, evidence), evidence.conventions);
+  const { source, contradicted, left: others } = all.finding;
+  // Responses that came after a report may explain the difference, so it takes evidence for another value.
+  const isUndecided = source !== 'learned' && !contradicted && left.some((one) => others.includes(one as never));
+  if (isUndecided && isKnown) return known;
+  const chosen = isUndecided ? fitted : all;
+  return { findings: findingsOf(point, chosen), best: chosen.best };
+}
+
+// The candidates that the calibration before has left; all of them if it had no evidence, or if no candidate explained it.
+function candidatesLeft(
+  point: CalibrationPoint,
+  known: ReadonlyMap<string, Finding<unknown>>,
+): CalibrationPoint['candidates'] {
+  const names = [...membersOf(point).keys()];
+  const left = point.candidates.filter((candidate) =>
+    names.every((name) => {
+      const values = valuesLeft(known.get(name));
+      const own = point.members === undefined ? candidate : (candidate as Partial<Conventions>)[name];
+      return values === null || values.some((value) => isEqual(value, own));
+    }),
+  );
+  return left.length === 0 ? point.candidates : left;
+}
+
+// The values that explain as many facts as the best; null if any value is possible.
+function valuesLeft(finding: Finding<unknown> | undefined): readonly unknown[] | null {
+  if (finding === undefined || finding.contradicted || finding.compared === 0) return null;
+  if (finding.source === 'learned') return [finding.value];
+  const { candidates = [] } = finding;
+  const best = candidates.filter(({ agreed }) => agreed === candidates[0]?.agreed);
+  return best.length >= LISTED_MAX ? null : best.map(({ value }) => value);
+}
+
+function knownFindings(
+  point: CalibrationPoint,
+  { known }: PointEvidence,
+  left: readonly unknown[],
+): Record<string, PointFinding> {
+  return Object.fromEntries(
+    [...membersOf(point).keys()].flatMap((name) => {
+      const finding = known?.get(name);
+      return finding === undefined ? [] : [[name, { ...finding, unexplained: [], left }]];
+    }),
+  );
 }
 
 // Points that are decided together have a finding each: a value is determined if all candidates that are left have it.
@@ -95,43 +151,8 @@ function findingsOf(point: CalibrationPoint, { finding, best }: FittedPoint): Re
   );
 }
 
-async function fitPoint(
-  point: CalibrationPoint,
-  evidence: PointEvidence,
-  known: Map<string, Finding<unknown>>,
-): Promise<FittedPoint> {
-  const before = point.members === undefined ? known.get(point.name) : undefined;
-  if (before !== undefined && (await holds(point, before, evidence))) {
-    return { finding: { ...before, unexplained: [], left: [] }, best: before.value };
-  }
-  known.delete(point.name);
-  const all = await readAgreements(point, evidence);
-  const fitted = fitAnswers(point, all, evidence.conventions);
-  if (!fitted.finding.contradicted) return fitted;
-  // Upstream may have changed since the earlier responses.
-  const latest = fitAnswers(
-    point,
-    all.filter(({ answer }) => answer.isFresh),
-    evidence.conventions,
-  );
-  return latest.finding.source === 'learned' ? latest : fitted;
-}
-
-// Whether a well known value explains all facts of the responses that were not compared before.
-async function holds(point: CalibrationPoint, known: Finding<unknown>, evidence: PointEvidence): Promise<boolean> {
-  if (known.source !== 'learned' || (known.confidence ?? 0) < CONFIDENT_LEAST) return false;
-  const conventions = withCandidate(point, evidence.conventions, known.value);
-  const fresh = evidence.answers.filter((answer) => answer.isFresh && isAbout(point, answer));
-  const isNew = fresh.filter(({ agreements }) => !agreements.has(point.name)).slice(0, ANSWERS_MAX);
-  for (const answer of isNew) {
-    const ours = point.facts(await evidence.compute(answer, answer.askedAt, conventions), answer);
-    if (!compareFacts(point.facts(answer, answer), [ours]).every(isExplained)) return false;
-  }
-  return true;
-}
-
-function isAbout({ resources, isAboutRequests }: CalibrationPoint, { resource, status }: KnownAnswer): boolean {
-  return resources.includes(resource) && (isAboutRequests === true || status === 200);
+function isAbout({ resources }: CalibrationPoint, { resource, status, isFresh }: KnownAnswer): boolean {
+  return isFresh && resources.includes(resource) && status === 200;
 }
 
 interface AnswerRows {
@@ -174,46 +195,22 @@ function shapeOf({ resource, brandId, query }: ReportQuestion): string {
   return canonical([resource, brandId, others]);
 }
 
-// Agreements are computed while the stored data are those that the response describes, and are kept for later calibrations.
-async function readAgreements(point: CalibrationPoint, evidence: PointEvidence): Promise<AnswerRows[]> {
+// Computes the newest responses with each candidate.
+async function readAgreements(point: CalibrationPoint, { answers, conventions, compute }: PointEvidence) {
   const all: AnswerRows[] = [];
-  let computed = 0;
-  for (const answer of evidence.answers.filter((one) => isAbout(point, one))) {
-    const { isFresh } = answer;
-    const before = answer.agreements.get(point.name);
-    if (before !== undefined && isValid(before, point, evidence, isFresh)) {
-      all.push({ answer, rows: unpackRows(before) });
-    } else if (isFresh && computed < ANSWERS_MAX) {
-      const theirs = point.facts(answer, answer);
-      // A report without rows says which rows exist.
-      if (countFacts(theirs) === 0 && theirs.kind !== 'set') continue;
-      const now = await compareAnswer(point, answer, theirs, evidence);
-      answer.agreements.set(point.name, now);
-      all.push({ answer, rows: unpackRows(now) });
-      computed += 1;
+  for (const answer of answers) {
+    if (all.length >= ANSWERS_MAX) break;
+    const theirs = isAbout(point, answer) ? point.facts(answer, answer) : null;
+    // A report without rows says which rows exist.
+    if (theirs === null || (countFacts(theirs) === 0 && theirs.kind !== 'set')) continue;
+    const ours = [];
+    for (const candidate of point.candidates) {
+      const response = await compute(answer, answer.askedAt, withCandidate(point, conventions, candidate));
+      ours.push(point.facts(response, answer));
     }
+    all.push({ answer, rows: compareFacts(theirs, ours, point.isPartial) });
   }
   return all;
-}
-
-// Computes the response with each candidate, and records the other conventions that the computations have read.
-async function compareAnswer(
-  point: CalibrationPoint,
-  answer: KnownAnswer,
-  theirs: Facts,
-  evidence: PointEvidence,
-): Promise<StoredAgreements> {
-  const { conventions, compute } = evidence;
-  const reads = new Set<keyof Conventions>();
-  const own = membersOf(point);
-  const ours: Facts[] = [];
-  for (const candidate of point.candidates) {
-    const watched = watchReads(withCandidate(point, conventions, candidate), (name) => {
-      if (!own.has(name)) reads.add(name);
-    });
-    ours.push(point.facts(await compute(answer, answer.askedAt, watched), answer));
-  }
-  return packRows(compareFacts(theirs, ours, point.isPartial), point, evidence, [...reads]);
 }
 
 // The best value is chosen by the facts that some candidate explains. If it does not explain enough of all facts, the point is
@@ -258,41 +255,24 @@ export function describeValue(value: unknown): string {
     : String(value);
 }
 
-/** Returns how many outcomes of questions can be told apart, if each candidate in turn is upstream's. */
-export async function countOutcomes(...parts: Parameters<typeof outcomesOf>): Promise<number> {
-  return (await outcomesOf(...parts)).size;
-}
-
-/** Returns the information in the responses to questions, in bits, if all candidates are equally likely. */
-export async function informationOf(...parts: Parameters<typeof outcomesOf>): Promise<number> {
-  const outcomes = await outcomesOf(...parts);
-  const total = parts[2].length;
-  return [...outcomes.values()].reduce((bits, count) => bits - (count / total) * Math.log2(count / total), 0);
-}
-
-// The number of candidates by outcome.
-async function outcomesOf(
+/** Returns how many responses to a question can be told apart, if each of the candidates in turn is upstream's. */
+export async function countOutcomes(
   point: CalibrationPoint,
-  questions: readonly ReportQuestion[],
-  candidates: readonly unknown[],
+  question: ReportQuestion,
   { conventions, compute, askedAt }: Pick<PointEvidence, 'conventions' | 'compute'> & { readonly askedAt: number },
-): Promise<Map<string, number>> {
-  const outcomes = new Map<string, number>();
+  candidates: readonly unknown[],
+): Promise<number> {
+  const outcomes = new Set<string>();
   for (const candidate of candidates) {
-    const facts: unknown[] = [];
-    for (const question of questions) {
-      const response = await compute(question, askedAt, withCandidate(point, conventions, candidate));
-      const own = point.facts(response, question);
-      facts.push(
-        own.kind === 'values'
-          ? [...own.values].toSorted()
-          : own.kind === 'set'
-            ? [...own.members].toSorted()
-            : own.members,
-      );
-    }
-    const outcome = JSON.stringify(facts);
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    const response = await compute(question, askedAt, withCandidate(point, conventions, candidate));
+    const own = point.facts(response, question);
+    const facts =
+      own.kind === 'values'
+        ? [...own.values].toSorted()
+        : own.kind === 'set'
+          ? [...own.members].toSorted()
+          : own.members;
+    outcomes.add(JSON.stringify(facts));
   }
-  return outcomes;
+  return outcomes.size;
 }

@@ -76,6 +76,13 @@ const overridesSchema = z
 /** The `conventions` setting: conventions, or parts of them, that override calibrated ones. */
 export type ConventionOverrides = z.infer<typeof overridesSchema>;
 
+/** Former settings about invalid requests. */
+const removed: readonly string[] = [
+  ...['overLimit', 'invalidLimit', 'overRange', 'reversedRange', 'futureRange', 'invalidDay', 'unknownParameter'],
+  ...['invalidChoice', 'unknownEngine', 'engineCase', 'unknownPrompt', 'unknownGroup', 'unknownCompetitor'],
+  ...['deletedIds', 'invalidId', 'idCase', 'invalidBrandId'],
+];
+
 const LIST_ORDER_FORM = 'a list of fields of the items, each with or without a leading -, or as lower(field)';
 
 /** Descriptions of allowed values, for error messages. */
@@ -145,6 +152,9 @@ function describe(issue: z.core.$ZodIssue, given: unknown): string {
   const where = ['conventions', ...path].join('.');
   const value = path.reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), given);
   if (issue.code === 'unrecognized_keys') {
+    const former = issue.keys.find((key) => removed.includes(key));
+    if (former !== undefined && path.length === 0)
+      return `conventions.${former} is not a setting any more; remove it: invalid requests are answered with 400 invalid_parameter`;
     const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
     return `${where} has an unknown setting ${names}; allowed: ${fieldsAt(path).join(', ')}${suggestion(issue.keys[0] ?? '', fieldsAt(path))}`;
   }

@@ -1,6 +1,6 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
-import type { Query, Session } from '../../warehouse/database.ts';
-import { readAnswers, writeAgreements } from '../../warehouse/ledger/answers.ts';
+import type { Query } from '../../warehouse/database.ts';
+import { readAnswers, readPassStart } from '../../warehouse/ledger/answers.ts';
 import { readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
@@ -10,43 +10,32 @@ import { type Conventions, defaultConventions } from './conventions.ts';
 import { type ReportedFindings, readConventions, readStoredFindings } from './findings.ts';
 import { fitPoints, type PointEvidence, type PointFindings } from './fit-points.ts';
 import { halfPoints } from './points/half-points.ts';
-import type { CalibrationPoint, KnownAnswer, StoredAgreements } from './points/point.ts';
+import type { CalibrationPoint, KnownAnswer } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
 
-/** A kept response, with its row. */
-interface EvidenceAnswer extends KnownAnswer {
-  readonly rowId: number;
-}
-
-/**
- * Fits the points to the kept responses, and stores the comparisons that were made. Points start with the values of the calibration
- * before, because kept comparisons depend on them.
- */
+/** Fits the points to the kept responses. Points start with the values of the calibration before. */
 export async function fitStoredPoints(
-  session: Pick<Session, 'query' | 'run'>,
+  query: Query,
   catalogue: Catalogue,
   reported: ReportedFindings,
   results: KnownResults = createKnownResults(),
 ): Promise<{ points: PointFindings; evidence: PointEvidence }> {
-  const { query } = session;
   const values = Object.fromEntries(Object.entries(reported).map(([name, { value }]) => [name, value]));
   const conventions = { ...defaultConventions, ...(await readConventions(query)), ...values };
   const shapes = await readShapes(query);
   const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
   const compute = createCompute(query, { catalogue, mayRepeat, known: results });
   const answers = await readKnownAnswers(query);
-  const before = answers.map(({ agreements }) => new Map(agreements));
+  const startedAt = await readPassStart(query);
+  // Findings of the same pass may be from data that were not complete.
   const known = new Map(
-    [...(await readStoredFindings(query))].map(([name, finding]) => [name, { ...finding, largestError: null }]),
+    [...(await readStoredFindings(query))]
+      .filter(([, { decidedAt }]) => decidedAt < startedAt)
+      .map(([name, finding]) => [name, { ...finding, largestError: null }]),
   );
   const points = [...calibrationPoints.flatMap((point) => openPart(point, reported) ?? []), ...halfPoints(reported)];
   const evidence: PointEvidence = { points, answers, conventions, compute, known };
-  const findings = await fitPoints(evidence);
-  for (const [index, { rowId, agreements }] of answers.entries()) {
-    if ([...agreements].every(([name, one]) => before[index]?.get(name) === one)) continue;
-    await writeAgreements(session, rowId, Object.fromEntries(agreements));
-  }
-  return { points: findings, evidence };
+  return { points: await fitPoints(evidence), evidence };
 }
 
 // Removes the values that reported numbers have decided, because they are more evidence than the few kept responses. Returns null if
@@ -68,17 +57,25 @@ function openPart(point: CalibrationPoint, reported: ReportedFindings): Calibrat
 }
 
 // Reads the kept responses that are evidence for a point: responses to questions first, then reports, newest first.
-async function readKnownAnswers(query: Query): Promise<EvidenceAnswer[]> {
+async function readKnownAnswers(query: Query): Promise<KnownAnswer[]> {
   const resources = [...new Set(calibrationPoints.flatMap((point) => point.resources))];
   const stored = await readAnswers(query, resources);
   const daysOf = await readDaysOf(query);
-  const answers = stored.flatMap(({ body, brandId, purpose, agreements, ...answer }): EvidenceAnswer[] => {
+  const answers = stored.flatMap(({ body, brandId, purpose, ...answer }): KnownAnswer[] => {
     if (brandId === null) return [];
-    const known = new Map(Object.entries((agreements ?? {}) as Record<string, StoredAgreements>));
     const { query: asked, askedAt } = answer;
     const isSettled =
       purpose === 'probe' || (asked['to'] !== undefined && asked['to'] < daysOf(answer.resource, brandId)(askedAt));
-    return [{ ...answer, brandId, isReport: purpose === 'report', isSettled, body: parse(body), agreements: known }];
+    return [
+      {
+        ...answer,
+        brandId,
+        isReport: purpose === 'report',
+        isProbe: purpose === 'probe',
+        isSettled,
+        body: parse(body),
+      },
+    ];
   });
   return answers.toSorted((a, b) => Number(a.isReport) - Number(b.isReport));
 }

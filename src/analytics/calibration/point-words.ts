@@ -5,8 +5,6 @@ type ChoiceWords = {
   readonly [Name in keyof typeof pointChoices]: Readonly<Record<Conventions[Name], string>>;
 };
 
-const unknownWords = { rejected: 'an error', empty: 'a response without rows', missing: 'not found' };
-
 /** The values of points in words. */
 const choiceWords: ChoiceWords = {
   groupPrompts: {
@@ -102,28 +100,6 @@ const choiceWords: ChoiceWords = {
     greatest: 'the last title by alphabet',
     each: 'a row for each title',
   },
-  overLimit: { rejected: 'an error', clamped: 'the maximum is used', honoured: 'the given limit is used' },
-  invalidLimit: { rejected: 'an error', default: 'the default is used', least: '1 is used' },
-  overRange: {
-    rejected: 'an error',
-    last: 'the last 366 days are used',
-    first: 'the first 366 days are used',
-    honoured: 'the given range is used',
-  },
-  reversedRange: { rejected: 'an error', empty: 'an empty range', swapped: 'the two days are swapped' },
-  futureRange: { given: 'the given range is used', clamped: 'the range ends today', rejected: 'an error' },
-  invalidDay: { rejected: 'an error', ignored: 'the parameter is ignored' },
-  unknownParameter: { rejected: 'an error', ignored: 'the parameter is ignored' },
-  invalidChoice: { rejected: 'an error', ignored: 'the parameter is ignored' },
-  unknownEngine: { rejected: 'an error', empty: 'a response without rows', missing: 'not found' },
-  engineCase: { exact: 'another engine', any: 'the same engine' },
-  unknownPrompt: unknownWords,
-  unknownGroup: unknownWords,
-  unknownCompetitor: unknownWords,
-  deletedIds: { known: 'they are known', unknown: 'they are unknown ids' },
-  invalidId: { rejected: 'an error', unknown: 'an unknown id' },
-  idCase: { any: 'the same id', exact: 'an unknown id' },
-  invalidBrandId: { missing: 'not found', rejected: 'an error' },
 };
 
 /** Returns the value of a point in words. */

@@ -29,8 +29,8 @@ export const PUBLISHED_MARTS = ['none', 'star', 'all'] as const;
 /** Readers of the data folder besides its owner: nobody, or the group. */
 export const PERMISSIONS = ['private', 'group'] as const;
 
-/** Default number of requests per sync that the calibration may send. */
-export const PROBES = 20;
+/** Most questions that the calibration asks after the first sync, and again after a contradiction; also the default. */
+export const PROBES = 6;
 
 /** Default number of requests per sync that re-read days. */
 export const REREADS = 20;
@@ -63,7 +63,7 @@ export const allowed = {
   endpoints: 'a whole number of undeclared endpoints from 0 to 1000',
   rereadRequests: 'a whole number of requests per sync from 0 to 100000; 0 disables re-reads',
   calibration: 'an object with the member probes',
-  probes: 'a whole number of requests per sync from 0 to 100; 0 sends none',
+  probes: `a whole number of questions from 0 to ${PROBES}; 0 asks none`,
   conventions: 'an object with a member for each convention',
   jobs: 'an object with a member for each job',
   notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
@@ -110,8 +110,8 @@ export const keep = z.strictObject({
   weekly: snapshots.optional(),
   monthly: snapshots.optional(),
 });
-/** Requests per sync that the calibration may send. */
-export const probes = z.int().min(0).max(100);
+/** Questions that the calibration may ask. */
+export const probes = z.int().min(0).max(PROBES);
 /** Patterns of names or paths of endpoints. */
 const patterns = z.array(z.string().min(1).max(500)).max(1_000);
 const anything = z.record(z.string(), z.unknown());

@@ -70,7 +70,7 @@ export interface WorkspaceConfig {
   readonly remote: RemoteSettings;
   /** Endpoints to mirror, and a limit for those that no declaration describes. */
   readonly resources: ResourceSelection;
-  /** Requests per sync that the calibration may send to determine open points; 0 for none. */
+  /** Most questions of the calibration after the first sync, and again after a contradiction; 0 for none. */
   readonly probes: number;
   /** Requests per sync that re-read the least recently read days; 0 for none. */
   readonly rereads: number;

@@ -65,7 +65,7 @@ export const plan = z.object({
       }),
     )
     .describe(
-      'questions of calibration, which a sync asks if it changes data; at most `calibration.probes`, and empty before the first sync',
+      'questions of calibration, which a sync asks if it changes data: at most `calibration.probes`, once and again after a contradiction; empty before the first sync',
     ),
   perMinute: amount.describe('requests per minute that the budget allows'),
   minutes: amount,

@@ -1,7 +1,7 @@
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import type { ListField, Parameter } from '../../contract/parameters.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
-import { addDays, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
+import { addDays, laterDay } from '../../contract/time.ts';
 import { ownKeyOf } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted } from '../../warehouse/schema.ts';
@@ -54,14 +54,11 @@ function pick<T>(random: Random, values: readonly T[]): T {
 const IDS_MAX = 200;
 /** Longest range of most questions, in days. */
 const DAYS_MAX = 45;
-/** Share of questions with a value that is not allowed. */
-const INVALID_SHARE = 0.08;
 /** Numbers of further optional parameters of a question. With more filters, few responses would have rows. */
 const FURTHER = [0, 0, 0, 0, 1, 1, 2] as const;
 /** Pages of some of the questions for paged lists. */
 const PAGES = 2;
 const PAGED_SHARE = 0.4;
-const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000';
 
 /** Reads the vocabulary from a replica. `last` is the last day that was over when it was synced. */
 export async function readCompareVocabulary(
@@ -130,8 +127,6 @@ export function* generateQuestions(
 }
 
 type Named = readonly [string, Parameter];
-/** The parameter, or the kind of range, that has a value that is not allowed. */
-type Invalid = Named | 'reversed range' | 'long range';
 
 /** What the questions for one resource use in turn. */
 interface Turns {
@@ -140,20 +135,14 @@ interface Turns {
   readonly takesDays: boolean;
   /** Returns the parameter that the next question has; null for none. */
   readonly parameter: () => Named | null;
-  readonly invalid: () => Invalid | null;
 }
 
 function turnsOf(resource: Resource, random: Random): Turns {
   const parameters = Object.entries(resource.query);
   const optional = parameters.filter(([, { kind }]) => kind !== 'day' && kind !== 'cursor');
   const takesDays = parameters.some(([, { kind }]) => kind === 'day');
-  const checked = optional.filter(([, { kind }]) => kind !== 'flag');
   const parameter = inTurn<Named | null>([null, ...optional], random);
-  const invalid = inTurn<Invalid>(
-    [...checked, ...(takesDays ? (['reversed range', 'long range'] as const) : [])],
-    random,
-  );
-  return { resource, optional, takesDays, parameter: () => parameter() ?? null, invalid: () => invalid() ?? null };
+  return { resource, optional, takesDays, parameter: () => parameter() ?? null };
 }
 
 /** Returns the values in turn, in a random order. */
@@ -175,33 +164,21 @@ function questionOf(turns: Turns, vocabulary: CompareVocabulary, random: Random)
     if (members.length === 0) return null;
     member = pick(random, members);
   }
-  const invalid = random() < INVALID_SHARE ? turns.invalid() : null;
-  const query: Record<string, string> = takesDays ? rangeOf(vocabulary, invalid, random) : {};
+  const query: Record<string, string> = takesDays ? rangeOf(vocabulary, random) : {};
   const further = Array.from({ length: pick(random, FURTHER) }, () => pick(random, optional));
-  for (const given of [turns.parameter(), ...further, invalid]) {
-    if (given === null || given === undefined || typeof given === 'string') continue;
+  for (const given of [turns.parameter(), ...further]) {
+    if (given === null || given === undefined) continue;
     const [name, parameter] = given;
-    const value = given === invalid ? invalidValue(parameter) : parameterValue(parameter, vocabulary, brandId, random);
+    const value = parameterValue(parameter, vocabulary, brandId, random);
     if (value !== null) query[name] = value;
   }
   const pages = resource.paging === 'cursor' && random() < PAGED_SHARE ? PAGES : 1;
   return { resource: resource.name, brandId, member, query, pages };
 }
 
-function rangeOf(
-  { days: { first, last } }: CompareVocabulary,
-  invalid: Invalid | null,
-  random: Random,
-): { from: string; to: string } {
-  if (invalid === 'reversed range') return { from: last, to: addDays(last, -1) };
-  if (invalid === 'long range') return { from: addDays(last, -RANGE_DAYS_MAX - below(random, 30)), to: last };
+function rangeOf({ days: { first, last } }: CompareVocabulary, random: Random): { from: string; to: string } {
   const to = laterDay(addDays(last, -below(random, DAYS_MAX)), first);
   return { from: laterDay(addDays(to, -below(random, DAYS_MAX)), addDays(first, -1)), to };
-}
-
-function invalidValue({ kind, max = 100 }: Parameter): string {
-  if (kind === 'limit') return String(max + 1);
-  return kind === 'uuid' ? UNKNOWN_ID : 'unknown';
 }
 
 function parameterValue(

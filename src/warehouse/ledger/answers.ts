@@ -3,8 +3,8 @@ import { toTimestampText } from './ledger.ts';
 
 /** Maximum length of a kept body in characters. Longer ones are not kept. */
 const BODY_CHARACTERS_MAX = 256 * 1024;
-/** Number of kept responses to questions, newest first; kept reports are replaced by the next read. */
-const QUESTIONS_MAX = 400;
+/** Number of kept responses of comparisons, newest first. */
+const COMPARED_MAX = 400;
 
 /** Why a response is kept. */
 export type AnswerPurpose = 'report' | 'probe' | 'compare';
@@ -49,7 +49,7 @@ export async function keepAnswer(session: Session, runId: string | null, answer:
   if (body !== null && body.length > BODY_CHARACTERS_MAX) return;
   await session.run(
     `INSERT INTO sync.answers SELECT $1, CAST($2 AS UUID), CAST($3 AS JSON), $4, $5, $6, CAST($7 AS TIMESTAMP),
-       ${runId === null ? NEWEST_RUN : 'CAST($8 AS UUID)'}, NULL`,
+       ${runId === null ? NEWEST_RUN : 'CAST($8 AS UUID)'}`,
     [
       resource,
       brandId,
@@ -61,10 +61,10 @@ export async function keepAnswer(session: Session, runId: string | null, answer:
       ...(runId === null ? [] : [runId]),
     ],
   );
-  if (purpose === 'report') return;
+  if (purpose !== 'compare') return;
   await session.run(
-    `DELETE FROM sync.answers WHERE purpose <> 'report' AND rowid NOT IN (
-       SELECT rowid FROM sync.answers WHERE purpose <> 'report' ORDER BY asked_at DESC, rowid DESC LIMIT ${QUESTIONS_MAX})`,
+    `DELETE FROM sync.answers WHERE purpose = 'compare' AND rowid NOT IN (
+       SELECT rowid FROM sync.answers WHERE purpose = 'compare' ORDER BY asked_at DESC, rowid DESC LIMIT ${COMPARED_MAX})`,
   );
 }
 
@@ -72,31 +72,33 @@ const NEWEST_RUN = '(SELECT run_id FROM sync.runs ORDER BY started_at DESC, rowi
 
 /** A kept response, as the calibration reads it. */
 export interface KeptAnswer extends StoredAnswer {
-  /** Identifies the response within a transaction. */
-  readonly rowId: number;
   /** Whether the run that asked, or one that resumed it, is the newest. The body of another response is null. */
   readonly isFresh: boolean;
-  /** Comparisons with candidates, as written by `writeAgreements`; null if there are none. */
-  readonly agreements: unknown;
 }
 
 /** Runs of one pass may be days apart; data of so long ago are not those of the newest run. */
 const FRESH_HOURS = 12;
 
+const FRESH_RUNS = `WITH newest AS (SELECT pass_id, started_at FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1),
+  fresh AS (SELECT r.run_id, r.started_at FROM sync.runs r, newest n WHERE r.pass_id = n.pass_id
+    AND r.started_at >= n.started_at - INTERVAL ${FRESH_HOURS} HOUR)`;
+
+/** Returns when the runs of the fresh responses started, epoch milliseconds; 0 if there was no run. */
+export async function readPassStart(query: Query): Promise<number> {
+  const [row] = await query(`${FRESH_RUNS} SELECT epoch_ms(min(started_at)) FROM fresh`);
+  return Number(row?.[0] ?? 0);
+}
+
 /** Reads the kept responses of some resources, newest first. */
 export async function readAnswers(query: Query, resources: readonly string[]): Promise<KeptAnswer[]> {
   const rows = await query(
-    `WITH newest AS (SELECT pass_id, started_at FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1),
-       fresh AS (SELECT r.run_id FROM sync.runs r, newest n WHERE r.pass_id = n.pass_id
-         AND r.started_at >= n.started_at - INTERVAL ${FRESH_HOURS} HOUR)
-     SELECT a.rowid, resource, CAST(brand_id AS VARCHAR), CAST(query AS VARCHAR), purpose, status, if(is_fresh, body, NULL),
-       epoch_ms(asked_at), is_fresh, CAST(agreements AS VARCHAR)
-     FROM (SELECT rowid, *, run_id IN (FROM fresh) AS is_fresh FROM sync.answers) a
+    `${FRESH_RUNS} SELECT resource, CAST(brand_id AS VARCHAR), CAST(query AS VARCHAR), purpose, status, if(is_fresh, body, NULL),
+       epoch_ms(asked_at), is_fresh
+     FROM (SELECT rowid, *, run_id IN (SELECT run_id FROM fresh) AS is_fresh FROM sync.answers) a
      WHERE list_contains(CAST($1 AS VARCHAR[]), resource) ORDER BY asked_at DESC, a.rowid DESC`,
     [resources],
   );
-  return rows.map(([rowId, resource, brandId, text, purpose, status, body, askedAt, isFresh, agreements]) => ({
-    rowId: Number(rowId),
+  return rows.map(([resource, brandId, text, purpose, status, body, askedAt, isFresh]) => ({
     resource: String(resource),
     brandId: brandId as string | null,
     query: JSON.parse(String(text)) as Record<string, string>,
@@ -105,20 +107,7 @@ export async function readAnswers(query: Query, resources: readonly string[]): P
     body: body as string | null,
     askedAt: Number(askedAt),
     isFresh: isFresh === true,
-    agreements: agreements === null ? null : (JSON.parse(String(agreements)) as unknown),
   }));
-}
-
-/** Stores comparisons of a kept response with candidates. */
-export async function writeAgreements(
-  session: Pick<Session, 'run'>,
-  rowId: number,
-  agreements: unknown,
-): Promise<void> {
-  await session.run('UPDATE sync.answers SET agreements = CAST($1 AS JSON) WHERE rowid = $2', [
-    JSON.stringify(agreements),
-    rowId,
-  ]);
 }
 
 async function readKept(session: Session, resource: string, brandId: string | null, purpose: AnswerPurpose) {

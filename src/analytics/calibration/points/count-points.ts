@@ -1,20 +1,8 @@
 import { isRecord } from '../../../base/json.ts';
-import { addDays } from '../../../contract/time.ts';
 import { pointChoices } from '../conventions.ts';
 import { DAY_ROW, fieldValues, GROUP, identityOf, membersOf, PROMPT, rowsOf, valuesOf } from './facts.ts';
-import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion } from './point.ts';
-import {
-  days,
-  earlyRangeOf,
-  filteredGroups,
-  filtersOf,
-  narrowGroups,
-  narrowPrompts,
-  questions,
-  rangeOf,
-  responsesOf,
-  totals,
-} from './report-points.ts';
+import { type CalibrationPoint, type Compared, combinationsOf, type Facts } from './point.ts';
+import { responsesOf } from './report-points.ts';
 
 const deletedPrompts: CalibrationPoint<'deletedPrompts'> = {
   name: 'deletedPrompts',
@@ -23,14 +11,6 @@ const deletedPrompts: CalibrationPoint<'deletedPrompts'> = {
   candidates: pointChoices.deletedPrompts,
   facts: (response, question) =>
     question.resource === 'metrics' ? responsesOf(response, question) : valuesOf(response, GROUP, 'responses'),
-  probes: (brand) => [
-    ...questions(brand, 'metrics_groups', 'groups of deleted prompts', [
-      { groupBy: 'branded' },
-      { groupBy: 'topic', ...earlyRangeOf(brand, 14) },
-      { groupBy: 'tag', ...earlyRangeOf(brand, 14) },
-    ]),
-    ...questions(brand, 'metrics', 'filters by groups of deleted prompts', filtersOf(brand)),
-  ],
 };
 
 const deletedPromptRows: CalibrationPoint<'deletedPromptRows'> = {
@@ -39,7 +19,6 @@ const deletedPromptRows: CalibrationPoint<'deletedPromptRows'> = {
   resources: ['metrics_prompts'],
   candidates: pointChoices.deletedPromptRows,
   facts: (response) => membersOf(response, PROMPT),
-  probes: (brand) => questions(brand, 'metrics_prompts', 'rows of deleted prompts', [{}, earlyRangeOf(brand, 7)]),
 };
 
 const currentDay: CalibrationPoint<'currentDay'> = {
@@ -48,8 +27,6 @@ const currentDay: CalibrationPoint<'currentDay'> = {
   resources: ['metrics', 'metrics_daily'],
   candidates: pointChoices.currentDay,
   facts: responsesOf,
-  // Responses of the current day arrive all the time, so only the reports of a sync are compared.
-  probes: () => [],
 };
 
 const repeatedMentions: CalibrationPoint<'repeatedMentions'> = {
@@ -69,7 +46,6 @@ const repeatedMentions: CalibrationPoint<'repeatedMentions'> = {
       ),
     ),
   }),
-  probes: days,
 };
 
 const outsideDays: CalibrationPoint<'outsideDays'> = {
@@ -78,41 +54,24 @@ const outsideDays: CalibrationPoint<'outsideDays'> = {
   resources: ['metrics_daily'],
   candidates: pointChoices.outsideDays,
   facts: (response) => membersOf(response, DAY_ROW),
-  probes: (brand) =>
-    questions(
-      brand,
-      'metrics_daily',
-      'days before the creation of the brand',
-      [2, 60, 360].map((days) => {
-        const from = addDays(brand.first, -days);
-        return { from, to: addDays(from, 2), breakdown: 'none' };
-      }),
-    ),
 };
 
-/** Points about the top competitors in the row of a prompt: their ids, in any order. */
-const topPoints: readonly CalibrationPoint[] = (
-  [
-    ['topCompetitorsBrand', "whether the brand is one of a prompt's top competitors"],
-    ['topCompetitorsDeleted', "whether deleted competitors are among a prompt's top competitors"],
-    ['topCompetitorsUnmentioned', "whether competitors without mentions are among a prompt's top competitors"],
-    ['emptyTop', 'the list of top competitors if there are none'],
-  ] as const
-).map(([name, about]): CalibrationPoint => ({
-  name,
-  about,
+const TOP = {
+  topCompetitorsBrand: "whether the brand is one of a prompt's top competitors",
+  topCompetitorsDeleted: "whether deleted competitors are among a prompt's top competitors",
+  topCompetitorsUnmentioned: "whether competitors without mentions are among a prompt's top competitors",
+  emptyTop: 'the list of top competitors if there are none',
+} as const;
+
+/** The ids of the top competitors in the row of a prompt, in any order. */
+const topPoint: CalibrationPoint = {
+  name: 'topCompetitorsBrand',
+  about: Object.values(TOP).join('; '),
+  members: TOP,
   resources: ['metrics_prompts'],
-  candidates: pointChoices[name],
+  candidates: combinationsOf(Object.keys(TOP) as (keyof typeof TOP)[]),
   facts: topIds,
-  probes: (brand) => [
-    ...questions(brand, 'metrics_prompts', 'top competitors', [
-      ...[7, 4, 2].map((days) => earlyRangeOf(brand, days)),
-      ...brand.engines.slice(0, 2).map((engine) => ({ engine, ...earlyRangeOf(brand, 3) })),
-      {},
-    ]),
-    ...narrowPrompts(brand),
-  ],
-}));
+};
 
 function topIds(response: Compared): Facts {
   const idsOf = (top: unknown): unknown =>
@@ -141,7 +100,6 @@ const changePoints: readonly CalibrationPoint[] = (
   candidates,
   isPartial: true,
   facts: (response, question) => fieldValues(response, question, 'visibilityChange'),
-  probes: (brand) => changeQuestions(brand),
 }));
 
 const EMPTY_CHANGES = {
@@ -160,18 +118,7 @@ const emptyChanges: CalibrationPoint = {
   ),
   isPartial: true,
   facts: (response, question) => fieldValues(response, question, 'visibilityChange'),
-  probes: (brand) => changeQuestions(brand),
 };
-
-function changeQuestions(brand: BrandVocabulary): ProbeQuestion[] {
-  const ranges = [rangeOf(brand, 10), rangeOf(brand, 5), rangeOf(brand, 2)];
-  return [
-    ...questions(brand, 'metrics_prompts', 'changes', ranges),
-    ...narrowPrompts(brand),
-    ...narrowGroups(brand),
-    ...filteredGroups(brand),
-  ];
-}
 
 const citationCount: CalibrationPoint<'citationCount'> = {
   name: 'citationCount',
@@ -179,10 +126,6 @@ const citationCount: CalibrationPoint<'citationCount'> = {
   resources: ['cited_domains', 'cited_urls'],
   candidates: pointChoices.citationCount,
   facts: (response, { resource }) => valuesOf(response, [resource === 'cited_urls' ? 'url' : 'domain'], 'citations'),
-  probes: (brand) =>
-    ['cited_domains', 'cited_urls'].flatMap((resource) =>
-      questions(brand, resource, 'citations', [{ limit: '200' }, { limit: '200', ...rangeOf(brand, 3) }]),
-    ),
 };
 
 const trafficTotals: CalibrationPoint<'trafficTotals'> = {
@@ -195,13 +138,6 @@ const trafficTotals: CalibrationPoint<'trafficTotals'> = {
     const names = ['aiSessions', 'keyEvents', 'revenue', 'shareOfSite'];
     return { kind: 'values', values: new Map(names.map((name) => [name, sums[name] ?? null])) };
   },
-  probes: (brand) =>
-    questions(
-      brand,
-      'traffic',
-      'totals of one source',
-      ['assistant-a', 'assistant-b', 'other-ai'].map((source) => ({ ...rangeOf(brand, 14), source })),
-    ),
 };
 
 const countedResponses: CalibrationPoint<'countedResponses'> = {
@@ -210,7 +146,6 @@ const countedResponses: CalibrationPoint<'countedResponses'> = {
   resources: ['metrics', 'metrics_daily'],
   candidates: pointChoices.countedResponses,
   facts: responsesOf,
-  probes: (brand) => [...totals(brand), ...days(brand)],
 };
 
 /** Points about which responses, mentions, citations and visits count. */
@@ -221,7 +156,7 @@ export const countPoints: readonly CalibrationPoint[] = [
   repeatedMentions,
   deletedPromptRows,
   outsideDays,
-  ...topPoints,
+  topPoint,
   ...changePoints,
   emptyChanges,
   citationCount,

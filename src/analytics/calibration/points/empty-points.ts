@@ -1,9 +1,7 @@
 import { isRecord } from '../../../base/json.ts';
-import { addDays } from '../../../contract/time.ts';
 import type { Conventions } from '../conventions.ts';
 import { fieldValues } from './facts.ts';
-import type { BrandVocabulary, CalibrationPoint, ProbeQuestion } from './point.ts';
-import { emptyRanges, narrowGroups, narrowPrompts, questions } from './report-points.ts';
+import type { CalibrationPoint } from './point.ts';
 
 interface Empty<Name extends keyof Conventions> {
   readonly name: Name;
@@ -22,7 +20,6 @@ function emptyPoint<Name extends keyof Conventions>({ field, ...point }: Empty<N
     ...point,
     isPartial: true,
     facts: (response, question) => fieldValues(response, question, field),
-    probes: (brand) => [...emptyRanges(brand), ...narrowPrompts(brand), ...narrowGroups(brand)],
   };
 }
 
@@ -37,13 +34,7 @@ const emptySite: CalibrationPoint<'emptySite'> = {
     const totals = isRecord(body) && isRecord(body['totals']) ? body['totals'] : {};
     return { kind: 'values', values: new Map([['shareOfSite', totals['shareOfSite'] ?? null]]) };
   },
-  probes: (brand) => sitesWithoutSessions(brand),
 };
-
-function sitesWithoutSessions(brand: BrandVocabulary): ProbeQuestion[] {
-  const before = { from: addDays(brand.first, -20), to: addDays(brand.first, -18) };
-  return questions(brand, 'traffic', 'days before the first visits', [before]);
-}
 
 /** Points about numbers without responses, mentions or sessions. */
 export const emptyPoints: readonly CalibrationPoint[] = [

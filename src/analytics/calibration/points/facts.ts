@@ -48,17 +48,3 @@ export function membersOf(response: Compared, key: readonly string[]): Facts {
 export function orderOf(response: Compared, key: readonly string[]): Facts {
   return { kind: 'order', members: rowsOf(response).map((row) => identityOf(row, key)) };
 }
-
-/** Returns the status of a response, and the fields of its body beside the rows that it has. */
-export function statusOf({ status, body }: Compared, beside: readonly string[]): Map<string, unknown> {
-  const own = isRecord(body) ? body : {};
-  const fields = beside.flatMap((field): [string, unknown][] => (field in own ? [[field, own[field] ?? null]] : []));
-  return new Map<string, unknown>([['status', status], ...(status === 200 ? fields : [])]);
-}
-
-/** Whether a response has no rows, or only rows without responses. */
-export function isEmpty(response: Compared): boolean {
-  const { body } = response;
-  if (isRecord(body) && typeof body['responses'] === 'number') return body['responses'] === 0;
-  return rowsOf(response).every(({ responses }) => responses === 0);
-}

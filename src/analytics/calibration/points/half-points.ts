@@ -2,11 +2,7 @@ import { isEqual } from '../candidates.ts';
 import type { Rounding } from '../conventions.ts';
 import type { ReportedFindings } from '../findings.ts';
 import { fieldValues } from './facts.ts';
-import type { BrandVocabulary, CalibrationPoint, ProbeQuestion } from './point.ts';
-import { questions, rangeOf } from './report-points.ts';
-
-/** Lengths of the ranges that are asked for, in days: few mentions have no halves with one decimal. */
-const DAYS = { least: 3, most: 40 } as const;
+import type { CalibrationPoint } from './point.ts';
 
 /**
  * Returns the roundings of mean sentiment that explain all reported numbers, if they differ in negative halves: -2.5 becomes -3 or -2.
@@ -38,14 +34,6 @@ export function halfPoints(reported: ReportedFindings): readonly CalibrationPoin
     settles: roundsUp,
     isPartial: true,
     facts: (response, question) => fieldValues(response, question, 'sentiment'),
-    probes: severalRanges,
-    triesMax: 2 * (DAYS.most - DAYS.least),
   };
   return [point as CalibrationPoint];
-}
-
-// A row is rarely a negative half, so many ranges are tried: the rows of one have other numbers of mentions than those of the next.
-function severalRanges(brand: BrandVocabulary): ProbeQuestion[] {
-  const ranges = Array.from({ length: DAYS.most - DAYS.least + 1 }, (_, index) => rangeOf(brand, DAYS.most - index));
-  return questions(brand, 'metrics_prompts', 'negative halves of mean sentiment', ranges);
 }

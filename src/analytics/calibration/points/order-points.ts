@@ -2,8 +2,7 @@ import { isRecord } from '../../../base/json.ts';
 import { CASELESS } from '../../numbers/order.ts';
 import type { Orders } from '../conventions.ts';
 import { DAY_ROW, ENTITY, GROUP, identityOf, orderOf, PROMPT, rowsOf } from './facts.ts';
-import type { BrandVocabulary, CalibrationPoint, Compared, Facts, ProbeQuestion, ReportQuestion } from './point.ts';
-import { earlyRangeOf, rangeOf } from './report-points.ts';
+import type { CalibrationPoint, Compared, Facts, ReportQuestion } from './point.ts';
 
 type OrderName = keyof Orders;
 
@@ -117,10 +116,7 @@ export function keysOf(name: OrderName): string[] {
 interface Ordered {
   readonly name: OrderName;
   readonly about: string;
-  readonly resource: string;
-  /** Resource of further evidence. Probes do not request it. */
-  readonly alsoOf?: string;
-  readonly queries: (brand: BrandVocabulary) => readonly Readonly<Record<string, string>>[];
+  readonly resources: readonly string[];
   readonly facts: (response: Compared, question: ReportQuestion) => Facts;
 }
 
@@ -128,76 +124,49 @@ const lists: readonly Ordered[] = [
   {
     name: 'entityOrder',
     about: 'the order of the brand and its competitors',
-    resource: 'metrics',
-    queries: (brand) => [{}, ...brand.engines.slice(0, 2).map((engine) => ({ engine })), rangeOf(brand, 7)],
-    alsoOf: 'metrics_daily',
+    resources: ['metrics', 'metrics_daily'],
     facts: (response, { resource }) => (resource === 'metrics' ? orderOf(response, ENTITY) : entitiesOfDays(response)),
   },
   {
     name: 'dayOrder',
     about: 'the order of daily rows',
-    resource: 'metrics_daily',
-    queries: (brand) => [rangeOf(brand, 5)],
+    resources: ['metrics_daily'],
     facts: (response) => orderOf(response, DAY_ROW),
   },
   {
     name: 'promptOrder',
     about: 'the order of prompts with equal visibility',
-    resource: 'metrics_prompts',
-    queries: (brand) => [
-      {},
-      rangeOf(brand, 3),
-      rangeOf(brand, 1),
-      ...brand.engines.slice(0, 2).map((engine) => ({ engine, ...rangeOf(brand, 3) })),
-    ],
+    resources: ['metrics_prompts'],
     facts: (response) => orderOf(response, PROMPT),
   },
   {
     name: 'groupOrder',
     about: 'the order of groups',
-    resource: 'metrics_groups',
-    queries: (brand) =>
-      ['topic', 'tag', 'funnelStage', 'branded'].flatMap((groupBy) => [{ groupBy }, { groupBy, ...rangeOf(brand, 2) }]),
+    resources: ['metrics_groups'],
     facts: (response) => orderOf(response, GROUP),
   },
   {
     name: 'domainOrder',
     about: 'the order of domains with equally many citations',
-    resource: 'cited_domains',
-    queries: (brand) => [
-      { limit: '200', ...rangeOf(brand, 3) },
-      { limit: '200', ...rangeOf(brand, 1) },
-      ...brand.engines.slice(0, 1).map((engine) => ({ limit: '200', engine, ...rangeOf(brand, 5) })),
-      { limit: '200', ...earlyRangeOf(brand, 2) },
-      { limit: '200' },
-    ],
+    resources: ['cited_domains'],
     facts: (response) => orderOf(response, ['domain']),
   },
   {
     name: 'urlOrder',
     about: 'the order of pages with equally many citations',
-    resource: 'cited_urls',
-    queries: (brand) => [
-      { limit: '200', ...rangeOf(brand, 3) },
-      { limit: '200', ...rangeOf(brand, 1) },
-      ...brand.engines.slice(0, 1).map((engine) => ({ limit: '200', engine, ...rangeOf(brand, 5) })),
-      { limit: '200', ...earlyRangeOf(brand, 2) },
-      { limit: '200' },
-    ],
+    resources: ['cited_urls'],
     facts: (response) => orderOf(response, ['url']),
   },
   {
     name: 'visitOrder',
     about: 'the order of visits',
-    resource: 'traffic',
-    queries: (brand) => [rangeOf(brand, 14)],
+    resources: ['traffic'],
     facts: (response) => orderOf(response, ['date', 'source']),
   },
   {
     name: 'topCompetitorOrder',
     about: 'the order of competitors with equally many mentions in the row of a prompt',
-    resource: 'metrics_prompts',
-    queries: (brand) => [{}, rangeOf(brand, 3), rangeOf(brand, 1)],
+    resources: ['metrics_prompts'],
     facts: topCompetitors,
   },
 ];
@@ -228,20 +197,12 @@ function topCompetitors(response: Compared): Facts {
 }
 
 /** Points about the order of rows. */
-export const orderPoints: readonly CalibrationPoint[] = lists.map(
-  ({ name, about, resource, alsoOf, queries, facts }): CalibrationPoint => ({
-    name,
-    about,
-    resources: alsoOf === undefined ? [resource] : [resource, alsoOf],
-    isPartial: true,
-    candidates: orderCandidates[name],
-    facts,
-    probes: (brand): ProbeQuestion[] =>
-      queries(brand).map((query) => ({
-        resource,
-        brandId: brand.id,
-        query: { ...rangeOf(brand), ...query },
-        reason: about,
-      })),
-  }),
-);
+export const orderPoints: readonly CalibrationPoint[] = lists.map(({ name, about, resources, facts }) => ({
+  name,
+  about,
+  resources,
+  isPartial: true,
+  isOrder: true,
+  candidates: orderCandidates[name],
+  facts,
+}));

@@ -13,33 +13,20 @@ export interface Compared {
   readonly body: unknown;
 }
 
-/** How the candidates of a point agree with one response of upstream, as stored in `sync.answers`. */
-export interface StoredAgreements {
-  /** The other conventions that the comparison has read. */
-  readonly reads: readonly (keyof Conventions)[];
-  /** Digest of the candidates and of the values of `reads`. */
-  readonly digest: string;
-  /** The same for those of `reads` that whole responses decide. */
-  readonly pointDigest: string;
-  /** Number of facts by agreement, a character for each candidate: `101` if the first and the third explain the fact. */
-  readonly facts: Readonly<Record<string, number>>;
-}
-
 /** A response of upstream that is kept as evidence, from `sync.answers`. */
 export interface KnownAnswer extends ReportQuestion, Compared {
-  /** Whether it is a report that a sync has read, and not the answer to a question. */
+  /** Whether it is a report that a sync has read, or the answer to a question of calibration; otherwise a comparison has asked. */
   readonly isReport: boolean;
+  readonly isProbe: boolean;
   /** Whether it is about complete days only, so that responses that came later cannot explain a difference. */
   readonly isSettled: boolean;
   /** When upstream sent it, epoch milliseconds. */
   readonly askedAt: number;
   /** Whether the stored data are still those that the response describes. The body of another response is null. */
   readonly isFresh: boolean;
-  /** Results of comparisons, by point. */
-  readonly agreements: Map<string, StoredAgreements>;
 }
 
-/** A question that may separate the candidates of a point. */
+/** A valid question that may separate the candidates of points. */
 export interface ProbeQuestion extends ReportQuestion {
   /** What the response shows, in a few words, such as `groups under a filter by tag`. */
   readonly reason: string;
@@ -54,9 +41,6 @@ export interface BrandVocabulary {
   /** A day in the range without responses; null if there is none. */
   readonly emptyDay: string | null;
   readonly engines: readonly string[];
-  /** Ids that stored responses have, but no list. */
-  readonly deletedPromptIds: readonly string[];
-  readonly deletedCompetitorIds: readonly string[];
   readonly promptIds: readonly string[];
   readonly topicIds: readonly string[];
   /** Tags that share prompts with other tags come first. */
@@ -82,8 +66,6 @@ export interface CalibrationPoint<Name extends keyof Conventions = keyof Convent
   readonly about: string;
   /** Points that the same requests decide together, if there are several, with `about` of each; candidates are then their values by name. */
   readonly members?: Readonly<Partial<Record<keyof Conventions, string>>>;
-  /** Whether it is about requests that are not valid. Other points are compared only in responses with status 200. */
-  readonly isAboutRequests?: true;
   /** Resources whose responses are evidence. */
   readonly resources: readonly string[];
   /** The values to compare, most likely first. */
@@ -92,17 +74,10 @@ export interface CalibrationPoint<Name extends keyof Conventions = keyof Convent
   settles?(candidate: Conventions[Name], conventions: Conventions): unknown;
   /** Whether the facts also depend on other points, so that facts in which all candidates are alike say nothing about this one. */
   readonly isPartial?: boolean;
+  /** Whether it is about the order of rows. */
+  readonly isOrder?: true;
   /** Returns the facts of a response to a question. */
   facts(response: Compared, question: ReportQuestion): Facts;
-  /** Questions whose responses may differ between candidates, best first. */
-  probes(brand: BrandVocabulary): readonly ProbeQuestion[];
-  /** How many of them are tried against the stored data; default: 14. */
-  readonly triesMax?: number;
-  /**
-   * Makes a question about a report a question about this point too: if upstream does not reject it, the response decides both. Null if
-   * that is not possible.
-   */
-  spoil?(question: ProbeQuestion): ProbeQuestion | null;
 }
 
 /** Returns the conventions with a candidate of a point. */

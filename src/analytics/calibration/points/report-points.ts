@@ -1,107 +1,7 @@
 import { isRecord } from '../../../base/json.ts';
-import { addDays, earlierDay, laterDay } from '../../../contract/time.ts';
 import { pointChoices } from '../conventions.ts';
 import { DAY_ROW, ENTITY, GROUP, identityOf, membersOf, PROMPT, rowsOf, valuesOf } from './facts.ts';
-import {
-  type BrandVocabulary,
-  type CalibrationPoint,
-  type Compared,
-  combinationsOf,
-  type Facts,
-  type ProbeQuestion,
-  type ReportQuestion,
-} from './point.ts';
-
-/** Returns the range of all complete days of a brand, at most `days`. */
-export function rangeOf({ first, last }: BrandVocabulary, days = 60): { from: string; to: string } {
-  return { from: laterDay(addDays(last, 1 - days), first), to: last };
-}
-
-/** Returns the items of lists in turn. */
-export function interleave<T>(lists: readonly (readonly T[])[]): T[] {
-  const longest = Math.max(0, ...lists.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
-}
-
-/** Returns the range of the first days of a brand, in which responses to deleted prompts and mentions of deleted competitors are likely. */
-export function earlyRangeOf({ first, last }: BrandVocabulary, days: number): { from: string; to: string } {
-  return { from: first, to: earlierDay(addDays(first, days - 1), last) };
-}
-
-export function questions(
-  brand: BrandVocabulary,
-  resource: string,
-  reason: string,
-  queries: readonly Readonly<Record<string, string>>[],
-): ProbeQuestion[] {
-  return queries.map((query) => ({ resource, brandId: brand.id, query: { ...rangeOf(brand), ...query }, reason }));
-}
-
-/** Returns the filters by prompts that select something. */
-export function filtersOf({ tagIds, topicIds, promptIds }: BrandVocabulary): Record<string, string>[] {
-  return [
-    ...tagIds.slice(0, 3).map((tagId) => ({ tagId })),
-    ...topicIds.slice(0, 2).map((topicId) => ({ topicId })),
-    { branded: 'branded' },
-    { branded: 'non-branded' },
-    ...promptIds.slice(0, 1).map((promptId) => ({ promptId })),
-  ];
-}
-
-const groupings = ['tag', 'topic', 'funnelStage', 'branded'] as const;
-
-/** Group reports under filters by prompts. */
-export function filteredGroups(brand: BrandVocabulary): ProbeQuestion[] {
-  const queries = filtersOf(brand).flatMap((filter) => groupings.map((groupBy) => ({ ...filter, groupBy })));
-  return questions(brand, 'metrics_groups', 'groups under a filter', queries);
-}
-
-/** Group reports under a filter by engine, and of short ranges, in which some prompts have no response. */
-export function narrowGroups(brand: BrandVocabulary): ProbeQuestion[] {
-  const engines = brand.engines.slice(0, 2).map((engine) => ({ engine }));
-  const day = { from: brand.last, to: brand.last };
-  const narrow = [...engines.map((engine) => ({ ...engine, ...day })), ...engines, day];
-  const queries = narrow.flatMap((query) => groupings.map((groupBy) => ({ ...query, groupBy })));
-  return questions(brand, 'metrics_groups', 'groups with prompts that have no response', queries);
-}
-
-export function narrowPrompts(brand: BrandVocabulary): ProbeQuestion[] {
-  const engines = brand.engines.slice(0, 2).map((engine) => ({ engine, from: brand.last, to: brand.last }));
-  return questions(brand, 'metrics_prompts', 'prompts without responses', [
-    { from: brand.last, to: brand.last },
-    ...engines,
-  ]);
-}
-
-export function days(brand: BrandVocabulary): ProbeQuestion[] {
-  return questions(brand, 'metrics_daily', 'rows of a few days', [
-    rangeOf(brand, 7),
-    { ...rangeOf(brand, 7), breakdown: 'none' },
-  ]);
-}
-
-export function totals(brand: BrandVocabulary): ProbeQuestion[] {
-  return questions(brand, 'metrics', 'totals of all days', [
-    {},
-    rangeOf(brand, 7),
-    { from: brand.first, to: brand.first },
-  ]);
-}
-
-/** Totals of so few responses that some competitors are not mentioned. */
-function promptDays(brand: BrandVocabulary): ProbeQuestion[] {
-  const day = { from: brand.last, to: brand.last };
-  const queries = brand.promptIds.slice(0, 2).map((promptId) => ({ ...day, promptId }));
-  return questions(brand, 'metrics', 'totals of few responses', queries);
-}
-
-/** A range without responses. */
-export function emptyRanges({ id, emptyDay }: BrandVocabulary): ProbeQuestion[] {
-  if (emptyDay === null) return [];
-  return [
-    { resource: 'metrics', brandId: id, query: { from: emptyDay, to: emptyDay }, reason: 'a range without responses' },
-  ];
-}
+import { type CalibrationPoint, type Compared, combinationsOf, type Facts, type ReportQuestion } from './point.ts';
 
 /** Returns the numbers of responses. */
 export function responsesOf(response: Compared, { resource }: ReportQuestion): Facts {
@@ -116,11 +16,6 @@ const urlTitle: CalibrationPoint<'urlTitle'> = {
   resources: ['cited_urls'],
   candidates: pointChoices.urlTitle,
   facts: (response) => membersOf(response, ['url', 'title']),
-  probes: (brand) =>
-    questions(brand, 'cited_urls', 'titles of cited pages', [
-      { limit: '200' },
-      { ...rangeOf(brand, 14), limit: '200' },
-    ]),
 };
 
 // A wrong value of one explains most numbers with a wrong value of the other, so they are decided together.
@@ -134,7 +29,6 @@ const groupPrompts: CalibrationPoint<'groupPrompts'> = {
   resources: ['metrics_groups'],
   candidates: combinationsOf(['groupPrompts', 'groupPromptsFilter']),
   facts: (response) => valuesOf(response, GROUP, 'prompts'),
-  probes: (brand) => interleave([narrowGroups(brand), filteredGroups(brand)]),
 };
 
 const groupMembers: CalibrationPoint<'groupMembers'> = {
@@ -143,7 +37,6 @@ const groupMembers: CalibrationPoint<'groupMembers'> = {
   resources: ['metrics_groups'],
   candidates: pointChoices.groupMembers,
   facts: (response) => valuesOf(response, GROUP, 'responses'),
-  probes: filteredGroups,
 };
 
 const groupRows: CalibrationPoint<'groupRows'> = {
@@ -152,7 +45,6 @@ const groupRows: CalibrationPoint<'groupRows'> = {
   resources: ['metrics_groups'],
   candidates: pointChoices.groupRows,
   facts: (response) => membersOf(response, GROUP),
-  probes: (brand) => interleave([narrowGroups(brand), filteredGroups(brand)]),
 };
 
 const filteredGroupsPoint: CalibrationPoint<'filteredGroups'> = {
@@ -161,7 +53,6 @@ const filteredGroupsPoint: CalibrationPoint<'filteredGroups'> = {
   resources: ['metrics_groups'],
   candidates: pointChoices.filteredGroups,
   facts: (response) => membersOf(response, GROUP),
-  probes: filteredGroups,
 };
 
 const promptRows: CalibrationPoint<'promptRows'> = {
@@ -170,7 +61,6 @@ const promptRows: CalibrationPoint<'promptRows'> = {
   resources: ['metrics_prompts'],
   candidates: pointChoices.promptRows,
   facts: (response) => membersOf(response, PROMPT),
-  probes: narrowPrompts,
 };
 
 const deletedCompetitors: CalibrationPoint<'deletedCompetitors'> = {
@@ -189,7 +79,6 @@ const deletedCompetitors: CalibrationPoint<'deletedCompetitors'> = {
     const listed = [...new Set(rows.map((row) => identityOf(row, ['competitorId'])))].sort();
     return { kind: 'values', values: new Map<string, unknown>([...shares, ['competitors', listed]]) };
   },
-  probes: (brand) => [...totals(brand), ...days(brand)],
 };
 
 const unmentioned: CalibrationPoint<'unmentioned'> = {
@@ -198,7 +87,6 @@ const unmentioned: CalibrationPoint<'unmentioned'> = {
   resources: ['metrics', 'metrics_daily'],
   candidates: pointChoices.unmentioned,
   facts: (response, { resource }) => membersOf(response, resource === 'metrics' ? ENTITY : DAY_ROW),
-  probes: (brand) => [...promptDays(brand), ...days(brand), ...totals(brand)],
 };
 
 const emptyRange: CalibrationPoint<'emptyRange'> = {
@@ -207,7 +95,6 @@ const emptyRange: CalibrationPoint<'emptyRange'> = {
   resources: ['metrics'],
   candidates: pointChoices.emptyRange,
   facts: (response) => membersOf(response, ENTITY),
-  probes: emptyRanges,
 };
 
 /** Points about the rows and numbers of reports. */
