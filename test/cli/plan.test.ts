@@ -7,35 +7,35 @@ test('plan estimates the requests of the next sync, lists those of calibration w
   const { folder, env, json, rows } = await openCli({ world: 'tiny' });
   const state = () => rows('SELECT name, source, decided_at FROM sync.calibration ORDER BY name');
   const before = await state();
-  const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '5' }, clock: worldClock() };
+  const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '3' }, clock: worldClock() };
   const told = await runCli(['plan', '--offline'], asking);
   const printed = await runCli(['plan', '--json'], asking);
   const { probes, ...planned } = expectJson('plan', printed.stdout);
-  expect(probes.length).toBe(5);
+  expect(probes.length).toBe(3);
   for (const { resource, query, reason, points } of probes) {
     expect(resource).toMatch(/^[a-z_]+$/);
     expect(Object.values(query).every((value) => typeof value === 'string')).toBe(true);
     expect(reason.length).toBeGreaterThan(10);
     expect(points.length).toBeGreaterThan(0);
   }
-  expect(planned.resources.at(-1)).toMatchObject({ name: 'calibration', requests: 5 });
+  expect(planned.resources.at(-1)).toMatchObject({ name: 'calibration', requests: 3 });
   expect(told.stderr).toContain('Questions of calibration, if the sync changes data:');
   expect(told.stdout).toContain(probes[0].reason);
   expect(await state()).toEqual(before);
 
   const full = await json('plan', '--offline', '--full');
-  expect(full.requests).toBeGreaterThan(planned.requests - 5);
+  expect(full.requests).toBeGreaterThan(planned.requests - 3);
   expect(full.probes).toEqual([]);
   const synced = await json('sync');
   // This sync asks no questions.
-  expect(planned.requests).toBe(synced.requests + 5);
-  expect(planned.most - planned.least).toBeGreaterThanOrEqual(5);
+  expect(planned.requests).toBe(synced.requests + 3);
+  expect(planned.most - planned.least).toBeGreaterThanOrEqual(3);
   expect(planned.asked).toBeGreaterThan(0);
   const responses = planned.resources.find(({ name }: { name: string }) => name === 'responses');
   expect(responses.reasons.map(({ reason }: { reason: string }) => reason)).toEqual(['recent, may still change']);
   expect(planned.skippedDays).toBeGreaterThan(0);
   expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining('recent, may still change') });
-  expect(told.stderr).toContain(`about ${synced.requests + 5} requests`);
+  expect(told.stderr).toContain(`about ${synced.requests + 3} requests`);
   const runs = await json<{ kind: string }[]>('runs');
   expect(runs.map(({ kind }) => kind)).toEqual(['sync', 'look', 'sync']);
 });

@@ -14,7 +14,7 @@ const QUESTIONS = countOf(150, 300);
 const PROBES_MAX = 6;
 /** Share of the choices that are random in the usual run; the others are the usual ones. */
 const RANDOM_SHARE = 0.3;
-/** Six questions do not decide the order of equal rows if many other points are open too. */
+/** Apart from orders: six questions do not decide the order of equal rows if many other points are open too. */
 const DIFFERING_MOST = 0.01;
 
 /** Only to catch hangs. */
@@ -56,9 +56,11 @@ it.each(Array.from({ length: COMBINATIONS }, (_, index) => SEED + index))(
   },
 );
 
-it('answers all questions but one in 100 like upstreams with other choices in a third of the points', () => {
+it('answers all questions but one in 100 like upstreams with other choices in a third of the points, apart from the order of rows', () => {
   const asked = results.reduce((sum, result) => sum + result.asked, 0);
-  const differing = results.reduce((sum, result) => sum + countDiffering(result), 0);
+  const differing = results.reduce((sum, { findings }) => {
+    return sum + countDiffering({ findings: findings.filter(({ field }) => !field.endsWith('(order)')) });
+  }, 0);
   expect(asked).toBeGreaterThan(0);
   expect(differing).toBeLessThanOrEqual(Math.max(1, Math.floor(asked * DIFFERING_MOST)));
 });

@@ -1,6 +1,7 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { addDays, dayOf, eachDay, laterDay } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
+import { spread } from './candidates.ts';
 import { countOutcomes, type PointEvidence, type PointFindings } from './fit-points.ts';
 import {
   type BrandVocabulary,
@@ -15,8 +16,10 @@ import { questionsOf } from './points/report-questions.ts';
 const IDS_MAX = 4;
 /** If candidates explain this many facts alike, further responses rarely separate them. */
 const ALIKE_MANY = 20;
+/** Candidates of a point with which responses are computed: a sample shows as well which questions separate them. */
+const CANDIDATES_MAX = 8;
 /** Weight of an order, compared with a point about rows. */
-const ORDER_WEIGHT = 0.75;
+const ORDER_WEIGHT = 0.9;
 /** Weighted information that a question must add. */
 const GAIN_LEAST = 0.01;
 /** Reports of one point that are asked again for complete days. */
@@ -55,7 +58,7 @@ export async function chooseProbes({ evidence, findings, brand, now, max }: Prob
   const known = new Set(evidence.answers.filter(({ isReport }: KnownAnswer) => !isReport).map(textOf));
   const open = evidence.points.flatMap((point): OpenPoint[] => {
     const left = findings[point.name]?.left ?? point.candidates;
-    return left.length < 2 ? [] : [{ point, left }];
+    return left.length < 2 ? [] : [{ point, left: spread(left, CANDIDATES_MAX) }];
   });
   const questions = questionsOf(brand).filter((question) => !known.has(textOf(question)));
   const tried = await tryQuestions(questions, open, { ...evidence, conventions, askedAt: now });
@@ -84,10 +87,11 @@ function weightOf({ point }: OpenPoint, findings: PointFindings, tried: readonly
 
 interface OpenPoint {
   readonly point: CalibrationPoint;
+  /** Some of the candidates that are left. */
   readonly left: readonly unknown[];
 }
 
-// Computes the responses to questions with every candidate that is left.
+// Computes the responses to questions with the candidates that are left.
 async function tryQuestions(
   questions: readonly ProbeQuestion[],
   open: readonly OpenPoint[],

@@ -38,14 +38,14 @@ interface Asked {
  */
 export function questionsOf(brand: BrandVocabulary): ProbeQuestion[] {
   const engines = each('engine', brand.engines.slice(0, 2));
-  const tags = each('tagId', brand.tagIds.slice(0, 2));
+  const tags = each('tagId', brand.tagIds.slice(0, 1));
   const topics = each('topicId', brand.topicIds.slice(0, 1));
   const empty = brand.emptyDay === null ? [] : [{ from: brand.emptyDay, to: brand.emptyDay }];
   const day = lastDays(brand, 1);
   const few = lastDays(brand, FEW_DAYS);
   const all = lastDays(brand, MANY_DAYS);
-  const narrow = [few, day, ...cross([few, day], engines)];
-  const early = [2, 4, 7].map((days) => firstDays(brand, days));
+  const narrow = [day, few, ...cross([few], engines)];
+  const early = [2, 7].map((days) => firstDays(brand, days));
   const groups = each('groupBy', ['tag', 'topic', 'funnelStage', 'branded']);
   const sources = { limit: '200' };
   const asked: Asked[] = [
@@ -55,9 +55,7 @@ export function questionsOf(brand: BrandVocabulary): ProbeQuestion[] {
       queries: [
         ...empty,
         ...cross([day], each('promptId', brand.promptIds.slice(0, 2))),
-        ...cross(narrow, [...topics, ...tags].slice(0, 1)),
-        ...narrow,
-        ...cross([all], tags),
+        ...cross([few], [...topics, ...tags]),
         firstDays(brand, 1),
       ],
     },
@@ -67,22 +65,22 @@ export function questionsOf(brand: BrandVocabulary): ProbeQuestion[] {
       queries: [
         lastDays(brand, 7),
         { ...lastDays(brand, 7), breakdown: 'none' },
-        ...cross([few], tags.slice(0, 1)),
+        ...cross([few], tags),
         { from: addDays(brand.first, -FEW_DAYS), to: addDays(brand.first, FEW_DAYS), breakdown: 'none' },
       ],
     },
     {
       resource: 'metrics_prompts',
       reason: 'prompts with few responses',
-      queries: [...narrow, ...early, ...cross(early.slice(0, 1), engines), ...cross(narrow.slice(0, 2), tags), all],
+      queries: [...narrow, ...early, ...cross(early.slice(0, 1), engines), ...cross([few], tags)],
     },
     {
       resource: 'metrics_groups',
       reason: 'groups under filters, and with few responses',
       queries: [
-        ...cross(cross([few, day, all], [...tags, ...topics]), groups.slice(0, 3)),
-        ...cross(narrow, groups),
-        ...cross([...early.slice(1), all], groups),
+        ...cross(cross([few, day], [...tags, ...topics]), groups.slice(0, 2)),
+        ...cross(narrow.slice(0, 3), groups.slice(0, 3)),
+        ...cross([all], groups),
       ],
     },
     ...['cited_domains', 'cited_urls'].map((resource) => ({
