@@ -83,9 +83,9 @@ async function fitPoint(
   const all = fitAnswers(point, await readAgreements(point, evidence), evidence.conventions);
   const { source, contradicted, left: others } = all.finding;
   // Responses that came after a report may explain the difference, so it takes evidence for another value.
-  const isUndecided = source !== 'learned' && !contradicted && left.some((one) => others.includes(one as never));
+  const isUndecided = source !== 'learned' && !contradicted;
   if (isUndecided && isKnown) return known;
-  const chosen = isUndecided ? fitted : all;
+  const chosen = isUndecided && left.some((one) => others.includes(one as never)) ? fitted : all;
   return { findings: findingsOf(point, chosen), best: chosen.best };
 }
 
