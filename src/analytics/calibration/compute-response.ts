@@ -1,4 +1,4 @@
-import { type Catalogue, providerOf } from '../../contract/catalogue.ts';
+import { type Catalogue, brandListOf } from '../../contract/catalogue.ts';
 import { checkKnown, type KnownValues, ParameterError, readQuery } from '../../contract/query-parameters.ts';
 import { columnAt, ownKeyOf } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
