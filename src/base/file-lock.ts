@@ -11,7 +11,7 @@ const LOCK_WAIT_MS = 5_000;
 const LOCK_POLL_MS = 15;
 /** A holder renews the time of its lock this often. */
 const RENEW_MS = 5_000;
-/** A lock that was not renewed for this long is free, whatever its process ID says. */
+/** A lock that was not renewed for this long is free, even if a process has its ID. In milliseconds. */
 const STALE_MS = 30_000;
 
 /** The process that has a lock, or that was killed while it had it. */

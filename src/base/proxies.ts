@@ -5,8 +5,8 @@ import { isLoopback, isNetwork, isWithin } from './link-local.ts';
 export type FindProxy = (url: URL) => URL | null;
 
 /**
- * Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as curl does. NO_PROXY lists hosts, whose subdomains it includes, hosts
- * with a port, and networks such as 10.0.0.0/8, or is `*`. Requests to this machine never use a proxy.
+ * Reads HTTPS_PROXY, HTTP_PROXY and NO_PROXY, also in lower case, as curl does. NO_PROXY is `*`, or a list of hosts, hosts with
+ * a port, and networks such as 10.0.0.0/8; a host includes its subdomains. Requests to this machine never use a proxy.
  *
  * @throws `config_invalid` from the returned function if the address of the proxy is not valid; the message does not contain it
  */

@@ -40,7 +40,7 @@ export interface SessionContext {
 
 /**
  * Runs the work with the exclusive right to write to a workspace, and ends the right when the work has ended, even if it throws.
- * Joins the session of the context, if there is one, whatever its mode. Otherwise takes the right from the process, lock and store drivers, in this
+ * If the context has a session, joins it in either mode. Otherwise takes the right from the process, lock and store drivers, in this
  * order; a local warehouse needs no store driver. The context passed to the work has the session, and a signal that is also
  * aborted when the right is lost.
  *

@@ -119,7 +119,7 @@ export interface Explaining {
   readonly find: FindDifferences;
 }
 
-// Points whose facts are equal cannot explain a difference, and no point explains a different status.
+// A point with equal facts cannot explain a difference. No point explains a different status.
 function suspectsOf(
   question: ReportQuestion,
   theirs: Compared,

@@ -255,7 +255,7 @@ export function describeValue(value: unknown): string {
     : String(value);
 }
 
-/** Returns how many responses to a question can be told apart, if each of the candidates in turn is upstream's. */
+/** Returns the number of different responses to a question that the candidates predict. */
 export async function countOutcomes(
   point: CalibrationPoint,
   question: ReportQuestion,

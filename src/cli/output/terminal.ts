@@ -8,7 +8,7 @@ export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: n
 /** An input stream of a command. */
 export type Input = Readable & { readonly isTTY?: boolean };
 
-/** Surroundings of a command: those of this process, or of a test. */
+/** Surroundings of a command. Tests replace those of the process. */
 export interface Terminal {
   readonly clock: Clock;
   readonly stdin: Input;

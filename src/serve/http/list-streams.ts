@@ -14,7 +14,7 @@ export interface ListStreams {
    * Reads the first page of a list and returns the rest of the transfer, so that an error of the first page can still become a
    * response.
    *
-   * @throws SightlineError `overloaded` if too many lists are being sent, in total or with the same key; also whatever the first page throws
+   * @throws SightlineError `overloaded` if too many lists are being sent, in total or with the same key, and the errors of the first page
    */
   begin(list: CompleteList, format: RowFormat, encoding: Encoding, client: ListClient): Promise<ListTransfer>;
 }
@@ -35,7 +35,7 @@ export interface ListTransfer {
    * Writes the bytes without ending the output, and returns the number of rows. Reads the next page only after the output has
    * accepted the previous one, and if the key is still valid.
    *
-   * @throws SightlineError `query_timeout` if the transfer takes too long; also whatever a page or the check of the key throws
+   * @throws SightlineError `query_timeout` if the transfer takes too long, and the errors of a page and of the check of the key
    */
   send(output: Writable, onBytes: (bytes: number) => void): Promise<number>;
   cancel(): Promise<void>;

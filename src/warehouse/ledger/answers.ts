@@ -83,7 +83,7 @@ const FRESH_RUNS = `WITH newest AS (SELECT pass_id, started_at FROM sync.runs OR
   fresh AS (SELECT r.run_id, r.started_at FROM sync.runs r, newest n WHERE r.pass_id = n.pass_id
     AND r.started_at >= n.started_at - INTERVAL ${FRESH_HOURS} HOUR)`;
 
-/** Returns when the runs of the fresh responses started, epoch milliseconds; 0 if there was no run. */
+/** Returns the start of the first run with fresh responses, epoch milliseconds; 0 if there was no run. */
 export async function readPassStart(query: Query): Promise<number> {
   const [row] = await query(`${FRESH_RUNS} SELECT epoch_ms(min(started_at)) FROM fresh`);
   return Number(row?.[0] ?? 0);

@@ -33,8 +33,8 @@ interface Asked {
 }
 
 /**
- * Returns valid questions about complete days of a brand whose responses show how upstream computes reports: of few responses, under filters
- * by prompts, of the first days, and of days without responses.
+ * Returns valid questions about complete days of a brand. Their responses show how upstream computes reports of few responses, with filters by
+ * prompt, of the first days, and of days without responses.
  */
 export function questionsOf(brand: BrandVocabulary): ProbeQuestion[] {
   const engines = each('engine', brand.engines.slice(0, 2));
