@@ -177,10 +177,7 @@ async function syncThrough(
   );
   const midway = createMidwayPublisher({
     clock,
-    publish: async () => {
-      await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true });
-      return publishMidway(warehouse, layout, copy);
-    },
+    publish: () => publishMidway(warehouse, layout, copy),
   });
   const take = (latest: SyncStats): void => {
     stats = latest;

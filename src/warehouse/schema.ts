@@ -130,7 +130,7 @@ CREATE TABLE sync.quarantine (
   item JSON, first_seen_at TIMESTAMP NOT NULL, last_seen_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);
 CREATE TABLE sync.calibration (
   name VARCHAR NOT NULL, value JSON, source VARCHAR NOT NULL, compared BIGINT NOT NULL, agreed BIGINT NOT NULL,
-  largest_error DOUBLE, note VARCHAR, decided_at TIMESTAMP NOT NULL, candidates JSON, confidence DOUBLE,
+  note VARCHAR, decided_at TIMESTAMP NOT NULL, candidates JSON, confidence DOUBLE,
   contradicted BOOLEAN);
 ${createLedger('shapes')}
 CREATE TABLE sync.listings (

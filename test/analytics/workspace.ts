@@ -15,7 +15,6 @@ export interface Stored {
   readonly source: string;
   readonly compared: number;
   readonly agreed: number;
-  readonly error: number | null;
   readonly note: string;
 }
 
@@ -42,17 +41,42 @@ export function learnAgain(workspace: TestWorkspace): Promise<Learned> {
   return learn(workspace, workspace.warehouse().database);
 }
 
-/** Calibrates on a copy of a workspace's warehouse after changing it with SQL. */
-export async function learnChanged(workspace: TestWorkspace, ...changes: readonly string[]): Promise<Learned> {
+/** A row of a report of upstream. */
+export type ReportRow = Readonly<Record<string, unknown>>;
+
+/** Changes the rows of kept reports, by resource; a row that becomes null is left out. */
+export type RowChanges = Readonly<Record<string, (row: ReportRow, index: number) => ReportRow | null>>;
+
+/** Calibrates on a copy of a workspace's warehouse after changing the kept reports of upstream, and the stored data with SQL. */
+export async function learnChanged(
+  workspace: TestWorkspace,
+  changes: RowChanges,
+  ...statements: readonly string[]
+): Promise<Learned> {
   const path = join(await temporaryFolder(), 'changed.duckdb');
   await copyWarehouse(workspace.warehouse().database, path);
   const { database } = await openWarehouse(path, workspace.catalogue, {});
   try {
-    for (const sql of changes) await database.exclusive((session) => session.run(sql));
+    for (const sql of statements) await database.exclusive((session) => session.run(sql));
+    for (const [resource, change] of Object.entries(changes)) await changeAnswers(database, resource, change);
     return await learn(workspace, database);
   } finally {
     await database.close();
   }
+}
+
+async function changeAnswers(database: Database, resource: string, change: RowChanges[string]): Promise<void> {
+  await database.exclusive(async (session) => {
+    const answers = await session.all('SELECT rowid AS id, body FROM sync.answers WHERE resource = $1', [resource]);
+    for (const { id, body } of answers) {
+      const parsed = JSON.parse(String(body)) as { readonly data: readonly ReportRow[] };
+      const data = parsed.data.flatMap((row, index) => change(row, index) ?? []);
+      await session.run('UPDATE sync.answers SET body = $1 WHERE rowid = $2', [
+        JSON.stringify({ ...parsed, data }),
+        Number(id),
+      ]);
+    }
+  });
 }
 
 async function learn(workspace: TestWorkspace, database: Database): Promise<Learned> {
@@ -68,7 +92,6 @@ async function learn(workspace: TestWorkspace, database: Database): Promise<Lear
       source: String(row['source']),
       compared: Number(row['compared']),
       agreed: Number(row['agreed']),
-      error: row['largest_error'] as number | null,
       note: String(row['note']),
     },
   ]);

@@ -6,8 +6,6 @@ export interface Finding<T> {
   /** Number of compared rows, and number of rows that the best definition explains. */
   readonly compared: number;
   readonly agreed: number;
-  /** Largest absolute error; null for values that are not numbers, or without rows. */
-  readonly largestError: number | null;
   readonly note: string;
   /** Whether there are enough rows and no candidate explains them. */
   readonly contradicted: boolean;
@@ -33,8 +31,6 @@ export interface Trial<T, Row> {
   /** The definition to keep unless the rows contradict it. It need not be a candidate. */
   readonly prior: T;
   agrees(candidate: T, row: Row): boolean;
-  /** The absolute error of a definition on a row. */
-  error?(candidate: T, row: Row): number;
   /** The part of a definition that must be unique among the best. Other parts may tie. */
   settles?(candidate: T): unknown;
   /** Whether there are more definitions than candidates, so that every row is evidence. */
@@ -64,7 +60,7 @@ export function isSame(a: number | null, b: number | null): boolean {
  * candidates that are left if the prior is not one of them.
  */
 export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
-  const { rows, prior, agrees, error, least = ROWS_LEAST } = trial;
+  const { rows, prior, agrees, least = ROWS_LEAST } = trial;
   const candidates = withPrior(trial.candidates, prior);
   const agreements = candidates.map((candidate) => Uint8Array.from(rows, (row) => Number(agrees(candidate, row))));
   const counts = agreements.map((agreed) => agreed.reduce((sum, agrees) => sum + agrees, 0));
@@ -86,19 +82,16 @@ export function findBest<T, Row>(trial: Trial<T, Row>): Finding<T> {
   // Of several candidates without the default, the first is used although it is not determined.
   const isLeft = fits && !best.some(same) && most >= least && tellingAgreed > 0;
   const value = isLearned || isLeft ? chosen : prior;
-  const differences = error === undefined ? [] : rows.map((row) => error(chosen, row));
-  const largestError = differences.length === 0 ? null : differences.reduce((a, b) => Math.max(a, b));
   const contradicted = !fits && rows.length >= least;
   const describe = (candidate: T): string => trial.describe?.(candidate) ?? '';
   const note = isLearned
     ? `${describe(chosen)}${trial.open === true ? '' : ` (${tellingAgreed} of the rows rule out other definitions)`}`
-    : noteOf({ rows: rows.length, most, fits, telling: tellingAgreed, best: describe(chosen), least, largestError });
+    : noteOf({ rows: rows.length, most, fits, telling: tellingAgreed, best: describe(chosen), least });
   return {
     value,
     source: isLearned ? 'learned' : 'default',
     compared: rows.length,
     agreed: most,
-    largestError,
     note: note.trim(),
     contradicted,
     confidence: isLearned ? wilsonLow(tellingAgreed, telling.length) : null,
@@ -128,14 +121,12 @@ interface Unlearned {
   readonly telling: number;
   readonly best: string;
   readonly least: number;
-  readonly largestError: number | null;
 }
 
-function noteOf({ rows, most, fits, telling, best, least, largestError }: Unlearned): string {
+function noteOf({ rows, most, fits, telling, best, least }: Unlearned): string {
   if (rows === 0) return 'too little evidence: no rows to compare';
   if (!fits && rows >= least) {
-    const error = largestError === null ? '' : `, largest error ${Number(largestError.toPrecision(6))}`;
-    return `no definition fits: the best, ${best}, explains ${most} of ${rows} rows${error}`;
+    return `no definition fits: the best, ${best}, explains ${most} of ${rows} rows`;
   }
   if (rows < least || most < least) return `too little evidence: ${rows} ${rows === 1 ? 'row' : 'rows'}`;
   if (telling === 0) return `too little evidence: all definitions explain the ${rows} rows`;

@@ -17,7 +17,7 @@ const IDS_MAX = 4;
 /** If candidates explain this many facts alike, further responses rarely separate them. */
 const ALIKE_MANY = 20;
 /** Candidates of a point with which responses are computed: a sample shows as well which questions separate them. */
-const CANDIDATES_MAX = 8;
+const CANDIDATES_MAX = 4;
 /** Weight of an order, compared with a point about rows. */
 const ORDER_WEIGHT = 0.9;
 /** Weighted information that a question must add. */

@@ -11,10 +11,7 @@ import { computeReport } from '../numbers/reports.ts';
 import { canonical } from './candidates.ts';
 import type { Conventions } from './conventions.ts';
 import { rowsOf } from './points/facts.ts';
-import type { Compared, ReportQuestion } from './points/point.ts';
-
-/** Computes the response to a question from the stored data, with some conventions. */
-export type Compute = (question: ReportQuestion, askedAt: number, conventions: Conventions) => Promise<Compared>;
+import type { Compared, Compute, ReportQuestion } from './points/point.ts';
 
 /** What was computed from the stored data, for use as long as they do not change. */
 export interface KnownResults {
@@ -163,26 +160,29 @@ function createMemo(known: KnownResults): Memoize {
   };
 }
 
-/** Names the watched conventions of a proxy. */
+/** Names the conventions that are watched. */
 const WATCHED = Symbol('watched');
 
 function withoutWatch(conventions: Conventions): Conventions {
   return (conventions as { readonly [WATCHED]?: Conventions })[WATCHED] ?? conventions;
 }
 
-/** Returns conventions that report each name that is read. */
-export function watchReads(
-  conventions: Conventions,
-  onRead: (name: keyof Conventions, value: unknown) => void,
-): Conventions {
-  return new Proxy(conventions, {
-    get: (target, name) => {
-      if (name === WATCHED) return withoutWatch(target);
-      const value = Reflect.get(target, name) as unknown;
-      if (Object.hasOwn(target, name)) onRead(name as keyof Conventions, value);
-      return value;
-    },
-  });
+// Returns conventions that report the first read of each name. Later reads are those of a plain property, because rows read them often.
+function watchReads(conventions: Conventions, onRead: (name: keyof Conventions, value: unknown) => void): Conventions {
+  const watched = Object.defineProperty({}, WATCHED, { value: withoutWatch(conventions) });
+  for (const name of Object.keys(conventions) as (keyof Conventions)[]) {
+    Object.defineProperty(watched, name, {
+      configurable: true,
+      enumerable: true,
+      get: () => {
+        const value = conventions[name];
+        onRead(name, value);
+        Object.defineProperty(watched, name, { value });
+        return value;
+      },
+    });
+  }
+  return watched as Conventions;
 }
 
 // The first day with data of a brand, as in its list.

@@ -132,9 +132,6 @@ export const LIST_ORDERS = {
 /** Orders of paged lists. `src/contract/list-order.ts` describes their keys. */
 type ListOrders = { readonly [Name in (typeof LIST_ORDERS)[keyof typeof LIST_ORDERS]]: readonly string[] };
 
-/** Conventions that only whole responses decide; for numbers that cannot be computed they complete reported numbers. */
-export type PointName = keyof Choices | keyof Orders;
-
 /** How a share is written: as a number from 0 to `whole`. */
 export interface ShareForm extends Rounding {
   readonly whole: 1 | 100;

@@ -1,50 +1,28 @@
 import { toExactJson } from '../../base/json.ts';
-import { describeRounding } from './candidates-numbers.ts';
-import type { Conventions, Rounding, ShareForm } from './conventions.ts';
-import type { ReportedFindings } from './findings.ts';
+import { type Conventions, type LIST_ORDERS, type Rounding, type ShareForm } from './conventions.ts';
+import { describeRounding } from './forms.ts';
 import { choiceText, hasWords, orderText } from './point-words.ts';
 import { membersOf } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
 
-/** What the specification leaves open, by convention that reported numbers decide. */
-const reported: Readonly<Record<keyof ReportedFindings, string>> = {
-  visibility: 'the scale and rounding of visibility',
-  shareOfVoice: 'the scale and rounding of share of voice',
-  visibilityChange: 'how a change of visibility is computed and rounded',
-  avgPosition: 'the rounding of the mean position',
-  positionOver: 'whether mentions without a position count in the mean position',
-  sentiment: 'the rounding of the mean sentiment',
-  labels: 'the number that each sentiment label stands for',
-  domainShare: "the whole, the scale and the rounding of a domain's share",
-  shareOfSite: 'the scale and rounding of the share of site sessions',
-  emptyShare: 'visibility without responses',
-  emptyVoice: 'share of voice without mentions',
-  emptySite: 'the share of a site without sessions',
-  emptyMean: 'the mean position without mentions',
-  emptySentiment: 'the mean sentiment without mentions',
-  emptyChange: 'the change of visibility since a range without responses',
-  emptyDays: 'whether days without responses have rows',
-  combinedEngine: 'the engine of daily rows over all engines',
-  competitorType: 'the entity type of competitors',
-  topCompetitors: "the maximum number of a prompt's top competitors",
-  ungrouped: 'the row of prompts without a group',
+/** What the specification leaves open about the orders of paged lists. */
+const listOrders: Readonly<Record<(typeof LIST_ORDERS)[keyof typeof LIST_ORDERS], string>> = {
   responseOrder: 'the order of responses with the same time',
   alertOrder: 'the order of alerts with the same time',
   threadOrder: 'the time by which forum threads are ordered, and the order of threads with the same time',
-  brandedGroups: 'the ids and names of the branded and the non-branded group',
 };
 
-const byPoint = new Map<string, string>(calibrationPoints.flatMap((point) => [...membersOf(point)]));
+const abouts = new Map<string, string>([
+  ...calibrationPoints.flatMap((point) => [...membersOf(point)]),
+  ...Object.entries(listOrders),
+]);
 
 /** Names of all conventions, in the order of the documentation. */
-export const conventionNames: readonly (keyof Conventions)[] = [
-  ...(Object.keys(reported) as (keyof ReportedFindings)[]),
-  ...([...byPoint.keys()] as (keyof Conventions)[]).filter((name) => !Object.hasOwn(reported, name)),
-];
+export const conventionNames = [...abouts.keys()] as readonly (keyof Conventions)[];
 
 /** Returns what the specification leaves open, as a phrase. */
 export function aboutConvention(name: keyof Conventions): string {
-  return byPoint.get(name) ?? reported[name as keyof ReportedFindings];
+  return abouts.get(name) ?? name;
 }
 
 /** Returns the value of a convention in a few words. */

@@ -1,14 +1,11 @@
 import type { Query, Session } from '../../warehouse/database.ts';
 import { toTimestampText } from '../../warehouse/ledger/ledger.ts';
 import { type Finding, isEqual } from './candidates.ts';
-import { type Conventions, defaultConventions, type PointName } from './conventions.ts';
+import { type Conventions, defaultConventions } from './conventions.ts';
 import { conventionSchemas } from './overrides.ts';
 
 /** The finding of each convention. */
 export type Findings = { readonly [Name in keyof Conventions]: Finding<Conventions[Name]> };
-
-/** The findings from numbers that upstream reported; whole responses decide the other conventions. */
-export type ReportedFindings = Omit<Findings, PointName>;
 
 /**
  * Reads the conventions found by the last calibration, from a warehouse or a replica. Missing or invalid ones get their
@@ -101,11 +98,11 @@ export async function writeFindings(session: Session, findings: Findings, now: n
   const stored = await readStoredFindings(session.query);
   await session.run('DELETE FROM sync.calibration');
   const rows = Object.entries(findings).map(([name, finding]) => {
-    const { value, source, contradicted, compared, agreed, largestError, note, confidence, candidates } = finding;
+    const { value, source, contradicted, compared, agreed, note, confidence, candidates } = finding;
     const before = stored.get(name);
     const isSame = before?.source === source && before.contradicted === contradicted && isEqual(before.value, value);
     return {
-      ...{ name, source, contradicted, compared, agreed, largestError, note, confidence },
+      ...{ name, source, contradicted, compared, agreed, note, confidence },
       value: JSON.stringify(value),
       candidates: candidates === undefined ? null : JSON.stringify(candidates),
       decidedAt: toTimestampText(isSame ? before.decidedAt : now),
@@ -113,10 +110,10 @@ export async function writeFindings(session: Session, findings: Findings, now: n
   });
   await session.run(
     `INSERT INTO sync.calibration
-     SELECT f.name, CAST(f.value AS JSON), f.source, f.compared, f.agreed, f."largestError", f.note, CAST(f."decidedAt" AS TIMESTAMP),
+     SELECT f.name, CAST(f.value AS JSON), f.source, f.compared, f.agreed, f.note, CAST(f."decidedAt" AS TIMESTAMP),
        CAST(f.candidates AS JSON), f.confidence, f.contradicted
      FROM (SELECT unnest(from_json(CAST($1 AS JSON), '[{"name":"VARCHAR","value":"VARCHAR","source":"VARCHAR","compared":"BIGINT",
-       "agreed":"BIGINT","largestError":"DOUBLE","note":"VARCHAR","candidates":"VARCHAR","confidence":"DOUBLE",
+       "agreed":"BIGINT","note":"VARCHAR","candidates":"VARCHAR","confidence":"DOUBLE",
        "contradicted":"BOOLEAN","decidedAt":"VARCHAR"}]')) AS f)`,
     [JSON.stringify(rows)],
   );

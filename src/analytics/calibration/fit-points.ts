@@ -1,17 +1,32 @@
-import { AGREEING_LEAST, canonical, type Finding, findBest, isEqual, LISTED_MAX, wilsonLow } from './candidates.ts';
+import {
+  AGREEING_LEAST,
+  canonical,
+  type Finding,
+  findBest,
+  isEqual,
+  LISTED_MAX,
+  spread,
+  wilsonLow,
+} from './candidates.ts';
 import { type Agreement, compareFacts, countFacts } from './compare-facts.ts';
-import type { Compute } from './compute-response.ts';
 import type { Conventions } from './conventions.ts';
+import { describeConvention } from './descriptions.ts';
+import { distinct, roundedFacts, unrounded } from './forms.ts';
 import {
   type CalibrationPoint,
+  type Facts,
+  isAbout,
   type KnownAnswer,
   membersOf,
+  type PointContext,
   type ReportQuestion,
   withCandidate,
 } from './points/point.ts';
 
 /** Maximum number of responses that are compared per point. */
-const ANSWERS_MAX = 12;
+const ANSWERS_MAX = 8;
+/** Facts about an order that are enough: each candidate sorts all rows. */
+const ORDER_FACTS_ENOUGH = 150;
 /** Rounds of fitting: the value of one point may depend on those of others. */
 const ROUNDS_MAX = 5;
 
@@ -27,13 +42,8 @@ export interface PointFinding extends Finding<unknown> {
 export type PointFindings = Readonly<Record<string, PointFinding>>;
 
 /** Inputs of `fitPoints`. */
-export interface PointEvidence {
+export interface PointEvidence extends PointContext {
   readonly points: readonly CalibrationPoint[];
-  /** Responses of upstream: to questions first, then reports, newest first. */
-  readonly answers: readonly KnownAnswer[];
-  /** The conventions found from other evidence; for registry points, those of the calibration before. */
-  readonly conventions: Conventions;
-  readonly compute: Compute;
   /** Findings of the calibration before, by convention. */
   readonly known?: ReadonlyMap<string, Finding<unknown>>;
 }
@@ -59,6 +69,23 @@ export async function fitPoints(evidence: PointEvidence): Promise<PointFindings>
   return findings;
 }
 
+// Adds the value used so far and, unless it is determined, those that the responses suggest.
+async function withFound(
+  point: CalibrationPoint,
+  context: PointContext,
+  isDetermined: boolean,
+): Promise<CalibrationPoint> {
+  if (point.candidatesIn === undefined) return point;
+  const { conventions } = context;
+  const { name, members } = point;
+  const used =
+    members === undefined
+      ? conventions[name]
+      : Object.fromEntries(Object.keys(members).map((member) => [member, conventions[member as keyof Conventions]]));
+  const found = isDetermined ? [] : await point.candidatesIn(context);
+  return { ...point, candidates: distinct([...point.candidates, used, ...found]) as CalibrationPoint['candidates'] };
+}
+
 interface FittedPoint {
   readonly finding: PointFinding;
   /** The candidate with which other points are fitted. */
@@ -66,27 +93,33 @@ interface FittedPoint {
 }
 
 async function fitPoint(
-  point: CalibrationPoint,
+  declared: CalibrationPoint,
   evidence: PointEvidence,
 ): Promise<{ readonly findings: Record<string, PointFinding>; readonly best: unknown }> {
-  const left = candidatesLeft(point, evidence.known ?? new Map());
+  const before = evidence.known ?? new Map();
+  const isKnown = [...membersOf(declared).keys()].every((name) => before.get(name)?.source === 'learned');
+  const point = await withFound(declared, evidence, isKnown);
+  const left = candidatesLeft(point, before);
   const narrowed = { ...point, candidates: left };
-  const isKnown = left.length === 1 && left.length < point.candidates.length;
   const rows = await readAgreements(narrowed, evidence);
-  const isContradicted = rows.some(({ rows: own }) => !own.every(isExplained));
+  // A name that upstream does not use any more has no facts in common with it.
+  const isForeign =
+    isKnown && point.isOpen === true && rows.length > 0 && rows.every(({ rows: own }) => own.length === 0);
+  const isContradicted = isForeign || rows.some(({ rows: own }) => !own.every(isExplained));
   const known = { findings: knownFindings(point, evidence, isKnown ? [] : left), best: left[0] };
   const hasEvidence = rows.some(({ rows: own }) => own.length > 0);
   if (!isContradicted && (isKnown || (!hasEvidence && left.length < point.candidates.length))) return known;
   const fitted = fitAnswers(narrowed, rows, evidence.conventions);
-  if (!isContradicted || left.length === point.candidates.length)
+  if (!isContradicted || (!isKnown && left.length === point.candidates.length))
     return { findings: findingsOf(point, fitted), best: fitted.best };
-  const all = fitAnswers(point, await readAgreements(point, evidence), evidence.conventions);
+  const every = isKnown ? await withFound(declared, evidence, false) : point;
+  const all = fitAnswers(every, await readAgreements(every, evidence), evidence.conventions);
   const { source, contradicted, left: others } = all.finding;
   // Responses that came after a report may explain the difference, so it takes evidence for another value.
   const isUndecided = source !== 'learned' && !contradicted;
   if (isUndecided && isKnown) return known;
   const chosen = isUndecided && left.some((one) => others.includes(one as never)) ? fitted : all;
-  return { findings: findingsOf(point, chosen), best: chosen.best };
+  return { findings: findingsOf(every, chosen), best: chosen.best };
 }
 
 // The candidates that the calibration before has left; all of them if it had no evidence, or if no candidate explained it.
@@ -139,20 +172,17 @@ function findingsOf(point: CalibrationPoint, { finding, best }: FittedPoint): Re
       const isLearned = values.length === 1 && agreed > 0 && !contradicted;
       const value = valueIn(contradicted ? point.candidates[0] : best, name);
       const note = isLearned
-        ? describeValue(value)
+        ? describeValue(name, value)
         : contradicted || compared === 0
           ? finding.note
-          : `too little evidence: ${values.map(describeValue).join(' or ')}`;
+          : `too little evidence: ${values.map((one) => describeValue(name, one)).join(' or ')}`;
       const candidates = values.map((one) => ({ value: one, agreed }));
       const source = isLearned ? ('learned' as const) : ('default' as const);
       const confidence = isLearned ? wilsonLow(agreed, agreed) : null;
-      return [name, { ...finding, value, source, compared, agreed, note, confidence, candidates }];
+      const alike = finding.alike?.map((candidate) => valueIn(candidate, name)) ?? [];
+      return [name, { ...finding, value, source, compared, agreed, note, confidence, candidates, alike }];
     }),
   );
-}
-
-function isAbout({ resources }: CalibrationPoint, { resource, status, isFresh }: KnownAnswer): boolean {
-  return isFresh && resources.includes(resource) && status === 200;
 }
 
 interface AnswerRows {
@@ -181,7 +211,9 @@ function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[], convent
   const unexplained = doubtful.map(({ answer: { resource, brandId, query } }) => ({ resource, brandId, query }));
   const count =
     settled + doubtful.reduce((sum, { rows: own }) => sum + own.filter((row) => !isExplained(row)).length, 0);
-  if (finding.source !== 'learned' || count === 0) {
+  // Of many numbers, a few may be odd.
+  const isFew = count === 0 || (point.rounds !== undefined && rows.length >= AGREEING_LEAST * (rows.length + count));
+  if (finding.source !== 'learned' || isFew) {
     const own = finding.source === 'learned' ? [] : left;
     return { finding: { ...finding, unexplained, left: own }, best };
   }
@@ -195,22 +227,52 @@ function shapeOf({ resource, brandId, query }: ReportQuestion): string {
   return canonical([resource, brandId, others]);
 }
 
-// Computes the newest responses with each candidate.
+// Computes responses with each candidate: the newest, or those with most numbers.
 async function readAgreements(point: CalibrationPoint, { answers, conventions, compute }: PointEvidence) {
-  const all: AnswerRows[] = [];
-  for (const answer of answers) {
-    if (all.length >= ANSWERS_MAX) break;
+  const told = answers.flatMap((answer) => {
     const theirs = isAbout(point, answer) ? point.facts(answer, answer) : null;
     // A report without rows says which rows exist.
-    if (theirs === null || (countFacts(theirs) === 0 && theirs.kind !== 'set')) continue;
-    const ours = [];
-    for (const candidate of point.candidates) {
+    return theirs === null || (countFacts(theirs) === 0 && theirs.kind !== 'set') ? [] : [{ answer, theirs }];
+  });
+  const all: AnswerRows[] = [];
+  let count = 0;
+  const first =
+    point.rounds === undefined ? told : told.toSorted((a, b) => countFacts(b.theirs) - countFacts(a.theirs));
+  for (const { answer, theirs } of first.slice(0, ANSWERS_MAX)) {
+    if (point.isOrder === true && count >= ORDER_FACTS_ENOUGH) break;
+    const factsOf = async (candidate: unknown): Promise<Facts> => {
       const response = await compute(answer, answer.askedAt, withCandidate(point, conventions, candidate));
-      ours.push(point.facts(response, answer));
-    }
-    all.push({ answer, rows: compareFacts(theirs, ours, point.isPartial) });
+      return point.facts(response, answer);
+    };
+    const { compared, ours } = await candidateFacts(point, theirs, factsOf);
+    const rows = compareFacts(compared, ours, point.isPartial);
+    all.push({ answer, rows });
+    count += rows.length;
   }
   return all;
+}
+
+/** Maximum number of numbers of a response that are compared, evenly spaced. */
+const NUMBERS_MAX = 2_000;
+
+// Returns the facts of each candidate, and those of upstream to compare them with.
+async function candidateFacts(point: CalibrationPoint, theirs: Facts, factsOf: (candidate: unknown) => Promise<Facts>) {
+  const { rounds, candidates } = point;
+  const ours: Facts[] = [];
+  if (rounds === undefined || theirs.kind !== 'values') {
+    for (const candidate of candidates) ours.push(await factsOf(candidate));
+    return { compared: theirs, ours };
+  }
+  const compared: Facts = { kind: 'values', values: new Map(spread([...theirs.values], NUMBERS_MAX)) };
+  const exact = new Map<string, Facts>();
+  for (const candidate of candidates) {
+    const base = unrounded(candidate, rounds);
+    const key = canonical(base);
+    const facts = exact.get(key) ?? (await factsOf(base));
+    exact.set(key, facts);
+    ours.push(roundedFacts(facts, candidate, rounds, compared));
+  }
+  return { compared, ours };
 }
 
 // The best value is chosen by the facts that some candidate explains. If it does not explain enough of all facts, the point is
@@ -228,8 +290,9 @@ function fitRows(
     prior: point.candidates[0],
     agrees: (candidate, row) => row[places.get(candidate) ?? 0] === true,
     settles: (candidate) => (point.settles === undefined ? candidate : point.settles(candidate as never, conventions)),
-    describe: describeValue,
-    least: 1,
+    describe: (candidate) => describeCandidate(point, candidate),
+    least: point.least ?? 1,
+    open: point.isOpen === true,
   });
   const counts = point.candidates.map((_, index) => rows.filter((row) => row[index] === true).length);
   const most = Math.max(...counts);
@@ -239,20 +302,21 @@ function fitRows(
     return { finding: { ...finding, compared: all.length }, best, left };
   }
   const value = most > all.length / 2 ? best : point.candidates[0];
-  const note = `no value explains ${all.length - rows.length} of ${all.length} facts; the best, ${describeValue(best)}, explains ${most}`;
+  const note = `no value explains ${all.length - rows.length} of ${all.length} facts; the best, ${describeCandidate(point, best)}, explains ${most}`;
   const found = { source: 'default', value, compared: all.length, confidence: null, note, contradicted: true } as const;
   return { finding: { ...finding, ...found }, best, left: [] };
 }
 
-/** Describes the value of a point, for notes. */
-export function describeValue(value: unknown): string {
+// Describes a candidate, for notes.
+function describeCandidate({ name, members }: CalibrationPoint, candidate: unknown): string {
+  if (members === undefined) return describeValue(name, candidate);
+  const values = Object.entries(candidate as Partial<Conventions>) as [keyof Conventions, unknown][];
+  return values.map(([member, value]) => `${member} ${describeValue(member, value)}`).join(', ');
+}
+
+function describeValue(name: keyof Conventions, value: unknown): string {
   if (Array.isArray(value)) return value.join(', ');
-  const isObject = typeof value === 'object' && value !== null;
-  return isObject
-    ? Object.entries(value)
-        .map(([name, part]) => `${name} ${String(part)}`)
-        .join(', ')
-    : String(value);
+  return typeof value === 'object' && value !== null ? describeConvention(name, value) : String(value);
 }
 
 /** Returns the number of different responses to a question that the candidates predict. */

@@ -1,7 +1,7 @@
 import { round } from '../numbers/definitions.ts';
-import type { MeanRow } from './candidates-numbers.ts';
 import { isSame, spread } from './candidates.ts';
 import type { Rounding } from './conventions.ts';
+import { DECIMALS_MAX, decimalsOf } from './forms.ts';
 
 /** A mean sentiment that upstream reported, and the stored count of each label, in the labels' order. */
 export interface LabelRow {
@@ -26,8 +26,6 @@ const RELAXATION = 1.9;
 /** Number of times the outliers are removed, and the share of rows that each time keeps. */
 const TRIMS = 4;
 const KEPT = 0.9;
-/** A number with more decimal places than this counts as not rounded. */
-const DECIMALS_MAX = 6;
 /** If a smaller share of the rows is explained, try excluding single labels from the mean. */
 const EXPLAINED_LEAST = 0.95;
 /** Maximum number of labels to try excluding. */
@@ -43,7 +41,7 @@ export function searchLabelWeights(
   width: number,
 ): LabelWeights[] {
   const searched = spread(rows, SEARCHED_MAX);
-  const decimals = decimalsOf(searched);
+  const decimals = mostDecimals(searched);
   const found: LabelWeights[] = [];
   const isExplained = (included: readonly number[], mode: Rounding['mode']): boolean => {
     const rounding = { decimals, mode };
@@ -98,8 +96,8 @@ export function score(
   return { agreed, error };
 }
 
-/** Returns the means for the given worths. Skips rows whose labels are all excluded. */
-export function meansOf(weights: LabelWeights, rows: readonly LabelRow[]): MeanRow[] {
+// The means for the given worths. Skips rows whose labels are all excluded.
+function meansOf(weights: LabelWeights, rows: readonly LabelRow[]) {
   return rows.flatMap(({ times, reported }) => {
     let [sum, count] = [0, 0];
     for (const [index, number] of times.entries()) {
@@ -251,14 +249,9 @@ function cutOf({ decimals, mode }: Rounding): number {
 }
 
 /** Returns the most decimal places of any reported value; null if a value is not rounded. */
-export function decimalsOf(rows: readonly LabelRow[]): number | null {
-  let decimals: number | null = 0;
-  for (const { reported } of rows) {
-    while (decimals !== null && !isSame(round({ decimals, mode: 'half-away' }, reported), reported)) {
-      decimals = decimals === DECIMALS_MAX ? null : decimals + 1;
-    }
-  }
-  return decimals;
+export function mostDecimals(rows: readonly LabelRow[]): number | null {
+  const decimals = rows.map(({ reported }) => decimalsOf(reported));
+  return decimals.includes(null) ? null : Math.max(0, ...decimals.map(Number));
 }
 
 function without(places: readonly number[], left: number): number[] {

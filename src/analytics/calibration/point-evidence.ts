@@ -2,58 +2,48 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { readAnswers, readPassStart } from '../../warehouse/ledger/answers.ts';
 import { readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
-import { readShapes } from '../../warehouse/ledger/shapes.ts';
+import type { Shapes } from '../../warehouse/ledger/shapes.ts';
 import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
-import { type Finding, isEqual } from './candidates.ts';
-import { createCompute, createKnownResults, type KnownResults } from './compute-response.ts';
-import { type Conventions, defaultConventions } from './conventions.ts';
-import { type ReportedFindings, readConventions, readStoredFindings } from './findings.ts';
-import { fitPoints, type PointEvidence, type PointFindings } from './fit-points.ts';
-import { halfPoints } from './points/half-points.ts';
-import type { CalibrationPoint, KnownAnswer } from './points/point.ts';
+import { createCompute, type KnownResults } from './compute-response.ts';
+import { readConventions, readStoredFindings } from './findings.ts';
+import type { PointEvidence } from './fit-points.ts';
+import type { KnownAnswer } from './points/point.ts';
 import { calibrationPoints } from './points/points.ts';
 
-/** Fits the points to the kept responses. Points start with the values of the calibration before. */
-export async function fitStoredPoints(
+/** Maximum number of sentiment labels to distinguish. */
+const LABELS_MAX = 12;
+
+/** Reads what the points are fitted to: the kept responses of upstream, and the findings of the calibration before. */
+export async function readEvidence(
   query: Query,
-  catalogue: Catalogue,
-  reported: ReportedFindings,
-  results: KnownResults = createKnownResults(),
-): Promise<{ points: PointFindings; evidence: PointEvidence }> {
-  const values = Object.fromEntries(Object.entries(reported).map(([name, { value }]) => [name, value]));
-  const conventions = { ...defaultConventions, ...(await readConventions(query)), ...values };
-  const shapes = await readShapes(query);
+  {
+    catalogue,
+    shapes,
+    known: results,
+  }: { readonly catalogue: Catalogue; readonly shapes: Shapes; readonly known: KnownResults },
+): Promise<PointEvidence> {
   const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
-  const compute = createCompute(query, { catalogue, mayRepeat, known: results });
-  const answers = await readKnownAnswers(query);
   const startedAt = await readPassStart(query);
-  // Findings of the same pass may be from data that were not complete.
-  const known = new Map(
-    [...(await readStoredFindings(query))]
-      .filter(([, { decidedAt }]) => decidedAt < startedAt)
-      .map(([name, finding]) => [name, { ...finding, largestError: null }]),
-  );
-  const points = [...calibrationPoints.flatMap((point) => openPart(point, reported) ?? []), ...halfPoints(reported)];
-  const evidence: PointEvidence = { points, answers, conventions, compute, known };
-  return { points: await fitPoints(evidence), evidence };
+  return {
+    points: calibrationPoints,
+    answers: await readKnownAnswers(query),
+    labels: await readLabels(query),
+    conventions: await readConventions(query),
+    compute: createCompute(query, { catalogue, mayRepeat, known: results }),
+    // Findings of the same pass may be from data that were not complete.
+    known: new Map([...(await readStoredFindings(query))].filter(([, { decidedAt }]) => decidedAt < startedAt)),
+  };
 }
 
-// Removes the values that reported numbers have decided, because they are more evidence than the few kept responses. Returns null if
-// none is left to decide.
-function openPart(point: CalibrationPoint, reported: ReportedFindings): CalibrationPoint | null {
-  const known: Readonly<Record<string, Finding<unknown> | undefined>> = reported;
-  const isDecided = (name: string): boolean => known[name]?.source === 'learned';
-  if (point.members === undefined) return isDecided(point.name) ? null : point;
-  const members = Object.entries(point.members);
-  const open = members.filter(([name]) => !isDecided(name));
-  const [first] = open;
-  if (first === undefined) return null;
-  if (open.length === members.length) return point;
-  const decided = members.map(([name]) => name).filter(isDecided);
-  const candidates = (point.candidates as readonly Readonly<Record<string, unknown>>[]).filter((candidate) =>
-    decided.every((name) => isEqual(candidate[name], known[name]?.value)),
+async function readLabels(query: Query): Promise<string[]> {
+  const rows = await query(
+    `SELECT label FROM (
+       SELECT brand_sentiment AS label, count(*) AS n FROM responses WHERE _deleted_at IS NULL AND brand_mentioned GROUP BY 1
+       UNION ALL
+       SELECT sentiment AS label, count(*) AS n FROM response_competitors WHERE _deleted_at IS NULL GROUP BY 1)
+     WHERE label IS NOT NULL GROUP BY label ORDER BY sum(n) DESC, label LIMIT ${LABELS_MAX}`,
   );
-  return { ...point, name: first[0] as keyof Conventions, members: Object.fromEntries(open), candidates };
+  return rows.map(([label]) => String(label));
 }
 
 // Reads the kept responses that are evidence for a point: responses to questions first, then reports, newest first.

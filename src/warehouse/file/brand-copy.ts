@@ -17,7 +17,7 @@ const SHARED_SYNC: Readonly<Record<string, { readonly hidden: Readonly<Record<st
   meta: { hidden: {} },
   shapes: { hidden: {} },
   calibration: {
-    hidden: { compared: '0', agreed: '0', largest_error: '0', note: "''", candidates: 'NULL', confidence: 'NULL' },
+    hidden: { compared: '0', agreed: '0', note: "''", candidates: 'NULL', confidence: 'NULL' },
   },
 };
 

@@ -1,17 +1,20 @@
 import { isRecord } from '../../../base/json.ts';
+import { toNumber } from '../../../contract/value-forms.ts';
 import type { Compared, Facts, ReportQuestion } from './point.ts';
 
-/** Fields that identify the rows of each report. */
+/** Fields that identify the rows of a report. */
 export const ENTITY = ['entityType', 'competitorId'] as const;
 export const DAY_ROW = ['date', 'engine', 'competitorId'] as const;
 export const PROMPT = ['promptId'] as const;
 export const GROUP = ['groupId'] as const;
 
-const KEYS: Readonly<Record<string, readonly string[]>> = {
+/** Fields that identify the rows of each report. */
+export const KEYS: Readonly<Record<string, readonly string[]>> = {
   metrics: ENTITY,
   metrics_daily: DAY_ROW,
   metrics_prompts: PROMPT,
   metrics_groups: GROUP,
+  cited_domains: ['domain'],
 };
 
 /** Returns the rows of a report; none if the body has no list `data`. */
@@ -37,6 +40,21 @@ export function valuesOf(response: Compared, key: readonly string[], field: stri
 /** Returns a field's values by row of one of the reports about responses. */
 export function fieldValues(response: Compared, { resource }: ReportQuestion, field: string): Facts {
   return valuesOf(response, KEYS[resource] ?? [], field);
+}
+
+/** The counts of a row. */
+const COUNTS = ['responses', 'mentions', 'citations'];
+
+/** Returns a field's numbers by row and its counts, because numbers of other counts cannot be compared. Rows without a number are left out. */
+export function numbersOf(response: Compared, { resource }: ReportQuestion, field: string): Facts {
+  const beside = isRecord(response.body) ? String(response.body['responses']) : '';
+  const values = new Map<string, number>();
+  for (const row of rowsOf(response)) {
+    const value = typeof row[field] === 'string' ? toNumber(row[field]) : row[field];
+    if (typeof value !== 'number') continue;
+    values.set(`${identityOf(row, [...(KEYS[resource] ?? []), ...COUNTS])} ${beside}`, value);
+  }
+  return { kind: 'values', values };
 }
 
 /** Returns the rows that a report has. */

@@ -13,6 +13,9 @@ export interface Compared {
   readonly body: unknown;
 }
 
+/** Computes the response to a question from the stored data, with some conventions. */
+export type Compute = (question: ReportQuestion, askedAt: number, conventions: Conventions) => Promise<Compared>;
+
 /** A response of upstream that is kept as evidence, from `sync.answers`. */
 export interface KnownAnswer extends ReportQuestion, Compared {
   /** Whether it is a report that a sync has read, or the answer to a question of calibration; otherwise a comparison has asked. */
@@ -56,6 +59,17 @@ export type Facts =
   | { readonly kind: 'set'; readonly members: ReadonlySet<string> }
   | { readonly kind: 'order'; readonly members: readonly string[] };
 
+/** What candidates are found in. */
+export interface PointContext {
+  /** Responses of upstream: to questions first, then reports, newest first. */
+  readonly answers: readonly KnownAnswer[];
+  /** The conventions found so far. */
+  readonly conventions: Conventions;
+  readonly compute: Compute;
+  /** Sentiment labels of the stored responses, most frequent first. */
+  readonly labels: readonly string[];
+}
+
 /**
  * A point that the specification leaves open and that whole responses decide. Each candidate is used to compute the
  * response from the stored data, and the facts are compared with those of upstream's response.
@@ -68,8 +82,19 @@ export interface CalibrationPoint<Name extends keyof Conventions = keyof Convent
   readonly members?: Readonly<Partial<Record<keyof Conventions, string>>>;
   /** Resources whose responses are evidence. */
   readonly resources: readonly string[];
-  /** The values to compare, most likely first. */
+  /** The values to compare, the default first. */
   readonly candidates: readonly (Conventions[Name] | Partial<Conventions>)[];
+  /** Returns more values to compare, those that the responses suggest. */
+  candidatesIn?(context: PointContext): Promise<readonly unknown[]>;
+  /**
+   * The convention among those of the point that rounds its facts, which are numbers: they are computed once for all candidates that
+   * differ in rounding only.
+   */
+  readonly rounds?: keyof Conventions;
+  /** Whether there are more values than candidates, so that every fact is evidence. */
+  readonly isOpen?: true;
+  /** Fewest facts that decide it; default: 1. */
+  readonly least?: number;
   /** The part of a value that must be unique among the best; default: the value. */
   settles?(candidate: Conventions[Name], conventions: Conventions): unknown;
   /** Whether the facts also depend on other points, so that facts in which all candidates are alike say nothing about this one. */
@@ -104,4 +129,17 @@ export function combinationsOf(names: readonly (keyof typeof pointChoices)[]): P
     (found, name) => pointChoices[name].flatMap((value) => found.map((one) => ({ ...one, [name]: value }))),
     [{}],
   );
+}
+
+/** Whether a response is evidence for a point. */
+export function isAbout({ resources }: CalibrationPoint, { resource, status, isFresh }: KnownAnswer): boolean {
+  return isFresh && resources.includes(resource) && status === 200;
+}
+
+/** Returns the facts of upstream's responses about a point. */
+export function factsIn(point: CalibrationPoint, answers: readonly KnownAnswer[]): unknown[] {
+  return answers.flatMap((answer) => {
+    const facts = isAbout(point, answer) ? point.facts(answer, answer) : null;
+    return facts?.kind === 'values' ? [...facts.values.values()] : [];
+  });
 }

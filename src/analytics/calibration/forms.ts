@@ -1,0 +1,76 @@
+import { round } from '../numbers/definitions.ts';
+import { canonical, isSame } from './candidates.ts';
+import { type Conventions, type Rounding, roundingModes, type ShareForm } from './conventions.ts';
+import type { Facts } from './points/point.ts';
+
+/** A number with more decimal places than this counts as not rounded. */
+export const DECIMALS_MAX = 6;
+/** Least share of the numbers that must have a number of decimal places for it to be a candidate. */
+const SHARE_LEAST = 0.05;
+const UNROUNDED: Rounding = { decimals: null, mode: 'half-away' };
+
+/** Returns the number of decimal places of a number; null if it is not rounded. */
+export function decimalsOf(value: number): number | null {
+  for (let decimals = 0; decimals <= DECIMALS_MAX; decimals++) {
+    if (isSame(round({ decimals, mode: 'half-away' }, value), value)) return decimals;
+  }
+  return null;
+}
+
+/** Returns the roundings that numbers may have, coarsest first. */
+export function roundingsOf(numbers: readonly number[]): Rounding[] {
+  const counts = new Map<number | null, number>();
+  for (const value of numbers) {
+    const decimals = decimalsOf(value);
+    counts.set(decimals, (counts.get(decimals) ?? 0) + 1);
+  }
+  const usual = [...counts].filter(([, count]) => count >= SHARE_LEAST * numbers.length).map(([decimals]) => decimals);
+  return usual
+    .toSorted((a, b) => (a ?? Infinity) - (b ?? Infinity))
+    .flatMap((decimals) => (decimals === null ? [UNROUNDED] : roundingModes.map((mode) => ({ decimals, mode }))));
+}
+
+/** Returns the forms that shares may have, coarsest first. */
+export function shareFormsOf(numbers: readonly number[]): ShareForm[] {
+  return roundingsOf(numbers).flatMap((rounding) => ([100, 1] as const).map((whole) => ({ ...rounding, whole })));
+}
+
+/** Returns the rounding in a candidate, which has it as `rounds` if the candidate has values by name. */
+function roundingIn(candidate: unknown, rounds: keyof Conventions): Rounding {
+  const values = candidate as Partial<Conventions>;
+  return (Object.hasOwn(values, rounds) ? values[rounds] : candidate) as Rounding;
+}
+
+/** Returns a candidate with unrounded numbers. */
+export function unrounded(candidate: unknown, rounds: keyof Conventions): unknown {
+  const exact = { ...roundingIn(candidate, rounds), ...UNROUNDED };
+  return Object.hasOwn(candidate as object, rounds) ? { ...(candidate as object), [rounds]: exact } : exact;
+}
+
+/** Returns the facts of a candidate from those of the unrounded one. Subjects without a number of upstream are left out. */
+export function roundedFacts(exact: Facts, candidate: unknown, rounds: keyof Conventions, theirs: Facts): Facts {
+  if (exact.kind !== 'values' || theirs.kind !== 'values') return exact;
+  const rounding = roundingIn(candidate, rounds);
+  const values = new Map<string, unknown>();
+  for (const subject of theirs.values.keys()) {
+    const value = exact.values.get(subject);
+    if (typeof value === 'number') values.set(subject, round(rounding, value));
+  }
+  return { kind: 'values', values };
+}
+
+/** Returns candidates without repeated ones. */
+export function distinct<T>(candidates: readonly T[]): T[] {
+  const kept = new Map<string, T>();
+  for (const candidate of candidates) {
+    const key = canonical(candidate);
+    if (!kept.has(key)) kept.set(key, candidate);
+  }
+  return [...kept.values()];
+}
+
+/** Describes a rounding, for notes: `1 decimal, half-away`. */
+export function describeRounding({ decimals, mode }: Rounding): string {
+  if (decimals === null) return 'not rounded';
+  return `${decimals} ${decimals === 1 ? 'decimal' : 'decimals'}, ${mode}`;
+}

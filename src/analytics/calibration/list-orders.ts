@@ -1,0 +1,36 @@
+import { observedOrder } from '../../contract/list-order.ts';
+import type { Shapes } from '../../warehouse/ledger/shapes.ts';
+import { type Finding, isEqual, LISTED_MAX, wilsonLow } from './candidates.ts';
+import { defaultConventions, LIST_ORDERS } from './conventions.ts';
+
+/** Finds the orders of paged lists, which the pages that a sync reads decide. */
+export function fitListOrders(shapes: Shapes): Record<string, Finding<readonly string[]>> {
+  const resources = Object.keys(LIST_ORDERS) as (keyof typeof LIST_ORDERS)[];
+  return Object.fromEntries(resources.map((resource) => [LIST_ORDERS[resource], fitListOrder(resource, shapes)]));
+}
+
+// The order of a paged list: the one that is left of all known orders.
+function fitListOrder(resource: keyof typeof LIST_ORDERS, shapes: Shapes): Finding<readonly string[]> {
+  const prior = defaultConventions[LIST_ORDERS[resource]];
+  const { shown: left = [], pairs = 0 } = observedOrder(resource, shapes.rows) ?? {};
+  const contradicted = pairs > 0 && left.length === 0;
+  const value = left.find((order) => isEqual(order, prior)) ?? left[0] ?? prior;
+  const isLearned = left.length === 1;
+  const note = contradicted
+    ? 'no known order fits the newest page'
+    : pairs === 0
+      ? 'too little evidence: no rows to compare'
+      : isLearned
+        ? `${value.join(', ')}: ${pairs} of the rows rule out other orders`
+        : `too little evidence: ${left.length} orders explain the ${pairs} rows`;
+  return {
+    value,
+    source: isLearned ? 'learned' : 'default',
+    compared: pairs,
+    agreed: contradicted ? 0 : pairs,
+    note,
+    contradicted,
+    confidence: isLearned ? wilsonLow(pairs, pairs) : null,
+    candidates: left.slice(0, LISTED_MAX).map((order) => ({ value: order, agreed: pairs })),
+  };
+}
