@@ -65,7 +65,6 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     source: "learned: upstream's numbers determine it; default: they do not, see the note.",
     compared: 'Numbers of upstream that could be compared with the stored rows.',
     agreed: 'Compared numbers that are equal when computed with the value.',
-    largest_error: 'The largest difference among the compared numbers.',
     note: 'The reason for the value.',
     decided_at: 'Time of the calibration that found the value (UTC).',
     candidates: 'The values that were compared, each with the number of agreeing rows.',

@@ -227,7 +227,7 @@ test('stored conventions override the defaults, and invalid ones are ignored', a
     const json = value === null ? 'NULL' : `'${value}'`;
     await run(
       `INSERT INTO sync.calibration BY NAME SELECT '${name}' AS name, ${json} AS value, 'learned' AS source, 9 AS compared, 9 AS agreed,
-         0 AS largest_error, 'note' AS note, now()::TIMESTAMP AS decided_at`,
+         'note' AS note, now()::TIMESTAMP AS decided_at`,
     );
   };
   expect(await readConventions(query)).toEqual(defaultConventions);
