@@ -1,14 +1,15 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { observedOrder } from '../../contract/list-order.ts';
 import { dayOf } from '../../contract/time.ts';
 import type { Database, Query } from '../../warehouse/database.ts';
-import { readShapes } from '../../warehouse/ledger/shapes.ts';
-import type { Finding } from './candidates.ts';
+import { readShapes, type Shapes } from '../../warehouse/ledger/shapes.ts';
+import { type Finding, isEqual, LISTED_MAX, wilsonLow } from './candidates.ts';
 import { type ChosenProbe, chooseProbes, type ProbeParts, readProbeVocabulary } from './choose-probes.ts';
 import { withCommonForms } from './common-forms.ts';
 import { createKnownResults, type KnownResults } from './compute-response.ts';
+import { defaultConventions, LIST_ORDERS } from './conventions.ts';
 import { type Findings, hasFindings, writeFindings } from './findings.ts';
 import { fitPoints, type PointEvidence, type PointFindings } from './fit-points.ts';
-import { fitListOrders } from './list-orders.ts';
 import { readEvidence } from './point-evidence.ts';
 import type { BrandVocabulary } from './points/point.ts';
 
@@ -131,4 +132,36 @@ async function chooseNext(query: Query, parts: ProbeParts): Promise<ChosenProbe[
 
 function contradictedOf(findings: Findings): string[] {
   return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
+}
+
+// Finds the orders of paged lists, which the pages that a sync reads decide.
+function fitListOrders(shapes: Shapes): Record<string, Finding<readonly string[]>> {
+  const resources = Object.keys(LIST_ORDERS) as (keyof typeof LIST_ORDERS)[];
+  return Object.fromEntries(resources.map((resource) => [LIST_ORDERS[resource], fitListOrder(resource, shapes)]));
+}
+
+// The order of a paged list: the one that is left of all known orders.
+function fitListOrder(resource: keyof typeof LIST_ORDERS, shapes: Shapes): Finding<readonly string[]> {
+  const prior = defaultConventions[LIST_ORDERS[resource]];
+  const { shown: left = [], pairs = 0 } = observedOrder(resource, shapes.rows) ?? {};
+  const contradicted = pairs > 0 && left.length === 0;
+  const value = left.find((order) => isEqual(order, prior)) ?? left[0] ?? prior;
+  const isLearned = left.length === 1;
+  const note = contradicted
+    ? 'no known order fits the newest page'
+    : pairs === 0
+      ? 'too little evidence: no rows to compare'
+      : isLearned
+        ? `${value.join(', ')}: ${pairs} of the rows rule out other orders`
+        : `too little evidence: ${left.length} orders explain the ${pairs} rows`;
+  return {
+    value,
+    source: isLearned ? 'learned' : 'default',
+    compared: pairs,
+    agreed: contradicted ? 0 : pairs,
+    note,
+    contradicted,
+    confidence: isLearned ? wilsonLow(pairs, pairs) : null,
+    candidates: left.slice(0, LISTED_MAX).map((order) => ({ value: order, agreed: pairs })),
+  };
 }

@@ -7,6 +7,9 @@ import type { Facts } from './points/point.ts';
 export const DECIMALS_MAX = 6;
 /** Least share of the numbers that must have a number of decimal places for it to be a candidate. */
 const SHARE_LEAST = 0.05;
+/** Fewest numbers that show the decimal places of all. */
+const NUMBERS_LEAST = 20;
+const ALL_DECIMALS = Array.from({ length: DECIMALS_MAX + 1 }, (_, decimals) => decimals);
 const UNROUNDED: Rounding = { decimals: null, mode: 'half-away' };
 
 /** Returns the number of decimal places of a number; null if it is not rounded. */
@@ -24,7 +27,9 @@ export function roundingsOf(numbers: readonly number[]): Rounding[] {
     const decimals = decimalsOf(value);
     counts.set(decimals, (counts.get(decimals) ?? 0) + 1);
   }
-  const usual = [...counts].filter(([, count]) => count >= SHARE_LEAST * numbers.length).map(([decimals]) => decimals);
+  const seen = [...counts].filter(([, count]) => count >= SHARE_LEAST * numbers.length).map(([decimals]) => decimals);
+  // Few numbers do not show how many decimal places others have.
+  const usual = numbers.length < NUMBERS_LEAST ? [...ALL_DECIMALS, null] : seen;
   return usual
     .toSorted((a, b) => (a ?? Infinity) - (b ?? Infinity))
     .flatMap((decimals) => (decimals === null ? [UNROUNDED] : roundingModes.map((mode) => ({ decimals, mode }))));
