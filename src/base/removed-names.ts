@@ -21,6 +21,7 @@ export const removedCommands: readonly RemovedName[] = [
   { name: 'state export', instead: '`sightline backup` copies the state with the rows.' },
   { name: 'state import', instead: '`sightline restore` restores the state with the rows.' },
   { name: 'endpoints --declaration', instead: 'Undeclared endpoints are mirrored without a declaration.' },
+  { name: 'metrics query --by', instead: 'Rename the option to --group-by.' },
   {
     name: 'metrics export --format',
     instead: 'Leave the option out: the command writes files for dbt and MetricFlow.',

@@ -120,12 +120,6 @@ const values: BadInput[] = [
   ['demo --serve --port PORT', 'usage', ['--port PORT is in use; allowed: a free port, or 0 for any']],
   ['sync --base-url nowhere', 'config_invalid', ['--base-url is "nowhere"', 'https']],
   ['sync --workspace ../x', 'config_invalid', ['--workspace is "../x"', 'lower-case letters']],
-  ['explain visibility --before-from 2026-01-01', 'usage', ['--before-from requires --before-to']],
-  [
-    'explain visibility --before-from 2026-01-01 --before-to 2026-01-02 --compare-to year',
-    'usage',
-    ['--compare-to cannot be combined with --before-from and --before-to'],
-  ],
   ['report --from 2999-01-01', 'usage', ['--from is "2999-01-01"; allowed: today (', 'or an earlier day']],
   ['report --link http://', 'usage', ['--link is "http://"; allowed: an address with http or https']],
 ];

@@ -6,14 +6,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { isServedBare } from '../../src/contract/formats.ts';
-import { VALUES_PARAMETERS } from '../../src/query/metrics/dimension-values.ts';
-import {
-  CHANGES_PARAMETERS,
-  EXPLAIN_PARAMETERS,
-  OPPORTUNITIES_PARAMETERS,
-} from '../../src/query/metrics/explanation-parameters.ts';
-import { METRICS_PARAMETERS } from '../../src/query/metrics/run-metrics.ts';
-import { SCOPE_PARAMETERS } from '../../src/query/metrics/scope-request.ts';
+import { dataOperations } from '../../src/query/metrics/data-operations.ts';
 import { MEDIA_TYPES } from '../../src/serve/http/content/negotiation.ts';
 import { statusOf } from '../../src/serve/http/refusal.ts';
 import { createOpenApi, type OpenApiOptions } from '../../src/serve/openapi/openapi-document.ts';
@@ -71,9 +64,8 @@ test('equal options give equal bytes, other parameter names give other bytes', (
 });
 
 test('the document has exactly the paths of the catalogue, the data of the pages, the snapshots and the probes', () => {
-  const explanations = ['/data/explain', '/data/changes', '/data/opportunities'];
-  const metrics = ['/data/metrics', '/data/metrics/model', '/data/metrics/values'];
-  const data = [...metrics, ...explanations, '/data/queries', '/data/queries/{name}'];
+  const derived = dataOperations.map(({ path: own }) => own);
+  const data = [...derived, '/data/metrics/model', '/data/queries', '/data/queries/{name}'];
   const server = ['/snapshots', ...all.map(([path]) => path).filter((path) => path.startsWith('/snapshots/'))];
   expect(all.map(([path]) => path)).toEqual([
     ...declarations.map(({ path }) => path),
@@ -88,21 +80,6 @@ test('the document has exactly the paths of the catalogue, the data of the pages
   }
   const ids = all.map(([, { operationId }]) => operationId);
   expect(new Set(ids).size).toBe(ids.length);
-});
-
-test('the parameters of /data are those that the metrics layer reads', () => {
-  const namesOf = (path: string): string[] =>
-    document.paths[path].get.parameters.flatMap(({ name, in: place }: Json) => (place === 'query' ? [name] : []));
-  expect(namesOf('/data/queries/{name}')).toEqual([...SCOPE_PARAMETERS]);
-  expect(namesOf('/data/metrics')).toEqual([...METRICS_PARAMETERS]);
-  expect(namesOf('/data/metrics/values')).toEqual([...VALUES_PARAMETERS]);
-  expect(namesOf('/data/explain')).toEqual([...EXPLAIN_PARAMETERS]);
-  expect(namesOf('/data/changes')).toEqual([...CHANGES_PARAMETERS]);
-  expect(namesOf('/data/opportunities')).toEqual([...OPPORTUNITIES_PARAMETERS]);
-  for (const path of ['/data/metrics', '/data/metrics/values', '/data/queries/{name}']) {
-    const { 'application/json': json } = document.paths[path].get.responses[200].content;
-    expect(validate(json.schema, json.example)).toBe(null);
-  }
 });
 
 test('the operation id of a resource is its tool', () => {
@@ -162,12 +139,8 @@ describe.for(operations)('%s', ([path, operation]) => {
 test('the paths outside the catalogue document the statuses of their errors', () => {
   const common = [400, 403, 408, 414, 431, 500];
   const expected: Readonly<Record<string, readonly number[]>> = {
-    '/data/metrics': [200, 304, 401, 429, 503],
+    ...Object.fromEntries(dataOperations.map(({ path }) => [path, [200, 304, 401, 429, 503]])),
     '/data/metrics/model': [200, 304, 401, 429, 503],
-    '/data/metrics/values': [200, 304, 401, 429, 503],
-    '/data/explain': [200, 304, 401, 429, 503],
-    '/data/changes': [200, 304, 401, 429, 503],
-    '/data/opportunities': [200, 304, 401, 429, 503],
     '/data/queries': [200, 304, 401, 429, 503],
     '/data/queries/{name}': [200, 304, 401, 404, 429, 503],
     '/snapshots': [200, 401, 429, 503],

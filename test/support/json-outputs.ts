@@ -1,9 +1,11 @@
+import formats from 'ajv-formats';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { type JsonName, jsonOutputs } from '../../src/cli/json/json-outputs.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
+formats.default(ajv);
 /** Compiled schemas by output. */
 const compiled = new Map<JsonName, ValidateFunction>();
 

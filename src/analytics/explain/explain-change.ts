@@ -3,7 +3,8 @@ import { associationsOf } from './associations.ts';
 import { type EvidenceWanted, readEvidence } from './cause-evidence.ts';
 import { type Analysis, analyseChange, type Cause, DIMENSIONS, type Dimension, type MemberOf } from './causes.ts';
 import type { ChangeUnits } from './change-units.ts';
-import { type ExplainedMetric, textOf } from './explained-metrics.ts';
+import type { ExplainedChange } from './explained-change.ts';
+import { textOf } from './explained-metrics.ts';
 import { type Names, readNames } from './names-of-members.ts';
 import { type Companion, type Counts, readCounts } from './read-counts.ts';
 import { associationSentence, causeSentence, noDataSentence, quotedName, summaryOf } from './sentences.ts';
@@ -15,110 +16,10 @@ const ASSOCIATIONS_MAX = 20;
 /** Maximum number of associations of each kind that have evidence. */
 const PROVEN_MAX = 5;
 
-/** Values of both periods, with the responses that they are computed from. */
-export interface ComparedValues {
-  /** Null without data. */
-  readonly before: number | null;
-  readonly after: number | null;
-  readonly nBefore: number;
-  readonly nAfter: number;
-}
-
-/** A change with its test. */
-export interface ShownTest {
-  readonly change: number | null;
-  readonly lower: number | null;
-  readonly upper: number | null;
-  /** Confidence level of `lower` and `upper`. */
-  readonly level: number;
-  readonly p: number | null;
-  readonly adjustedP: number | null;
-  readonly verdict: 'significant' | 'noise' | 'not tested';
-}
-
-/** A named cause with its evidence. */
-export interface NamedCause extends ComparedValues {
-  readonly rank: number;
-  readonly kind: Cause['kind'];
-  readonly dimension: Cause['dimension'];
-  readonly id: string | null;
-  readonly name: string;
-  readonly effect: number;
-  /** `effect` divided by the change of the total. */
-  readonly part: number | null;
-  readonly p: number;
-  readonly sentence: string;
-  /** Ids of at most 5 responses. */
-  readonly evidence: readonly string[];
-}
-
-/** A member of a dimension with its part in the change. */
-export interface ExplainedMember extends ComparedValues, ShownTest {
-  readonly id: string | null;
-  readonly name: string;
-  readonly presence: 'both' | 'new' | 'gone';
-  readonly weightBefore: number;
-  readonly weightAfter: number;
-  readonly mix: number;
-  readonly rate: number;
-  readonly effect: number;
-}
-
-/** A dimension: the effects of its members add up to the change. */
-export interface ExplainedDimension {
-  readonly dimension: Dimension;
-  readonly mix: number;
-  readonly rate: number;
-  readonly members: readonly ExplainedMember[];
-}
-
-/** A part of the prompts. */
-export interface ExplainedPrompts extends ComparedValues {
-  readonly prompts: number;
-  readonly effect: number;
-}
-
-/** An association of the metric with a competitor or a domain. */
-export interface NamedAssociation {
-  readonly kind: Companion;
-  readonly id: string;
-  readonly name: string;
-  /** Its share of the responses. */
-  readonly occurrence: ComparedValues & ShownTest;
-  readonly with: ComparedValues;
-  readonly without: ComparedValues;
-  readonly occurrenceEffect: number;
-  readonly withEffect: number;
-  readonly withoutEffect: number;
-  readonly sentence: string;
-  readonly evidence: readonly string[];
-}
-
-/** The explanation of a change. */
-export interface ExplainedChange {
-  readonly brandId: string;
-  readonly metric: ExplainedMetric;
-  readonly isHigherBetter: boolean;
-  readonly from: string;
-  readonly to: string;
-  readonly beforeFrom: string;
-  readonly beforeTo: string;
-  readonly summary: string;
-  readonly total: ComparedValues & ShownTest;
-  readonly causes: readonly NamedCause[];
-  /** Null if no prompt has data in both periods. */
-  readonly promptSet: {
-    readonly panel: ExplainedPrompts & ShownTest;
-    readonly added: ExplainedPrompts;
-    readonly removed: ExplainedPrompts;
-  } | null;
-  /** Empty if a period has no data. */
-  readonly dimensions: readonly ExplainedDimension[];
-  /** Competitors and domains whose share of the responses changed significantly. */
-  readonly associations: readonly NamedAssociation[];
-  /** Number of competitors and domains whose share of the responses changed within chance. */
-  readonly associationsWithinChance: number;
-}
+type NamedCause = ExplainedChange['causes'][number];
+type NamedAssociation = ExplainedChange['associations'][number];
+type ComparedValues = NamedAssociation['with'];
+type ShownTest = Omit<NamedAssociation['occurrence'], keyof ComparedValues>;
 
 /**
  * Explains the change of a metric between two periods: the effects that add up to it, their tests, and the causes that the responses
@@ -274,7 +175,11 @@ function promptSetOf({ promptSet }: Analysis): ExplainedChange['promptSet'] {
   };
 }
 
-function dimensionOf({ dimensions }: Analysis, dimension: Dimension, names: Names): ExplainedDimension {
+function dimensionOf(
+  { dimensions }: Analysis,
+  dimension: Dimension,
+  names: Names,
+): ExplainedChange['dimensions'][number] {
   const { mix, rate, members } = dimensions[dimension];
   return {
     dimension,

@@ -50,8 +50,3 @@ function rounded(value: number, decimals: number): string {
   const text = value.toFixed(decimals);
   return Number(text) === 0 ? (0).toFixed(decimals) : text;
 }
-
-/** Whether a metric can be explained. */
-export function isExplained(metric: string): metric is ExplainedMetric {
-  return Object.hasOwn(explainedMetrics, metric);
-}

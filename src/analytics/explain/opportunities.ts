@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { responseSums } from '../model/response-sums.ts';
 import type { DayRange } from '../model/scope-sql.ts';
@@ -15,18 +17,17 @@ export const OPPORTUNITY_QUERIES = OPPORTUNITY_KINDS.length + 1;
 export type OpportunityKind = (typeof OPPORTUNITY_KINDS)[number];
 
 /** A way to raise the visibility of a brand. */
-export interface Opportunity {
-  readonly rank: number;
-  readonly kind: OpportunityKind;
-  /** Domain, prompt, thread or page. */
-  readonly id: string;
-  readonly name: string;
-  /** Responses that it concerns; the rank follows from it. */
-  readonly n: number;
-  readonly sentence: string;
-  /** Ids of at most 5 responses, newest first. */
-  readonly evidence: readonly string[];
-}
+export const opportunity = z.object({
+  rank: number,
+  kind: z.enum(OPPORTUNITY_KINDS),
+  id: z.string().describe('domain, prompt, thread or page'),
+  name: z.string(),
+  n: number.describe('responses that it concerns; the rank follows from it'),
+  sentence: z.string(),
+  evidence: z.array(z.string()).describe('ids of at most 5 responses, newest first'),
+});
+
+type Opportunity = ValueOf<typeof opportunity>;
 
 /** Maximum number of opportunities of each kind. */
 export const LISTED_MAX = 50;

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { CHANGE_KINDS, type ChangeKind, historyQueries } from './history-queries.ts';
 import { quotedName } from './sentences.ts';
@@ -5,27 +7,29 @@ import { quotedName } from './sentences.ts';
 /** Maximum number of listed changes of each kind; the newest are kept. */
 export const CHANGES_LISTED = 200;
 
-/** A change with the time at which it was made or first seen. */
-export interface HistoryChange {
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly kind: ChangeKind;
-  /** Null for changes of the whole workspace. */
-  readonly brandId: string | null;
-  /** Name of the brand; null like its id. */
-  readonly brand: string | null;
-  readonly sentence: string;
-  readonly ids: Readonly<Record<string, string>>;
-}
+/** The changes since a time. */
+export const history = z.object({
+  since: time,
+  changes: z
+    .array(
+      z.object({
+        at: time.describe('when it was made or first seen'),
+        kind: z.enum(CHANGE_KINDS),
+        brandId: z.string().nullable().describe('null for changes of the whole workspace'),
+        brand: z.string().nullable().describe('name of the brand'),
+        sentence: z.string(),
+        ids: z.record(z.string(), z.string()).describe('ids of what changed'),
+      }),
+    )
+    .describe('newest first'),
+  counts: z
+    .partialRecord(z.enum(CHANGE_KINDS), number)
+    .describe('all changes by kind; at most 200 of a kind are listed'),
+});
 
 /** The changes since a time. */
-export interface History {
-  readonly since: string;
-  /** Newest first. */
-  readonly changes: readonly HistoryChange[];
-  /** Number of all changes of each kind; `changes` has at most 200 of a kind. */
-  readonly counts: Readonly<Partial<Record<ChangeKind, number>>>;
-}
+export type History = ValueOf<typeof history>;
+type HistoryChange = History['changes'][number];
 
 /** Selects changes. */
 export interface HistoryFilter {

@@ -1,33 +1,47 @@
-/** A column of a result, with its SQL type as DuckDB names it. */
-export interface ModelColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly about: string;
-}
+import { z } from 'zod';
+import type { ValueOf } from '../../contract/operation/json-parts.ts';
 
-/** Names of the dimensions. */
-export type DimensionName =
-  | 'brand'
-  | 'engine'
-  | 'topic'
-  | 'tag'
-  | 'funnel_stage'
-  | 'branded'
-  | 'prompt'
-  | 'entity'
-  | 'domain'
-  | 'owner'
-  | 'source';
+/** A column of a result. */
+export const modelColumn = z.object({
+  name: z.string(),
+  type: z.string().describe('SQL type as DuckDB names it'),
+  about: z.string(),
+});
+
+/** A column of a result. */
+export type ModelColumn = ValueOf<typeof modelColumn>;
+
+/** Names of the dimensions, as a choice. */
+export const dimensionName = z.enum([
+  'brand',
+  'engine',
+  'topic',
+  'tag',
+  'funnel_stage',
+  'branded',
+  'prompt',
+  'entity',
+  'domain',
+  'owner',
+  'source',
+]);
+
+/** Name of a dimension. */
+export type DimensionName = z.infer<typeof dimensionName>;
+
+/** A dimension as programs read it. */
+export const describedDimension = z.object({
+  name: dimensionName,
+  label: z.string(),
+  about: z.string(),
+  columns: z.array(modelColumn),
+});
 
 /** A property by which values are grouped. */
-export interface Dimension {
-  readonly name: DimensionName;
-  readonly label: string;
-  readonly about: string;
+export interface Dimension extends ValueOf<typeof describedDimension> {
   /** The table with its values, and the columns that join the facts with it. */
   readonly table: string;
   readonly join: readonly string[];
-  readonly columns: readonly ModelColumn[];
   /** The column that identifies a value among `columns`; the others are names. */
   readonly key: string;
   /** The value of `groupBy` in mart.dim_prompt_group, for groups of prompts. */

@@ -1,37 +1,52 @@
-import { type Dimension, type DimensionName, dimensions } from './dimensions.ts';
+import { z } from 'zod';
+import type { ValueOf } from '../../contract/operation/json-parts.ts';
+import { describedDimension, dimensionName, dimensions } from './dimensions.ts';
 import { responseSums } from './response-sums.ts';
 
-/** How a measure is estimated, which decides its interval and its test. */
-export type MeasureKind =
-  /** A total. It has no interval and is not tested. */
-  | 'count'
-  /** Sample units with a property, divided by all sample units. */
-  | 'share'
-  /** The sum of a value, divided by the sum of a size, over sample units. */
-  | 'ratio';
+/** Lengths of the periods of a series. */
+export const GRAINS = ['day', 'week', 'month'] as const;
+/** One of GRAINS. */
+export type Grain = (typeof GRAINS)[number];
+
+const significance = z.object({ about: z.string(), source: z.string() });
+
+/** A measure as programs read it. */
+export const describedMeasure = z.object({
+  name: z.string(),
+  label: z.string(),
+  about: z.string(),
+  formula: z.string(),
+  numerator: z.string(),
+  denominator: z.string().nullable().describe('null for a count'),
+  unit: z.enum(['count', 'ratio', 'position', 'worth', 'lean', 'currency']),
+  direction: z.enum(['higher', 'lower']).nullable().describe('better direction; null if there is none'),
+  sampleUnit: z.enum(['response', 'mention', 'day']),
+  kind: z
+    .enum(['count', 'share', 'ratio'])
+    .describe(
+      'count: a total, without interval and test; share: sample units with a property, divided by all; ratio: the sum of a value, divided by the sum of a size, over sample units',
+    ),
+  dimensions: z.array(dimensionName).describe('dimensions by which the measure can be grouped'),
+  grains: z.array(z.enum(GRAINS)),
+  requires: z.array(dimensionName).optional().describe('the measure is only meaningful by one of these dimensions'),
+  test: significance.nullable().describe('interval and test of a change; null for a count'),
+});
+
+type DescribedMeasure = ValueOf<typeof describedMeasure>;
+type MeasureKind = DescribedMeasure['kind'];
+
+/** The measures and dimensions, as programs read them. */
+export const describedModel = z.object({
+  measures: z.array(describedMeasure),
+  dimensions: z.array(describedDimension),
+  grains: z.array(z.enum(GRAINS)),
+});
 
 /** A declared measure. */
-export interface Measure {
-  readonly name: string;
-  readonly label: string;
-  readonly about: string;
-  readonly formula: string;
-  readonly numerator: string;
-  /** Null for a count. */
-  readonly denominator: string | null;
-  readonly unit: 'count' | 'ratio' | 'position' | 'worth' | 'lean' | 'currency';
-  /** Better direction; null if there is none. */
-  readonly direction: 'higher' | 'lower' | null;
-  readonly sampleUnit: 'response' | 'mention' | 'day';
-  readonly kind: MeasureKind;
-  /** Group columns that the measure supports. */
-  readonly dimensions: readonly DimensionName[];
-  readonly grains: readonly Grain[];
+export interface Measure extends Omit<DescribedMeasure, 'test'> {
   /** Whether the filters on responses apply: engine, topic, tag, branded, prompt and competitor. */
   readonly isFiltered: boolean;
   readonly family: FactFamily;
-  /** The measure is only meaningful by one of these dimensions. */
-  readonly requires?: readonly DimensionName[];
   readonly sums: MeasureSums;
 }
 
@@ -46,11 +61,6 @@ export const METRICS = 'metrics';
 
 /** The resources of the facts. */
 export const FACT_RESOURCES: Readonly<Record<FactFamily, string>> = { responses: 'responses', traffic: 'traffic' };
-
-/** Lengths of the periods of a series. */
-export const GRAINS = ['day', 'week', 'month'] as const;
-/** One of GRAINS. */
-export type Grain = (typeof GRAINS)[number];
 
 /**
  * The summands of a measure, as SQL over the rows of the facts it reads. `y` is the value of a sample unit and null if the row is not
@@ -67,14 +77,8 @@ export interface MeasureSums {
   readonly traffic?: { readonly y: string };
 }
 
-/** A test of a change. */
-export interface SignificanceTest {
-  readonly about: string;
-  readonly source: string;
-}
-
 /** The tests, by kind of measure; counts have none. */
-export const tests: Readonly<Record<Exclude<MeasureKind, 'count'>, SignificanceTest>> = {
+export const tests: Readonly<Record<Exclude<MeasureKind, 'count'>, ValueOf<typeof significance>>> = {
   share: {
     about:
       "Interval: Wilson's score. Interval of the change: Newcombe's hybrid score. p value: mid-p of Fisher's exact test up to 1,000 responses in both periods, otherwise the score test with a pooled share.",
@@ -311,17 +315,8 @@ export const measures: readonly Measure[] = [
   },
 ];
 
-/** A measure or dimension without its SQL, for lists and descriptions. */
-export interface DescribedMeasure extends Omit<Measure, 'sums' | 'isFiltered' | 'family'> {
-  readonly test: SignificanceTest | null;
-}
-
-/** The measures and dimensions, as programs read them. */
-export function describeModel(): {
-  readonly measures: readonly DescribedMeasure[];
-  readonly dimensions: readonly Pick<Dimension, 'name' | 'label' | 'about' | 'columns'>[];
-  readonly grains: readonly Grain[];
-} {
+/** Returns the measures and dimensions, as programs read them. */
+export function describeModel(): ValueOf<typeof describedModel> {
   return {
     measures: measures.map(({ sums: _, isFiltered: __, family: ___, ...measure }) => ({
       ...measure,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorParts, fileCounts, number, time } from './json-parts.ts';
+import { errorParts, fileCounts, number, time } from '../../contract/operation/json-parts.ts';
 
 const tableFiles = z.object({ name: z.string(), rows: number, files: number, bytes: number });
 const tables = z.array(tableFiles);
@@ -125,45 +125,6 @@ export const demo = z.object({
   folder: z.string(),
   snapshotId: z.string(),
   answers: z.array(z.object({ title: z.string(), rows })),
-});
-
-const significance = z.object({ about: z.string(), source: z.string() });
-
-/** `metrics describe`. */
-export const measure = z.object({
-  name: z.string(),
-  label: z.string(),
-  about: z.string(),
-  formula: z.string(),
-  numerator: z.string(),
-  denominator: z.string().nullable().describe('null for a count'),
-  unit: z.enum(['count', 'ratio', 'position', 'worth', 'lean', 'currency']),
-  direction: z.enum(['higher', 'lower']).nullable().describe('which values are good'),
-  sampleUnit: z.enum(['response', 'mention', 'day']),
-  kind: z.enum(['count', 'share', 'ratio']),
-  dimensions: z.array(z.string()).describe('dimensions by which the measure can be grouped'),
-  grains: z.array(z.string()),
-  requires: z.array(z.string()).optional().describe('the measure requires one of these dimensions'),
-  test: significance.nullable().describe('interval and test of a change; null for a count'),
-});
-
-const modelColumn = z.object({ name: z.string(), type: z.string(), about: z.string() });
-
-/** `metrics list`. */
-export const model = z.object({
-  measures: z.array(measure),
-  dimensions: z.array(
-    z.object({ name: z.string(), label: z.string(), about: z.string(), columns: z.array(modelColumn) }),
-  ),
-  grains: z.array(z.string()),
-});
-
-/** `metrics values`. */
-export const dimensionValues = z.object({
-  dimension: z.string(),
-  columns: z.array(modelColumn).describe('the last one is the name'),
-  rows: z.array(z.array(z.string().nullable())).describe('values in column order'),
-  total: number.describe('number of values that match, also those beyond the limit'),
 });
 
 /** `metrics export`. */

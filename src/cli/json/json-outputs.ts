@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import * as explain from './explain-json.ts';
+import { describedMeasure, describedModel } from '../../analytics/model/measures.ts';
+import { error, type ValueOf } from '../../contract/operation/json-parts.ts';
+import { toJsonSchema } from '../../contract/operation/operation.ts';
+import { dimensionValues } from '../../query/metrics/dimension-values.ts';
+import { explainMetric, listChanges, listOpportunities } from '../../query/metrics/explanations.ts';
+import { runMetrics } from '../../query/metrics/run-metrics.ts';
 import * as files from './files-json.ts';
-import { error } from './json-parts.ts';
 import * as operation from './operation-json.ts';
 import * as server from './server-json.ts';
 import * as sync from './sync-json.ts';
@@ -40,14 +44,14 @@ export const jsonOutputs = {
   connect: { shape: files.connect },
   describe: { shape: files.allTables },
   'describe table': { about: '`describe` with a table.', shape: files.table },
-  'metrics list': { shape: files.model },
-  'metrics describe': { shape: files.measure },
-  'metrics values': { shape: files.dimensionValues },
-  'metrics query': { about: '`metrics query`: an array with an object for each row.', shape: files.rows },
+  'metrics list': { shape: describedModel },
+  'metrics describe': { shape: describedMeasure },
+  'metrics values': { shape: dimensionValues.output },
+  'metrics query': { shape: runMetrics.output },
   'metrics export': { shape: files.metricsExport },
-  explain: { shape: explain.explanation },
-  changes: { shape: explain.history },
-  opportunities: { shape: explain.opportunities },
+  explain: { shape: explainMetric.output },
+  changes: { shape: listChanges.output },
+  opportunities: { shape: listOpportunities.output },
   report: { shape: files.report },
   serve: { about: '`serve`, once it listens.', shape: server.serve },
   'serve --role api': { about: '`serve --role api`, once it listens.', shape: server.serveApi },
@@ -77,13 +81,7 @@ export const jsonOutputs = {
 export type JsonName = keyof typeof jsonOutputs;
 
 /** The value of a JSON output. */
-export type JsonValue<N extends JsonName> = DeepReadonly<z.infer<(typeof jsonOutputs)[N]['shape']>>;
-
-type DeepReadonly<T> = T extends readonly (infer E)[]
-  ? readonly DeepReadonly<E>[]
-  : T extends object
-    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
-    : T;
+export type JsonValue<N extends JsonName> = ValueOf<(typeof jsonOutputs)[N]['shape']>;
 
 /**
  * The JSON Schema (draft 2020-12) of what the command `path` prints with --json: its outputs, or an error. It accepts further members,
@@ -96,12 +94,5 @@ export function jsonSchemaOf(path: string): object | null {
     const { about = `\`${name}\`.`, shape }: JsonOutput = jsonOutputs[name];
     return shape.meta({ title: `sightline ${name}`, description: `Printed with --json by ${about}` });
   });
-  return z.toJSONSchema(z.union(shapes), {
-    io: 'input',
-    // Every integer would have the bounds of a double.
-    override: ({ jsonSchema }) => {
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-    },
-  });
+  return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...toJsonSchema(z.union(shapes)) };
 }

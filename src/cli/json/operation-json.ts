@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { amount, day, error, errorParts, number, time } from '../../contract/operation/json-parts.ts';
 import { plainFiles, report, snapshot } from './files-json.ts';
-import { amount, day, error, errorParts, number, time } from './json-parts.ts';
 import { compare, sync, verify } from './sync-json.ts';
 
 const stepRun = z.object({

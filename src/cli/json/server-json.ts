@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { number, time } from './json-parts.ts';
+import { number, time } from '../../contract/operation/json-parts.ts';
 
 /** `init`. */
 export const init = z.object({

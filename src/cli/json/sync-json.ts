@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, day, errorParts, number, range, tableCounts, time } from './json-parts.ts';
+import { amount, day, errorParts, number, range, tableCounts, time } from '../../contract/operation/json-parts.ts';
 
 const trouble = z.object({
   chain: z.string().describe('the slice, such as `responses` of a brand and a range of days'),

@@ -39,6 +39,11 @@ export async function applyUserUmask(paths: readonly string[]): Promise<void> {
 
 /** Writes a command's result to standard output as a line of JSON. `name` selects its declaration in `json-outputs.ts`. */
 export function printJson<N extends JsonName>(_name: N, value: JsonValue<N>): void {
+  printValue(value);
+}
+
+/** Writes the result of an operation to standard output as a line of JSON. */
+export function printValue(value: unknown): void {
   printData(JSON.stringify(value));
 }
 

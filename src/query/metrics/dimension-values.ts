@@ -1,51 +1,44 @@
-import { type DimensionName, dimensions, type ModelColumn } from '../../analytics/model/dimensions.ts';
+import { z } from 'zod';
+import { type Dimension, dimensionName, dimensions, modelColumn } from '../../analytics/model/dimensions.ts';
 import { valueColumns, valuesSql } from '../../analytics/model/values-sql.ts';
+import { number } from '../../contract/operation/json-parts.ts';
+import { defineOperation } from '../../contract/operation/operation.ts';
 import { ROWS_MAX } from './run-metrics.ts';
-import { checkParameters, invalidParameter, limitOf, onceOf, readBrands } from './scope-request.ts';
+import { readBrands, scopeInput } from './scope-request.ts';
 import type { MetricsSource } from './table-result.ts';
 
-/** Number of values without the parameter `limit`. */
-export const VALUES_LISTED = 100;
-
-/** Names of the parameters of dimensionValues. */
-export const VALUES_PARAMETERS = ['dimension', 'brand', 'search', 'limit'] as const;
-
-/** Values of a dimension, ordered by name. */
-export interface DimensionValues {
-  readonly dimension: DimensionName;
-  /** Columns with their SQL types; the last one is the name. */
-  readonly columns: readonly ModelColumn[];
-  /** Values in column order; null is the competitor of the brand itself. */
-  readonly rows: readonly (readonly (string | null)[])[];
-  /** Number of values that match, also those beyond the limit. */
-  readonly total: number;
-}
-
-/**
- * Lists the current values of a dimension. Parameters: `dimension`, `brand`, `search` (a part of the name, in any letter case) and `limit`
- * (default 100, at most 10,000).
- *
- * @throws SightlineError `invalid_parameter` with the parameter, its value, what is allowed and the nearest name
- * @example
- * await dimensionValues(source, new URLSearchParams('dimension=topic&brand=Acme&search=price&limit=20'));
- */
-export async function dimensionValues(source: MetricsSource, given: URLSearchParams): Promise<DimensionValues> {
-  checkParameters(given, VALUES_PARAMETERS);
-  const names = dimensions.map(({ name }) => name);
-  const asked = onceOf(given, 'dimension') ?? '';
-  const dimension = dimensions.find(({ name }) => name === asked);
-  if (dimension === undefined) throw invalidParameter('dimension', asked, names.join(', '), names);
-  const limit = limitOf(given, ROWS_MAX) ?? VALUES_LISTED;
-  const search = onceOf(given, 'search');
-  const { replica, signal } = source;
-  return replica.replica.work(async (query, read) => {
-    const brands = await readBrands(source, query, given);
-    const { rows } = await read(valuesSql(dimension, { brands, search, limit }));
-    return {
-      dimension: dimension.name,
-      columns: valueColumns(dimension),
-      rows: rows.map((row) => row.slice(0, -1).map((value) => (value === null ? null : String(value)))),
-      total: Number(rows[0]?.at(-1) ?? 0),
-    };
-  }, signal);
-}
+/** Lists the current values of a dimension, ordered by name. */
+export const dimensionValues = defineOperation({
+  name: 'list_dimension_values',
+  path: '/data/metrics/values',
+  title: 'List dimension values',
+  about: 'Values of a dimension, for filters: names and ids of brands, topics, prompts, competitors, domains.',
+  input: z.object({
+    dimension: dimensionName,
+    brand: scopeInput.brand,
+    search: z.string().optional().describe('Part of the name, in any letter case.'),
+    limit: z.int().min(1).max(ROWS_MAX).default(100).describe('Most values.'),
+  }),
+  output: z.object({
+    dimension: dimensionName,
+    columns: z.array(modelColumn).describe('the last one is the name'),
+    rows: z
+      .array(z.array(z.string().nullable()))
+      .describe('values in column order; null is the competitor of the brand itself'),
+    total: number.describe('number of values that match, also those beyond the limit'),
+  }),
+  run: async (source: MetricsSource, { dimension: name, search = null, limit, ...input }) => {
+    const dimension = dimensions.find((one) => one.name === name) as Dimension;
+    const { replica, signal } = source;
+    return replica.replica.work(async (query, read) => {
+      const brands = await readBrands(source, query, input);
+      const { rows } = await read(valuesSql(dimension, { brands, search, limit }));
+      return {
+        dimension: name,
+        columns: valueColumns(dimension),
+        rows: rows.map((row) => row.slice(0, -1).map((value) => (value === null ? null : String(value)))),
+        total: Number(rows[0]?.at(-1) ?? 0),
+      };
+    }, signal);
+  },
+});

@@ -1,128 +1,133 @@
-import { type ExplainedChange, explainChange } from '../../analytics/explain/explain-change.ts';
-import { explainedMetrics, isExplained } from '../../analytics/explain/explained-metrics.ts';
+import { z } from 'zod';
+import { explainChange } from '../../analytics/explain/explain-change.ts';
+import { explainedChange, explainedMetric } from '../../analytics/explain/explained-change.ts';
 import { CHANGE_KINDS, historyQueries } from '../../analytics/explain/history-queries.ts';
-import { findOpportunities, OPPORTUNITY_QUERIES, type Opportunity } from '../../analytics/explain/opportunities.ts';
-import { type History, whatChanged } from '../../analytics/explain/what-changed.ts';
+import {
+  findOpportunities,
+  OPPORTUNITY_KINDS,
+  OPPORTUNITY_QUERIES,
+  opportunity,
+} from '../../analytics/explain/opportunities.ts';
+import { history, whatChanged } from '../../analytics/explain/what-changed.ts';
 import type { DayRange, Scope } from '../../analytics/model/scope-sql.ts';
 import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
+import { day, freshness, number, type ValueOf } from '../../contract/operation/json-parts.ts';
+import { defineOperation } from '../../contract/operation/operation.ts';
+import { invalidParameter } from '../../contract/operation/read-input.ts';
 import { DAY_MS, toTimestamp } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
-import {
-  CHANGES_PARAMETERS,
-  EXPLAIN_PARAMETERS,
-  OPPORTUNITIES_LISTED,
-  OPPORTUNITIES_MAX,
-  OPPORTUNITIES_PARAMETERS,
-  SINCE,
-} from './explanation-parameters.ts';
 import { freshnessOf } from './scope-freshness.ts';
-import {
-  calendarDayOf,
-  checkParameters,
-  invalidParameter,
-  limitOf,
-  listOf,
-  onceOf,
-  oneBrand,
-  readBrands,
-  readScope,
-} from './scope-request.ts';
+import { oneBrand, rangeInput, readBrands, readScope, scopeInput } from './scope-request.ts';
 import type { MetricsSource, TableResult } from './table-result.ts';
 
-/** When the data were read, and whether they are complete. */
-type Freshness = Pick<TableResult, 'asOf' | 'completeTo' | 'partial'>;
+const oneOfBrands = z.string().optional().describe('Id or name; default: the only one.');
+
+const explainInput = z.object({
+  metric: explainedMetric,
+  ...scopeInput,
+  brand: oneOfBrands,
+  compare_to: z.enum(['previous', 'year']).optional().describe('Default: previous.'),
+  before_from: day.optional().describe('Earlier period, instead of `compare_to`.'),
+  before_to: day.optional().describe('Its last day.'),
+});
+
+const explanation = explainedChange.extend(freshness);
 
 /** The explanation of a change, with the freshness of its data. */
-export type ChangeExplanation = ExplainedChange & Freshness;
+export type ChangeExplanation = ValueOf<typeof explanation>;
 
-/** The opportunities of a brand in a range of days, with the freshness of their data. */
-export interface BrandOpportunities extends Freshness {
-  readonly brandId: string;
-  readonly from: string;
-  readonly to: string;
-  readonly opportunities: readonly Opportunity[];
-  /** Number of all opportunities; `opportunities` has at most `limit`. */
-  readonly total: number;
-}
+/** Explains the change of a metric of one brand. */
+export const explainMetric = defineOperation({
+  name: 'explain_change',
+  path: '/data/explain',
+  title: 'Explain change',
+  about:
+    'Why a metric of a brand changed: causes with ids of responses as evidence, effects of engines, topics and prompts that add up to the change, the changed prompt set, associated competitors and domains. States if the change is noise.',
+  input: explainInput,
+  output: explanation,
+  run: async (source: MetricsSource, { metric, brand, ...more }) => {
+    const input = { ...more, brand: brand === undefined ? [] : [brand] };
+    const { replica, signal } = source;
+    return replica.replica.work(async (query) => {
+      const scope = await readScope(source, query, input);
+      const brandId = await oneBrand(query, scope, input);
+      const before = readBefore(input, scope) ?? (scope.before as DayRange);
+      if (before.to >= scope.from && before.from <= scope.to) {
+        throw invalidParameter('compare_to', 'year', 'previous, or year with a range of at most a year');
+      }
+      const compared = { ...scope, before, brandId };
+      const explained = await explainChange(counted(query, source, null), {
+        metric,
+        scope: compared,
+        labels: replica.conventions.labels,
+        mayRepeat: replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null,
+      });
+      return { ...explained, ...freshnessIn(source, compared) };
+    }, signal);
+  },
+});
 
-/**
- * Explains the change of a metric of one brand. Parameters: `metric`, the filters of a scope, and `before_from` with `before_to`, which
- * replace the period of `compare_to`.
- *
- * @throws SightlineError `invalid_parameter` with the parameter, its value and what is allowed
- * @example
- * await explainMetric(source, new URLSearchParams('metric=visibility&brand=Acme&from=2026-11-01&to=2026-11-14'));
- */
-export async function explainMetric(source: MetricsSource, given: URLSearchParams): Promise<ChangeExplanation> {
-  checkParameters(given, EXPLAIN_PARAMETERS);
-  const metric = onceOf(given, 'metric') ?? '';
-  const known = Object.keys(explainedMetrics);
-  if (!isExplained(metric)) throw invalidParameter('metric', metric, known.join(', '), known);
-  const { replica, signal } = source;
-  return replica.replica.work(async (query) => {
-    const scope = await readScope(source, query, given);
-    const brandId = await oneBrand(query, scope, given);
-    const before = readBefore(given, scope) ?? scope.before;
-    if (before === null) throw invalidParameter('compare_to', 'none', 'previous, year');
-    if (before.to >= scope.from && before.from <= scope.to) {
-      throw invalidParameter('compare_to', 'year', 'previous, or year with a range of at most a year');
-    }
-    const compared = { ...scope, before, brandId };
-    const explained = await explainChange(counted(query, source, null), {
-      metric,
-      scope: compared,
-      labels: replica.conventions.labels,
-      mayRepeat: replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null,
-    });
-    return { ...explained, ...freshness(source, compared) };
-  }, signal);
-}
+/** Lists the changes since a time. A caller that is limited to brands gets no changes of the whole workspace, such as drift. */
+export const listChanges = defineOperation({
+  name: 'what_changed',
+  path: '/data/changes',
+  title: 'What changed',
+  about:
+    'Events since a day, newest first: prompts lost and won, new cited domains, alerts, articles, forum threads, edits of prompts and competitors.',
+  input: z.object({
+    since: z.string().default('7d').describe('A day, a time, or a number of days.'),
+    brand: scopeInput.brand,
+    kind: z.array(z.enum(CHANGE_KINDS)).default([]).describe('Such as prompt_lost; default: all.'),
+    limit: z.int().min(1).max(10_000).optional().describe('Most changes.'),
+  }),
+  output: history,
+  run: async (source: MetricsSource, { since, brand, kind: kinds, limit }) => {
+    const sinceMs = readSince(since, source.nowMs);
+    const { replica, brands: allowed, signal } = source;
+    const ofBrandsOnly = allowed !== undefined || replica.allowedBrands !== null;
+    return replica.replica.work(async (query) => {
+      const brandIds = await readBrands(source, query, { brand });
+      const queries = counted(query, source, historyQueries.length);
+      const { changes, ...counts } = await whatChanged(queries, brandIds, sinceMs, { kinds, ofBrandsOnly });
+      return { ...counts, changes: changes.slice(0, limit) };
+    }, signal);
+  },
+});
 
-/**
- * Lists the changes since a time. Parameters: `since` (a day, a time in ISO 8601, or a number of days; default: `7d`), `brand` and
- * `kind`. A caller that is limited to brands gets no changes of the whole workspace, such as drift.
- *
- * @throws SightlineError `invalid_parameter`
- */
-export async function listChanges(source: MetricsSource, given: URLSearchParams): Promise<History> {
-  checkParameters(given, CHANGES_PARAMETERS);
-  const sinceMs = readSince(onceOf(given, 'since') ?? SINCE, source.nowMs);
-  const kinds = listOf(given, 'kind').map((text) => {
-    const kind = CHANGE_KINDS.find((known) => known === text);
-    if (kind === undefined) throw invalidParameter('kind', text, CHANGE_KINDS.join(', '), CHANGE_KINDS);
-    return kind;
-  });
-  const { replica, brands: allowed, signal } = source;
-  const ofBrandsOnly = allowed !== undefined || replica.allowedBrands !== null;
-  return replica.replica.work(async (query) => {
-    const brandIds = await readBrands(source, query, given);
-    return whatChanged(counted(query, source, historyQueries.length), brandIds, sinceMs, { kinds, ofBrandsOnly });
-  }, signal);
-}
-
-/**
- * Lists the opportunities of one brand. Parameters: `brand`, `from`, `to` and `limit` (default 20, at most 200).
- *
- * @throws SightlineError `invalid_parameter`
- */
-export async function listOpportunities(source: MetricsSource, given: URLSearchParams): Promise<BrandOpportunities> {
-  checkParameters(given, OPPORTUNITIES_PARAMETERS);
-  const limit = limitOf(given, OPPORTUNITIES_MAX) ?? OPPORTUNITIES_LISTED;
-  return source.replica.replica.work(async (query) => {
-    const scope = { ...(await readScope(source, query, given)), before: null };
-    const brandId = await oneBrand(query, scope, given);
-    const { from, to } = scope;
-    const found = await findOpportunities(counted(query, source, OPPORTUNITY_QUERIES), brandId, { from, to });
-    return {
-      brandId,
-      from,
-      to,
-      opportunities: found.slice(0, limit),
-      total: found.length,
-      ...freshness(source, scope),
-    };
-  }, source.signal);
-}
+/** Lists the opportunities of one brand. */
+export const listOpportunities = defineOperation({
+  name: 'find_opportunities',
+  path: '/data/opportunities',
+  title: 'Find opportunities',
+  about:
+    'Ways to raise visibility, the greatest first: domains cited for competitors only, prompts that competitors win, cited forum threads, own pages cited once. With ids of responses as evidence.',
+  input: z.object({
+    ...rangeInput,
+    brand: oneOfBrands,
+    kind: z.array(z.enum(OPPORTUNITY_KINDS)).default([]),
+    limit: z.int().min(1).max(200).default(20).describe('Most items.'),
+  }),
+  output: z.object({
+    brandId: z.string(),
+    from: day,
+    to: day,
+    opportunities: z.array(opportunity),
+    total: number.describe('number of all opportunities, at most 50 of a kind; `opportunities` has at most `limit`'),
+    ...freshness,
+  }),
+  run: async (source: MetricsSource, { kind: kinds, limit, brand, ...more }) => {
+    const input = { ...more, brand: brand === undefined ? [] : [brand] };
+    return source.replica.replica.work(async (query) => {
+      const scope = { ...(await readScope(source, query, input)), before: null };
+      const brandId = await oneBrand(query, scope, input);
+      const { from, to } = scope;
+      const all = await findOpportunities(counted(query, source, OPPORTUNITY_QUERIES), brandId, { from, to });
+      const found = all.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
+      const opportunities = found.slice(0, limit);
+      return { brandId, from, to, opportunities, total: found.length, ...freshnessIn(source, scope) };
+    }, source.signal);
+  },
+});
 
 // Reports each query that has ended.
 function counted(query: Query, { report }: MetricsSource, total: number | null): Query {
@@ -136,17 +141,17 @@ function counted(query: Query, { report }: MetricsSource, total: number | null):
   };
 }
 
-function freshness(source: MetricsSource, scope: Scope): Freshness {
+function freshnessIn(source: MetricsSource, scope: Scope): Pick<TableResult, 'asOf' | 'completeTo' | 'partial'> {
   const { asOf, completeTo, partial } = freshnessOf(source, scope);
   return { asOf, completeTo, partial };
 }
 
-function readBefore(given: URLSearchParams, after: DayRange): DayRange | null {
-  const from = calendarDayOf(given, 'before_from');
-  const to = calendarDayOf(given, 'before_to');
-  if (from === null && to === null) return null;
-  if (from === null) throw invalidParameter('before_from', '', 'a calendar day, if before_to is given');
-  if (to === null) throw invalidParameter('before_to', '', 'a calendar day, if before_from is given');
+function readBefore(input: Omit<z.infer<typeof explainInput>, 'metric' | 'brand'>, after: DayRange): DayRange | null {
+  const { before_from: from, before_to: to, compare_to: comparison } = input;
+  if (from === undefined && to === undefined) return null;
+  if (from === undefined) throw invalidParameter('before_from', '', 'a calendar day, if before_to is given');
+  if (to === undefined) throw invalidParameter('before_to', '', 'a calendar day, if before_from is given');
+  if (comparison !== undefined) throw invalidParameter('compare_to', comparison, 'no value, if before_from is given');
   if (from > to) throw invalidParameter('before_from', from, `${to}, the last day of that period, or an earlier one`);
   // The tests assume that no response is in both periods.
   if (from <= after.to && to >= after.from) {

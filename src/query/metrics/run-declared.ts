@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { modelColumn } from '../../analytics/model/dimensions.ts';
 import {
   type DeclaredQuery,
   declaredQueries,
@@ -7,14 +9,39 @@ import {
 } from '../../analytics/queries/declared-queries.ts';
 import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
+import type { ValueOf } from '../../contract/operation/json-parts.ts';
+import { checkNames, invalidParameter, onceOf } from '../../contract/operation/read-input.ts';
 import { isUuid } from '../../contract/query-parameters.ts';
 import { toDay } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { readItem } from '../stored-items.ts';
 import { ROWS_MAX } from './run-metrics.ts';
 import { freshnessOf } from './scope-freshness.ts';
-import { checkParameters, invalidParameter, onceOf, oneBrand, readScope, SCOPE_PARAMETERS } from './scope-request.ts';
+import { oneBrand, readScope, readScopeInput, SCOPE_PARAMETERS } from './scope-request.ts';
 import { type MetricsSource, plainRows, type TableResult } from './table-result.ts';
+
+/** A declared query as programs read it. */
+export const describedQuery = z.object({
+  name: z.string(),
+  about: z.string(),
+  parameters: z
+    .array(
+      z.object({
+        name: z.string(),
+        about: z.string(),
+        type: z.string().describe('SQL type'),
+        standard: z.string().nullish().describe('value if it is not given; absent if it is required'),
+        oneOf: z.array(z.string()).nullable().describe('allowed values; null for any of the type'),
+      }),
+    )
+    .describe('its own parameters'),
+  columns: z.array(modelColumn),
+});
+
+/** Returns the declared queries, as programs read them. */
+export function describeQueries(): ValueOf<typeof describedQuery>[] {
+  return declaredQueries().map(({ name, about, parameters, columns }) => ({ name, about, parameters, columns }));
+}
 
 /**
  * Runs a declared query with the filters of a scope and its own parameters.
@@ -30,13 +57,14 @@ export async function runDeclaredQuery(
   given: URLSearchParams,
 ): Promise<TableResult> {
   const declared = findQuery(name);
-  checkParameters(given, [...SCOPE_PARAMETERS, ...declared.parameters.map((parameter) => parameter.name)]);
+  checkNames(given, [...SCOPE_PARAMETERS, ...declared.parameters.map((parameter) => parameter.name)]);
   const values = Object.fromEntries(
     declared.parameters.map((parameter) => [parameter.name, readValue(parameter, given)]),
   );
+  const input = readScopeInput(given);
   return source.replica.replica.work(async (query, read) => {
-    const scope = await readScope(source, query, given);
-    if (declared.isOfBrand) await oneBrand(query, scope, given);
+    const scope = await readScope(source, query, input);
+    if (declared.isOfBrand) await oneBrand(query, scope, input);
     const sql = declaredSql(declared, scope, values);
     const { rows } = await read(`SELECT * FROM (\n${sql}\n) LIMIT ${ROWS_MAX + 1}`);
     const plain = plainRows(declared.columns, rows.slice(0, ROWS_MAX));

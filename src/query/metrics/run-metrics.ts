@@ -1,67 +1,69 @@
-import { type DimensionName, dimensions } from '../../analytics/model/dimensions.ts';
+import { z } from 'zod';
+import { type DimensionName, dimensionName } from '../../analytics/model/dimensions.ts';
 import { GRAINS, METRICS, type Measure, measures } from '../../analytics/model/measures.ts';
 import { type MetricsRequest, metricsColumns, metricsSql } from '../../analytics/model/metrics-sql.ts';
 import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
+import { defineOperation } from '../../contract/operation/operation.ts';
+import { invalidParameter, splitList } from '../../contract/operation/read-input.ts';
 import { freshnessOf } from './scope-freshness.ts';
-import {
-  checkParameters,
-  choiceOf,
-  invalidParameter,
-  limitOf,
-  listOf,
-  readScope,
-  SCOPE_PARAMETERS,
-} from './scope-request.ts';
-import type { MetricsSource, TableResult } from './table-result.ts';
+import { readScope, scopeInput } from './scope-request.ts';
+import { type MetricsSource, tableResult } from './table-result.ts';
 
 /** Maximum number of rows of a result. */
 export const ROWS_MAX = 10_000;
 
-/** Names of the parameters of runMetrics. */
-export const METRICS_PARAMETERS = [METRICS, 'group_by', 'grain', ...SCOPE_PARAMETERS, 'order', 'limit'] as const;
+const metricsInput = z.object({
+  metrics: z.array(z.enum(measures.map(({ name }) => name))).describe('Measures, such as visibility.'),
+  group_by: z.array(dimensionName).default([]).describe('Dimensions.'),
+  grain: z.enum(GRAINS).optional().describe('Default: one row for the range.'),
+  ...scopeInput,
+  order: z.array(z.string()).default([]).describe('Columns; `-` before a descending one.'),
+  limit: z.int().min(1).max(ROWS_MAX).default(ROWS_MAX).describe('Most rows.'),
+});
 
-/**
- * Computes measures by groups, with intervals and tested changes. Parameters: `metrics`, `group_by` (both repeatable or separated by
- * commas), `grain`, the filters of a scope, `order` (columns, `-` before a descending one) and `limit`.
- *
- * @throws SightlineError `invalid_parameter` with the parameter, its value, what is allowed and the nearest name
- * @example
- * await runMetrics(source, new URLSearchParams('brand=Acme&metrics=visibility,position&group_by=engine&grain=week'));
- */
-export async function runMetrics(source: MetricsSource, given: URLSearchParams): Promise<TableResult> {
-  const { replica, signal } = source;
-  return replica.replica.work(async (query, read) => {
-    const request = await readMetricsRequest(source, query, given);
-    const columns = metricsColumns(request);
-    const sql = metricsSql(request);
-    const { rows } = await read(sql);
-    const families = [...new Set(request.measures.map(({ family }) => family))];
-    return {
-      name: METRICS,
-      about: aboutOf(request),
-      columns,
-      rows: rows.slice(0, request.limit),
-      sql: sql.replace(/\nLIMIT \d+$/, `\nLIMIT ${request.limit}`),
-      ...freshnessOf(source, request.scope, families),
-      truncated: rows.length > request.limit,
-    };
-  }, signal);
-}
+/** Computes measures by groups. */
+export const runMetrics = defineOperation({
+  name: 'query_metrics',
+  path: '/data/metrics',
+  title: 'Query metrics',
+  about:
+    'Measures by groups and periods, for all brands at once, with sample size n, 95 % interval and, if compared, the tested change. Use it for every number, trend, ranking and comparison.',
+  input: metricsInput,
+  output: tableResult,
+  run: async (source: MetricsSource, input) => {
+    const { replica, signal } = source;
+    return replica.replica.work(async (query, read) => {
+      const request = await readMetricsRequest(source, query, input);
+      const columns = metricsColumns(request);
+      const sql = metricsSql(request);
+      const { rows } = await read(sql);
+      const families = [...new Set(request.measures.map(({ family }) => family))];
+      return {
+        name: METRICS,
+        about: aboutOf(request),
+        columns,
+        rows: rows.slice(0, request.limit),
+        sql: sql.replace(/\nLIMIT \d+$/, `\nLIMIT ${request.limit}`),
+        ...freshnessOf(source, request.scope, families),
+        truncated: rows.length > request.limit,
+      };
+    }, signal);
+  },
+});
 
 async function readMetricsRequest(
   source: MetricsSource,
   query: Parameters<typeof readScope>[1],
-  given: URLSearchParams,
+  input: z.infer<typeof metricsInput>,
 ): Promise<MetricsRequest> {
-  checkParameters(given, METRICS_PARAMETERS);
-  const asked = readMeasures(given);
-  const groupBy = readGroupBy(given, asked);
-  const grain = choiceOf(given, 'grain', GRAINS);
-  const scope = await readScope(source, query, given);
+  const { group_by: groupBy, grain = null, limit } = input;
+  const asked = input.metrics.map((name) => measures.find((measure) => measure.name === name) as Measure);
+  for (const measure of asked) refuseGroups(measure, groupBy);
+  const scope = await readScope(source, query, input);
   if (groupBy.includes('entity') && !groupBy.includes('brand') && scope.brands.length > 1) {
     throw invalidParameter('group_by', 'entity', 'entity with one brand, or with the dimension brand');
   }
-  for (const measure of asked) refuseFilters(measure, given);
+  for (const measure of asked) refuseFilters(measure, input);
   const request = {
     measures: asked,
     groupBy,
@@ -71,53 +73,33 @@ async function readMetricsRequest(
     mayRepeat: source.replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null,
   };
   const columns = metricsColumns(request).map(({ name }) => name);
-  return { ...request, order: readOrder(given, columns), limit: limitOf(given, ROWS_MAX) ?? ROWS_MAX };
+  return { ...request, order: readOrder(input.order, columns), limit };
 }
 
-function readMeasures(given: URLSearchParams): Measure[] {
-  const names = measures.map(({ name }) => name);
-  const asked = listOf(given, METRICS);
-  if (asked.length === 0) throw invalidParameter(METRICS, '', names.join(', '));
-  return asked.map((name) => {
-    const found = measures.find((measure) => measure.name === name);
-    if (found === undefined) throw invalidParameter(METRICS, name, names.join(', '), names);
-    return found;
-  });
+function refuseGroups({ name, dimensions: allowed }: Measure, groupBy: readonly DimensionName[]): void {
+  const other = groupBy.find((dimension) => !allowed.includes(dimension));
+  if (other !== undefined) throw invalidParameter('group_by', other, `${allowed.join(', ')} (for ${name})`);
 }
 
-function readGroupBy(given: URLSearchParams, asked: readonly Measure[]): DimensionName[] {
-  const groupBy = listOf(given, 'group_by');
-  const names = dimensions.map(({ name }) => name);
-  return groupBy.map((text) => {
-    const name = names.find((known) => known === text);
-    if (name === undefined) throw invalidParameter('group_by', text, names.join(', '), names);
-    const without = asked.find((measure) => !measure.dimensions.includes(name));
-    if (without !== undefined) {
-      throw invalidParameter('group_by', text, `${without.dimensions.join(', ')} (for ${without.name})`);
-    }
-    return name;
-  });
-}
-
-function refuseFilters({ name, isFiltered, dimensions: allowed, requires }: Measure, given: URLSearchParams): void {
-  if (requires !== undefined && !requires.some((dimension) => listOf(given, 'group_by').includes(dimension))) {
-    throw invalidParameter('group_by', listOf(given, 'group_by').join(), `${requires.join(' or ')} (for ${name})`);
+function refuseFilters(
+  { name, isFiltered, dimensions: allowed, requires }: Measure,
+  { group_by: groupBy, ...input }: z.infer<typeof metricsInput>,
+): void {
+  if (requires !== undefined && !requires.some((dimension) => groupBy.includes(dimension))) {
+    throw invalidParameter('group_by', groupBy.join(), `${requires.join(' or ')} (for ${name})`);
   }
   if (isFiltered) return;
-  const filter = ['engine', 'topic', 'tag', 'branded', 'prompt', 'competitor'].find((parameter) =>
-    given.has(parameter),
-  );
+  const { engine, topic, tag, branded, prompt, competitor } = input;
+  const filters = Object.entries({ engine, topic, tag, branded, prompt, competitor });
+  const [filter, given] = filters.find(([, value]) => value !== undefined && value.length > 0) ?? [];
   if (filter !== undefined) {
-    throw invalidParameter(
-      filter,
-      given.getAll(filter).join(),
-      `no value, because ${name} is only known by ${allowed.join(' and ')}`,
-    );
+    const reason = `no value, because ${name} is only known by ${allowed.join(' and ')}`;
+    throw invalidParameter(filter, String(given), reason);
   }
 }
 
-function readOrder(given: URLSearchParams, columns: readonly string[]): MetricsRequest['order'] {
-  return listOf(given, 'order').map((text) => {
+function readOrder(given: readonly string[], columns: readonly string[]): MetricsRequest['order'] {
+  return splitList(given).map((text) => {
     const column = text.replace(/^-/, '');
     if (!columns.includes(column)) throw invalidParameter('order', text, columns.join(', '), columns);
     return { column, descending: text.startsWith('-') };

@@ -1,28 +1,26 @@
-import type { ModelColumn } from '../../analytics/model/dimensions.ts';
+import { z } from 'zod';
+import { type ModelColumn, modelColumn } from '../../analytics/model/dimensions.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { day, freshness, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { ServedReplica } from '../open-replica.ts';
 
 /** A result of the metrics layer or of a declared query, as pages and programs get it. */
-export interface TableResult {
-  readonly name: string;
-  readonly about: string;
-  /** Columns with their SQL types. */
-  readonly columns: readonly ModelColumn[];
-  /** Values in column order: days as `YYYY-MM-DD`, times as ISO 8601 in UTC, JSON parsed. */
-  readonly rows: readonly (readonly unknown[])[];
-  /** SQL that returns the same rows from the replica, except the items of resources, with the parameters as literals. */
-  readonly sql: string;
-  /** When the data were last read from upstream, ISO 8601; null if they never were. */
-  readonly asOf: string | null;
-  /** Last day up to which the responses of the brands were read completely; null if unknown. */
-  readonly completeTo: string | null;
-  /** Whether days of the range, or of the comparison period, were not read completely. */
-  readonly partial: boolean;
-  readonly from: string | null;
-  readonly to: string | null;
-  /** Whether more rows exist than were returned. */
-  readonly truncated: boolean;
-}
+export const tableResult = z.object({
+  name: z.string(),
+  about: z.string(),
+  columns: z.array(modelColumn).describe('columns with their SQL types'),
+  rows: z
+    .array(z.array(z.unknown()))
+    .describe('values in column order: days as YYYY-MM-DD, times as ISO 8601 in UTC, JSON as values'),
+  sql: z.string().describe('SQL that returns the same rows from the replica, except the items of resources'),
+  ...freshness,
+  from: day.nullable(),
+  to: day.nullable(),
+  truncated: z.boolean().describe('whether more rows exist than were returned'),
+});
+
+/** A result of the metrics layer or of a declared query. */
+export type TableResult = ValueOf<typeof tableResult>;
 
 /** Sources of the responses. */
 export interface MetricsSource {

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { upstreamNotes } from '../../analytics/calibration/upstream-notes.ts';
+import { describeModel } from '../../analytics/model/measures.ts';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import { dayOf } from '../../contract/time.ts';
+import { dataOperations, hasRowsIn } from '../../query/metrics/data-operations.ts';
+import { describeQueries, runDeclaredQuery } from '../../query/metrics/run-declared.ts';
 import type { MetricsSource, TableResult } from '../../query/metrics/table-result.ts';
 import type { ServedReplica } from '../../query/open-replica.ts';
-import type { Answer, Service } from '../../query/service.ts';
+import type { Service } from '../../query/service.ts';
 import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
 import { toBytes } from '../http/content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
@@ -17,28 +21,29 @@ import { leavingOf, serviceFor } from '../http/read-handler.ts';
 import type { Answers, Computable } from '../http/responses.ts';
 import { sendBytes } from '../pages/asset-handler.ts';
 import { toListPage } from './list-page.ts';
-import { loadTables, type Tables } from './page-tables.ts';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** The questions that pages ask about a replica. */
+export interface Tables {
+  readonly operations: typeof dataOperations;
+  readonly runQuery: typeof runDeclaredQuery;
+}
 
 /** Dependencies of the handlers. */
 export interface DataParts {
   readonly service: Service;
   readonly clock: Clock;
   readonly answers: Answers;
-  /** Measures and declared queries; default: the metrics layer, which is loaded on first use. */
+  /** Default: the metrics layer. */
   readonly tables?: Tables;
 }
 
 /** Creates the handlers of the tables that pages show, by path. */
-export function createDataHandlers({ service, clock, answers, ...parts }: DataParts): ReadonlyMap<string, Handler> {
-  let loading: Promise<Tables> | null = null;
-  const open = (): Promise<Tables> => {
-    loading ??= parts.tables === undefined ? loadTables() : Promise.resolve(parts.tables);
-    return loading;
-  };
+export function createDataHandlers({ service, clock, answers, tables }: DataParts): ReadonlyMap<string, Handler> {
+  const { operations = dataOperations, runQuery = runDeclaredQuery } = tables ?? {};
   const { catalogue } = service;
-  const handler = (run: Run<Pick<Answer, 'body' | 'list'>>, hasRows: boolean): Handler => {
+  const handler = (run: Run, hasRows: boolean): Handler => {
     return async (request, reply) => {
       const name = nameOf(request);
       const given = new URLSearchParams(splitUrl(request.raw.url ?? '')[1]);
@@ -47,38 +52,28 @@ export function createDataHandlers({ service, clock, answers, ...parts }: DataPa
       const computable: Computable = {
         version: versionOf(replica, nowMs, request.routeOptions.url ?? '', name, given),
         answer: async (signal = new AbortController().signal) => {
-          const source = { replica, catalogue, nowMs, signal };
-          return { ...(await run(await open(), source, name, given)), nextCursor: null };
+          const body = await run({ replica, catalogue, nowMs, signal }, name, given);
+          return { body, list: hasRows ? toListPage(body as TableResult) : null, nextCursor: null };
         },
       };
       const format = hasRows ? formatOf(request.headers.accept) : 'json';
       return send(request, reply, computable, { name, format, answers });
     };
   };
-  const table = (run: Run<Pick<TableResult, 'columns' | 'rows'>>): Handler =>
-    handler(async (...given) => {
-      const body = await run(...given);
-      return { body, list: toListPage(body) };
-    }, true);
-  const object = (run: Run<object>): Handler =>
-    handler(async (...given) => ({ body: await run(...given), list: null }), false);
   return new Map<string, Handler>([
-    [DATA_PATHS.queries, async (request, reply) => sendValue(request, reply, (await open()).queries())],
+    [DATA_PATHS.queries, async (request, reply) => sendValue(request, reply, describeQueries())],
     [
       DATA_PATHS.model,
       async (request, reply) => {
-        const { model, upstreamNotes } = await open();
         const replica = await serviceFor(service, request).newest().catch(withoutData);
         const upstream = replica === null ? {} : upstreamNotes(replica.conventions, replica.doubts);
-        return sendValue(request, reply, { ...model(), upstream });
+        return sendValue(request, reply, { ...describeModel(), upstream });
       },
     ],
-    [DATA_PATHS.query, table((tables, source, name, given) => tables.runQuery(source, name, given))],
-    [DATA_PATHS.metrics, table((tables, source, _name, given) => tables.runMetrics(source, given))],
-    [DATA_PATHS.values, table((tables, source, _name, given) => tables.dimensionValues(source, given))],
-    [DATA_PATHS.explain, object((tables, source, _name, given) => tables.explainMetric(source, given))],
-    [DATA_PATHS.changes, object((tables, source, _name, given) => tables.listChanges(source, given))],
-    [DATA_PATHS.opportunities, object((tables, source, _name, given) => tables.listOpportunities(source, given))],
+    [DATA_PATHS.query, handler(runQuery, true)],
+    ...operations.map((operation): [string, Handler] => {
+      return [operation.path, handler((source, _name, given) => operation(source, given), hasRowsIn(operation))];
+    }),
   ]);
 }
 
@@ -88,7 +83,7 @@ function withoutData(thrown: unknown): null {
   throw thrown;
 }
 
-type Run<T> = (tables: Tables, source: MetricsSource, name: string, given: URLSearchParams) => Promise<T>;
+type Run = (source: MetricsSource, name: string, given: URLSearchParams) => Promise<object>;
 
 // The last segment of the path.
 function nameOf({ params, routeOptions: { url = '' } }: FastifyRequest): string {

@@ -113,7 +113,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   add(READY_PATH, createReadyHandler(service, parts.isStopping));
   add(
     OPENAPI_PATH,
-    createDocumentHandler({ ...parts, hasData: endpoints.some(({ path }) => path === DATA_PATHS.metrics) }),
+    createDocumentHandler({ ...parts, hasData: endpoints.some(({ path }) => path === DATA_PATHS.queries) }),
   );
   const reference = createReferenceHandler();
   for (const path of REFERENCE_PATHS) add(path, reference);

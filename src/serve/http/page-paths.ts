@@ -1,3 +1,4 @@
+import { dataOperations } from '../../query/metrics/data-operations.ts';
 import type { Endpoint } from './paths.ts';
 
 /** Paths of the data pages. All return the same document; the browser shows the page of the path. */
@@ -31,17 +32,12 @@ export const STATUS_PATHS = {
   events: `${STATUS_PATH}/events`,
 } as const;
 
-/** Paths of the data that the pages show. */
+/** Paths of the data that the pages show, besides those of `dataOperations`. */
 export const DATA_PATH = '/data';
 export const DATA_PATHS = {
   queries: `${DATA_PATH}/queries`,
   query: `${DATA_PATH}/queries/{name}`,
-  metrics: `${DATA_PATH}/metrics`,
   model: `${DATA_PATH}/metrics/model`,
-  values: `${DATA_PATH}/metrics/values`,
-  explain: `${DATA_PATH}/explain`,
-  changes: `${DATA_PATH}/changes`,
-  opportunities: `${DATA_PATH}/opportunities`,
   reports: `${DATA_PATH}/reports`,
 } as const;
 
@@ -87,6 +83,7 @@ export function closedPageEndpoints(): Endpoint[] {
     return { ...closed(path), forAllBrands: true } as const;
   });
   return [
+    ...dataOperations.map(({ path }) => closed(path)),
     ...Object.values(tables).map(closed),
     ...ofAllBrands,
     { ...closed(events), forAllBrands: true, methods: ['GET'] },

@@ -4,7 +4,6 @@ import type { DataTool, ToolContext, ToolOutput } from './data-tool.ts';
 import { tokensOfJson } from './estimate-tokens.ts';
 import { NOTE } from './result-note.ts';
 import { shorten, shortenTexts } from './shorten.ts';
-import type { Values } from './tool-arguments.ts';
 
 /** Tokens between two rows. */
 const SEPARATOR_TOKENS = 1;
@@ -12,8 +11,8 @@ const SEPARATOR_TOKENS = 1;
 const NOTE_TOKENS = 200;
 
 /** Returns the JSON Schema of a tool's result. */
-export function outputSchemaOf({ members }: DataTool): JsonSchema {
-  return { type: 'object', properties: Object.fromEntries([...members, NOTE].map((name) => [name, {}])) };
+export function outputSchemaOf({ results }: DataTool): JsonSchema {
+  return { type: 'object', properties: Object.fromEntries([...results, NOTE].map((name) => [name, {}])) };
 }
 
 /**
@@ -24,10 +23,10 @@ export function outputSchemaOf({ members }: DataTool): JsonSchema {
 export async function callDataTool(
   tool: DataTool,
   context: ToolContext,
-  values: Values,
+  given: URLSearchParams,
   tokensMax: number,
 ): Promise<CallToolResult> {
-  const output = await tool.run(context, values);
+  const output = await tool.run(context, given);
   const running = await context.workspace.service.running();
   const { content, omitted } = cutToSize(output, tokensMax - NOTE_TOKENS);
   const { asOf, isPartial, completeTo, remarks = [], more = [] } = output;

@@ -5,6 +5,7 @@ import {
   type Tool as ToolDefinition,
 } from '@modelcontextprotocol/server';
 import { type ErrorCode, errorTable, type SightlineError, toSightlineError } from '../../base/errors.ts';
+import { checkInput } from '../../contract/operation/read-input.ts';
 import type { DescribedTable } from '../../operations/sql/sql-schema.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import type { Scope } from '../../session/stored-keys.ts';
@@ -21,7 +22,7 @@ import { RESULT_TOKENS, readInput } from './endpoints/tool-input.ts';
 import type { Tool } from './endpoints/tool.ts';
 import { listWorkspaces } from './endpoints/tools.ts';
 import type { Served, ServedWorkspace } from './served.ts';
-import { checkArguments } from './tool-arguments.ts';
+import { toParameters } from './tool-arguments.ts';
 
 /** Options of an MCP server. */
 export interface McpOptions {
@@ -95,10 +96,11 @@ async function callData({ served, options }: Calling, tool: DataTool, call: Call
   const declared = argumentsOf(tool, served);
   try {
     requireScope(tool.scope, options);
-    const values = checkArguments(declared, call.arguments ?? {});
-    const workspace = chosenWorkspace(served, served.workspaces === null ? null : values.text('workspace'));
+    const given = toParameters(call.arguments ?? {});
+    const { max_tokens: tokensMax } = checkInput(declared, given);
+    const workspace = chosenWorkspace(served, served.workspaces === null ? null : given.get('workspace'));
     return await served.use(workspace, (open) =>
-      callDataTool(tool, contextOf(served, open, workspace, call), values, values.count('max_tokens')),
+      callDataTool(tool, contextOf(served, open, workspace, call), given, Number(tokensMax)),
     );
   } catch (thrown) {
     return failed(thrown, call, options, ({ code, hint }) => {

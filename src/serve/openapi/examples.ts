@@ -54,8 +54,13 @@ export function parameterExample(name: string, parameter: Parameter): { readonly
 }
 
 /** Returns a value that the schema allows, the same for the same name. `known` may return a better value for a text. */
-function exampleOf(schema: JsonSchema, name: string, known: (name: string) => unknown = () => undefined): unknown {
-  const { enum: values, properties, items } = schema as Schema;
+export function exampleOf(
+  schema: JsonSchema,
+  name: string,
+  known: (name: string) => unknown = () => undefined,
+): unknown {
+  const { enum: values, anyOf, properties, items } = schema as Schema;
+  if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], name, known);
   if (values !== undefined) return values[0];
   switch (typeOf(schema as Schema)) {
     case 'object':
@@ -82,6 +87,7 @@ interface Schema {
   readonly format?: string;
   readonly description?: string;
   readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly JsonSchema[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
 }

@@ -4,7 +4,7 @@ import type { FieldWriters } from '../../contract/field-forms.ts';
 import type { JsonSchema, Refer } from '../../contract/json-schema.ts';
 import type { ServedNames } from '../../contract/query-parameters.ts';
 import { BASE_PATH, ERRORS_PATH } from '../http/paths.ts';
-import { DATA_TAG, dataOperations } from './data-paths.ts';
+import { DATA_TAG, dataOperationsByPath } from './data-paths.ts';
 import { createErrorResponses, errorSchemas } from './error-responses.ts';
 import { headerComponents, type Json } from './header-objects.ts';
 import { parameterComponents, resourceOperation, tagOf } from './resource-operation.ts';
@@ -52,7 +52,7 @@ export function createOpenApi({
   const origin = baseUrl.slice(0, -BASE_PATH.length) || '/';
   const paths = {
     ...Object.fromEntries(resourcePaths),
-    ...(hasData ? serverPathItems(dataOperations(refer), DATA_TAG.name, { errors, origin }) : {}),
+    ...(hasData ? serverPathItems(dataOperationsByPath(refer), DATA_TAG.name, { errors, origin }) : {}),
     ...serverPathItems(serverOperations({ catalogue, rateLimit, refer }), SERVER_TAG.name, { errors, origin }),
   };
   return {

@@ -38,11 +38,6 @@ export function pathParameter(name: string, description: string, example: string
   return { name, in: 'path', required: true, description, schema: text, example };
 }
 
-/** An optional parameter of the query. */
-export function queryParameter(name: string, description: string, example: string | number, schema: Json = text): Json {
-  return { name, in: 'query', required: false, description, schema, example };
-}
-
 /** Schema of an object; it may have further properties. */
 export function object(
   properties: Record<string, JsonSchema>,

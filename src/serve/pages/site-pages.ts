@@ -5,9 +5,8 @@ import type { SqlCaller } from '../../operations/sql/sql-service.ts';
 import type { Service } from '../../query/service.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import type { Access } from '../auth/access.ts';
-import { createDataHandlers, sendValue } from '../data/data-handlers.ts';
+import { createDataHandlers, sendValue, type Tables } from '../data/data-handlers.ts';
 import type { Fleet } from '../data/fleet.ts';
-import type { Tables } from '../data/page-tables.ts';
 import { createSqlHandlers, type SqlParts } from '../data/sql-handlers.ts';
 import {
   APP_FILE_PATH,

@@ -85,6 +85,11 @@ test('days outside the limits, and periods that overlap, are rejected', async ()
     ['before_from=2026-03-01&before_to=2026-03-05', /^before_to is "2026-03-05"; allowed: a day before 2026-03-05/],
     ['before_from=2026-03-01&before_to=2026-03-20', /^before_to is "2026-03-20"; allowed: a day before 2026-03-05/],
     ['before_from=2026-03-10&before_to=2026-03-12', /^before_from is "2026-03-10"; allowed: a day before 2026-03-05/],
+    ['before_from=2026-03-01', /^before_to is required; allowed: a calendar day, if before_from is given/],
+    [
+      'before_from=2026-03-01&before_to=2026-03-02&compare_to=year',
+      /^compare_to is "year"; allowed: no value, if before/,
+    ],
     ['from=2024-03-09&compare_to=year', /^compare_to is "year"; allowed: previous, or year with /],
   ] as const) {
     await expect(explained(given), given).rejects.toMatchObject({

@@ -4,9 +4,11 @@ import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import type { History } from '../../../src/analytics/explain/what-changed.ts';
 import { SightlineError } from '../../../src/base/errors.ts';
-import type { BrandOpportunities, ChangeExplanation } from '../../../src/query/metrics/explanations.ts';
-import type { TableResult } from '../../../src/query/metrics/table-result.ts';
-import type { Tables } from '../../../src/serve/data/page-tables.ts';
+import type { ValueOf } from '../../../src/contract/operation/json-parts.ts';
+import { dataOperations } from '../../../src/query/metrics/data-operations.ts';
+import type { ChangeExplanation, listOpportunities } from '../../../src/query/metrics/explanations.ts';
+import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { Tables } from '../../../src/serve/data/data-handlers.ts';
 import { until } from '../../cli/helpers.ts';
 import { sharedBefore, stillClock, worldBefore } from '../served-world.ts';
 import { openServer, PAGE_STATUS, startTestServer, type TestServer, type TestServerOptions } from './support.ts';
@@ -52,7 +54,7 @@ const TABLE: TableResult = {
   ],
 };
 
-const EXPLAINED = { brandId: 'a', from: '2026-11-01', to: '2026-11-21', partial: false } as const;
+type Opportunities = ValueOf<typeof listOpportunities.output>;
 
 /** A server that computes the tables of its pages with the metrics layer. */
 const real = sharedBefore(async (closeLater) => {
@@ -61,22 +63,11 @@ const real = sharedBefore(async (closeLater) => {
 
 /** Starts a server with `run` as its queries and metrics. */
 async function openData(run: Tables['runQuery'], options: TestServerOptions = {}) {
-  const tables: Tables = {
-    queries: () => [{ name: 'samples' }],
-    model: () => ({ measures: [] }),
-    upstreamNotes: () => ({}),
-    runQuery: run,
-    runMetrics: async (source, given) => run(source, 'metrics', given),
-    dimensionValues: async (source, given) => ({
-      ...(await run(source, 'values', given)),
-      dimension: 'engine',
-      rows: [['a', 'A']],
-      total: 1,
-    }),
-    explainMetric: async () => EXPLAINED as unknown as ChangeExplanation,
-    listChanges: async () => ({ since: '2026-11-15T12:00:00.000Z', changes: [], counts: {} }),
-    listOpportunities: async () => ({ ...EXPLAINED, asOf: null, completeTo: null, opportunities: [], total: 0 }),
-  };
+  const operations = dataOperations.map((operation) => {
+    const stub = (source: MetricsSource, given: URLSearchParams) => run(source, operation.name, given);
+    return Object.assign(stub, { ...operation }) as typeof operation;
+  });
+  const tables: Tables = { runQuery: run, operations };
   return withData(await openServer(world().copy, { pages: { status: PAGE_STATUS, tables }, ...options }));
 }
 
@@ -271,9 +262,9 @@ describe('the declared queries and the measures', () => {
     expect(some.changes).toEqual(all.changes.filter((change) => change.kind === kind));
     const nameOf = new Map(world().brands.map(({ id, name }) => [id, name]));
     for (const { brandId, brand: name } of all.changes) expect(name).toBe(nameOf.get(brandId ?? '') ?? null);
-    const many = await read<BrandOpportunities>(`/opportunities?${brand}&limit=200`);
+    const many = await read<Opportunities>(`/opportunities?${brand}&limit=200`);
     expect(many.total).toBeGreaterThan(1);
-    const one = await read<BrandOpportunities>(`/opportunities?${brand}&limit=1`);
+    const one = await read<Opportunities>(`/opportunities?${brand}&limit=1`);
     expect(one).toEqual({ ...many, opportunities: many.opportunities.slice(0, 1) });
   });
 

@@ -23,24 +23,25 @@ const INVALID: Readonly<Record<string, readonly [values: Record<string, unknown>
     [{ metrics: null }, 'metrics is required'],
     [{ metrics: ['visiblity'] }, 'metrics is "visiblity"; allowed: ', 'did you mean "visibility"?'],
     [{ metrics: [{}] }, 'metrics is {}; allowed: a text'],
-    [{ metric: 'visibility' }, 'argument is "metric"; allowed: metrics, ', 'did you mean "metrics"?'],
+    [{ metric: 'visibility' }, 'parameter is "metric"; allowed: metrics, ', 'did you mean "metrics"?'],
     [{ group_by: ['engin'] }, 'group_by is "engin"', 'did you mean "engine"?'],
-    [{ limit: 0 }, 'limit is 0; allowed: a whole number from 1 to 10000'],
-    [{ exact: 'maybe' }, 'exact is "maybe"; allowed: true or false'],
-    [{ max_tokens: 100 }, 'max_tokens is 100; allowed: a whole number from 1000 to 20000'],
-    [{ where: 'engine' }, 'where is "engine"; allowed: an object with engine'],
-    [{ where: { engines: 'x' } }, 'where has "engines"', 'did you mean "engine"?'],
+    [{ limit: 0 }, 'limit is "0"; allowed: 1 to 10000'],
+    [{ exact: 'maybe' }, 'exact is "maybe"; allowed: true, false'],
+    [{ max_tokens: 100 }, 'max_tokens is "100"; allowed: 1000 to 20000'],
+    [{ where: 'engine' }, 'where is "engine"; allowed: an object with filters'],
+    [{ where: { engines: 'x' } }, 'parameter is "engines"', 'did you mean "engine"?'],
     [{ brand: 'BRAN~' }, 'unknown brand', 'did you mean "BRAND"?'],
     [{ brand: many }, '101 values', 'at most 100'],
     [{ brand: 'x'.repeat(20_001) }, '20001 characters'],
   ],
-  list_metrics: [[{ search: 'x' }, 'argument is "search"; allowed: max_tokens']],
+  list_metrics: [[{ search: 'x' }, 'parameter is "search"; allowed: max_tokens']],
   list_dimension_values: [
     [{}, 'dimension is required'],
     [{ dimension: 'brands' }, 'dimension is "brands"', 'did you mean "brand"?'],
   ],
   explain_change: [
-    [{ metric: 'visibility' }, 'brand is required'],
+    [{}, 'metric is required'],
+    [{ metric: 'visibility' }, 'brand is required; allowed: one of '],
     [{ metric: 'visibility', brand: 'BRAND', before_from: '2026-01-01' }, 'before_to is required'],
   ],
   what_changed: [
@@ -94,7 +95,7 @@ describe('an argument of a data tool', () => {
     for (const name of ['constructor', 'toString', '__proto__x', 'a\u0000b']) {
       const { isError, text: told } = await call(world().client, 'list_metrics', { [name]: 'x' });
       expect(isError).toBe(true);
-      expect(told).toContain('invalid_parameter: argument is');
+      expect(told).toContain('invalid_parameter: parameter is');
     }
   });
 });

@@ -1,17 +1,16 @@
 import { join } from 'node:path';
 import { metricflowFiles } from '../../../analytics/exports/metricflow.ts';
-import { describeModel, GRAINS, METRICS } from '../../../analytics/model/measures.ts';
+import { describeModel } from '../../../analytics/model/measures.ts';
 import { chooseName } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
-import { VALUES_LISTED } from '../../../query/metrics/dimension-values.ts';
-import { ROWS_MAX } from '../../../query/metrics/run-metrics.ts';
-import { COMPARISONS } from '../../../query/metrics/scope-request.ts';
-import { sendWithOptions } from '../../metrics-options.ts';
+import { dimensionValues } from '../../../query/metrics/dimension-values.ts';
+import { runMetrics } from '../../../query/metrics/run-metrics.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
-import { FORMATS, formatRows, isExactFormat } from '../../output/row-format.ts';
+import { FORMATS, type Format, formatRows, isExactFormat } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
-import { argument, day, flag, integer, oneOf, text, texts, withDefault } from '../../program/option-kinds.ts';
+import { operationCommand } from '../../program/operation-command.ts';
+import { argument, flag, oneOf, text } from '../../program/option-kinds.ts';
 
 const list = defineCommand({
   options: workspaceOptions,
@@ -66,99 +65,44 @@ const describe = defineCommand({
   },
 });
 
-const query = defineCommand({
-  arguments: { measures: argument('<measures>', 'names of measures, separated by commas') },
+const query = operationCommand(runMetrics, {
   options: {
-    ...workspaceOptions,
-    by: texts('<dimensions...>', 'group by dimensions, such as engine or entity'),
-    grain: oneOf('<grain>', 'one row per day, week or month', GRAINS),
-    brand: texts('<brands...>', 'only these brands: id, name or its beginning'),
-    from: day('first day (default: the 28 days up to the last complete day)'),
-    to: day('last day (default: the last complete day)'),
-    engine: texts('<engines...>', 'only responses of these engines'),
-    topic: texts('<topics...>', 'only prompts of these topics: id or name'),
-    tag: texts('<tags...>', 'only prompts with these tags: id or name'),
-    branded: oneOf('<which>', 'only prompts that name the brand, or only prompts that do not', [
-      'branded',
-      'non-branded',
-    ]),
-    prompt: texts('<prompts...>', 'only these prompts: id, text or its beginning'),
-    competitor: texts('<competitors...>', 'only responses that mention one of these competitors: id or name'),
-    compareTo: oneOf('<period>', 'comparison period (default: previous)', COMPARISONS),
-    order: texts('<columns...>', 'order by columns; a leading - is descending, as in --order=-visibility'),
-    limit: integer('<rows>', 'maximum number of rows', 1, ROWS_MAX),
     format: oneOf('<format>', 'format of the rows (default: table)', FORMATS),
     sql: flag('print the SQL instead of the rows'),
   },
   examples: [
-    ['sightline metrics query visibility,position --by engine --grain week', 'two measures by engine and week'],
-    ['sightline metrics query share_of_voice --brand acme --by entity --format csv', 'share of voice as CSV'],
+    ['sightline metrics query visibility,position --group-by engine --grain week', 'two measures by engine and week'],
+    ['sightline metrics query share_of_voice --brand acme --group-by entity --format csv', 'share of voice as CSV'],
   ],
-  run: async ({ measures, format, sql, by, compareTo, limit, ...rest }, begin) => {
-    const { grain, brand, from, to, engine, topic, tag, branded, prompt, competitor, order, ...unread } = rest;
-    const { context: load, json } = begin(unread);
-    if (sql && (json || format !== null)) {
-      throw new SightlineError('usage', '--sql cannot be combined with --json or --format; it prints text');
+  check: ({ format, sql }, { json }) => {
+    if (sql === true && format !== null) {
+      throw new SightlineError('usage', '--sql cannot be combined with --format; it prints text');
     }
-    if (json && format !== null && format !== 'json') {
-      throw new SightlineError('usage', `--json cannot be combined with --format ${format}; allowed: --json, --format`);
-    }
-    const { queryMetrics } = await import('../../../operations/metrics.ts');
-    const context = await load();
-    const values = {
-      [METRICS]: measures,
-      group_by: by,
-      grain,
-      brand,
-      from,
-      to,
-      engine,
-      topic,
-      tag,
-      branded,
-      prompt,
-      competitor,
-      compare_to: compareTo,
-      order,
-      limit,
-    };
-    const result = await sendWithOptions(values, (given) => queryMetrics(context, given));
-    const shown = format ?? (json ? 'json' : 'table');
-    printData(sql ? result.sql : formatRows(result, shown), { isExact: isExactFormat(shown) && !sql });
+    if (!json || (sql !== true && format === null)) return;
+    throw new SightlineError(
+      'usage',
+      '--json cannot be combined with --format and --sql; it prints the complete result',
+    );
+  },
+  show: (result, { format, sql }) => {
+    const shown = (format as Format | null) ?? 'table';
+    const isSql = sql === true;
+    printData(isSql ? result.sql : formatRows(result, shown), { isExact: isExactFormat(shown) && !isSql });
     const state = result.partial ? 'some days are incomplete' : 'complete';
     say(`${result.about} Data as of ${result.asOf ?? 'unknown'}: ${state}.`);
     if (result.truncated) say('More rows exist; raise --limit or narrow the request.');
-    return EXIT.done;
   },
 });
 
-const values = defineCommand({
-  arguments: { dimension: argument('<dimension>', 'name of a dimension, such as topic or entity') },
-  options: {
-    ...workspaceOptions,
-    search: text('<text>', 'only values with a name that contains this text, in any letter case'),
-    brand: texts('<brands...>', 'only values of these brands: id, name or its beginning'),
-    limit: withDefault(integer('<number>', 'maximum number of values', 1, ROWS_MAX), String(VALUES_LISTED)),
-  },
+const values = operationCommand(dimensionValues, {
   examples: [
     ['sightline metrics values topic --brand acme', 'list the topics of a brand with their ids'],
     ['sightline metrics values domain --search review --limit 20', 'search the cited domains'],
   ],
-  run: async ({ dimension, search, brand, limit, ...unread }, begin) => {
-    const { context: load, json } = begin(unread);
-    const { listDimensionValues } = await import('../../../operations/metrics.ts');
-    const context = await load();
-    const found = await sendWithOptions({ dimension, search, brand, limit }, (given) =>
-      listDimensionValues(context, given),
-    );
-    if (json) {
-      printJson('metrics values', found);
-      return EXIT.done;
-    }
+  show: (found) => {
     printData(formatRows(found, 'table'));
     const more = found.rows.length < found.total ? `; ${found.rows.length} of them are shown` : '';
     say(`${plural(found.total, 'value')}${more}`);
-    return EXIT.done;
   },
 });
 

@@ -1,7 +1,8 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { SightlineError } from '../../../base/errors.ts';
-import { METRICS_PARAMETERS, ROWS_MAX, runMetrics } from '../../../query/metrics/run-metrics.ts';
-import { limitOf, listOf, onceOf, resolveScope } from '../../../query/metrics/scope-request.ts';
+import { onceOf, readInput } from '../../../contract/operation/read-input.ts';
+import { runMetrics } from '../../../query/metrics/run-metrics.ts';
+import { resolveScope } from '../../../query/metrics/scope-request.ts';
 import type { MetricsSource, TableResult } from '../../../query/metrics/table-result.ts';
 import { loadReportApp } from '../../../web/report/report-app.ts';
 import { svgToPng } from '../../../web/report/svg-to-png.ts';
@@ -13,7 +14,7 @@ export const SVG_TYPE = 'image/svg+xml';
 
 /** The template of the URIs of charts: the arguments of `query_metrics`, lists separated by commas. */
 export function chartTemplate(hasWorkspaces: boolean): string {
-  return `${CHART_URI}${hasWorkspaces ? '/{workspace}' : ''}{?${METRICS_PARAMETERS.join(',')}}`;
+  return `${CHART_URI}${hasWorkspaces ? '/{workspace}' : ''}{?${Object.keys(runMetrics.members).join(',')}}`;
 }
 
 /**
@@ -89,8 +90,16 @@ async function specOf(source: MetricsSource, given: URLSearchParams, result: Tab
   const { brands } = await resolveScope(source, given);
   const [only = ''] = brands;
   const brand = brands.length === 1 ? (source.replica.brands.get(only)?.name ?? only) : null;
-  const limit = limitOf(given, ROWS_MAX);
-  return chartSpecOf({ result, groupBy: listOf(given, 'group_by'), grain: onceOf(given, 'grain'), brand, limit });
+  const {
+    group_by: groupBy,
+    grain,
+    limit,
+  } = readInput(runMetrics.members, given) as {
+    readonly group_by: readonly string[];
+    readonly grain?: string;
+    readonly limit: number;
+  };
+  return chartSpecOf({ result, groupBy, grain: grain ?? null, brand, limit });
 }
 
 // All rows that the chart needs: lines are in the order of time, which is the default, and bars in the order of the call.

@@ -36,8 +36,8 @@ export interface Charted {
   readonly grain: string | null;
   /** Name of the brand; null for several. */
   readonly brand: string | null;
-  /** Greatest number of bars, besides `BARS_MAX`; null if the request has no limit. */
-  readonly limit: number | null;
+  /** Greatest number of bars, besides `BARS_MAX`. */
+  readonly limit: number;
 }
 
 /**
@@ -53,7 +53,7 @@ export function chartSpecOf(charted: Charted): ResultChart | null {
   // Lines with the greatest samples; bars keep the order of the result.
   const shown =
     grain === null
-      ? all.slice(0, Math.min(BARS_MAX, limit ?? BARS_MAX))
+      ? all.slice(0, Math.min(BARS_MAX, limit))
       : all.toSorted((a, b) => b.n - a.n || (a.label < b.label ? -1 : 1)).slice(0, LINES_MAX);
   const hasIntervals = grain === null || shown.length <= BANDS_MAX;
   const omitted = omittedOf(charted, all, shown.length);

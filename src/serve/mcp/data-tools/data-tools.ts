@@ -1,10 +1,13 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { membersOf } from '../../../contract/operation/operation.ts';
+import type { InputMembers } from '../../../contract/operation/read-input.ts';
 import { outputSchemaOf } from '../call-data-tool.ts';
 import type { DataTool } from '../data-tool.ts';
 import { RESULT_TOKENS } from '../endpoints/tool-input.ts';
 import { READ_ONLY, WORKSPACE_SCHEMA } from '../endpoints/tools.ts';
 import type { Served } from '../served.ts';
-import { type Argument, argumentsSchema } from '../tool-arguments.ts';
+import { argumentsSchema } from '../tool-arguments.ts';
 import { explainChange, findOpportunities, whatChanged } from './explain-tools.ts';
 import { listDimensionValues, listMetrics, queryMetrics } from './metrics-tools.ts';
 import { describeTable, listTables, query } from './sql-tools.ts';
@@ -27,7 +30,7 @@ const DATA_TOKENS = 6_000;
 
 /** Returns the definition of a tool for clients. */
 export function definitionOf(tool: DataTool, { workspaces }: Pick<Served, 'workspaces'>): ToolDefinition {
-  const schema = argumentsSchema(tool.arguments);
+  const schema = argumentsSchema(tool.members);
   // The instructions of the server describe this argument once for all tools, and errors state its bounds.
   const own = { ...(schema['properties'] as object), max_tokens: { type: 'integer' } };
   const inputSchema =
@@ -50,16 +53,14 @@ export function definitionOf(tool: DataTool, { workspaces }: Pick<Served, 'works
   return definition as ToolDefinition;
 }
 
-const OWN_ARGUMENTS = {
-  max_tokens: { kind: 'count', least: RESULT_TOKENS.least, most: RESULT_TOKENS.most, standard: DATA_TOKENS },
-  workspace: { kind: 'text', isRequired: true },
-} as const satisfies Readonly<Record<string, Argument>>;
+const { workspace, ...size } = membersOf(
+  z.object({
+    workspace: z.string(),
+    max_tokens: z.int().min(RESULT_TOKENS.least).max(RESULT_TOKENS.most).default(DATA_TOKENS),
+  }),
+);
 
-/** Returns the arguments of a tool, including the arguments of all data tools. */
-export function argumentsOf(
-  tool: DataTool,
-  { workspaces }: Pick<Served, 'workspaces'>,
-): Readonly<Record<string, Argument>> {
-  const { workspace, max_tokens } = OWN_ARGUMENTS;
-  return { ...(workspaces === null ? {} : { workspace }), ...tool.arguments, max_tokens };
+/** Returns the arguments of a tool, including those of all data tools. */
+export function argumentsOf(tool: DataTool, { workspaces }: Pick<Served, 'workspaces'>): InputMembers {
+  return { ...(workspaces === null || workspace === undefined ? {} : { workspace }), ...tool.members, ...size };
 }

@@ -1,9 +1,7 @@
-import { explainedMetrics } from '../../../analytics/explain/explained-metrics.ts';
+import { z } from 'zod';
 import { CHANGE_KINDS, type ChangeKind } from '../../../analytics/explain/history-queries.ts';
-import { LISTED_MAX, OPPORTUNITY_KINDS, type OpportunityKind } from '../../../analytics/explain/opportunities.ts';
-import { CHANGES_LISTED } from '../../../analytics/explain/what-changed.ts';
+import type { OpportunityKind } from '../../../analytics/explain/opportunities.ts';
 import { dayOf } from '../../../contract/time.ts';
-import { OPPORTUNITIES_LISTED, OPPORTUNITIES_MAX } from '../../../query/metrics/explanation-parameters.ts';
 import {
   type ChangeExplanation,
   explainMetric,
@@ -12,13 +10,9 @@ import {
 } from '../../../query/metrics/explanations.ts';
 import type { MetricsSource } from '../../../query/metrics/table-result.ts';
 import { syncedAtOf, toBriefValue } from '../brief-values.ts';
-import type { DataTool, ToolOutput } from '../data-tool.ts';
+import { operationTool, type ToolOutput } from '../data-tool.ts';
 import { OVERVIEW, type PageView, pageLink } from '../page-link.ts';
-import { scopeArguments } from './metrics-tools.ts';
 
-// The layer lists at most 200 changes of a kind, so the newest 200 of all kinds are without gaps.
-const CHANGES = { least: 1, most: CHANGES_LISTED, standard: 50 } as const;
-const OPPORTUNITIES = { least: 1, most: OPPORTUNITIES_MAX, standard: OPPORTUNITIES_LISTED } as const;
 /** Members of each dimension that an explanation shows, those with the greatest effects; fewer if it would be too long. */
 const MEMBERS_SHOWN = [5, 3, 1, 0] as const;
 /** Responses that show an opportunity. */
@@ -67,98 +61,47 @@ const OPPORTUNITY_PAGES: Readonly<Record<OpportunityKind, PageView>> = {
   page_cited_once: { path: '/sources', more: { view: 'pages' } },
 };
 
-const { brand: _, ...range } = scopeArguments;
-
 /** Explains the change of a metric. */
-export const explainChange: DataTool = {
-  name: 'explain_change',
-  title: 'Explain change',
-  about:
-    'Why a metric of a brand changed: causes with ids of responses as evidence, effects of engines, topics and prompts that add up to the change, the changed prompt set, associated competitors and domains. States if the change is noise.',
-  scope: 'metrics',
-  arguments: {
-    metric: { kind: 'text', isRequired: true, choices: Object.keys(explainedMetrics) },
-    brand: { kind: 'text', isRequired: true },
-    ...range,
-    before_from: { kind: 'text', about: 'Default: the preceding days.' },
-    before_to: { kind: 'text' },
-  },
-  members: ['summary', 'total', 'causes', 'prompt_set', 'effects', 'associations', 'url'],
-  run: async (context, values) => {
-    const { source } = context;
-    const names = ['metric', 'brand', 'from', 'to', 'where', 'before_from', 'before_to'];
-    const explained = await explainMetric(await source(), values.parameters(names));
-    const { from, to, beforeFrom, beforeTo } = explained;
-    const url = await pageLink(context, values.parameters(['brand', 'from', 'to', 'where']), {
-      path: '/compare',
-      more: { of: 'period', a: `${from}..${to}`, b: `${beforeFrom}..${beforeTo}`, measure: explained.metric },
-    });
+export const explainChange = operationTool(explainMetric, {
+  results: ['summary', 'total', 'causes', 'prompt_set', 'effects', 'associations', 'url'],
+  own: z.object({}),
+  brief: async ({ context, result, given }) => {
+    const { from, to, beforeFrom, beforeTo, metric: measure } = result;
+    const filters = new URLSearchParams([...given].filter(([name]) => name !== 'compare_to'));
+    const more = { of: 'period', a: `${from}..${to}`, b: `${beforeFrom}..${beforeTo}`, measure };
+    const url = await pageLink(context, filters, { path: '/compare', more });
     const [content, ...shorter] = MEMBERS_SHOWN.map((members) => ({
-      content: { ...(shown(explained, members) as Record<string, unknown>), ...url },
+      content: { ...(shown(result, members) as Record<string, unknown>), ...url },
       omitted: `Only ${members} members of each dimension are listed: allow more with max_tokens.`,
     }));
-    return {
-      content: content?.content ?? {},
-      shorter,
-      asOf: explained.asOf,
-      isPartial: explained.partial,
-      completeTo: explained.completeTo,
-    };
+    return { content: content?.content ?? {}, shorter };
   },
-};
+});
 
 /** Lists changes since a time. */
-export const whatChanged: DataTool = {
-  name: 'what_changed',
-  title: 'What changed',
-  about:
-    'Events since a day: prompts lost and won, new cited domains, alerts, articles, forum threads, edits of prompts and competitors.',
-  scope: 'metrics',
-  arguments: {
-    since: { kind: 'text', isRequired: true, about: 'Day, time, or 7d.' },
-    brand: scopeArguments.brand,
-    kind: { kind: 'list', about: 'Such as prompt_lost; default all.' },
-    limit: { kind: 'count', ...CHANGES },
-  },
-  members: ['since', 'counts', 'columns', 'changes', 'url'],
-  run: async (context, values) => {
-    const { source, workspace } = context;
-    const from = await source();
-    const { changes, counts, since } = await listChanges(from, values.parameters(['since', 'brand', 'kind']));
-    const total = CHANGE_KINDS.flatMap((kind): [ChangeKind, number][] => {
-      const count = counts[kind];
-      return count === undefined ? [] : [[kind, count]];
-    });
-    const days = values.parameters(['brand']);
+export const whatChanged = operationTool(listChanges, {
+  results: ['since', 'counts', 'columns', 'changes', 'url'],
+  own: z.object({}),
+  // The layer lists at most 200 changes of a kind, so the newest 200 of all kinds are without gaps.
+  standards: { limit: 50 },
+  brief: async ({ context, source, result: { changes, counts, since }, given }) => {
+    const kinds = CHANGE_KINDS.filter((kind) => counts[kind] !== undefined);
+    const days = new URLSearchParams(given.getAll('brand').map((brand): [string, string] => ['brand', brand]));
     days.set('from', since.slice(0, 10));
-    days.set('to', dayOf(from.nowMs));
-    const url = await pageLink(
-      context,
-      days,
-      pageOfKinds(
-        total.map(([kind]) => kind),
-        CHANGE_PAGES,
-      ),
-    );
+    days.set('to', dayOf(source.nowMs));
+    const url = await pageLink(context, days, pageOfKinds<ChangeKind>(kinds, CHANGE_PAGES));
     return {
-      content: {
-        since,
-        counts: Object.fromEntries(total),
-        ...url,
-        columns: ['at', 'kind', 'brand', 'sentence', 'ids'],
-      },
+      content: { since, counts, ...url, columns: ['at', 'kind', 'brand', 'sentence', 'ids'] },
       list: {
         name: 'changes',
-        rows: changes
-          .slice(0, values.count('limit'))
-          .map(({ at, kind, brand, sentence, ids }) => [at, kind, brand, sentence, ids]),
+        rows: changes.map(({ at, kind, brand, sentence, ids }) => [at, kind, brand, sentence, ids]),
       },
-      total: total.reduce((sum, [, count]) => sum + count, 0),
-      asOf: await syncedAtOf(workspace.service),
-      ...(await beginningRemark(from, since)),
+      total: Object.values(counts).reduce((sum, count) => sum + count, 0),
+      asOf: await syncedAtOf(context.workspace.service),
+      ...(await beginningRemark(source, since)),
     };
   },
-};
+});
 
 // Histories begin with the first sync, so earlier edits of lists are not known.
 async function beginningRemark(
@@ -173,58 +116,23 @@ async function beginningRemark(
 }
 
 /** Lists opportunities of a brand. */
-export const findOpportunities: DataTool = {
-  name: 'find_opportunities',
-  title: 'Find opportunities',
-  about:
-    'Ways to raise visibility, the greatest first: domains cited for competitors only, prompts that competitors win, cited forum threads, own pages cited once. With ids of responses as evidence.',
-  scope: 'metrics',
-  arguments: {
-    brand: { kind: 'text', isRequired: true },
-    from: range.from,
-    to: range.to,
-    kind: { kind: 'list', choices: OPPORTUNITY_KINDS },
-    limit: { kind: 'count', ...OPPORTUNITIES },
-  },
-  members: ['from', 'to', 'url', 'columns', 'opportunities'],
-  run: async (context, values) => {
-    const { source } = context;
-    const given = values.parameters(['brand', 'from', 'to']);
-    given.set('limit', String(OPPORTUNITIES_MAX));
-    const found = await listOpportunities(await source(), given);
-    const kinds = values.list('kind');
-    const asked = found.opportunities.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
-    const view = pageOfKinds(
-      asked.map(({ kind }) => kind),
-      OPPORTUNITY_PAGES,
-    );
-    const days = new URLSearchParams({ brand: found.brandId, from: found.from, to: found.to });
-    const url = await pageLink(context, days, view);
+export const findOpportunities = operationTool(listOpportunities, {
+  results: ['from', 'to', 'url', 'columns', 'opportunities'],
+  own: z.object({}),
+  brief: async ({ context, result: { brandId, from, to, opportunities, total } }) => {
+    const kinds = opportunities.map(({ kind }) => kind);
+    const days = new URLSearchParams({ brand: brandId, from, to });
+    const url = await pageLink(context, days, pageOfKinds<OpportunityKind>(kinds, OPPORTUNITY_PAGES));
+    const rows = opportunities.map(({ rank, kind, id, n, sentence, evidence }) => {
+      return [rank, kind, id, n, sentence, evidence.slice(0, EVIDENCE_MAX)];
+    });
     return {
-      content: { from: found.from, to: found.to, ...url, columns: ['rank', 'kind', 'id', 'n', 'sentence', 'evidence'] },
-      list: {
-        name: 'opportunities',
-        rows: asked
-          .slice(0, values.count('limit'))
-          .map(({ rank, kind, id, n, sentence, evidence }) => [
-            rank,
-            kind,
-            id,
-            n,
-            sentence,
-            evidence.slice(0, EVIDENCE_MAX),
-          ]),
-      },
-      // A kind with as many opportunities as are listed may have more.
-      total: OPPORTUNITY_KINDS.some((kind) => asked.filter((one) => one.kind === kind).length >= LISTED_MAX)
-        ? null
-        : asked.length,
-      asOf: found.asOf,
-      isPartial: found.partial,
-      completeTo: found.completeTo,
+      content: { from, to, ...url, columns: ['rank', 'kind', 'id', 'n', 'sentence', 'evidence'] },
+      list: { name: 'opportunities', rows },
+      total,
     };
   },
-};
+});
 
 // Returns the overview if the kinds have different pages.
 function pageOfKinds<K extends string>(kinds: readonly K[], pages: Readonly<Record<K, PageView>>): PageView {

@@ -1,30 +1,29 @@
+import { z } from 'zod';
 import { nearestName } from '../../../base/choose-name.ts';
 import { SightlineError } from '../../../base/errors.ts';
 import { type DescribedTable, tableName } from '../../../operations/sql/sql-schema.ts';
 import type { SqlCaller, SqlService } from '../../../operations/sql/sql-service.ts';
-import type { DataTool, ToolContext } from '../data-tool.ts';
+import { defineTool, type ToolContext } from '../data-tool.ts';
 
-const ROWS = { least: 1, most: 10_000, standard: 500 } as const;
+/** Maximum length of a query. */
+const SQL_CHARACTERS_MAX = 20_000;
 /** Maximum length of a cell of a result. */
 const CELL_CHARACTERS_MAX = 2_000;
 /** Schemas with the state of syncs. Their tables are listed only if they match `search`. */
 const INTERNAL = ['sync'];
 
 /** Runs guarded SQL. */
-export const query: DataTool = {
+export const query = defineTool({
   name: 'query',
   title: 'Query with SQL',
   about:
     'Runs a read-only SELECT (DuckDB SQL, 10 s) over the tables of `list_tables`. Use it if `query_metrics` cannot answer.',
   scope: 'sql',
-  arguments: {
-    sql: { kind: 'text', isRequired: true },
-    limit: { kind: 'count', ...ROWS },
-  },
-  members: ['columns', 'rows'],
-  run: async (context, values) => {
+  input: z.object({ sql: z.string().max(SQL_CHARACTERS_MAX), limit: z.int().min(1).max(10_000).default(500) }),
+  results: ['columns', 'rows'],
+  run: async (context, { sql: text, limit }) => {
     const { sql, caller } = await sqlOf(context);
-    const question = { sql: values.text('sql') ?? '', rowsMax: values.count('limit') };
+    const question = { sql: text, rowsMax: limit };
     context.report('The query waits or runs.', 0, 1);
     const { columns, rows, isTruncated, rowsTotal, asOf, completeTo } = await sql.run(caller, question, context.signal);
     context.report('The query has ended.', 1, 1);
@@ -36,19 +35,19 @@ export const query: DataTool = {
       completeTo,
     };
   },
-};
+});
 
 /** Lists the tables that SQL can query. */
-export const listTables: DataTool = {
+export const listTables = defineTool({
   name: 'list_tables',
   title: 'List tables',
   about: 'Tables and views for `query`, with meaning.',
   scope: 'sql',
-  arguments: { search: { kind: 'text', about: 'Part of name, column or meaning.' } },
-  members: ['tables'],
-  run: async (context, values) => {
+  input: z.object({ search: z.string().optional().describe('Part of name, column or meaning.') }),
+  results: ['tables'],
+  run: async (context, { search: text = '' }) => {
     const tables = await tablesOf(context);
-    const search = (values.text('search') ?? '').toLowerCase();
+    const search = text.toLowerCase();
     const shown = tables.filter(({ schema, name, about, columns }) => {
       if (search === '') return !INTERNAL.includes(schema) && !name.endsWith('_history');
       const own = columns.map((column) => column.name).filter((column) => !column.startsWith('_'));
@@ -69,24 +68,24 @@ export const listTables: DataTool = {
       ...(shown.length === 0 ? { remarks: [`No name, meaning or column contains ${JSON.stringify(search)}.`] } : {}),
     };
   },
-};
+});
 
 /** Describes a table. */
-export const describeTable: DataTool = {
+export const describeTable = defineTool({
   name: 'describe_table',
   title: 'Describe table',
   about: 'Columns of a table with type and meaning.',
   scope: 'sql',
-  arguments: { table: { kind: 'text', isRequired: true } },
-  members: ['table', 'kind', 'about', 'columns'],
-  run: async (context, values) => {
-    const { schema, name, kind, about, columns } = findTable(await tablesOf(context), values.text('table') ?? '');
+  input: z.object({ table: z.string() }),
+  results: ['table', 'kind', 'about', 'columns'],
+  run: async (context, { table }) => {
+    const { schema, name, kind, about, columns } = findTable(await tablesOf(context), table);
     return {
       content: { table: tableName({ schema, name }), kind, about },
       list: { name: 'columns', rows: columns.map((column) => [column.name, column.type, column.about]) },
     };
   },
-};
+});
 
 /** Returns the tables that the caller can query. */
 export async function tablesOf(context: ToolContext): Promise<readonly DescribedTable[]> {

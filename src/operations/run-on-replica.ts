@@ -1,8 +1,6 @@
 import { readConventions } from '../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
-import { type DimensionValues, dimensionValues } from '../query/metrics/dimension-values.ts';
-import { runMetrics } from '../query/metrics/run-metrics.ts';
-import type { MetricsSource, TableResult } from '../query/metrics/table-result.ts';
+import type { MetricsSource } from '../query/metrics/table-result.ts';
 import { openServedReplica } from '../query/open-replica.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { openReplicaWith } from '../session/newest-replica.ts';
@@ -14,24 +12,16 @@ import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
 const TIMEOUT_MS = 600_000;
 
 /**
- * Computes measures from the replica of a workspace. `given` has the parameters of `runMetrics`.
+ * Runs an operation on the replica of a workspace. `given` has the texts of its input by name.
  *
  * @throws SightlineError `no_data` before the first sync, `invalid_parameter`, and the signal's reason when it is aborted
+ * @example
+ * await runOnReplica(context, explainMetric, new URLSearchParams({ metric: 'visibility', brand: 'Acme' }));
  */
-export function queryMetrics(context: QueryContext, given: URLSearchParams): Promise<TableResult> {
-  return withMetrics(context, (source) => runMetrics(source, given));
-}
-
-/** Lists values of a dimension in the replica of a workspace; see `dimensionValues`. Throws like `queryMetrics`. */
-export function listDimensionValues(context: QueryContext, given: URLSearchParams): Promise<DimensionValues> {
-  return withMetrics(context, (source) => dimensionValues(source, given));
-}
-
-type QueryContext = Pick<Context, 'config' | 'clock' | 'signal'>;
-
-async function withMetrics<T>(
-  { config, clock, signal }: QueryContext,
-  work: (source: MetricsSource) => Promise<T>,
+export async function runOnReplica<T>(
+  { config, clock, signal }: Pick<Context, 'config' | 'clock' | 'signal'>,
+  operation: (source: MetricsSource, given: URLSearchParams) => Promise<T>,
+  given: URLSearchParams,
 ): Promise<T> {
   const overrides = toOverrides(config.conventions);
   const replica = await openReplicaWith(config, layoutOf(config.folder), (path) =>
@@ -42,7 +32,7 @@ async function withMetrics<T>(
     }),
   );
   try {
-    return await work({ replica, catalogue: replica.catalogue, nowMs: clock.now(), signal });
+    return await operation({ replica, catalogue: replica.catalogue, nowMs: clock.now(), signal }, given);
   } finally {
     await replica.replica.close();
   }
