@@ -1,34 +1,26 @@
+import { z } from 'zod';
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
+import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { chooseTable } from '../snapshot/selection.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse } from '../warehouse/warehouse.ts';
 
-/** Current rows, earlier versions of rows, analysis views, or sync bookkeeping. */
-export type TableKind = 'data' | 'history' | 'mart' | 'bookkeeping';
-
 /** Title and description of each kind of table. */
-export type TableKinds = Readonly<Record<TableKind, { readonly title: string; readonly about: string }>>;
+export type TableKinds = Readonly<Record<DescribedTable['kind'], { readonly title: string; readonly about: string }>>;
 
 /** A table or view with its documentation. */
-export interface DescribedTable {
-  /** Qualified with its schema unless that is `main`, such as `mart.visibility_weekly`. */
-  readonly name: string;
-  readonly kind: TableKind;
-  readonly about: string;
-  /** Columns that identify a row; empty if no key is declared. */
-  readonly key: readonly string[];
-  readonly columns: readonly DescribedColumn[];
-  /** Set if the table has the data of an inferred declaration. */
-  readonly generic?: true;
-}
+export const describedTable = z.object({
+  name: z.string().describe('with its schema unless that is `main`'),
+  kind: z.enum(['data', 'history', 'mart', 'bookkeeping']),
+  about: z.string(),
+  key: z.array(z.string()).describe('columns that identify a row; empty if no key is declared'),
+  columns: z.array(z.object({ name: z.string(), type: z.string(), about: z.string() })),
+  generic: z.literal(true).optional().describe('set if the table has the data of an inferred declaration'),
+});
 
-/** A column. `type` is the DuckDB type. */
-export interface DescribedColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly about: string;
-}
+/** A table or view with its documentation. */
+export type DescribedTable = ValueOf<typeof describedTable>;
 
 /**
  * Describes every table and view of a warehouse. Reads the comments of an empty in-memory warehouse, so the result equals the
@@ -93,7 +85,7 @@ export const tableKinds: TableKinds = {
   bookkeeping: { title: 'Sync bookkeeping', about: 'Runs, requests, coverage, checkpoints and findings of syncs.' },
 };
 
-const KINDS = Object.keys(tableKinds) as TableKind[];
+const KINDS = Object.keys(tableKinds) as DescribedTable['kind'][];
 
 /** The data dictionary as Markdown: every table and view with every column. */
 export function toMarkdown(tables: readonly DescribedTable[]): string {

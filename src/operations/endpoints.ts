@@ -1,5 +1,7 @@
-import { classifyEndpoints, type EndpointState } from '../contract/openapi/classify.ts';
+import { z } from 'zod';
+import { classifyEndpoints } from '../contract/openapi/classify.ts';
 import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
+import { number, type ValueOf } from '../contract/operation/json-parts.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import type { Context } from '../session/workspace.ts';
 import { createClient } from '../upstream/client.ts';
@@ -7,25 +9,28 @@ import { OPENAPI_PATH } from '../upstream/discovery.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
 import { basePathOf, openBudget } from './sync.ts';
 
-/** An endpoint in upstream's OpenAPI document. */
-export interface ListedEndpoint {
-  readonly path: string;
-  /** `mirrored`: an inferred declaration covers the endpoint. */
-  readonly state: EndpointState | 'mirrored';
-  readonly reason: string | null;
-  /** Name of the resource that stores its items; null if there is none. */
-  readonly resource: string | null;
-  readonly about: string | null;
-}
-
 /** The endpoints in upstream's OpenAPI document. */
-export interface EndpointList {
-  readonly endpoints: readonly ListedEndpoint[];
-  /** Number of paths that were not read, because the document has too many or they are too long. */
-  readonly ignored: number;
-  /** Paths of declared resources that the document does not list. */
-  readonly unlisted: readonly string[];
-}
+export const endpointList = z.object({
+  endpoints: z.array(
+    z.object({
+      path: z.string(),
+      state: z
+        .enum(['declared', 'mirrored', 'available', 'unsupported'])
+        .describe(
+          '`mirrored`: an inferred declaration covers the endpoint; `available`: none does, and all of its parameters have known values',
+        ),
+      reason: z.string().nullable().describe('why it is unsupported'),
+      resource: z.string().nullable().describe('the resource that stores its items'),
+      about: z.string().nullable().describe("its description in the API's document"),
+    }),
+  ),
+  ignored: number.describe('paths beyond 5,000, or with more than 500 characters'),
+  unlisted: z.array(z.string()).describe('paths of resources that the document does not list'),
+});
+
+type EndpointList = ValueOf<typeof endpointList>;
+/** An endpoint in upstream's OpenAPI document. */
+export type ListedEndpoint = EndpointList['endpoints'][number];
 
 /**
  * Reads upstream's OpenAPI document with one request and lists its GET endpoints, in the order of the document.

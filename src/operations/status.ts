@@ -1,51 +1,52 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
-import type { Holder } from '../base/file-lock.ts';
-import { type JobRun, readJobRuns } from '../scheduler/job-log.ts';
+import { number, time, type ValueOf } from '../contract/operation/json-parts.ts';
+import { readJobRuns, runSchema } from '../scheduler/job-log.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { writerOf } from '../session/lock-driver.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { readKeyFile } from '../session/stored-keys.ts';
 import { layoutOf } from '../snapshot/layout.ts';
-import { type RunningSync, readProgress } from '../sync/progress-file.ts';
+import { readProgress, runningSync } from '../sync/progress-file.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/ledger/held-deletions.ts';
 import { withDerivedEnd } from '../warehouse/ledger/runs.ts';
-import { readLastActivity, readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
+import {
+  readLastActivity,
+  readStatus,
+  type WarehouseStatus,
+  warehouseStatus,
+} from '../warehouse/ledger/warehouse-status.ts';
 import { openCurrentReader } from '../warehouse/schema-version.ts';
 import { jobLines } from './jobs/job-list.ts';
-import { type Facts, type ReplicaState, type Verdict, verdictOf } from './verdict.ts';
+import { type Facts, type ReplicaState, type Verdict, verdict, verdictOf } from './verdict.ts';
 
 /** Files whose sizes are added up, at most. Beyond that the sum is too small. */
 const FILES_MAX = 100_000;
 
 /** A workspace's status. */
-export interface WorkspaceStatus {
-  readonly workspace: string;
-  readonly folder: string;
-  /** The process that has the warehouse open for writing; null if there is none. */
-  readonly owner: Holder | null;
-  /** Time of the last request or run in the data shown here. `stale` is true if the live file has newer data. */
-  readonly asOf: string | null;
-  readonly stale: boolean;
-  readonly bytes: {
-    readonly warehouse: number;
-    readonly copy: number;
-    readonly snapshots: number;
-    readonly all: number;
-  };
-  /** The last run of each job that has run. */
-  readonly jobs: readonly JobRun[];
-  /** The state of the workspace, the same as on the status page. */
-  readonly verdict: Verdict;
-  /** The running sync of any process; null if none runs. */
-  readonly progress: RunningSync | null;
-  /** Null before the first sync has published data. */
-  readonly data: WarehouseStatus | null;
-}
+export const workspaceStatus = z.object({
+  workspace: z.string(),
+  folder: z.string(),
+  owner: z
+    .object({ pid: z.int(), command: z.string(), since: time, host: z.string().nullable() })
+    .nullable()
+    .describe('the process that has the warehouse open for writing'),
+  asOf: time.nullable().describe('time of the last request or run in these data'),
+  stale: z.boolean().describe('whether the live file has newer data'),
+  bytes: z.object({ warehouse: number, copy: number, snapshots: number, all: number }),
+  jobs: z.array(runSchema).describe('the last run of each job'),
+  verdict,
+  progress: runningSync.nullable().describe('the running sync'),
+  data: warehouseStatus.nullable().describe('null before the first sync has published data'),
+});
+
+/** A workspace's status. */
+export type WorkspaceStatus = ValueOf<typeof workspaceStatus>;
 
 /** Reads a workspace's status, even while another process owns the warehouse. Throws `no_data` if it was never synced. */
 export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock): Promise<WorkspaceStatus> {
@@ -90,8 +91,7 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
     const { status, asOf } = value;
     const isActive = progress !== null || owner !== null;
     const data = { ...status, lastRun: status.lastRun === null ? null : withDerivedEnd(status.lastRun, isActive) };
-    const verdict = await judge('current', data);
-    return { ...beside, verdict, asOf, stale, data };
+    return { ...beside, verdict: await judge('current', data), asOf, stale, data };
   } catch (thrown) {
     const isFirst = thrown instanceof SightlineError && thrown.code === 'no_data' && owner !== null;
     if (!isFirst) throw thrown;

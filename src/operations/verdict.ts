@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { STALE_HOURS } from '../base/config/notify-settings.ts';
+import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { DAY_MS, shownTime } from '../contract/time.ts';
 import { isClockError } from '../plausibility/run-clock.ts';
 import type { RunningSync } from '../sync/progress-file.ts';
@@ -12,12 +14,27 @@ const EXPIRY_MS = 7 * DAY_MS;
 /** Parts that were never read and are named. */
 const NAMED_MAX = 3;
 
-/** The state of a workspace: the most urgent finding, and all findings, most urgent first. */
-export interface Verdict {
-  readonly level: Level;
-  readonly sentence: string;
-  readonly findings: readonly Finding[];
-}
+const level = z.enum(['good', 'busy', 'attention', 'problem']);
+
+/** The state of a workspace: the most urgent finding, and all findings. */
+export const verdict = z.object({
+  level,
+  sentence: z.string(),
+  findings: z
+    .array(
+      z.object({
+        level,
+        about: z.enum(['replica', 'data', 'jobs', 'keys']),
+        sentence: z.string(),
+        command: z.string().nullable().describe('the command that helps'),
+        consequences: z.array(z.string()).describe('other states that have the same cause and end with it'),
+      }),
+    )
+    .describe('most urgent first'),
+});
+
+/** The state of a workspace. */
+export type Verdict = ValueOf<typeof verdict>;
 
 /**
  * State of the replica: none yet, unreadable, outdated (the newest is unreadable, the previous one is shown), current.

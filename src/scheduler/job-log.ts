@@ -12,14 +12,16 @@ const AHEAD_MS_MAX = 3_600_000;
 
 const time = z.iso.datetime();
 const statusSchema = z.enum(STATUSES_WORST_FIRST);
-const stepSchema = z.object({
+/** A step of a run. */
+export const stepSchema = z.object({
   step: z.string(),
   status: z.enum([...statusSchema.options, 'left out']),
   exitCode: z.int().nullable(),
   durationMs: z.number().nullable(),
   error: z.string().nullable(),
 });
-const runSchema = z.object({
+/** A run of a job. */
+export const runSchema = z.object({
   job: z.string(),
   /** When the run was due; null for a run that was requested by hand. */
   dueAt: time.nullable(),

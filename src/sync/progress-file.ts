@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { isAlive } from '../base/process-alive.ts';
+import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Progress } from './progress.ts';
 
@@ -33,14 +34,11 @@ const content = z.object({
   ),
 });
 
+/** Progress of a workspace's running sync and its process. */
+export const runningSync = content.omit({ host: true });
+
 /** Progress of a workspace's running sync and its process. Times are ISO 8601, UTC. */
-export interface RunningSync extends Progress {
-  /** The command that runs the sync. */
-  readonly command: string;
-  readonly pid: number;
-  readonly startedAt: string;
-  readonly updatedAt: string;
-}
+export type RunningSync = ValueOf<typeof runningSync>;
 
 /** Publishes a sync's progress to other processes until it is closed. */
 export interface ProgressFile {

@@ -1,32 +1,35 @@
+import { z } from 'zod';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Conventions } from './conventions.ts';
 import { aboutConvention, describeConvention } from './descriptions.ts';
 import type { StoredFinding } from './findings.ts';
 
-/**
- * Whether the value of a point is known: `determined` by upstream's responses, `configured`, `undetermined` for lack of evidence, or
- * `contradicted` because upstream's responses agree with no candidate.
- */
-export type PointState = 'determined' | 'configured' | 'undetermined' | 'contradicted';
+/** A point that the specification leaves open. */
+export const calibratedPoint = z.object({
+  name: z.string(),
+  about: z.string().describe('what the specification leaves open'),
+  state: z
+    .enum(['determined', 'configured', 'undetermined', 'contradicted'])
+    .describe(
+      "determined: by upstream's responses; undetermined: for lack of evidence; contradicted: upstream's responses agree with no candidate",
+    ),
+  value: z.unknown().describe('the value that is used'),
+  text: z.string().describe('the value in words'),
+  compared: number.describe("facts of upstream's responses that were compared"),
+  agreed: number.describe('compared facts that the value explains'),
+  confidence: z
+    .number()
+    .nullable()
+    .describe('lower end of the 95 % Wilson interval of the share of separating facts that the value explains'),
+  note: z.string(),
+  candidates: z
+    .array(z.object({ value: z.unknown(), text: z.string(), agreed: number }))
+    .describe('with the number of facts that each explains, best first'),
+  decidedAt: time.nullable(),
+});
 
 /** A point that the specification leaves open. */
-export interface CalibratedPoint {
-  readonly name: string;
-  readonly about: string;
-  readonly state: PointState;
-  /** The value that is used, and the same in words. */
-  readonly value: unknown;
-  readonly text: string;
-  /** Compared facts, and those that the value explains. */
-  readonly compared: number;
-  readonly agreed: number;
-  /** How sure the value is, from 0 to 1 (`Finding.confidence`); null unless it is determined. */
-  readonly confidence: number | null;
-  readonly note: string;
-  /** Candidates with the number of facts that each explains, best first. */
-  readonly candidates: readonly { readonly value: unknown; readonly text: string; readonly agreed: number }[];
-  /** Time of the calibration, epoch milliseconds; null if there was none. */
-  readonly decidedAt: number | null;
-}
+export type CalibratedPoint = ValueOf<typeof calibratedPoint>;
 
 /** Returns a point with the value that is used; `stored` is null if it was never calibrated. */
 export function toPoint(
@@ -50,11 +53,11 @@ export function toPoint(
       text: describeConvention(name, value),
       agreed,
     })),
-    decidedAt: stored?.decidedAt ?? null,
+    decidedAt: stored === null ? null : new Date(stored.decidedAt).toISOString(),
   };
 }
 
-function stateOf(stored: StoredFinding | null): PointState {
+function stateOf(stored: StoredFinding | null): CalibratedPoint['state'] {
   if (stored?.source === 'learned') return 'determined';
   return stored?.contradicted === true ? 'contradicted' : 'undetermined';
 }

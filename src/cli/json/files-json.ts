@@ -68,30 +68,6 @@ export const exportOfWorkspace = z.object({
   error: errorParts.optional(),
 });
 
-/** `backup`. */
-export const backup = z.object({
-  path: z.string(),
-  bytes: number,
-  tables: number,
-  rows: number,
-  asOf: time,
-  stale: z.boolean().describe('whether another process has newer data'),
-});
-
-/** `restore`. */
-export const restore = z.object({
-  source: z.string(),
-  kind: z.enum(['backup', 'snapshot']),
-  asOf: time.nullable(),
-  path: z.string(),
-  kept: z.string().nullable().describe('path of the replaced warehouse'),
-  continues: z.boolean().describe('whether the next sync resumes'),
-  tables: number,
-  rows: number,
-  missing: z.array(z.string()),
-  unknown: z.array(z.string()),
-});
-
 /** `report`. */
 export const report = z.object({
   reports: z.array(z.object({ brandId: z.string(), name: z.string(), page: z.string(), charts: z.array(z.string()) })),
@@ -102,19 +78,6 @@ export const connect = z.object({
   path: z.string(),
   clients: z.record(z.string(), z.string()).describe('by client, the line that opens the replica'),
 });
-
-/** `describe TABLE`. */
-export const table = z.object({
-  name: z.string(),
-  kind: z.enum(['data', 'history', 'mart', 'bookkeeping']),
-  about: z.string(),
-  key: z.array(z.string()),
-  columns: z.array(z.object({ name: z.string(), type: z.string(), about: z.string() })),
-  generic: z.literal(true).optional().describe('set if the table has the data of an inferred declaration'),
-});
-
-/** `describe`. */
-export const allTables = z.array(table);
 
 /** `sql`: a row is an object by column name. */
 export const rows = z.array(z.record(z.string(), z.unknown()));

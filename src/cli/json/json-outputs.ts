@@ -1,14 +1,26 @@
 import { z } from 'zod';
+import { calibratedPoint } from '../../analytics/calibration/calibrated-points.ts';
 import { describedMeasure, describedModel } from '../../analytics/model/measures.ts';
 import { error, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { toJsonSchema } from '../../contract/operation/operation.ts';
+import { writtenBackup } from '../../operations/backup/backup.ts';
+import { restored } from '../../operations/backup/restore.ts';
+import { describedTable } from '../../operations/dictionary.ts';
+import { workspaceDiagnosis } from '../../operations/doctor/diagnose.ts';
+import { endpointList } from '../../operations/endpoints.ts';
+import { listedTargets, testedTarget } from '../../operations/notify/notify.ts';
+import { workspaceStatus } from '../../operations/status.ts';
 import { dimensionValues } from '../../query/metrics/dimension-values.ts';
 import { explainMetric, listChanges, listOpportunities } from '../../query/metrics/explanations.ts';
 import { runMetrics } from '../../query/metrics/run-metrics.ts';
+import { progressState } from '../../warehouse/ledger/progress-state.ts';
+import { runCost, runDetails } from '../../warehouse/ledger/run-costs.ts';
 import * as files from './files-json.ts';
 import * as operation from './operation-json.ts';
 import * as server from './server-json.ts';
 import * as sync from './sync-json.ts';
+
+const stale = z.boolean().describe('whether the live file has newer data');
 
 /** Declaration of the output of a command with `--json`. */
 interface JsonOutput {
@@ -28,13 +40,16 @@ export const jsonOutputs = {
   plan: { shape: sync.plan },
   verify: { shape: sync.verify },
   compare: { shape: sync.compare },
-  calibration: { shape: sync.calibration },
-  status: { shape: operation.status },
-  'status --all': { about: '`status --all`: one line for each workspace.', shape: operation.statusOfWorkspace },
-  endpoints: { shape: sync.endpoints },
-  runs: { shape: sync.runs },
-  'runs id': { about: '`runs` with the ID of a run.', shape: sync.run },
-  'state list': { shape: sync.stateList },
+  calibration: { shape: z.object({ stale, points: z.array(calibratedPoint) }) },
+  status: { shape: workspaceStatus },
+  'status --all': {
+    about: '`status --all`: one line for each workspace.',
+    shape: z.union([workspaceStatus, error.extend({ workspace: z.string() })]),
+  },
+  endpoints: { shape: endpointList },
+  runs: { shape: z.array(runCost) },
+  'runs id': { about: '`runs` with the ID of a run.', shape: runDetails },
+  'state list': { shape: z.object({ resources: z.array(progressState) }) },
   'state reset': { shape: sync.stateReset },
   replay: { shape: sync.replay },
   export: { about: '`export`, which writes a snapshot.', shape: files.snapshot },
@@ -42,8 +57,8 @@ export const jsonOutputs = {
   'export --all': { about: '`export --all`: one line for each workspace.', shape: files.exportOfWorkspace },
   sql: { about: '`sql`: an array with an object for each row.', shape: files.rows },
   connect: { shape: files.connect },
-  describe: { shape: files.allTables },
-  'describe table': { about: '`describe` with a table.', shape: files.table },
+  describe: { shape: z.array(describedTable) },
+  'describe table': { about: '`describe` with a table.', shape: describedTable },
   'metrics list': { shape: describedModel },
   'metrics describe': { shape: describedMeasure },
   'metrics values': { shape: dimensionValues.output },
@@ -61,11 +76,11 @@ export const jsonOutputs = {
   worker: { about: '`worker`, when it ends.', shape: server.worker },
   'cluster status': { shape: server.clusterStatus },
   'cluster enqueue': { shape: server.clusterEnqueue },
-  doctor: { about: '`doctor`; with `--all` one line for each workspace.', shape: operation.doctor },
-  backup: { shape: files.backup },
-  notify: { shape: operation.notify },
-  'notify --test': { shape: operation.notifyTest },
-  restore: { shape: files.restore },
+  doctor: { about: '`doctor`; with `--all` one line for each workspace.', shape: workspaceDiagnosis },
+  backup: { shape: writtenBackup },
+  notify: { shape: listedTargets },
+  'notify --test': { shape: z.array(testedTarget) },
+  restore: { shape: restored },
   'keys create': { shape: server.newKey },
   'keys list': { shape: server.keys },
   'keys revoke': { shape: server.key },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { number, time } from '../../contract/operation/json-parts.ts';
+import { clusterBudget, workspaceLag } from '../../operations/cluster/cluster.ts';
 
 /** `init`. */
 export const init = z.object({
@@ -108,14 +109,7 @@ export const clusterStatus = z.object({
     })
     .nullable()
     .describe('null without a queue'),
-  budgets: z.array(
-    z.object({
-      budget: z.string(),
-      workspaces: z.array(z.string()),
-      limit: z.number().nullable(),
-      lastMinute: number,
-    }),
-  ),
+  budgets: z.array(clusterBudget),
   homes: z
     .array(
       z.object({
@@ -131,14 +125,7 @@ export const clusterStatus = z.object({
   lag: z.object({
     workspaces: number,
     overdue: number,
-    worst: z.array(
-      z.object({
-        workspace: z.string(),
-        lastWholeRun: time.nullable(),
-        overdueSince: time.nullable(),
-        overdue: z.array(z.string()),
-      }),
-    ),
+    worst: z.array(workspaceLag),
   }),
 });
 

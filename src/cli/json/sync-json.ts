@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { amount, day, errorParts, number, range, tableCounts, time } from '../../contract/operation/json-parts.ts';
+import { syncPlan } from '../../sync/plan/estimate.ts';
 
 const trouble = z.object({
   chain: z.string().describe('the slice, such as `responses` of a brand and a range of days'),
@@ -39,20 +40,7 @@ export const sync = z.object({
 export const syncOfWorkspace = z.object({ workspace: z.string(), ...sync.partial().shape });
 
 /** `plan`. */
-export const plan = z.object({
-  requests: number,
-  resources: z.array(
-    z.object({
-      name: z.string().describe('a resource, or `calibration`'),
-      requests: number,
-      reasons: z.array(z.object({ reason: z.string(), requests: number })),
-    }),
-  ),
-  least: number.describe('lower bound of `requests`'),
-  most: number.nullable().describe('upper bound; null if lists that others depend on were never read'),
-  skippedDays: number.describe('days that are up to date'),
-  unreliable: z.array(z.string()).describe('IDs of brands whose day counts are unreliable'),
-  continues: z.boolean().describe('whether the last run left unfinished slices'),
+export const plan = syncPlan.extend({
   asked: number.describe('requests that planning took'),
   probes: z
     .array(
@@ -106,25 +94,6 @@ export const verify = z.object({
   error: errorParts.optional(),
 });
 
-/** `endpoints`. */
-export const endpoints = z.object({
-  endpoints: z.array(
-    z.object({
-      path: z.string(),
-      state: z
-        .enum(['declared', 'mirrored', 'available', 'unsupported'])
-        .describe(
-          '`mirrored`: an inferred declaration covers the endpoint; `available`: none does, and all of its parameters have known values',
-        ),
-      reason: z.string().nullable().describe('why it is unsupported'),
-      resource: z.string().nullable().describe('the resource that stores its items'),
-      about: z.string().nullable().describe("its description in the API's document"),
-    }),
-  ),
-  ignored: number.describe('paths beyond 5,000, or with more than 500 characters'),
-  unlisted: z.array(z.string()).describe('paths of resources that the document does not list'),
-});
-
 /** `compare`. */
 export const compare = z.object({
   at: time,
@@ -154,29 +123,6 @@ export const compare = z.object({
   error: errorParts.optional(),
 });
 
-/** `calibration`. */
-export const calibration = z.object({
-  stale: z.boolean().describe('whether the live file has newer data'),
-  points: z.array(
-    z.object({
-      name: z.string(),
-      about: z.string().describe('what the specification leaves open'),
-      state: z.enum(['determined', 'configured', 'undetermined', 'contradicted']),
-      value: z.unknown().describe('the value that is used'),
-      text: z.string().describe('the value in words'),
-      compared: number.describe("facts of upstream's responses that were compared"),
-      agreed: number.describe('compared facts that the value explains'),
-      confidence: z
-        .number()
-        .nullable()
-        .describe('lower end of the 95 % Wilson interval of the share of separating facts that the value explains'),
-      note: z.string(),
-      candidates: z.array(z.object({ value: z.unknown(), text: z.string(), agreed: number })),
-      decidedAt: time.nullable(),
-    }),
-  ),
-});
-
 /** `replay`. */
 export const replay = z.object({
   status: z.enum(['complete', 'partial']),
@@ -190,56 +136,6 @@ export const replay = z.object({
   tables: tableCounts,
   quarantined: number,
   damages: z.array(z.object({ file: z.string(), position: number, page: z.string().nullable(), message: z.string() })),
-});
-
-const cost = z.object({
-  requests: number,
-  retries: number,
-  rows: number.describe('rows that upstream sent'),
-  inserted: number,
-  updated: number,
-  deleted: number,
-  wasted: number.describe('requests whose page changed nothing'),
-  failures: number,
-  bytes: number,
-  waitedMs: amount,
-  requestsPerNewRow: amount.nullable(),
-});
-
-const runCost = z.object({
-  runId: z.string(),
-  kind: z.string(),
-  trigger: z.string().nullable(),
-  status: z.string(),
-  startedAt: time,
-  endedAt: time.nullable(),
-  durationMs: amount.nullable(),
-  error: z.string().nullable(),
-  ...cost.shape,
-});
-
-/** `runs`. */
-export const runs = z.array(runCost);
-
-/** `runs ID`. */
-export const run = z.object({
-  ...runCost.shape,
-  resources: z.array(z.object({ resource: z.string(), ...cost.shape })),
-});
-
-/** `state list`. */
-export const stateList = z.object({
-  resources: z.array(
-    z.object({
-      resource: z.string(),
-      brandId: z.string().nullable(),
-      complete: number.describe('completely read slices'),
-      unfinished: number.describe('slices with committed pages that are not read to their end'),
-      firstDay: day.nullable().describe('first day of completely read slices'),
-      lastDay: day.nullable().describe('last day of completely read slices'),
-      closedAt: time.nullable().describe('when the last slice was read completely'),
-    }),
-  ),
 });
 
 /** `state reset`. */

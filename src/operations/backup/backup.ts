@@ -1,9 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { z } from 'zod';
 import { withDiskNeed } from '../../base/disk-need.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { checkReplaceable, ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { noData } from '../../session/newest-replica.ts';
 import { refreshReplica } from '../../session/remote-replica.ts';
 import { withSession } from '../../session/session.ts';
@@ -16,18 +18,18 @@ import { checkNotOwnFile } from '../own-files.ts';
 
 const RESOURCES = { memoryLimitMb: 256 } as const;
 
-/** Result of a backup. */
-export interface Backup {
-  readonly path: string;
-  readonly bytes: number;
-  /** Number of tables, and their rows in total. */
-  readonly tables: number;
-  readonly rows: number;
-  /** Age of the data, ISO 8601. */
-  readonly asOf: string;
-  /** Whether the live file of another process has newer data. */
-  readonly stale: boolean;
-}
+/** A written backup. */
+export const writtenBackup = z.object({
+  path: z.string(),
+  bytes: number,
+  tables: number,
+  rows: number.describe('rows of all tables'),
+  asOf: time,
+  stale: z.boolean().describe('whether another process has newer data'),
+});
+
+/** A written backup. */
+export type Backup = ValueOf<typeof writtenBackup>;
 
 /**
  * Copies a workspace's warehouse into one file, checks it and puts it in place by rename. Copies the live file, or the replica

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize } from 'node:path';
+import { z } from 'zod';
 import { SightlineError } from '../../base/errors.ts';
 import type { WarehouseTable } from '../../contract/catalogue.ts';
 import type { HistoryTable } from '../../contract/histories.ts';
+import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from '../../snapshot/fingerprint.ts';
 import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } from '../../snapshot/manifest.ts';
 import type { Session } from '../../warehouse/database.ts';
@@ -14,15 +16,20 @@ import { checkSchemaVersion } from '../../warehouse/schema-version.ts';
 import { fileLiteral, quoted, sqlTypes } from '../../warehouse/schema.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 
-/** Counts of a restored snapshot. */
-export interface RestoredSnapshot {
-  readonly tables: number;
-  readonly rows: number;
-  /** Tables of this version that the snapshot lacks. They start empty; a history starts with the current rows. */
-  readonly missing: readonly string[];
-  /** Tables of the snapshot that this version does not know. */
-  readonly unknown: readonly string[];
-}
+/** Tables and rows of a rebuilt warehouse. */
+export const restoredSnapshot = z.object({
+  tables: number,
+  rows: number,
+  missing: z
+    .array(z.string())
+    .describe(
+      'tables of this version that the source lacks; a history starts with the current rows, the others are empty',
+    ),
+  unknown: z.array(z.string()).describe('tables of the source that this version does not know'),
+});
+
+/** Tables and rows of a rebuilt warehouse. */
+export type RestoredSnapshot = ValueOf<typeof restoredSnapshot>;
 
 /** Reads a snapshot's manifest. Throws `warehouse_invalid` if there is none or its schema is older, `warehouse_newer` if it is newer. */
 export async function readSnapshot(folder: string): Promise<Manifest> {

@@ -1,11 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { realpath, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { z } from 'zod';
 import { calibrateConventions } from '../../analytics/calibration/calibrate.ts';
 import { withDiskNeed } from '../../base/disk-need.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { removeMark } from '../../remote/folder-owner.ts';
 import { catalogueOf } from '../../session/catalogues.ts';
 import { remoteState } from '../../session/remote-stores.ts';
@@ -17,7 +19,7 @@ import { DamagedFile } from '../../warehouse/errors.ts';
 import { type BackupFile, checkCopy, copyClosed, readBackupFile } from '../../warehouse/file/copy-check.ts';
 import { databaseBytes } from '../../warehouse/file/copy-database.ts';
 import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
-import { fillFromSnapshot, type RestoredSnapshot, readSnapshot } from './restore-snapshot.ts';
+import { fillFromSnapshot, type RestoredSnapshot, restoredSnapshot, readSnapshot } from './restore-snapshot.ts';
 
 const NOTHING_MISSING = { missing: [], unknown: [] } as const;
 
@@ -27,19 +29,18 @@ export type RestoreSource = { readonly path: string; readonly asOf: string | nul
   | { readonly kind: 'snapshot'; readonly manifest: Manifest }
 );
 
-/** Result of a restore. */
-export interface Restored extends RestoredSnapshot {
-  readonly source: string;
-  readonly kind: RestoreSource['kind'];
-  /** Age of the data, ISO 8601; null if the file does not record it. */
-  readonly asOf: string | null;
-  /** Path of the workspace's warehouse. */
-  readonly path: string;
-  /** Path under which the replaced warehouse is kept; null if there was none. */
-  readonly kept: string | null;
-  /** Whether the next sync resumes; false for a snapshot, which does not contain the sync state. */
-  readonly continues: boolean;
-}
+/** A restored warehouse. */
+export const restored = restoredSnapshot.extend({
+  source: z.string(),
+  kind: z.enum(['backup', 'snapshot']),
+  asOf: time.nullable().describe('null if the file does not record it'),
+  path: z.string(),
+  kept: z.string().nullable().describe('path of the replaced warehouse'),
+  continues: z.boolean().describe('whether the next sync resumes; false for a snapshot, which has no sync state'),
+});
+
+/** A restored warehouse. */
+export type Restored = ValueOf<typeof restored>;
 
 /**
  * Validates the source of a restore and checks that the workspace may be restored. `given` is a path of the user.

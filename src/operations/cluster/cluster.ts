@@ -1,10 +1,12 @@
 import PQueue from 'p-queue';
+import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { toSightlineError } from '../../base/errors.ts';
 import { budgetName } from '../../budget/postgres-store.ts';
 import { readSharedBudgetUses } from '../../budget/shared-use.ts';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { readJobRuns, readSettled } from '../../scheduler/job-log.ts';
 import { lastRun } from '../../scheduler/next-run.ts';
 import type { EndedTask, RunnerState } from '../../scheduler/runner.ts';
@@ -20,28 +22,31 @@ const NEW_SEARCH_MS = 400 * 86_400_000;
 /** Leading characters of a budget's name that are shown. */
 const SHOWN_CHARACTERS = 8;
 
-/** How late a workspace's jobs are. Times are ISO 8601, UTC. */
-export interface Lag {
-  readonly workspace: string;
-  /** End of the last job run that completed all its steps; null if none is known. */
-  readonly lastWholeRun: string | null;
-  /**
-   * Due time of the oldest run that has not happened; null if none is due. `overdue` lists the jobs. A workspace whose jobs
-   * have never completed is overdue since the last time that a job with a sync was due.
-   */
-  readonly overdueSince: string | null;
-  readonly overdue: readonly string[];
-}
+/** How late the jobs of a workspace are. */
+export const workspaceLag = z.object({
+  workspace: z.string(),
+  lastWholeRun: time.nullable().describe('end of the last job run that completed all its steps; null if unknown'),
+  overdueSince: time
+    .nullable()
+    .describe(
+      'due time of the oldest run that has not happened; if no job has ever completed, the last time that a job with a sync was due',
+    ),
+  overdue: z.array(z.string()).describe('jobs that are due'),
+});
 
-/** Requests that all workers together sent with one API key in the last minute. */
-export interface ClusterBudget {
-  /** First characters of the budget's name in the database. They distinguish keys without revealing them. */
-  readonly budget: string;
-  readonly workspaces: readonly string[];
-  /** Requests per minute that upstream allows; null if upstream has not reported it recently. */
-  readonly limit: number | null;
-  readonly lastMinute: number;
-}
+/** How late the jobs of a workspace are. */
+export type Lag = ValueOf<typeof workspaceLag>;
+
+/** Use of a shared request budget. */
+export const clusterBudget = z.object({
+  budget: z.string().describe("first characters of the budget's name, which do not reveal its key"),
+  workspaces: z.array(z.string()),
+  limit: z.number().nullable().describe('requests per minute that upstream allows; null if not reported recently'),
+  lastMinute: number,
+});
+
+/** Use of a shared request budget. */
+export type ClusterBudget = ValueOf<typeof clusterBudget>;
 
 /** The workspaces and the runner of a cluster. */
 export interface Cluster {

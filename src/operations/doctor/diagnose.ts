@@ -1,11 +1,13 @@
+import { z } from 'zod';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { DEFAULT_WORKSPACE } from '../../base/config/workspace-names.ts';
 import { toSightlineError } from '../../base/errors.ts';
+import type { ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Context } from '../../session/workspace.ts';
 import { type Configured, validConfigs } from '../cluster/workspace-list.ts';
 import { type Finding, VERDICTS } from './check-context.ts';
-import { type CheckResult, type ConfiguredWorkspace, examine, examineSurroundings } from './doctor.ts';
+import { type CheckResult, checkResult, type ConfiguredWorkspace, examine, examineSurroundings } from './doctor.ts';
 
 /** Input of a diagnosis. */
 export interface DiagnosisOptions {
@@ -31,12 +33,15 @@ export interface Selection {
   names(): readonly string[];
 }
 
-/** Results of checks, and the most severe one. `workspace` is null for checks that need none. */
-export interface Diagnosis {
-  readonly workspace: string | null;
-  readonly status: CheckResult['status'];
-  readonly checks: readonly CheckResult[];
-}
+/** Results of the checks of a workspace. */
+export const workspaceDiagnosis = z.object({
+  workspace: z.string().nullable().describe('null for the checks that need no workspace'),
+  status: checkResult.shape.status,
+  checks: z.array(checkResult),
+});
+
+/** Results of the checks of a workspace. */
+export type Diagnosis = ValueOf<typeof workspaceDiagnosis>;
 
 /** Checks the installation, the settings of all workspaces, and the selected workspace if its settings are valid. */
 export async function diagnoseOne(selection: Selection, options: DiagnosisOptions): Promise<Diagnosis> {

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
+import type { ValueOf } from '../../contract/operation/json-parts.ts';
 import { writerOf } from '../../session/lock-driver.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
@@ -11,14 +13,17 @@ import { checkCompleteness, checkJobs, checkKeys, checkRawPages, checkWebhooks }
 import { checkBudget, checkUpstream } from './check-requests.ts';
 import { checkPublishing, checkRemote } from './check-stores.ts';
 
-/** A finding and the name of the check that reported it. */
-export interface CheckResult {
-  readonly check: string;
-  readonly status: Finding['status'];
-  readonly message: string;
-  readonly advice: string | null;
-  readonly fixed: boolean;
-}
+/** Result of a check. */
+export const checkResult = z.object({
+  check: z.string(),
+  status: z.enum(['ok', 'warning', 'failure']),
+  message: z.string(),
+  advice: z.string().nullable(),
+  fixed: z.boolean(),
+});
+
+/** Result of a check. */
+export type CheckResult = ValueOf<typeof checkResult>;
 
 /** Input of `examine`. */
 export type Examination = Omit<CheckContext, 'layout' | 'owner'>;

@@ -1,10 +1,12 @@
 import { createHmac } from 'node:crypto';
+import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { createDispatcher, proxyRefusal } from '../../base/dispatcher.ts';
 import { hideKeys } from '../../base/errors.ts';
 import { lookUpPublic } from '../../base/link-local.ts';
 import { VERSION } from '../../base/version.ts';
+import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
 
 /** Limits of one delivery. */
 export interface DeliveryLimits {
@@ -29,16 +31,16 @@ const SAID_BYTES_MAX = 2_048;
 const SAID_CHARACTERS_MAX = 200;
 
 /** Result of a delivery. */
-export interface Delivery {
-  readonly isDelivered: boolean;
-  /** Whether a later attempt may succeed. */
-  readonly mayRetry: boolean;
-  readonly attempts: number;
-  /** HTTP status of the last response; null if there was none. */
-  readonly status: number | null;
-  /** The result in words, without the address. */
-  readonly said: string;
-}
+export const delivery = z.object({
+  isDelivered: z.boolean(),
+  mayRetry: z.boolean().describe('whether a later attempt may succeed'),
+  attempts: number,
+  status: z.int().nullable().describe('HTTP status of the last response; null if there was none'),
+  said: z.string().describe('the result in words, without the address'),
+});
+
+/** Result of a delivery. */
+export type Delivery = ValueOf<typeof delivery>;
 
 /**
  * Headers that identify and sign a message, after Standard Webhooks 1.0.0

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { NotifyEvent, NotifyTarget } from '../../base/config/notify-settings.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
-import { DELIVERY_LIMITS, type Delivery, type DeliveryLimits, deliver } from './deliver.ts';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
+import { DELIVERY_LIMITS, delivery, type DeliveryLimits, deliver } from './deliver.ts';
 import { type DataFreshness, type Draft, noteFreshness, noteOutcome, noteResolved, type Outcome } from './judge.ts';
 import { bodyOf, inOneLine, textOf, withoutSecrets } from './message.ts';
 import { changeTold, inTurn, readTold, type Told, type Waiting } from './notify-state.ts';
@@ -72,17 +74,23 @@ export async function notify(notifying: Notifying, news: News): Promise<void> {
   });
 }
 
-/** A target of the settings, with the number of messages that wait to be sent to it. */
-export interface ListedTarget extends Pick<NotifyTarget, 'urlVariable' | 'format' | 'events' | 'staleHours'> {
-  readonly isSigned: boolean;
-  readonly waiting: number;
-}
+/** The webhooks, and the troubles that were reported. */
+export const listedTargets = z.object({
+  targets: z.array(
+    z.object({
+      urlVariable: z.string(),
+      format: z.string(),
+      events: z.array(z.string()),
+      staleHours: z.number(),
+      isSigned: z.boolean(),
+      waiting: number.describe('messages that could not be delivered yet'),
+    }),
+  ),
+  troubles: z.array(z.object({ what: z.string(), since: time })),
+});
 
-/** The targets of a workspace, and what has failed since when (ISO 8601, UTC). */
-export interface ListedTargets {
-  readonly targets: readonly ListedTarget[];
-  readonly troubles: readonly { readonly what: string; readonly since: string }[];
-}
+/** The webhooks, and the troubles that were reported. */
+export type ListedTargets = ValueOf<typeof listedTargets>;
 
 /** Lists the targets of a workspace. */
 export async function listTargets(config: Notifying['config'], nowMs: number): Promise<ListedTargets> {
@@ -95,11 +103,10 @@ export async function listTargets(config: Notifying['config'], nowMs: number): P
   return { targets, troubles: Object.entries(outages).map(([what, { since }]) => ({ what, since })) };
 }
 
-/** A target's response to a test message. */
-export interface Tested extends Delivery {
-  readonly urlVariable: string;
-  readonly format: string;
-}
+/** Result of a test message. */
+export const testedTarget = delivery.extend({ urlVariable: z.string(), format: z.string() });
+
+type Tested = ValueOf<typeof testedTarget>;
 
 /** Sends a test message to every target, without retries, and returns each response. Throws `config_invalid` if there are none. */
 export async function notifyTest({ config, clock, signal, limits = DELIVERY_LIMITS }: Notifying): Promise<Tested[]> {

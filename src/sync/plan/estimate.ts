@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { plausibleSince } from '../../plausibility/item-times.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { chooseBrands, readBrands } from '../run-brands.ts';
@@ -11,28 +13,24 @@ import type { PlanContext } from './plan-context.ts';
 import { leadsOn } from './plan-slices.ts';
 
 /** The requests that a sync would send now, and the days that it would skip. */
-export interface SyncPlan {
-  /** Total requests. */
-  readonly requests: number;
-  /** Bounds of `requests`. `most` is null if lists that others depend on were never read. */
-  readonly least: number;
-  readonly most: number | null;
-  readonly resources: readonly PlannedResource[];
-  /** Days of windows that are up to date and not read again. */
-  readonly skippedDays: number;
-  /** Ids of brands whose day counts are unreliable. */
-  readonly unreliable: readonly string[];
-  /** Whether the last run left unfinished slices, which are read first. */
-  readonly continues: boolean;
-}
+export const syncPlan = z.object({
+  requests: number,
+  least: number.describe('lower bound of `requests`'),
+  most: number.nullable().describe('upper bound; null if lists that others depend on were never read'),
+  resources: z.array(
+    z.object({
+      name: z.string().describe('a resource, or `calibration`'),
+      requests: number,
+      reasons: z.array(z.object({ reason: z.string(), requests: number })),
+    }),
+  ),
+  skippedDays: number.describe('days that are up to date'),
+  unreliable: z.array(z.string()).describe('IDs of brands whose day counts are unreliable'),
+  continues: z.boolean().describe('whether the last run left unfinished slices, which are read first'),
+});
 
-/** Expected requests of one resource. */
-export interface PlannedResource {
-  readonly name: string;
-  readonly requests: number;
-  /** Reasons, each with its requests. */
-  readonly reasons: readonly { readonly reason: string; readonly requests: number }[];
-}
+/** The requests that a sync would send now. */
+export type SyncPlan = ValueOf<typeof syncPlan>;
 
 /**
  * Plans a sync from the warehouse, without any request to upstream. Lists that were never read have no rows yet, so

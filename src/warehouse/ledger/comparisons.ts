@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Query, Session } from '../database.ts';
 import { toTimestampText } from './ledger.ts';
 
@@ -17,16 +19,16 @@ export interface ComparedQuestion {
   readonly detail: string | null;
 }
 
-/** The last comparison. */
-export interface ComparisonSummary {
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly compared: number;
-  readonly equal: number;
-  readonly skipped: number;
-  /** Differing fields with their resource, `responses: data[].engine`, at most 5. */
-  readonly differing: readonly string[];
-}
+/** Summary of a comparison. */
+export const comparisonSummary = z.object({
+  at: time,
+  compared: number,
+  equal: number,
+  skipped: number,
+  differing: z.array(z.string()).describe('differing fields with their resource, at most 5'),
+});
+
+type ComparisonSummary = ValueOf<typeof comparisonSummary>;
 
 /** Adds the questions of one comparison. `at` is epoch milliseconds. */
 export async function writeComparison(

@@ -1,40 +1,35 @@
+import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { readBrandList } from '../brand-list.ts';
 import type { Query } from '../database.ts';
-import { ENDED_UNEXPECTEDLY, type RunStatus } from './runs.ts';
+import { ENDED_UNEXPECTEDLY } from './runs.ts';
 
 /** Limit of the runs that are searched for one that read less than it selected. */
 const RUNS_MAX = 200;
 /** Limit of the listed parts that were never read. */
 const NEVER_READ_MAX = 20;
 
-/** A resource of a brand, or of the workspace if `brandId` is null. */
-export interface DataPart {
-  readonly resource: string;
-  readonly brandId: string | null;
-}
+const part = z.object({ resource: z.string(), brandId: z.string().nullable() });
 
-/** How recent the data are, by the slices that were read completely. Times are ISO 8601, UTC. */
-export interface Freshness {
-  /** Every part was read completely at this time or later; null if there is none or a part was never read. */
-  readonly asOf: string | null;
-  /** The part that was read least recently; null if `asOf` is. */
-  readonly oldest: DataPart | null;
-  /** Parts that were never read completely, at most 20, and their number. */
-  readonly neverRead: readonly DataPart[];
-  readonly neverReadCount: number;
-  /** The newest sync that did not read everything it selected, if no later one has; null if there is none. */
-  readonly unresolved: UnresolvedRun | null;
-}
+/** How recent the data are, by the slices that were read completely. */
+export const dataFreshness = z.object({
+  asOf: time
+    .nullable()
+    .describe('every part was read completely at this time or later; null if there is none or one was never read'),
+  oldest: part.nullable().describe('the part that was read least recently'),
+  neverRead: z.array(part).describe('parts that were never read completely, at most 20'),
+  neverReadCount: number,
+  unresolved: z
+    .object({ runId: z.string(), status: z.string(), startedAt: time, error: z.string().nullable() })
+    .nullable()
+    .describe('the newest sync that did not read everything it selected, if no later one has'),
+});
 
-/** A sync that did not read everything it selected. */
-export interface UnresolvedRun {
-  readonly runId: string;
-  /** `running` if no process has recorded its end. */
-  readonly status: RunStatus | 'running';
-  readonly startedAt: string;
-  readonly error: string | null;
-}
+/** How recent the data are. */
+export type Freshness = ValueOf<typeof dataFreshness>;
+type DataPart = NonNullable<Freshness['oldest']>;
+type UnresolvedRun = NonNullable<Freshness['unresolved']>;
 
 /** A slice of old days does not make a list recent. */
 const RECENT = 'range_to IS NULL OR range_to >= CAST(closed_at AS DATE) - 1';

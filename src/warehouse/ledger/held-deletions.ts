@@ -1,14 +1,21 @@
+import { z } from 'zod';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { TableLoss } from '../../plausibility/mass-deletion.ts';
 import type { Query, Session } from '../database.ts';
 import type { SliceRef } from './ledger.ts';
 
 /** Deletions of one read that were held back because nothing confirms the loss. */
-export interface HeldDeletionRow extends TableLoss {
-  readonly resource: string;
-  readonly brandId: string | null;
-  /** ISO 8601, UTC. */
-  readonly heldAt: string;
-}
+export const heldDeletion = z.object({
+  resource: z.string(),
+  brandId: z.string().nullable(),
+  table: z.string(),
+  before: number,
+  lost: number,
+  heldAt: time,
+});
+
+/** Deletions of one read that were held back. */
+export type HeldDeletionRow = ValueOf<typeof heldDeletion>;
 
 /** Records a held deletion until a later read of the slice. `at` is upstream's time as UTC timestamp text. */
 export async function writeHeldDeletion(

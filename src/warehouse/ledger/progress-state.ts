@@ -1,16 +1,21 @@
+import { z } from 'zod';
+import { day, number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Database, Query, ResultRow } from '../database.ts';
 import { literal } from '../schema.ts';
 
-/** The sync state of a resource and brand: numbers of slices, the days of complete ones (YYYY-MM-DD), and their last end (ISO 8601). */
-export interface ProgressState {
-  readonly resource: string;
-  readonly brandId: string | null;
-  readonly complete: number;
-  readonly unfinished: number;
-  readonly firstDay: string | null;
-  readonly lastDay: string | null;
-  readonly closedAt: string | null;
-}
+/** State of a resource of a brand. */
+export const progressState = z.object({
+  resource: z.string(),
+  brandId: z.string().nullable(),
+  complete: number.describe('completely read slices'),
+  unfinished: number.describe('slices with committed pages that are not read to their end'),
+  firstDay: day.nullable().describe('first day of completely read slices'),
+  lastDay: day.nullable().describe('last day of completely read slices'),
+  closedAt: time.nullable().describe('when the last slice was read completely'),
+});
+
+/** State of a resource of a brand. */
+export type ProgressState = ValueOf<typeof progressState>;
 
 /** The selected part of the state; null selects all resources or all brands. */
 export interface StateScope {

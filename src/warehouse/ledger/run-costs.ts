@@ -1,42 +1,46 @@
+import { z } from 'zod';
+import { amount, number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Query } from '../database.ts';
 import { literal } from '../schema.ts';
 
-/** Requests of a run or of one resource, and the rows that they changed. */
-export interface Cost {
-  readonly requests: number;
-  /** Second and later attempts. */
-  readonly retries: number;
-  /** Rows that upstream sent, then the inserted, updated and deleted ones among them. */
-  readonly rows: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
-  /** Requests whose page changed nothing. */
-  readonly wasted: number;
-  readonly failures: number;
-  readonly bytes: number;
-  readonly waitedMs: number;
-}
+const cost = {
+  requests: number,
+  retries: number.describe('second and later attempts'),
+  rows: number.describe('rows that upstream sent'),
+  inserted: number,
+  updated: number,
+  deleted: number,
+  wasted: number.describe('requests whose page changed nothing'),
+  failures: number,
+  bytes: number,
+  waitedMs: amount,
+};
+const requestsPerNewRow = amount.nullable().describe('null if no row was inserted');
 
-/** A run with its cost; times are ISO 8601, UTC. */
-export interface RunCost extends Cost {
-  readonly runId: string;
-  readonly kind: string;
-  readonly trigger: string | null;
-  readonly status: string;
-  readonly startedAt: string;
-  readonly endedAt: string | null;
-  readonly durationMs: number | null;
-  readonly error: string | null;
-  /** Null if no row was inserted. */
-  readonly requestsPerNewRow: number | null;
-}
+/** A run with its cost. */
+export const runCost = z.object({
+  runId: z.string(),
+  kind: z.string(),
+  trigger: z.string().nullable(),
+  status: z.string(),
+  startedAt: time,
+  endedAt: time.nullable(),
+  durationMs: amount.nullable(),
+  error: z.string().nullable(),
+  ...cost,
+  requestsPerNewRow,
+});
 
+/** A run with the cost of each of its resources. */
+export const runDetails = runCost.extend({
+  resources: z.array(z.object({ resource: z.string(), ...cost, requestsPerNewRow })),
+});
+
+/** A run with its cost. */
+export type RunCost = ValueOf<typeof runCost>;
+type Cost = ValueOf<z.ZodObject<typeof cost>>;
 /** Cost of one resource in a run. */
-export interface ResourceCost extends Cost {
-  readonly resource: string;
-  readonly requestsPerNewRow: number | null;
-}
+export type ResourceCost = ValueOf<typeof runDetails>['resources'][number];
 
 const costs = [
   'count(q.sent_at)',

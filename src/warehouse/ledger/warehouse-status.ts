@@ -1,14 +1,16 @@
+import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { amount, day, number, range, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { addDays, DAY_MS, eachDay, earlierDay, laterDay } from '../../contract/time.ts';
 import { RETRIES_MAX } from '../../plausibility/completeness.ts';
 import { readBrandList } from '../brand-list.ts';
 import type { Query } from '../database.ts';
 import { literal } from '../schema.ts';
-import { type ComparisonSummary, readComparison } from './comparisons.ts';
+import { comparisonSummary, readComparison } from './comparisons.ts';
 import { readDrift } from './drift-notes.ts';
 import { readEmptyDays } from './empty-days.ts';
-import { type Freshness, readFreshness } from './freshness.ts';
-import { type HeldDeletionRow, readHeldDeletions } from './held-deletions.ts';
+import { dataFreshness, readFreshness } from './freshness.ts';
+import { heldDeletion, readHeldDeletions } from './held-deletions.ts';
 import {
   BACKFILL_REQUESTS_MAX,
   type BrandTotals,
@@ -25,104 +27,96 @@ const DRIFT_MAX = 100;
 /** Limit of listed days that differ. */
 const DIFFERING_MAX = 500;
 
-/** Status of a warehouse; times are ISO 8601, UTC. */
-export interface WarehouseStatus {
-  /** The last sync; null if there was none. */
-  readonly lastRun: RunStatusRow | null;
-  readonly freshness: Freshness;
-  readonly resources: readonly ResourceStatus[];
-  readonly brands: readonly BrandStatus[];
-  readonly quarantined: number;
-  readonly drift: readonly DriftStatus[];
-  /** Conventions that could not be inferred from upstream's numbers, with the reason. */
-  readonly unlearned: readonly { readonly name: string; readonly note: string | null }[];
-  readonly key: KeyHealth;
-  /** The last comparison of our responses with upstream's; null if there was none. */
-  readonly comparison: ComparisonSummary | null;
-  /** Days that still differ from upstream's day counts after they were read, oldest first. */
-  readonly differing: readonly DifferingDay[];
-  /** Mass deletions that were held back. */
-  readonly heldDeletions: readonly HeldDeletionRow[];
-  /** Days older than the last 30 whose totals are not known yet, by resource. Syncs fill them in the background. */
-  readonly backfill: readonly { readonly resource: string; readonly days: number; readonly requestsPerSync: number }[];
-}
+const runStatus = z.object({
+  runId: z.string(),
+  status: z.string(),
+  startedAt: time,
+  endedAt: time.nullable(),
+  durationMs: amount.nullable(),
+  requests: number,
+  error: z.string().nullable(),
+});
 
-/** A day of a list whose stored rows are not proven to be complete. */
-export interface DifferingDay {
-  readonly resource: string;
-  readonly brandId: string;
-  readonly day: string;
-  readonly counted: number;
-  readonly stored: number;
-  /** Runs that read the day without resolving the difference. */
-  readonly tries: number;
-  /**
-   * Whether the retries are used up. The difference then counts as upstream's own and no longer makes a run partial.
-   */
-  readonly isPermanent: boolean;
-  /** Earliest time of the next retry; null if the next sync reads the day. */
-  readonly nextRetryAt: string | null;
-}
+const resourceStatus = z.object({
+  resource: z.string(),
+  readAt: time.nullable().describe('time of the last complete read'),
+  gaps: z
+    .array(z.object({ brandId: z.string(), ...range.shape }))
+    .describe('ranges of days that were never read completely, newest first, at most 20; `gapDays` counts all'),
+  gapDays: number,
+  gapBrands: z.array(z.object({ brandId: z.string(), days: number })).describe('brands with gaps'),
+  oldestRead: z
+    .object({ brandId: z.string(), day, at: time })
+    .nullable()
+    .describe('the least recently read day that has items; null if the list is not read by days'),
+  unfinished: number.describe('slices that were started but not finished'),
+  generic: z.literal(true).optional().describe('set if its declaration was inferred'),
+});
 
-/** The last run. */
-export interface RunStatusRow {
-  readonly runId: string;
-  readonly status: string;
-  readonly startedAt: string;
-  readonly endedAt: string | null;
-  readonly durationMs: number | null;
-  readonly requests: number;
-  readonly error: string | null;
-}
+const brandStatus = z.object({
+  brandId: z.string(),
+  name: z.string().nullable(),
+  verifiedThrough: day.nullable(),
+  verifiedAt: time.nullable(),
+  differingDays: number,
+});
 
-/** Freshness of one resource. */
-export interface ResourceStatus {
-  readonly resource: string;
-  /** Time of the last complete read; null if there was none. */
-  readonly readAt: string | null;
-  /**
-   * Ranges of days that were never read completely, newest first, at most 20; `gapDays` counts the days of all ranges. Days
-   * that upstream reports as empty are complete.
-   */
-  readonly gaps: readonly { readonly brandId: string; readonly from: string; readonly to: string }[];
-  readonly gapDays: number;
-  /** The brands of `gaps`, with the days of all their ranges; brands without gaps are left out. */
-  readonly gapBrands: readonly { readonly brandId: string; readonly days: number }[];
-  /** The least recently read day that has items. Null if no day was counted, or if the list is not read by days. */
-  readonly oldestRead: { readonly brandId: string; readonly day: string; readonly at: string } | null;
-  /** Slices that were started but not finished. */
-  readonly unfinished: number;
-  /** Set if its declaration was inferred. */
-  readonly generic?: true;
-}
+const driftStatus = z.object({
+  resource: z.string(),
+  path: z.string(),
+  kind: z.string(),
+  detail: z.string().nullable(),
+  count: number,
+  firstSeenAt: time,
+  isNew: z.boolean().describe('whether it was first seen during or after the last complete run'),
+});
 
-/** Verification status of a brand. */
-export interface BrandStatus {
-  readonly brandId: string;
-  readonly name: string | null;
-  readonly verifiedThrough: string | null;
-  readonly verifiedAt: string | null;
-  readonly differingDays: number;
-}
+const keyHealth = z.object({
+  state: z.enum(['accepted', 'refused', 'unknown']).describe("by upstream's last response"),
+  lastRefusal: z
+    .object({ status: z.int(), at: time })
+    .nullable()
+    .describe('the last response that refused the key, even if the key was accepted later'),
+});
 
-/** A difference between upstream's responses and the declarations. */
-export interface DriftStatus {
-  readonly resource: string;
-  readonly path: string;
-  readonly kind: string;
-  readonly detail: string | null;
-  readonly count: number;
-  readonly firstSeenAt: string;
-  /** Whether it was first seen during or after the last complete run. */
-  readonly isNew: boolean;
-}
+const differingDay = z.object({
+  resource: z.string(),
+  brandId: z.string(),
+  day,
+  counted: number.describe("upstream's count"),
+  stored: number,
+  tries: number.describe('runs that read the day without resolving the difference'),
+  isPermanent: z.boolean().describe("whether the difference counts as upstream's own, because the retries are used up"),
+  nextRetryAt: time.nullable().describe('earliest time of the next retry; null if the next sync reads the day'),
+});
 
-/** Whether upstream accepts the API key, by its last response. */
-export interface KeyHealth {
-  readonly state: 'accepted' | 'refused' | 'unknown';
-  /** The last response that refused the key, even if the key was accepted later. */
-  readonly lastRefusal: { readonly status: number; readonly at: string } | null;
-}
+/** Status of a warehouse. */
+export const warehouseStatus = z.object({
+  lastRun: runStatus.nullable().describe('the last sync; null if there was none'),
+  freshness: dataFreshness,
+  resources: z.array(resourceStatus),
+  brands: z.array(brandStatus),
+  quarantined: number,
+  drift: z.array(driftStatus).describe("differences between upstream's responses and the declarations"),
+  unlearned: z
+    .array(z.object({ name: z.string(), note: z.string().nullable() }))
+    .describe('conventions that no known value explains'),
+  key: keyHealth,
+  comparison: comparisonSummary.nullable().describe('the last comparison of responses with upstream'),
+  differing: z
+    .array(differingDay)
+    .describe("days that differ from upstream's day counts after they were read, oldest first"),
+  heldDeletions: z.array(heldDeletion).describe('mass deletions that were held back'),
+  backfill: z
+    .array(z.object({ resource: z.string(), days: number, requestsPerSync: number }))
+    .describe('days older than the last 30 whose totals are unknown; syncs fill them in the background'),
+});
+
+/** Status of a warehouse. */
+export type WarehouseStatus = ValueOf<typeof warehouseStatus>;
+type ResourceStatus = ValueOf<typeof resourceStatus>;
+type BrandStatus = ValueOf<typeof brandStatus>;
+type DifferingDay = ValueOf<typeof differingDay>;
 
 /** Reads the status of a warehouse or replica. `nowMs` decides which days are over. */
 export async function readStatus(query: Query, catalogue: Catalogue, nowMs: number): Promise<WarehouseStatus> {
@@ -187,7 +181,7 @@ async function readDiffering(query: Query, nowMs: number): Promise<DifferingDay[
   }));
 }
 
-async function readLastRun(query: Query): Promise<RunStatusRow | null> {
+async function readLastRun(query: Query): Promise<WarehouseStatus['lastRun']> {
   const [row] = await query(
     `SELECT CAST(r.run_id AS VARCHAR), r.status, ${iso('r.started_at')}, ${iso('r.ended_at')},
        CAST(epoch_ms(r.ended_at) - epoch_ms(r.started_at) AS DOUBLE), CAST(coalesce(r.requests,
@@ -306,7 +300,7 @@ async function readBrands(query: Query, catalogue: Catalogue): Promise<BrandStat
 }
 
 // Upstream's clock has whole seconds, so round the start of the run down.
-async function readNewDrift(query: Query): Promise<DriftStatus[]> {
+async function readNewDrift(query: Query): Promise<WarehouseStatus['drift']> {
   const [row] = await query(
     "SELECT CAST(epoch_ms(date_trunc('second', max(started_at))) AS DOUBLE) FROM sync.runs WHERE status = 'complete' AND kind = 'sync'",
   );
@@ -328,7 +322,7 @@ async function readUnlearned(query: Query) {
   return rows.map(([name, note]) => ({ name: String(name), note: note as string | null }));
 }
 
-async function readKeyHealth(query: Query): Promise<KeyHealth> {
+async function readKeyHealth(query: Query): Promise<WarehouseStatus['key']> {
   const [row] = await query(
     `SELECT CAST(arg_max(status, sent_at) FILTER (status = 401) AS INTEGER),
        ${iso('max(sent_at) FILTER (status = 401)')}, arg_max(status, sent_at) FILTER (status IS NOT NULL) = 401

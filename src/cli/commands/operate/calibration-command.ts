@@ -21,11 +21,7 @@ export const calibration = defineCommand({
     const { readCalibration } = await import('../../../operations/calibration.ts');
     const { value: points, stale } = await readCalibration(await config(), point);
     if (json) {
-      const shown = points.map(({ decidedAt, ...one }) => ({
-        ...one,
-        decidedAt: decidedAt === null ? null : new Date(decidedAt).toISOString(),
-      }));
-      printJson('calibration', { stale, points: shown });
+      printJson('calibration', { stale, points });
       return EXIT.done;
     }
     if (point === null) printPoints(points);
