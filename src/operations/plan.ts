@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import { planProbes } from '../analytics/calibration/calibrate.ts';
-import type { ChosenProbe } from '../analytics/calibration/choose-probes.ts';
+import { amount, number, time, type ValueOf } from '../contract/operation/json-parts.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
-import { planSync, type SyncPlan } from '../sync/plan/estimate.ts';
+import { planSync, type SyncPlan, syncPlan } from '../sync/plan/estimate.ts';
 import { leadsOn, withDependencies } from '../sync/plan/plan-slices.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
@@ -12,22 +13,28 @@ import { chooseResources } from './choose-resources.ts';
 import { openBudget, resolveBrands, SYNC_RESOURCES, syncOpened } from './sync.ts';
 
 /** The plan of a sync with its estimated duration. */
-export interface PricedPlan extends SyncPlan {
-  /** Requests sent to refresh the lists, reports and day counts on which other requests depend. */
-  readonly asked: number;
-  /** `perMinute`: requests per minute that the budget allows. `minutes`: duration of the sync at that rate. */
-  readonly perMinute: number;
-  readonly minutes: number;
-  /** When the sync would end if it started now, in epoch milliseconds. */
-  readonly doneAt: number;
-  /** The questions of calibration, which are among `requests`; empty if they depend on data that the sync has yet to read. */
-  readonly probes: readonly PlannedProbe[];
-  /** Error of the refresh; null if it succeeded. */
-  readonly error: SyncSummary['error'];
-}
+export const pricedPlan = syncPlan.extend({
+  asked: number.describe('requests that planning took'),
+  probes: z
+    .array(
+      z.object({
+        resource: z.string(),
+        brandId: z.string(),
+        query: z.record(z.string(), z.string()).describe('parameters by their declared names'),
+        reason: z.string(),
+        points: z.array(z.string()).describe('points that the response may decide'),
+      }),
+    )
+    .describe(
+      'questions of calibration, which are among `requests` and which a sync asks if it changes data: at most `calibration.probes`, once and again after a contradiction; empty before the first sync',
+    ),
+  perMinute: amount.describe('requests per minute that the budget allows'),
+  minutes: amount.describe('duration of the sync at that rate'),
+  doneAt: time.describe('when the sync would end if it started now'),
+});
 
-/** A request of calibration. */
-export type PlannedProbe = Pick<ChosenProbe, 'resource' | 'brandId' | 'query' | 'reason' | 'points'>;
+/** The plan of a sync with its estimated duration. `error` is that of the refresh; null if it succeeded. */
+export type PricedPlan = ValueOf<typeof pricedPlan> & Pick<SyncSummary, 'error'>;
 
 /**
  * Plans a sync and estimates its requests. Unless `offline`, first refreshes the lists, reports and day counts on which other requests
@@ -72,7 +79,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
     await close();
     // The requests left in the current minute can be sent at once.
     const minutes = Math.max(0, plan.requests - left) / capacity;
-    const doneAt = clock.now() + minutes * 60_000;
+    const doneAt = new Date(clock.now() + minutes * 60_000).toISOString();
     return {
       ...plan,
       asked: refreshed?.requests ?? 0,

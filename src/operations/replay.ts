@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
 import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
+import { number, type ValueOf } from '../contract/operation/json-parts.ts';
 import { builtInCatalogue, catalogueOf } from '../session/catalogues.ts';
 import { withSession } from '../session/session.ts';
 import { readStoredForms } from '../session/stored-forms-file.ts';
@@ -12,10 +14,10 @@ import { type Context, publish, withWarehouse } from '../session/workspace.ts';
 import { type Layout, layoutOf } from '../snapshot/layout.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
 import { listRawFiles } from '../sync/raw/raw-log.ts';
-import { type ReplayResult, replayPages } from '../sync/raw/replay-pages.ts';
+import { type ReplayResult, replayPages, replayResult } from '../sync/raw/replay-pages.ts';
 import { DamagedFile } from '../warehouse/errors.ts';
 import { checkDatabasePath, removeDatabase } from '../warehouse/file/copy-database.ts';
-import { carryOver, copyWarehouse, emptyResources, findMissing, type MissingRows } from '../warehouse/file/rebuild.ts';
+import { carryOver, copyWarehouse, emptyResources, findMissing } from '../warehouse/file/rebuild.ts';
 import {
   inWarehouse,
   keepOld,
@@ -40,18 +42,17 @@ export interface ReplayRequest {
   readonly acceptMissing: boolean;
 }
 
-/** Result of a replay. */
-export interface ReplaySummary extends ReplayResult {
-  readonly status: 'complete' | 'partial';
-  /** Path of the new file. */
-  readonly path: string;
-  /** Whether the new file has replaced the workspace's warehouse. */
-  readonly replaced: boolean;
-  /** Path under which the replaced warehouse is kept, or null. */
-  readonly kept: string | null;
-  /** Rows of the old warehouse that the new one lacks. */
-  readonly missing: readonly MissingRows[];
-}
+/** Result of rebuilding a warehouse from raw pages. */
+export const replaySummary = replayResult.extend({
+  status: z.enum(['complete', 'partial']),
+  path: z.string().describe('path of the new file'),
+  replaced: z.boolean().describe("whether the new file has replaced the workspace's warehouse"),
+  kept: z.string().nullable().describe('path of the replaced warehouse'),
+  missing: z.array(z.object({ table: z.string(), rows: number })).describe('rows that the new file lacks'),
+});
+
+/** Result of rebuilding a warehouse from raw pages. */
+export type ReplaySummary = ValueOf<typeof replaySummary>;
 
 type OnProgress = (done: number, of: number) => void;
 

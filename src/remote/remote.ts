@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { number, time, type ValueOf } from '../contract/operation/json-parts.ts';
 /** The process that checks a workspace out. */
 export interface Holder {
   /** Name of the process and its machine, shown to other processes. */
@@ -83,15 +85,17 @@ export interface FetchedReplica {
   readonly savedAt: string;
 }
 
-/** State of a remote warehouse, which can be read without a lease. */
-export interface RemoteState {
-  readonly epoch: number;
-  /** The lease; null if it is free. */
-  readonly claim: { readonly holder: string; readonly via: string | null; readonly until: string } | null;
-  /** Time of the last check-in, ISO 8601; null if there was none. */
-  readonly savedAt: string | null;
-  /** Size in bytes of the warehouse file of the last check-in. */
-  readonly bytes: number;
-  /** Journal pieces since that file, as of the last renewal of the lease. */
-  readonly journalPieces: number;
-}
+/** State of a remote warehouse. */
+export const remoteState = z.object({
+  epoch: number,
+  claim: z
+    .object({ holder: z.string(), via: z.string().nullable(), until: time })
+    .nullable()
+    .describe('the lease; null if it is free'),
+  savedAt: time.nullable().describe('time of the last check-in'),
+  bytes: number.describe('size of the warehouse file of the last check-in'),
+  journalPieces: number.describe('journal pieces since that file, as of the last renewal of the lease'),
+});
+
+/** State of a remote warehouse. */
+export type RemoteState = ValueOf<typeof remoteState>;

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { number, time, type ValueOf } from '../contract/operation/json-parts.ts';
 import type { Job } from './job.ts';
 
 /** Names a job of a workspace. */
@@ -51,26 +53,43 @@ export interface WorkOptions {
   perform(task: Task, lease: Lease): Promise<TaskEnd>;
 }
 
-/** A worker as described by its own record. */
-export interface WorkerState {
-  readonly name: string;
-  readonly host: string;
-  readonly pid: number;
-  readonly since: string;
-  /** When the worker last updated its record. */
-  readonly seen: string;
-  readonly concurrency: number;
-  /** Number of its active tasks. */
-  readonly tasks: number;
-}
+const workerState = z.object({
+  name: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  since: time,
+  seen: time.describe('when the worker last updated its record'),
+  concurrency: number,
+  tasks: number.describe('number of its active tasks'),
+});
 
+const leaseState = z.object({
+  workspace: z.string(),
+  job: z.string(),
+  worker: z.string(),
+  since: time,
+  renewed: time.nullable().describe('when the lease was last renewed; null if its worker no longer reports'),
+});
+
+/** State of a queue and its workers. */
+export const queueState = z.object({
+  counts: z.object({
+    waiting: number,
+    active: number,
+    delayed: number.describe('the next run of each schedule, and tasks that were put back'),
+    failed: number.describe('tasks that threw an error, among the last few hundred'),
+  }),
+  schedules: number,
+  oldestWaiting: time.nullable().describe('when the longest-waiting task began to wait'),
+  nextDue: time.nullable().describe('when the next delayed task is due'),
+  workers: z.array(workerState),
+  leases: z.array(leaseState).describe('active tasks'),
+});
+
+/** A worker that takes tasks. */
+export type WorkerState = ValueOf<typeof workerState>;
 /** An active task. */
-export interface LeaseState extends WorkspaceJob {
-  readonly worker: string;
-  readonly since: string;
-  /** When the lease was last renewed; null if its worker no longer reports. */
-  readonly renewed: string | null;
-}
+export type LeaseState = ValueOf<typeof leaseState>;
 
 /** An ended task that is still remembered. */
 export interface EndedTask extends WorkspaceJob {
@@ -78,27 +97,8 @@ export interface EndedTask extends WorkspaceJob {
   readonly endedAt: string;
 }
 
-/** State of a queue and its workers. Times are ISO 8601. */
-export interface RunnerState {
-  readonly counts: {
-    readonly waiting: number;
-    readonly active: number;
-    /** Not due yet: the next run of each schedule, and tasks that were put back. */
-    readonly delayed: number;
-    /** Tasks that threw an error, among the last few hundred. */
-    readonly failed: number;
-  };
-  /** Number of schedules. */
-  readonly schedules: number;
-  /** When the longest-waiting task began to wait; null if none waits. */
-  readonly oldestWaiting: string | null;
-  /** When the next delayed task is due; null if there is none. */
-  readonly nextDue: string | null;
-  readonly workers: readonly WorkerState[];
-  readonly leases: readonly LeaseState[];
-  /** The last few hundred, newest first. */
-  readonly ended: readonly EndedTask[];
-}
+/** State of a queue and its workers, and the last few hundred ended tasks, newest first. */
+export type RunnerState = ValueOf<typeof queueState> & { readonly ended: readonly EndedTask[] };
 
 /**
  * Runs jobs when they are due or requested. Every implementation guarantees: a task is performed at least once, and

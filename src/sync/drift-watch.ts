@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { createFindings, type DriftKind, type Finding } from '../contract/drift-findings.ts';
 import { createDriftWatcher, type DriftWatcher } from '../contract/drift.ts';
 import type { Implausible } from '../contract/implausible.ts';
+import { number } from '../contract/operation/json-parts.ts';
 import type { Database } from '../warehouse/database.ts';
 import {
   countDrift,
@@ -14,16 +16,18 @@ import {
 import type { PageCommit } from '../warehouse/write/page-commit.ts';
 
 /** Counts of drift that no earlier run has found. */
-export interface DriftCounts {
-  unknownFields: number;
-  vanishedFields: number;
-  changedTypes: number;
-  newValues: number;
-  implausibleValues: number;
-  /** Undeclared parameters and endpoints in upstream's OpenAPI document. */
-  newParameters: number;
-  newEndpoints: number;
-}
+export const driftCounts = z.object({
+  unknownFields: number,
+  vanishedFields: number,
+  changedTypes: number,
+  newValues: number,
+  implausibleValues: number,
+  newParameters: number.describe("undeclared parameters in upstream's OpenAPI document"),
+  newEndpoints: number,
+});
+
+/** Counts of drift that no earlier run has found. */
+export type DriftCounts = z.infer<typeof driftCounts>;
 
 /** Watches all pages of a run for drift. */
 export interface DriftWatch {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ResourceSelection } from '../base/config/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
 import { type Catalogue, brandListOf } from '../contract/catalogue.ts';
+import { amount, number, tableCounts, type ValueOf } from '../contract/operation/json-parts.ts';
 import { createPlanSizeCheck } from '../plausibility/plan-size.ts';
 import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
@@ -25,7 +27,7 @@ import { createEndpointAdapter } from './adapt-endpoint.ts';
 import { type AskUpstream, createAskUpstream } from './ask-upstream.ts';
 import { backfillTotals } from './backfill-totals.ts';
 import type { PageDestinations } from './commit-page.ts';
-import type { DriftCounts } from './drift-watch.ts';
+import { driftCounts } from './drift-watch.ts';
 import { lookAhead } from './plan/outlook.ts';
 import { isFresh, type PlanContext, PRIORITY } from './plan/plan-context.ts';
 import { createNextPlanner } from './plan/plan-next.ts';
@@ -41,7 +43,7 @@ import { createRequestLimit, createSelection, type RequestLimit } from './select
 import { createSliceQueue, type SliceQueue } from './slice-queue.ts';
 import type { Slice } from './slice.ts';
 import type { SyncOptions } from './sync-options.ts';
-import { createSyncStats, type SyncStats, type TableStats, type Trouble } from './sync-stats.ts';
+import { createSyncStats, type SyncStats, trouble } from './sync-stats.ts';
 import { readDocument } from './upstream-document.ts';
 import { createFormWriter } from './upstream-forms.ts';
 
@@ -72,27 +74,24 @@ export interface SyncParts extends PageDestinations {
   readonly onRead?: (ask: AskUpstream, stats: SyncStats) => Promise<void>;
 }
 
-/** Result of a run. */
-export interface SyncSummary {
-  readonly runId: string;
-  readonly status: RunStatus;
-  readonly requests: number;
-  readonly retries: number;
-  readonly waitedMs: number;
-  readonly tables: Readonly<Record<string, TableStats>>;
-  readonly quarantined: number;
-  /** Unfinished slices; the next run reads them again. */
-  readonly failures: readonly Trouble[];
-  readonly warnings: readonly Trouble[];
-  /** Drift that no earlier run has found; unset if drift was not watched. */
-  readonly drift?: DriftCounts;
-  /** Reason why the run ended early if an allowance was used up; null otherwise. */
-  readonly allowance: string | null;
-  /** Known requests left for the next run. */
-  readonly left: number;
-  /** Error that ended the run early, or null. */
-  readonly error: SightlineError | null;
-}
+/** Result of a run without the error that ended it early. */
+export const syncResult = z.object({
+  runId: z.string(),
+  status: z.enum(['complete', 'partial', 'failed', 'interrupted']),
+  requests: number,
+  retries: number,
+  waitedMs: amount,
+  tables: tableCounts,
+  quarantined: number,
+  failures: z.array(trouble).describe('unfinished slices; the next run reads them again'),
+  warnings: z.array(trouble),
+  drift: driftCounts.optional().describe('drift that no earlier run has found; absent if drift was not watched'),
+  allowance: z.string().nullable().describe('why the run ended early if a limit was reached'),
+  left: number.describe('known requests left for the next run'),
+});
+
+/** Result of a run. `error` ended it early; null if none did. */
+export type SyncSummary = ValueOf<typeof syncResult> & { readonly error: SightlineError | null };
 
 /**
  * Reads everything the options select from upstream into the warehouse, page by page. Errors of upstream and an aborted

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { type ValueOf } from '../contract/operation/json-parts.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { PageResult } from '../warehouse/write/page-commit.ts';
 import type { Slice } from './slice.ts';
@@ -21,11 +23,14 @@ export interface ResourceStats {
 }
 
 /** An unfinished slice, or a warning for the user. */
-export interface Trouble {
-  readonly chain: string;
-  readonly code: string;
-  readonly message: string;
-}
+export const trouble = z.object({
+  chain: z.string().describe('the slice, such as `responses` of a brand and a range of days'),
+  code: z.string(),
+  message: z.string(),
+});
+
+/** An unfinished slice, or a warning for the user. */
+export type Trouble = ValueOf<typeof trouble>;
 
 /** Sync stats: counters of a run, shown as progress and in the final summary. */
 export interface SyncStats {

@@ -9,6 +9,8 @@ import { describedTable } from '../../operations/dictionary.ts';
 import { workspaceDiagnosis } from '../../operations/doctor/diagnose.ts';
 import { endpointList } from '../../operations/endpoints.ts';
 import { listedTargets, testedTarget } from '../../operations/notify/notify.ts';
+import { pricedPlan } from '../../operations/plan.ts';
+import { replaySummary } from '../../operations/replay.ts';
 import { workspaceStatus } from '../../operations/status.ts';
 import { dimensionValues } from '../../query/metrics/dimension-values.ts';
 import { explainMetric, listChanges, listOpportunities } from '../../query/metrics/explanations.ts';
@@ -37,7 +39,7 @@ export const jsonOutputs = {
   error: { about: 'Every command that fails.', shape: error },
   sync: { shape: sync.sync },
   'sync --all': { about: '`sync --all`: one line for each workspace.', shape: sync.syncOfWorkspace },
-  plan: { shape: sync.plan },
+  plan: { shape: pricedPlan },
   verify: { shape: sync.verify },
   compare: { shape: sync.compare },
   calibration: { shape: z.object({ stale, points: z.array(calibratedPoint) }) },
@@ -51,7 +53,7 @@ export const jsonOutputs = {
   'runs id': { about: '`runs` with the ID of a run.', shape: runDetails },
   'state list': { shape: z.object({ resources: z.array(progressState) }) },
   'state reset': { shape: sync.stateReset },
-  replay: { shape: sync.replay },
+  replay: { shape: replaySummary },
   export: { about: '`export`, which writes a snapshot.', shape: files.snapshot },
   'export --output': { about: '`export --output FOLDER`, which writes plain files.', shape: files.plainFiles },
   'export --all': { about: '`export --all`: one line for each workspace.', shape: files.exportOfWorkspace },

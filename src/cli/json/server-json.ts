@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { number, time } from '../../contract/operation/json-parts.ts';
 import { clusterBudget, workspaceLag } from '../../operations/cluster/cluster.ts';
+import { remoteState } from '../../remote/remote.ts';
+import { queueState } from '../../scheduler/runner.ts';
 
 /** `init`. */
 export const init = z.object({
@@ -82,46 +84,13 @@ export const worker = z.object({
   tasks: z.record(z.string(), number).describe('number of tasks by how they ended'),
 });
 
-const workspaceJob = { workspace: z.string(), job: z.string() };
-
 /** `cluster status`. */
 export const clusterStatus = z.object({
   at: time,
   runner: z.enum(['process', 'postgres', 'redis']),
-  queue: z
-    .object({
-      counts: z.object({ waiting: number, active: number, delayed: number, failed: number }),
-      schedules: number,
-      oldestWaiting: time.nullable(),
-      nextDue: time.nullable(),
-      workers: z.array(
-        z.object({
-          name: z.string(),
-          host: z.string(),
-          pid: z.int(),
-          since: time,
-          seen: time,
-          concurrency: number,
-          tasks: number,
-        }),
-      ),
-      leases: z.array(z.object({ ...workspaceJob, worker: z.string(), since: time, renewed: time.nullable() })),
-    })
-    .nullable()
-    .describe('null without a queue'),
+  queue: queueState.nullable().describe('null without a queue'),
   budgets: z.array(clusterBudget),
-  homes: z
-    .array(
-      z.object({
-        workspace: z.string(),
-        epoch: number,
-        claim: z.object({ holder: z.string(), via: z.string().nullable(), until: time }).nullable(),
-        savedAt: time.nullable(),
-        bytes: number,
-        journalPieces: number,
-      }),
-    )
-    .describe('remote warehouses'),
+  homes: z.array(remoteState.extend({ workspace: z.string() })).describe('remote warehouses'),
   lag: z.object({
     workspaces: number,
     overdue: number,

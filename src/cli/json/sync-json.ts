@@ -1,64 +1,14 @@
 import { z } from 'zod';
-import { amount, day, errorParts, number, range, tableCounts, time } from '../../contract/operation/json-parts.ts';
-import { syncPlan } from '../../sync/plan/estimate.ts';
-
-const trouble = z.object({
-  chain: z.string().describe('the slice, such as `responses` of a brand and a range of days'),
-  code: z.string(),
-  message: z.string(),
-});
+import { day, errorParts, number, range, time } from '../../contract/operation/json-parts.ts';
+import { syncResult } from '../../sync/run-sync.ts';
 
 /** `sync`: result of a run. */
-export const sync = z.object({
-  runId: z.string(),
-  status: z.enum(['complete', 'partial', 'failed', 'interrupted']),
-  requests: number,
-  retries: number,
-  waitedMs: amount,
-  tables: tableCounts,
-  quarantined: number,
-  failures: z.array(trouble).describe('unfinished slices; the next run reads them again'),
-  warnings: z.array(trouble),
-  drift: z
-    .object({
-      unknownFields: number,
-      vanishedFields: number,
-      changedTypes: number,
-      newValues: number,
-      implausibleValues: number,
-      newParameters: number,
-      newEndpoints: number,
-    })
-    .describe('drift that no earlier run has found')
-    .optional(),
-  allowance: z.string().nullable().describe('why the run ended early if a limit was reached'),
-  left: number.describe('known requests left for the next run'),
+export const sync = syncResult.extend({
   error: errorParts.describe('the error that ended the run early').optional(),
 });
 
 /** A line of `sync --all`: the result of a workspace, or only its error. */
 export const syncOfWorkspace = z.object({ workspace: z.string(), ...sync.partial().shape });
-
-/** `plan`. */
-export const plan = syncPlan.extend({
-  asked: number.describe('requests that planning took'),
-  probes: z
-    .array(
-      z.object({
-        resource: z.string(),
-        brandId: z.string(),
-        query: z.record(z.string(), z.string()).describe('parameters by their declared names'),
-        reason: z.string(),
-        points: z.array(z.string()).describe('points that the response may decide'),
-      }),
-    )
-    .describe(
-      'questions of calibration, which a sync asks if it changes data: at most `calibration.probes`, once and again after a contradiction; empty before the first sync',
-    ),
-  perMinute: amount.describe('requests per minute that the budget allows'),
-  minutes: amount,
-  doneAt: time,
-});
 
 const difference = z.object({
   measure: z.string(),
@@ -121,21 +71,6 @@ export const compare = z.object({
     }),
   ),
   error: errorParts.optional(),
-});
-
-/** `replay`. */
-export const replay = z.object({
-  status: z.enum(['complete', 'partial']),
-  path: z.string(),
-  replaced: z.boolean().describe("whether the new file has replaced the workspace's warehouse"),
-  kept: z.string().nullable().describe('path of the replaced warehouse'),
-  missing: z.array(z.object({ table: z.string(), rows: number })).describe('rows that the new file lacks'),
-  files: number,
-  pages: number,
-  skipped: number,
-  tables: tableCounts,
-  quarantined: number,
-  damages: z.array(z.object({ file: z.string(), position: number, page: z.string().nullable(), message: z.string() })),
 });
 
 /** `state reset`. */

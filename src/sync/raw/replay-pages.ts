@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TableStats } from '../sync-stats.ts';
+import { z } from 'zod';
+import { number, tableCounts, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { type ApplyParts, createApplier, DamageError, type ReplayOptions } from './apply-record.ts';
 import { type Gap, type Member, readMember, walkMembers } from './raw-format.ts';
 import { listRawFiles, type RawFile } from './raw-log.ts';
@@ -16,25 +17,29 @@ export interface ReplayParts extends ApplyParts {
 }
 
 /** A page, or a part of a file, that could not be replayed. */
-export interface Damage {
-  readonly file: string;
-  /** Offset in bytes from the start of the file. */
-  readonly position: number;
-  /** Description of the damaged page; null if unknown. */
-  readonly page: string | null;
-  readonly message: string;
-}
+const damage = z.object({
+  file: z.string(),
+  position: number.describe('offset in bytes from the start of the file'),
+  page: z.string().nullable().describe('description of the damaged page; null if unknown'),
+  message: z.string(),
+});
+
+type Damage = ValueOf<typeof damage>;
 
 /** Result of a replay. */
-export interface ReplayResult {
-  readonly files: number;
-  readonly pages: number;
-  /** Skipped pages: of other days or resources, never committed, or of a resource that no longer exists. */
-  readonly skipped: number;
-  readonly tables: Readonly<Record<string, TableStats>>;
-  readonly quarantined: number;
-  readonly damages: readonly Damage[];
-}
+export const replayResult = z.object({
+  files: number,
+  pages: number,
+  skipped: number.describe(
+    'pages of other days or resources, pages that were never committed, and those of a resource that no longer exists',
+  ),
+  tables: tableCounts,
+  quarantined: number,
+  damages: z.array(damage),
+});
+
+/** Result of a replay. */
+export type ReplayResult = ValueOf<typeof replayResult>;
 
 interface Found {
   readonly file: string;

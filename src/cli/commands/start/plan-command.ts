@@ -32,7 +32,7 @@ export const plan = defineCommand({
       reportError(error, json);
       return error.exit;
     }
-    if (json) printJson('plan', { ...result, doneAt: new Date(result.doneAt).toISOString() });
+    if (json) printJson('plan', result);
     else describe(priced);
     return EXIT.done;
   },
