@@ -28,6 +28,13 @@ const INPUTS: Readonly<Record<string, readonly Readonly<Record<string, string | 
 
 const world = serveBefore('small');
 
+/** The texts of a value, without the names of columns. */
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([name, inner]) => (name === 'columns' ? [] : textsOf(inner)));
+}
+
 test.for(dataOperations.map((operation) => [operation.name, operation] as const))(
   '%s returns the same from its function, its command, its route and its tool',
   async ([name, operation]) => {
@@ -63,7 +70,7 @@ test.for(dataOperations.map((operation) => [operation.name, operation] as const)
       const response = await fetch(address, { headers: { 'x-api-key': key } });
       expect(await response.json(), operation.path).toEqual(result);
 
-      const { note } = await askChecked(
+      const { shown, note } = await askChecked(
         world(),
         name,
         Object.fromEntries(
@@ -73,7 +80,13 @@ test.for(dataOperations.map((operation) => [operation.name, operation] as const)
           }),
         ),
       );
-      // The tool has a short form of the result.
+      // The tool has a short form of the result, with the same texts.
+      const texts = new Set(textsOf(result));
+      const { about: _, definitions: __, url: ___, sql: ____, _sightline: _____, ...rows } = shown;
+      expect(textsOf(rows).filter((one) => !texts.has(one))).toEqual([]);
+      expect(textsOf(rows).length).toBeGreaterThan(0);
+      const { total = 0, rows: found = result.opportunities } = result;
+      if (total > found?.length) expect(note.omitted).toContain(`These are the first ${found.length} of ${total} rows`);
       if (result.asOf !== undefined) expect(note).toMatchObject({ asOf: result.asOf, completeTo: result.completeTo });
     }
   },

@@ -83,7 +83,7 @@ def of_sightline(measures, dimensions, columns):
     stdio = world['stdio']
     grain = ['--grain', 'week'] if 'period' in columns else []
     command = [stdio['command'], stdio['args'][0], 'metrics', 'query', ','.join(measures), '--group-by', *dimensions, *grain]
-    options = ['--from', FROM, '--to', TO, '--compare-to', 'none', '--json']
+    options = ['--from', FROM, '--to', TO, '--compare-to', 'none', '--format', 'json']
     done = subprocess.run([*command, *options], cwd=stdio['cwd'], env=stdio['env'], capture_output=True, text=True, check=True)
     return keyed(json.loads(done.stdout), columns, measures)
 
