@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { z } from 'zod';
 import { readConventions, readDoubts } from '../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import { upstreamNotes } from '../analytics/calibration/upstream-notes.ts';
@@ -7,6 +8,7 @@ import { describeModel } from '../analytics/model/measures.ts';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder } from '../base/files.ts';
+import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { shownTime } from '../contract/time.ts';
 import { runDeclaredQuery } from '../query/metrics/run-declared.ts';
 import { runMetrics } from '../query/metrics/run-metrics.ts';
@@ -58,13 +60,15 @@ export const REPORT_DEFAULTS: ReportRequest = {
 };
 
 /** The files of one brand's report. */
-export interface WrittenReport {
-  readonly brandId: string;
-  readonly name: string;
-  /** Path of the HTML page. `charts` has the paths of its SVG and PNG files. */
-  readonly page: string;
-  readonly charts: readonly string[];
-}
+export const writtenReport = z.object({
+  brandId: z.string(),
+  name: z.string(),
+  page: z.string().describe('path of the HTML page'),
+  charts: z.array(z.string()).describe('paths of its SVG and PNG files'),
+});
+
+/** The files of one brand's report. */
+export type WrittenReport = ValueOf<typeof writtenReport>;
 
 /**
  * Writes an HTML page and its charts as files for each brand, replacing earlier ones.

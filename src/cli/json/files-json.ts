@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorParts, fileCounts, number, time } from '../../contract/operation/json-parts.ts';
+import { writtenReport } from '../../operations/write-report.ts';
 
 const tableFiles = z.object({ name: z.string(), rows: number, files: number, bytes: number });
 const tables = z.array(tableFiles);
@@ -69,9 +70,7 @@ export const exportOfWorkspace = z.object({
 });
 
 /** `report`. */
-export const report = z.object({
-  reports: z.array(z.object({ brandId: z.string(), name: z.string(), page: z.string(), charts: z.array(z.string()) })),
-});
+export const report = z.object({ reports: z.array(writtenReport) });
 
 /** `connect`. */
 export const connect = z.object({

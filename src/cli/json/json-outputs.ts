@@ -15,6 +15,7 @@ import { workspaceStatus } from '../../operations/status.ts';
 import { dimensionValues } from '../../query/metrics/dimension-values.ts';
 import { explainMetric, listChanges, listOpportunities } from '../../query/metrics/explanations.ts';
 import { runMetrics } from '../../query/metrics/run-metrics.ts';
+import { listedKey } from '../../serve/auth/keys.ts';
 import { progressState } from '../../warehouse/ledger/progress-state.ts';
 import { runCost, runDetails } from '../../warehouse/ledger/run-costs.ts';
 import * as files from './files-json.ts';
@@ -85,7 +86,7 @@ export const jsonOutputs = {
   restore: { shape: restored },
   'keys create': { shape: server.newKey },
   'keys list': { shape: server.keys },
-  'keys revoke': { shape: server.key },
+  'keys revoke': { shape: listedKey },
   open: { shape: server.open },
   'sessions list': { shape: server.sessions },
   'sessions revoke': { shape: server.endedSession },

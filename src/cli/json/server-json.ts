@@ -3,6 +3,7 @@ import { number, time } from '../../contract/operation/json-parts.ts';
 import { clusterBudget, workspaceLag } from '../../operations/cluster/cluster.ts';
 import { remoteState } from '../../remote/remote.ts';
 import { queueState } from '../../scheduler/runner.ts';
+import { listedKey } from '../../serve/auth/keys.ts';
 
 /** `init`. */
 export const init = z.object({
@@ -40,26 +41,11 @@ export const serveApi = z.object({
 /** `sandbox`. */
 export const sandbox = z.object({ baseUrl: z.string(), key: z.string() });
 
-/** `keys revoke`. */
-export const key = z.object({
-  id: z.string(),
-  name: z.string(),
-  prefix: z.string(),
-  createdAt: time,
-  expiresAt: time.nullable(),
-  scopes: z.array(z.enum(['read', 'metrics', 'sql', 'snapshots'])),
-  brands: z.array(z.string()).nullable().describe('IDs or names of the brands that the key can read; null for all'),
-  workspaces: z
-    .union([z.literal('all'), z.array(z.string())])
-    .nullable()
-    .describe('workspaces that the key opens; null for a key of one workspace'),
-});
-
 /** `keys create`. */
-export const newKey = z.object({ ...key.shape, key: z.string().describe('the key, which is not stored') });
+export const newKey = z.object({ ...listedKey.shape, key: z.string().describe('the key, which is not stored') });
 
 /** `keys list`. */
-export const keys = z.array(z.object({ ...key.shape, expired: z.boolean() }));
+export const keys = z.array(z.object({ ...listedKey.shape, expired: z.boolean() }));
 
 /** `open`. */
 export const open = z.object({ url: z.string().describe('the sign-in link') });

@@ -1,12 +1,15 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
 import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
+import { time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import {
   changeKeyFile,
   DEFAULT_SCOPES,
   type KeyFile,
   keyFilePath,
   readKeyFile,
+  SCOPES,
   type Scope,
   type StoredKey,
 } from '../../session/stored-keys.ts';
@@ -22,21 +25,23 @@ const NAME_CHARACTERS_MAX = 64;
 const PREFIX_CHARACTERS = 12;
 const KEY_BYTES = 32;
 
-/** Public part of an API key of the read server; times are ISO 8601 in UTC. */
-export interface Key {
-  readonly id: string;
-  readonly name: string;
-  /** The key's first characters. */
-  readonly prefix: string;
-  readonly createdAt: string;
-  /** Null if the key does not expire. */
-  readonly expiresAt: string | null;
-  readonly scopes: readonly Scope[];
-  /** Ids or exact names of the brands that the key can read; null for all. */
-  readonly brands: readonly string[] | null;
-  /** Names of the workspaces that a key for several workspaces opens; `all`, or null for a key of one workspace. */
-  readonly workspaces: readonly string[] | 'all' | null;
-}
+/** A key without its text. */
+export const listedKey = z.object({
+  id: z.string(),
+  name: z.string(),
+  prefix: z.string().describe("the key's first characters"),
+  createdAt: time,
+  expiresAt: time.nullable(),
+  scopes: z.array(z.enum(SCOPES)),
+  brands: z.array(z.string()).nullable().describe('IDs or names of the brands that the key can read; null for all'),
+  workspaces: z
+    .union([z.literal('all'), z.array(z.string())])
+    .nullable()
+    .describe('workspaces that the key opens; null for a key of one workspace'),
+});
+
+/** A key without its text. */
+export type Key = ValueOf<typeof listedKey>;
 
 /** The rights of a new key. */
 export interface KeyRights {
