@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
+import { fileCounts, type ValueOf } from '../contract/operation/json-parts.ts';
 import type { StoredSnapshot } from '../lake/store-publisher.ts';
 import { withStore } from '../session/storage-location.ts';
 import type { Context } from '../session/workspace.ts';
@@ -7,28 +9,25 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { readManifest } from '../snapshot/manifest.ts';
 import type { Publisher } from '../snapshot/publisher.ts';
 import type { Snapshot } from '../snapshot/snapshot-export.ts';
-import type { FileCounts } from '../snapshot/table-export.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
-/** Result of publishing a snapshot beyond the workspace's folder. */
-export interface Publication {
-  readonly kind: 's3' | 'iceberg';
-  /** S3 bucket; null for a folder. */
-  readonly bucket: string | null;
-  /** Key prefix of the workspace, ending in a slash; null for a folder. */
-  readonly prefix: string | null;
-  /** Address of the folder that contains `latest.json`. */
-  readonly location: string;
-  /** Key of the snapshot's manifest, below the prefix. */
-  readonly manifest: string;
-  /** `moved` if `latest.json` points to this snapshot, `superseded` if it points to one with newer data. */
-  readonly pointer: 'moved' | 'superseded';
-  /** ID of the snapshot that `latest.json` points to. */
-  readonly latest: string;
-  readonly sent: Readonly<FileCounts>;
-  /** IDs of the snapshots whose files were deleted there. */
-  readonly deleted: readonly string[];
-}
+/** Where a snapshot was published. */
+export const publication = z.object({
+  kind: z.enum(['s3', 'iceberg']),
+  bucket: z.string().nullable().describe('S3 bucket; null for a folder'),
+  prefix: z.string().nullable().describe('key prefix of the workspace, ending in a slash; null for a folder'),
+  location: z.string().describe('address of the folder that contains `latest.json`'),
+  manifest: z.string().describe("key of the snapshot's manifest, below the prefix"),
+  pointer: z
+    .enum(['moved', 'superseded'])
+    .describe('`moved` if `latest.json` points to this snapshot, `superseded` if to one with newer data'),
+  latest: z.string().describe('ID of the snapshot that `latest.json` points to'),
+  sent: fileCounts,
+  deleted: z.array(z.string()).describe('IDs of the snapshots whose files were deleted there'),
+});
+
+/** Where a snapshot was published. */
+export type Publication = ValueOf<typeof publication>;
 
 /**
  * Publishes a snapshot to the place beyond the folder that the settings name. Returns null if they name none.

@@ -1,18 +1,21 @@
+import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import type { ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { Conventions, Rounding } from '../calibration/conventions.ts';
 import { emptySentimentOf, emptyVoiceOf } from '../numbers/definitions.ts';
 import type { ReportedBrand } from '../numbers/report-request.ts';
 
 /** A number that differs between upstream's report and the local computation. */
-export interface Difference {
-  /** The measure, as the API names it. */
-  readonly measure: string;
-  /** The entity, engine, prompt or domain that the number describes, for display. */
-  readonly subject: string;
-  readonly upstream: number | null;
-  readonly held: number | null;
-}
+export const difference = z.object({
+  measure: z.string().describe('as the API names it'),
+  subject: z.string().describe('the entity, engine, prompt or domain that the number describes'),
+  upstream: z.number().nullable(),
+  held: z.number().nullable().describe('computed from the stored rows'),
+});
+
+/** A number that differs between upstream's report and the local computation. */
+export type Difference = ValueOf<typeof difference>;
 
 /** Compares numbers reported by upstream with locally computed ones. */
 export interface Comparison {

@@ -1,23 +1,26 @@
+import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { number, range, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
 import { addDays, DAY_MS, dayOf } from '../../contract/time.ts';
 import { createBindings, liveConditions } from '../../warehouse/conditions.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import { changeRanges } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
-import type { Comparison, Difference, Measure, VerifyScope } from './comparison.ts';
+import { type Comparison, type Difference, difference, type Measure, type VerifyScope } from './comparison.ts';
 import { type DayReads, type DayVerification, readDaysOfUnknownWeight, SETTLING_DAYS } from './verify-days.ts';
 
 /** The verification of one range report. */
-export interface RangeVerification {
-  /** The resource, and the grouping if it has several: `metrics_groups by topic`. */
-  readonly report: string;
-  readonly from: string;
-  readonly to: string;
-  /** Rows that could be compared. */
-  readonly compared: number;
-  readonly status: 'agrees' | 'differs' | 'settling';
-  readonly differences: readonly Difference[];
+export const rangeVerification = z.object({
+  report: z.string().describe('the resource, and the grouping if it has several'),
+  ...range.shape,
+  compared: number.describe('rows that could be compared'),
+  status: z.enum(['agrees', 'differs', 'settling']),
+  differences: z.array(difference),
+});
+
+/** The verification of one range report. */
+export interface RangeVerification extends ValueOf<typeof rangeVerification> {
   /** Whether the counts differ. Syncing the responses again may fix that. */
   readonly countsDiffer: boolean;
 }

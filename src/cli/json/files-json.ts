@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { errorParts, fileCounts, number, time } from '../../contract/operation/json-parts.ts';
+import { errorParts, fileCounts, number } from '../../contract/operation/json-parts.ts';
+import { changeRange } from '../../operations/export/export-base.ts';
+import { publication } from '../../operations/publish.ts';
 import { writtenReport } from '../../operations/write-report.ts';
 
 const tableFiles = z.object({ name: z.string(), rows: number, files: number, bytes: number });
@@ -12,28 +14,7 @@ export const snapshot = z.object({
   tables,
   written: fileCounts.describe('files that had to be written; the others are shared with the previous snapshot'),
   deleted: z.array(z.string()).describe('IDs of deleted snapshots'),
-  published: z
-    .object({
-      kind: z.enum(['s3', 'iceberg']),
-      bucket: z.string().nullable(),
-      prefix: z.string().nullable(),
-      location: z.string(),
-      manifest: z.string(),
-      pointer: z.enum(['moved', 'superseded']),
-      latest: z.string(),
-      sent: fileCounts,
-      deleted: z.array(z.string()),
-    })
-    .optional(),
-});
-
-const changeRange = z.object({
-  name: z.string().nullable().describe('name of the position; null for an export since a snapshot or a time'),
-  since: z
-    .object({ position: number.nullable(), snapshot: z.string().nullable(), at: time })
-    .nullable()
-    .describe('the data that the changes are relative to; null if all rows are inserts'),
-  until: z.object({ position: number.nullable(), at: time }),
+  published: publication.optional(),
 });
 
 /** `export --output`: plain files. */

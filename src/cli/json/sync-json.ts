@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import { difference } from '../../analytics/verification/comparison.ts';
+import { rangeVerification } from '../../analytics/verification/verify-ranges.ts';
 import { day, errorParts, number, range, time } from '../../contract/operation/json-parts.ts';
+import { bodyDifference } from '../../operations/compare/body-differences.ts';
 import { syncResult } from '../../sync/run-sync.ts';
 
 /** `sync`: result of a run. */
@@ -10,12 +13,6 @@ export const sync = syncResult.extend({
 /** A line of `sync --all`: the result of a workspace, or only its error. */
 export const syncOfWorkspace = z.object({ workspace: z.string(), ...sync.partial().shape });
 
-const difference = z.object({
-  measure: z.string(),
-  subject: z.string(),
-  upstream: z.number().nullable(),
-  held: z.number().nullable().describe('computed from the stored rows'),
-});
 const differingDay = z.object({ day, upstream: number, held: number, differences: z.array(difference) });
 
 /** `verify`. */
@@ -29,15 +26,7 @@ export const verify = z.object({
       days: z.object({ verified: number, agree: number, unreported: number }),
       differing: z.array(differingDay),
       settling: z.array(differingDay).describe('days that were still open when their report was read'),
-      ranges: z.array(
-        z.object({
-          report: z.string(),
-          ...range.shape,
-          compared: number.describe('rows that could be compared'),
-          status: z.enum(['agrees', 'differs', 'settling']),
-          differences: z.array(difference),
-        }),
-      ),
+      ranges: z.array(rangeVerification),
     }),
   ),
   repair: z.object({ ranges: z.array(z.object({ brandId: z.string(), ...range.shape })), requests: number }).nullable(),
@@ -60,14 +49,7 @@ export const compare = z.object({
       page: z.int().describe('number of the page, from 1'),
       query: z.record(z.string(), z.string()),
       convention: z.string().nullable().describe('the point and value with which both responses would be equal'),
-      differences: z.array(
-        z.object({
-          field: z.string(),
-          kind: z.enum(['value', 'order', 'missing row', 'extra row', 'missing field', 'extra field']),
-          upstream: z.unknown(),
-          own: z.unknown(),
-        }),
-      ),
+      differences: z.array(bodyDifference),
     }),
   ),
   error: errorParts.optional(),

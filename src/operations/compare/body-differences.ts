@@ -1,13 +1,17 @@
+import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
+import type { ValueOf } from '../../contract/operation/json-parts.ts';
 
-/** A difference between the bodies of two responses. */
-export interface BodyDifference {
-  /** Path of the field, with `[]` for every index of a list: `data[].title`. */
-  readonly field: string;
-  readonly kind: 'value' | 'order' | 'missing row' | 'extra row' | 'missing field' | 'extra field';
-  readonly upstream: unknown;
-  readonly own: unknown;
-}
+/** A difference between two bodies. */
+export const bodyDifference = z.object({
+  field: z.string().describe('path of the field, with `[]` for every index of a list'),
+  kind: z.enum(['value', 'order', 'missing row', 'extra row', 'missing field', 'extra field']),
+  upstream: z.unknown(),
+  own: z.unknown(),
+});
+
+/** A difference between two bodies. */
+export type BodyDifference = ValueOf<typeof bodyDifference>;
 
 /** Relative error within which two numbers are equal: unrounded sums depend on the order of their terms. */
 const RELATIVE_ERROR = 1e-9;

@@ -1,7 +1,9 @@
 import { join, resolve } from 'node:path';
+import { z } from 'zod';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { catalogueOf } from '../../session/catalogues.ts';
 import { type Base, selectChanges, writeState } from '../../snapshot/changes.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
@@ -14,13 +16,17 @@ import { fileLiteral } from '../../warehouse/schema.ts';
 import { readNewestReplica } from '../status.ts';
 
 /** The data that the changes of an incremental export lead from and to. */
-export interface ChangeRange {
-  /** Name of the position; null for an export since a snapshot or a time. */
-  readonly name: string | null;
-  /** Null if the export has all rows. `at` is ISO 8601. */
-  readonly since: { readonly position: number | null; readonly snapshot: string | null; readonly at: string } | null;
-  readonly until: { readonly position: number | null; readonly at: string };
-}
+export const changeRange = z.object({
+  name: z.string().nullable().describe('name of the position; null for an export since a snapshot or a time'),
+  since: z
+    .object({ position: number.nullable(), snapshot: z.string().nullable(), at: time })
+    .nullable()
+    .describe('null if all rows are inserts'),
+  until: z.object({ position: number.nullable(), at: time }),
+});
+
+/** The data that the changes of an incremental export lead from and to. */
+export type ChangeRange = ValueOf<typeof changeRange>;
 
 /** The earlier data that an incremental export compares with. */
 export interface ExportBase {
