@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { FieldWriters } from './field-forms.ts';
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
-import { pageMembers } from './paging.ts';
 import type { Parameter } from './parameters.ts';
 import type { ResourceDeclaration, TableDeclaration } from './resource.ts';
 import { BODY_PLACE } from './sent-values.ts';
@@ -56,8 +55,6 @@ export function parameterSchema(parameter: Parameter): JsonSchema {
         ...(parameter.max === undefined ? {} : { maximum: parameter.max }),
         ...standard,
       };
-    case 'number':
-      return { type: 'integer', minimum: parameter.min ?? 0, ...standard };
     case 'text':
     case 'cursor':
       return { type: 'string', minLength: 1, ...standard };
@@ -120,8 +117,9 @@ function frameSchema(resource: ResourceDeclaration, form: Form): { frame: JsonSc
   }
   const echoed = Object.fromEntries((resource.echoes ?? []).map((name) => [name, echoSchema(resource, name, form)]));
   const cursor = resource.paging === 'cursor' ? { nextCursor: cursorSchema } : {};
-  const pages = form.isServed && resource.paging === 'single' ? pageSchemas(resource) : {};
-  const named = nestedSchemas({ ...lists, ...pages }, form);
+  const next =
+    form.isServed && resource.pages !== undefined ? { [resource.pages.next]: { type: ['string', 'null'] } } : {};
+  const named = nestedSchemas({ ...lists, ...next }, form);
   const properties = { ...echoed, ...beside, ...named, ...cursor };
   const required = Object.keys({ ...echoed, ...named, ...cursor });
   const optional = [...Object.keys(echoed), ...Object.keys(beside)].filter((name) =>
@@ -129,17 +127,6 @@ function frameSchema(resource: ResourceDeclaration, form: Form): { frame: JsonSc
   );
   const frame = form.isServed ? objectSchema(properties, form, optional) : { type: 'object', properties, required };
   return { frame, lists: Object.values(lists) };
-}
-
-// Members of the served body that describe its page.
-function pageSchemas(resource: ResourceDeclaration): Record<string, JsonSchema> {
-  const members = pageMembers(resource, { skip: 0, take: null }, { total: 0, next: null });
-  return Object.fromEntries(
-    members.map(([path, value]) => [
-      path,
-      { type: value === null ? ['string', 'null'] : typeof value === 'number' ? 'integer' : 'boolean' },
-    ]),
-  );
 }
 
 // Expands names that are paths: `data.items` becomes the member `items` of the object `data`.

@@ -30,15 +30,13 @@ export interface ListField {
 
 /** A query parameter of an endpoint: kind, allowed values and meaning. */
 export interface Parameter {
-  readonly kind: 'day' | 'uuid' | 'text' | 'choice' | 'flag' | 'limit' | 'cursor' | 'number';
+  readonly kind: 'day' | 'uuid' | 'text' | 'choice' | 'flag' | 'limit' | 'cursor';
   readonly about: string;
   /** Allowed values of a `choice`, in the specification's order. */
   readonly values?: readonly string[];
   readonly default?: string | number | boolean;
   /** Greatest allowed `limit`; the least is 1. */
   readonly max?: number;
-  /** Least value of a `number`; default: 0. */
-  readonly min?: number;
   /** Whether every request must have the parameter. */
   readonly required?: true;
   /**

@@ -156,11 +156,6 @@ function readValue(name: string, parameter: Parameter, text: string): string | n
       check(/^[1-9]\d{0,14}$/.test(text) && Number(text) <= max, `a whole number from 1 to ${max}`);
       return Number(text);
     }
-    case 'number': {
-      const { min = 0 } = parameter;
-      check(/^\d{1,15}$/.test(text) && Number(text) >= min, `a whole number from ${min}`);
-      return Number(text);
-    }
     case 'cursor':
       check(text !== '', 'the nextCursor of the previous page');
       return text;

@@ -115,41 +115,19 @@ interface PageSize {
 }
 
 /**
- * How an API splits a list into pages. Paths such as `paging.next` name members of the body.
- *
- * - `cursor`: the body has a value, at the path `next`, that `parameter` takes for the next page.
- * - `page`: `parameter` takes the number of the page; `first` is the number of the first page.
- * - `offset`: `parameter` takes the number of items before the page.
- * - `link`: the body, at the path `next`, or the header Link has the URL of the next page.
- *
- * Numbered pages and offsets end with the page that says so in `more` (a boolean), `pages` (the number of pages) or `total` (the number
- * of items). Without these members they end with an empty page or with 404: a page with few items does not prove the end.
+ * How an API splits a list into pages: the body has a cursor at the path `next`, such as `paging.next`, that `parameter` takes for the
+ * next page.
  */
-export type Pages =
-  | { readonly kind: 'cursor'; readonly parameter: string; readonly next: string; readonly size?: PageSize }
-  | ({ readonly kind: 'page'; readonly first: number } & NumberedPages)
-  | ({ readonly kind: 'offset' } & NumberedPages)
-  | { readonly kind: 'link'; readonly next: string; readonly size?: PageSize };
-
-/** Members of pages that are requested by number. */
-interface NumberedPages {
+export interface Pages {
   readonly parameter: string;
+  readonly next: string;
   readonly size?: PageSize;
-  readonly more?: string;
-  readonly pages?: string;
-  readonly total?: string;
-  /** Members that repeat the number of the page or the offset, and the size of the page. */
-  readonly position?: string;
-  readonly length?: string;
 }
 
 /** Whether an endpoint with this kind of change lists all of its rows in every read. */
 export function isListChange({ kind }: Change): boolean {
   return kind === 'set' || kind === 'walk';
 }
-
-/** Value of `next` if the header Link (RFC 8288) has the next URL. */
-export const LINK_HEADER = 'header';
 
 /** Numbers that src/analytics computes from the responses and visits in the warehouse. */
 export type Computation = 'by-nothing' | 'by-day' | 'by-prompt' | 'by-group' | 'domains' | 'pages' | 'visits';

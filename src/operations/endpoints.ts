@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { classifyEndpoints } from '../contract/openapi/classify.ts';
 import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
-import { number, type ValueOf } from '../contract/operation/json-parts.ts';
-import { catalogueOf } from '../session/catalogues.ts';
+import { shapeOfPath } from '../contract/openapi/references.ts';
+import { builtInCatalogue } from '../session/catalogues.ts';
+import { readStoredForms } from '../session/stored-forms-file.ts';
 import type { Context } from '../session/workspace.ts';
+import { layoutOf } from '../snapshot/layout.ts';
 import { createClient } from '../upstream/client.ts';
 import { OPENAPI_PATH } from '../upstream/discovery.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
@@ -40,7 +42,10 @@ export type ListedEndpoint = EndpointList['endpoints'][number];
 export async function listEndpoints(context: Context): Promise<EndpointList> {
   const { config, clock, signal } = context;
   const upstream = config.upstream();
-  const { resources } = catalogueOf(config);
+  const { resources } = builtInCatalogue;
+  const forms = new Map(
+    readStoredForms(layoutOf(config.folder).endpoints).map((form) => [shapeOfPath(form.path), form]),
+  );
   const basePath = basePathOf(upstream);
   const { budget, close } = await openBudget(context);
   const client = createClient({ ...upstream, budget, clock, connections: 1 });
@@ -48,16 +53,17 @@ export async function listEndpoints(context: Context): Promise<EndpointList> {
     const request = { path: OPENAPI_PATH, query: {}, route: OPENAPI_PATH };
     const { value } = await client.get(request, (document) => readEndpoints(document, basePath), { signal });
     const classified = classifyEndpoints(value.endpoints, resources);
-    const generic = new Set(resources.filter((one) => one.generic === true).map(({ name }) => name));
-    const endpoints = classified.map(({ endpoint: { path, about }, state, reason, resource }) => ({
-      path,
-      state: resource !== null && generic.has(resource) ? ('mirrored' as const) : state,
-      reason,
-      resource,
-      about,
-    }));
-    const listed = new Set(endpoints.map(({ resource }) => resource));
-    const unlisted = resources.filter(({ name }) => !listed.has(name)).map(({ path }) => path);
+    const endpoints = classified.map(
+      ({ endpoint: { path, shape, about }, state, reason, resource }): ListedEndpoint => {
+        const form = state === 'declared' ? undefined : forms.get(shape);
+        if (form === undefined) return { path, state, reason, resource, about };
+        const why = reason ?? form.unsupported?.reason ?? null;
+        return { path, state: why === null ? 'mirrored' : 'unsupported', reason: why, resource: form.name, about };
+      },
+    );
+    const listed = new Set(value.endpoints.map(({ shape }) => shape));
+    const known = [...resources, ...forms.values()].map(({ path }) => path);
+    const unlisted = known.filter((path) => !listed.has(shapeOfPath(path)));
     return { endpoints, ignored: value.ignored, unlisted };
   } catch (thrown) {
     throw toWorkspaceError(thrown);

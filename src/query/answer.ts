@@ -6,8 +6,7 @@ import { isRecord, parseExactJson, toExactJson, withMember } from '../base/json.
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import { FORMS, servedListName, tableListOf } from '../contract/formats.ts';
-import { LINK_CURSOR, pageMembers } from '../contract/paging.ts';
-import { type Query as CheckedQuery, cursorParameterOf, servedName } from '../contract/query-parameters.ts';
+import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { CachedPage, Place } from './cached-items.ts';
@@ -172,17 +171,14 @@ function storedBody(request: AnswerRequest, tables: readonly StoredItems[], next
   }
   if (replica.isBare(resource)) return first?.items ?? [];
   let body: Record<string, unknown> = besideValues(replica, resource, request.asked);
-  for (const { table, items, part } of tables) {
+  for (const { table, items } of tables) {
     const { at } = table.declaration;
     if (at === 'body') continue;
     const name = servedListName(resource, at.list, replica.shapes.get(resource.name, FORMS.envelope));
     body = withMember(body, name, items);
-    if (part === undefined) continue;
-    const next = resource.pages?.kind === 'link' ? nextUrl(request, nextCursor) : nextCursor;
-    for (const [path, value] of pageMembers(resource, part, { total: part.total, next }))
-      body = withMember(body, path, value);
   }
   if (resource.paging === 'cursor') body['nextCursor'] = nextCursor;
+  if (resource.pages !== undefined) body = withMember(body, resource.pages.next, nextCursor);
   return body;
 }
 
@@ -194,20 +190,6 @@ function besideValues(replica: ServedReplica, resource: Resource, { values, from
       .besideOf(resource)
       .map((member) => [member.name, 'text' in member ? member.text : (given[member.name] ?? null)]),
   );
-}
-
-// The reference is relative, because the path of the request may begin with the name of a workspace.
-function nextUrl({ replica, resource, asked }: AnswerRequest, cursor: string | null): string | null {
-  if (cursor === null) return null;
-  const names = replica.namesOf(resource);
-  const query = new URLSearchParams();
-  for (const name of asked.given) {
-    const parameter = resource.query[name];
-    if (parameter !== undefined && parameter.kind !== 'cursor')
-      query.set(servedName(name, parameter, names), String(asked.values[name]));
-  }
-  query.set(cursorParameterOf(resource.query) ?? LINK_CURSOR, cursor);
-  return `?${query}`;
 }
 
 function nothingStored({ resource, member }: AnswerRequest): SightlineError {

@@ -1,6 +1,5 @@
 import { parseExactJson } from '../base/json.ts';
 import type { Fields } from '../contract/fields.ts';
-import { type ListPart, partOf } from '../contract/paging.ts';
 import { cursorParameterOf } from '../contract/query-parameters.ts';
 import { placeOf, SENT } from '../contract/sent-values.ts';
 import type { ChildTable, Column, ResourceTable } from '../contract/tables.ts';
@@ -39,8 +38,6 @@ export interface StoredItems {
   readonly last: Place | null;
   /** Places of the items of a page. */
   readonly places?: readonly Place[];
-  /** The part of a list that is not paged, and the number of all items. */
-  readonly part?: ListPart & { readonly total: number };
 }
 
 /** Reads the items of every table of a resource: one page if the resource is paged, otherwise all. */
@@ -54,31 +51,26 @@ export async function readStored(request: StoredRequest): Promise<StoredItems[]>
   return results;
 }
 
-// Reads the items that the parameters of upstream's pages select; without them, all.
+// Reads the items that the limit and the cursor of an undeclared list select; without them, all.
 async function readPart(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {
   const { resource, query, asked, after } = request;
   const bindings = createBindings();
   const served = servedTable(request, table);
   const { join, orderBy } = orderOf(request, table, bindings);
   const where = [...conditionsOf(request, table, bindings), ...(await rangeConditions(request, table, bindings))];
-  const part = partOf(resource, asked.values, after === null ? null : Number(after.id));
-  const isComplete = part.skip === 0 && part.take === null;
-  const limit = resource.change.kind === 'value' ? ' LIMIT 1' : limitOf(part);
-  const from = `FROM ${quoted(table.name)} t ${join} WHERE ${where.join(' AND ')}`;
+  const size = Object.entries(resource.query).find(([, { kind }]) => kind === 'limit')?.[0];
+  const given = size === undefined ? undefined : asked.values[size];
+  const take = resource.change.kind === 'value' ? 1 : typeof given === 'number' ? given : Number.POSITIVE_INFINITY;
+  const skip = after === null ? 0 : Number(after.id);
+  const limit = `${take === Number.POSITIVE_INFINITY ? '' : ` LIMIT ${take + 1}`}${skip === 0 ? '' : ` OFFSET ${skip}`}`;
   const rows = await query(
-    `SELECT ${selectOf(request, served).join(', ')} ${from} ORDER BY ${orderBy}${limit}`,
+    `SELECT ${selectOf(request, served).join(', ')} FROM ${quoted(table.name)} t ${join}
+     WHERE ${where.join(' AND ')} ORDER BY ${orderBy}${limit}`,
     bindings.values,
   );
-  const items = await toItems(request, served, rows, null);
-  const [counted] = isComplete ? [[items.length]] : await query(`SELECT count(*) ${from}`, bindings.values);
-  const total = Number(counted?.[0] ?? 0);
-  const end = part.skip + (part.take ?? 0);
-  const hasCursor = cursorParameterOf(resource.query) !== null && part.take !== null && end < total;
-  return { table, items, last: hasCursor ? { at: null, id: String(end) } : null, part: { ...part, total } };
-}
-
-function limitOf({ skip, take }: ListPart): string {
-  return `${take === null ? '' : ` LIMIT ${take}`}${skip === 0 ? '' : ` OFFSET ${skip}`}`;
+  const items = await toItems(request, served, rows.slice(0, take), null);
+  const hasNext = rows.length > take && cursorParameterOf(resource.query) !== null;
+  return { table, items, last: hasNext ? { at: null, id: String(skip + take) } : null };
 }
 
 export async function readPage(request: StoredRequest, table: ResourceTable): Promise<StoredItems> {

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { publishByRename, syncToDisk } from '../base/files.ts';
-import { type GenericForm, isGenericForm } from '../contract/generic/generic-form.ts';
+import { type GenericForm, toGenericForm } from '../contract/generic/generic-form.ts';
 
 /** Reads the inferred declarations of a workspace; none if there is no readable file. The warehouse has them too. */
 export function readStoredForms(path: string): readonly GenericForm[] {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return Array.isArray(value) ? value.filter(isGenericForm) : [];
+    return Array.isArray(value) ? value.flatMap((form: unknown) => toGenericForm(form) ?? []) : [];
   } catch {
     return [];
   }

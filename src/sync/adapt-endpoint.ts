@@ -2,6 +2,7 @@ import { BodyError } from '../contract/body.ts';
 import { brandListOf, type Catalogue } from '../contract/catalogue.ts';
 import {
   adaptForm,
+  checkOnlyPage,
   childTablesOf,
   formOfEndpoint,
   type GenericForm,
@@ -30,6 +31,13 @@ export class FormChanged extends UpstreamError {
   }
 }
 
+/** A list of an undeclared endpoint has items that cannot be requested. */
+export class UnsupportedList extends UpstreamError {
+  constructor(reason: string) {
+    super('bad_answer', reason, { status: 200 });
+  }
+}
+
 /** Adapts the inferred declarations of a warehouse to upstream's OpenAPI document and responses. */
 export interface EndpointAdapter {
   /**
@@ -37,19 +45,24 @@ export interface EndpointAdapter {
    * epoch milliseconds.
    */
   discover(endpoints: readonly ClassifiedEndpoint[], at: number): Promise<string[]>;
-  /** Whether the document, if there is one, lists the endpoint of a resource, unless it is declared. */
-  isListed(resource: string): boolean;
+  /** Whether the document, if there is one, has the endpoint of a resource in a form that can be read, unless it is declared. */
+  isAvailable(resource: string): boolean;
   /**
-   * Returns the items of a response of an inferred resource.
-   * @throws BodyError if the response has no items at the place where earlier ones had them
+   * Checks the place of the items in a response of an inferred resource.
+   * @throws BodyError if the response has no items where earlier ones had them
    */
-  itemsOf(resource: string, response: SeenResponse): readonly unknown[];
+  checkItems(resource: string, response: SeenResponse): void;
   /**
    * Runs `work` while no other slice changes the declaration of the resource.
    */
   exclusive<T>(resource: string, work: () => Promise<T>): Promise<T>;
   /** Extends the declaration by a response. Call it within `exclusive`. */
   adapt(resource: string, response: SeenResponse, at: number): Promise<void>;
+  /**
+   * Checks the first page of a list without a cursor. Call it within `exclusive`.
+   * @throws UnsupportedList if more items follow; the endpoint's state has the reason
+   */
+  checkOnlyPage(slice: Slice, response: SeenResponse, at: number): Promise<void>;
   /** Chooses another key, because different items of the list have the same one. Call it within `exclusive`. */
   rekey(slice: Slice, body: unknown, at: number): Promise<void>;
 }
@@ -67,13 +80,8 @@ export interface AdapterParts {
 }
 
 /** Creates the adapter of a run. */
-export function createEndpointAdapter({
-  warehouse,
-  catalogue,
-  selects = () => true,
-  max = Number.POSITIVE_INFINITY,
-  onBeyond,
-}: AdapterParts): EndpointAdapter {
+export function createEndpointAdapter(parts: AdapterParts): EndpointAdapter {
+  const { warehouse, catalogue } = parts;
   const { endpoints } = warehouse;
   let listed: ReadonlyMap<string, DocumentEndpoint> | null = null;
   const tails = new Map<string, Promise<unknown>>();
@@ -84,38 +92,18 @@ export function createEndpointAdapter({
     return form === null ? null : adaptForm(form, endpointOf(form), response, takenBy(catalogue));
   };
   return {
-    itemsOf: (resource, response) => {
+    checkItems: (resource, response) => {
       const at = adaptedTo(resource, response)?.at ?? null;
-      const items = at === null ? null : itemsAt(response.body, at);
-      if (items === null) throw new BodyError(`the body has no items of ${resource}`);
-      return items;
+      if (at === null || itemsAt(response.body, at) === null)
+        throw new BodyError(`the body has no items of ${resource}`);
     },
     discover: async (found, at) => {
-      listed = new Map(found.map(({ endpoint }) => [endpoint.shape, endpoint]));
-      const known = new Set(endpoints.forms().map(({ path }) => shapeOfPath(path)));
-      const brands = brandListOf(catalogue).path;
-      const taken = takenBy(catalogue);
-      let [places, beyond] = [max - known.size, 0];
-      const fresh = found.flatMap(({ endpoint, state }): GenericForm[] => {
-        if (state !== 'available' || known.has(endpoint.shape)) return [];
-        const form = formOfEndpoint(endpoint, brands, taken);
-        if (!selects({ name: form.name, path: form.path, generic: true })) return [];
-        if (places < 1) {
-          beyond += 1;
-          return [];
-        }
-        places -= 1;
-        taken.resources.add(form.name);
-        for (const name of [form.name, ...childTablesOf(form.fields)]) {
-          taken.tables.add(name);
-          taken.tables.add(`${name}_history`);
-        }
-        return [form];
-      });
-      if (beyond > 0) onBeyond?.(beyond);
-      return adoptEach(endpoints, fresh, at);
+      listed = new Map(
+        found.flatMap(({ endpoint, state }) => (state === 'unsupported' ? [] : [[endpoint.shape, endpoint]])),
+      );
+      return adoptEach(endpoints, newForms(parts, found), at);
     },
-    isListed: (resource) => {
+    isAvailable: (resource) => {
       const form = endpoints.formOf(resource);
       return form === null || listed === null || listed.has(shapeOfPath(form.path));
     },
@@ -136,6 +124,13 @@ export function createEndpointAdapter({
         throw new UpstreamError('bad_answer', message, { status: 200, cause: thrown });
       });
     },
+    checkOnlyPage: async ({ id, resource }, response, at) => {
+      const form = endpoints.formOf(resource);
+      if (form === null) return;
+      const checked = checkOnlyPage(form, id, response);
+      if (checked !== form) await endpoints.adopt([checked], at);
+      if (checked.unsupported?.list === id) throw new UnsupportedList(checked.unsupported.reason);
+    },
     rekey: async ({ resource, fixed }, body, at) => {
       const form = endpoints.formOf(resource);
       const [table] = catalogue.get(resource).derived;
@@ -144,6 +139,35 @@ export function createEndpointAdapter({
       await endpoints.adopt([rekeyForm(form, [...stored, ...(itemsAt(body, form.at) ?? [])])], at);
     },
   };
+}
+
+// The forms of the selected endpoints that have none, up to the maximum.
+function newForms(
+  { warehouse, catalogue, selects = () => true, max = Number.POSITIVE_INFINITY, onBeyond }: AdapterParts,
+  found: readonly ClassifiedEndpoint[],
+): GenericForm[] {
+  const known = new Set(warehouse.endpoints.forms().map(({ path }) => shapeOfPath(path)));
+  const brands = brandListOf(catalogue).path;
+  const taken = takenBy(catalogue);
+  let [places, beyond] = [max - known.size, 0];
+  const fresh = found.flatMap(({ endpoint, state }): GenericForm[] => {
+    if (state !== 'available' || known.has(endpoint.shape)) return [];
+    const form = formOfEndpoint(endpoint, brands, taken);
+    if (!selects({ name: form.name, path: form.path, generic: true })) return [];
+    if (places < 1) {
+      beyond += 1;
+      return [];
+    }
+    places -= 1;
+    taken.resources.add(form.name);
+    for (const name of [form.name, ...childTablesOf(form.fields)]) {
+      taken.tables.add(name);
+      taken.tables.add(`${name}_history`);
+    }
+    return [form];
+  });
+  if (beyond > 0) onBeyond?.(beyond);
+  return fresh;
 }
 
 // One endpoint that contradicts another must not prevent the others.

@@ -3,7 +3,7 @@ import { toExactJson } from '../base/json.ts';
 import { inSpan } from '../base/trace.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Implausible } from '../contract/implausible.ts';
-import { hasNumberedPages, nextState, pageRequest, pagesOf } from '../contract/paging.ts';
+import { pagesOf } from '../contract/paging.ts';
 import type { Attempt, Request } from '../contract/request.ts';
 import type { Repeats, RowReader, TableRows } from '../contract/rows.ts';
 import { hasContentKey } from '../contract/tables.ts';
@@ -94,7 +94,9 @@ export function createSliceReader(parts: ReaderParts): SliceReader {
   return {
     read: async (asked, context, pages = { count: 0 }) => {
       const chain = context.acceptDeletions === true ? { ...asked, guard: null } : asked;
-      const resume = resumePoint(chain, context);
+      // An earlier version may have stored another position than a cursor.
+      const hasCursor = pagesOf(parts.catalogue.get(chain.resource)) !== null;
+      const resume = hasCursor ? resumePoint(chain, context) : null;
       pages.count = resume?.pages ?? 0;
       const rows = context.covered.chain(chain.id)?.rows ?? 0;
       const isStale = resume === null && context.begun.has(chain.id);
@@ -166,7 +168,7 @@ function readPages(
   const { adapter, catalogue, clock } = parts;
   const resource = catalogue.get(chain.resource);
   return parts.log(chain, async (requests, onAttempt) => {
-    const list: ReadList = { repeats: await repeatsBefore(parts, resource, chain, from), items: 0, state: from };
+    const list: ReadList = { repeats: await repeatsBefore(parts, resource, chain, from), state: from };
     const reading: Reading = { parts, chain, resource, list, pages, requests, refused: 0, contents: new Map() };
     const checkOrder = createOrderCheck(chain.path, from);
     let result: ReadResult = { date: clock.now(), held: [] };
@@ -182,9 +184,9 @@ function readPages(
         if (taken.ended) break;
       }
     } catch (thrown) {
-      if (!isEndOfList(thrown, resource, { chain, state: list.state, rows })) throw thrown;
+      if (!isMissingList(thrown, resource, { chain, state: list.state, rows })) throw thrown;
       pages.count += 1;
-      const { path, query } = pageRequest(pagesOf(resource), firstRequest(resource, chain), list.state);
+      const { path, query } = chain;
       const arrival = { body: null, bytes: Buffer.from('null'), path, query, member: chain.member };
       const tables = noRows(catalogue.get(chain.resource));
       result = await commit(reading, { tables, date: clock.now(), next: null, isMissing: true, arrival });
@@ -228,7 +230,7 @@ async function commit({ parts, chain, pages, refused, requests }: Reading, page:
 async function takePage(
   reading: Reading,
   { value, request, state, next, date: received }: Page<WalkedPage>,
-  { slice, tables, forms, implausible, items, repeats }: ParsedPage,
+  { slice, tables, forms, implausible, repeats }: ParsedPage,
   checkOrder: ReturnType<typeof createOrderCheck>,
 ): Promise<TakenPage> {
   const { parts, chain, resource, list, pages, requests } = reading;
@@ -251,7 +253,6 @@ async function takePage(
   });
   await parts.noteForms(chain.resource, forms);
   list.repeats = repeats;
-  list.items += items;
   list.state = next;
   return taken;
 }
@@ -264,13 +265,15 @@ async function parseAdapted(
 ): Promise<ParsedPage> {
   const at = date ?? parts.clock.now();
   const isFirstPage = state === null;
-  await adapter.adapt(chain.resource, { body, link: text.link, isFirstPage }, at);
+  const response = { body, link: text.link, isFirstPage };
+  await adapter.adapt(chain.resource, response, at);
   const now = parts.catalogue.get(chain.resource);
   if (!isDeepStrictEqual(pagesOf(now), pagesOf(resource))) throw new FormChanged(chain.path);
   if (!isDeepStrictEqual(keyOf(now), keyOf(resource)) && pages.count > 0) throw new FormChanged(chain.path);
+  if (isFirstPage && pagesOf(now) === null) await adapter.checkOnlyPage(chain, response, at);
   if (isFirstPage) list.repeats = now.derived.some(hasContentKey) ? new Map() : undefined;
   const read = parsePage(parts, list, chain, body, text);
-  if (hasSharedKeys(now, read, contents)) {
+  if (hasSharedKeys(read, contents)) {
     await adapter.rekey(chain, body, at);
     throw new FormChanged(chain.path);
   }
@@ -281,8 +284,7 @@ async function parseAdapted(
 interface ReadList {
   /** Rows by content; undefined if rows have keys. */
   repeats: Repeats | undefined;
-  items: number;
-  /** State of the next page; null for the first page. */
+  /** Cursor of the next page; null for the first page. */
   state: string | null;
 }
 
@@ -294,7 +296,6 @@ function firstRequest({ path: route }: Resource, { path, query }: Slice): Reques
 interface WalkedPage {
   readonly body: unknown;
   readonly text: ResponseText;
-  readonly items: number;
   /** Null for an inferred declaration, which the page may extend before it is parsed. */
   readonly page: ParsedPage | null;
 }
@@ -322,19 +323,18 @@ function keyOf({ derived }: Resource): readonly string[] {
   return derived[0]?.key ?? [];
 }
 
-// Whether different items of a list have the same key. Numbered pages can list an item twice that was changed in between. Adds the
-// page's rows to `contents`, the hashes of the rows read so far by key.
-function hasSharedKeys(resource: Resource, { tables }: ParsedPage, contents: Map<string, string>): boolean {
+// Whether different items of a list have the same key. Adds the page's rows to `contents`, the hashes of the rows read so far by key.
+function hasSharedKeys({ tables }: ParsedPage, contents: Map<string, string>): boolean {
   const [rows] = tables;
   if (rows === undefined || hasContentKey(rows.table)) return false;
-  let shared = 0;
+  let areShared = rows.repeated.length > 0;
   for (const { key, hash } of rows.rows) {
     const text = JSON.stringify(key);
     const other = contents.get(text);
-    if (other !== undefined && other !== hash) shared += 1;
+    areShared ||= other !== undefined && other !== hash;
     contents.set(text, hash);
   }
-  return rows.repeated.length > 0 || shared > (hasNumberedPages(resource) ? 1 : 0);
+  return areShared;
 }
 
 function walkSlice(parts: ReaderParts, chain: Slice, list: Readonly<ReadList>, onAttempt: (attempt: Attempt) => void) {
@@ -348,14 +348,11 @@ function walkSlice(parts: ReaderParts, chain: Slice, list: Readonly<ReadList>, o
     read: (body, text): WalkedPage => {
       if (adapter === undefined || resource.generic !== true) {
         const page = parsePage(parts, list, chain, body, text);
-        return { body, text, items: page.items, page };
+        return { body, text, page };
       }
       const response = { body, link: text.link, isFirstPage: list.state === null };
-      return { body, text, items: adapter.itemsOf(chain.resource, response).length, page: null };
-    },
-    nextOf: ({ body, items }, { link, baseUrl }, state) => {
-      const { path } = pageRequest(pages, request, state);
-      return nextState(pages, { body, link, baseUrl, path, state, items, itemsBefore: list.items });
+      adapter.checkItems(chain.resource, response);
+      return { body, text, page: null };
     },
     from: list.state,
     signal,
@@ -378,15 +375,14 @@ async function repeatsBefore(
   return from === null ? new Map() : warehouse.contentRepeats(chain.id);
 }
 
-// With numbered pages, 404 after the first page ends the list. On the first page it means that the brand or row has no such list. It
-// never deletes stored rows.
-function isEndOfList(
+// 404 of the first page means that the brand or row has no such list. It never deletes stored rows.
+function isMissingList(
   thrown: unknown,
   resource: Resource,
   { chain, state, rows }: { readonly chain: Slice; readonly state: string | null; readonly rows: number },
 ): boolean {
   if (!(thrown instanceof UpstreamError) || thrown.status !== 404) return false;
-  if (state !== null) return hasNumberedPages(resource);
+  if (state !== null) return false;
   const mayBeMissing = resource.mayBeMissing === true || resource.parent !== undefined;
   return mayBeMissing && (rows === 0 || chain.guard === null);
 }

@@ -3,6 +3,7 @@ import { RETRY_AFTER_MS_MAX } from '../budget/send-record.ts';
 import { IgnoredParameterError } from '../contract/rows.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
 import { UpstreamError } from '../upstream/errors.ts';
+import { UnsupportedList } from './adapt-endpoint.ts';
 import { createMissingCheck, type MissingCheckParts } from './missing-members.ts';
 import type { PlanContext } from './plan/plan-context.ts';
 import type { SliceReader } from './read-slice.ts';
@@ -92,7 +93,7 @@ function isUndeclared({ catalogue }: MissingCheckParts, { resource }: Slice): bo
 }
 
 function isRefusal(thrown: unknown): boolean {
-  return thrown instanceof UpstreamError && REFUSALS.includes(thrown.status);
+  return thrown instanceof UnsupportedList || (thrown instanceof UpstreamError && REFUSALS.includes(thrown.status));
 }
 
 // A rejected key (401) or workspace (403 `plan_required`) affects every slice, and so does a `Retry-After` that is longer than

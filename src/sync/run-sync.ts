@@ -323,8 +323,8 @@ async function openRun(
   const passId = run.continues ? run.passId : null;
   const ask = createAskUpstream({ ...parts, names, log, now: clock.now, purpose: 'probe' });
   const context = await readContext(parts, options, passId, date);
-  // An endpoint that upstream has removed is not read; its rows stay.
-  const wanted = new Set([...context.wanted].filter((name) => adapter.isListed(name)));
+  // An endpoint that upstream has removed, or that can no longer be read, is not requested; its rows stay.
+  const wanted = new Set([...context.wanted].filter((name) => adapter.isAvailable(name)));
   return { reader, opening, context: { ...context, wanted, names }, ask };
 }
 

@@ -72,10 +72,12 @@ async function record(
   const { catalogue, warehouse, drift, adapter, runId, now } = parts;
   // A document without any declared endpoint is not the description of this API.
   if (!classified.some(({ state }) => state === 'declared')) return;
-  const mirrored = new Map(warehouse.endpoints.forms().map(({ path, name }) => [shapeOfPath(path), name]));
+  const mirrored = new Map(warehouse.endpoints.forms().map((form) => [shapeOfPath(form.path), form]));
   const rows = classified.map(({ endpoint: { path, shape }, state, reason, resource }) => {
-    const name = mirrored.get(shape);
-    return name === undefined ? { path, state, reason, resource } : { path, state, reason, resource: name };
+    const { name = resource, unsupported } = mirrored.get(shape) ?? {};
+    return unsupported === undefined || state !== 'available'
+      ? { path, state, reason, resource: name }
+      : { path, state: 'unsupported', reason: unsupported.reason, resource: name };
   });
   await recordEndpoints(warehouse.database, rows, now);
   const rejected = (await adapter?.discover(classified, now)) ?? [];

@@ -66,12 +66,10 @@ export interface BodyText {
   readonly isDamaged: boolean;
 }
 
-/** Bytes of a body, with what else the next page of a list may depend on. */
+/** Bytes of a body, and the header that may name the next page of a list. */
 export interface ResponseText extends BodyText {
   /** Header Link, or null. */
   readonly link: string | null;
-  /** Base URL of the API. */
-  readonly baseUrl: string;
 }
 
 const EMPTY_LIST = new TextEncoder().encode('[]');
@@ -227,7 +225,7 @@ async function sendOnce<T>(
       const { value, isDamaged } = parseBody(content);
       if (isDamaged) implausible.push({ path: 'body', allowed: 'UTF-8', value: 'invalid UTF-8' });
       const link = [head.headers['link'] ?? []].flat().join(', ') || null;
-      return { value: read(value, { bytes: content, isDamaged, link, baseUrl: base.href }), date };
+      return { value: read(value, { bytes: content, isDamaged, link }), date };
     }
     const retryAfter = head.headers['retry-after'];
     const { waitMs, implausible: ignoredWait } = believeRetryAfter(

@@ -1,4 +1,4 @@
-import { pageRequest } from '../contract/paging.ts';
+import { nextCursorOf, pageRequest } from '../contract/paging.ts';
 import type { Attempt, Request } from '../contract/request.ts';
 import type { Pages } from '../contract/resource.ts';
 import type { Answer, Client, ResponseText } from './client.ts';
@@ -7,15 +7,15 @@ import { UpstreamError } from './errors.ts';
 /** Maximum pages of one slice: a million items at 100 per page. A longer list has an endless cursor. */
 export const PAGES_MAX = 10_000;
 
-/** A page and the state of the next page: its cursor, number, offset or URL. */
+/** A page and the cursor of the next one. */
 export interface Page<T> {
   readonly value: T;
   /** Date header in epoch milliseconds; null if missing or malformed. */
   readonly date: number | null;
   readonly request: Request;
-  /** State with which this page was requested; null for the first page. */
+  /** Cursor with which this page was requested; null for the first page. */
   readonly state: string | null;
-  /** State of the next page; null on the last page. */
+  /** Cursor of the next page; null on the last page. */
   readonly next: string | null;
 }
 
@@ -25,9 +25,7 @@ export interface Walk<T> {
   readonly request: Request;
   readonly pages: Pages | null;
   readonly read: (body: unknown, text: ResponseText) => T;
-  /** Returns the state of the page after the one with `state`. */
-  readonly nextOf: (value: T, text: ResponseText, state: string | null) => string | null;
-  /** State of the first page to read; null for the start of the list. */
+  /** Cursor of the first page to read; null for the start of the list. */
   readonly from: string | null;
   readonly signal: AbortSignal;
   /** Called before the request of each page; an error ends the walk. */
@@ -40,17 +38,17 @@ export interface Walk<T> {
  * @throws UpstreamError `bad_answer` if upstream repeats a cursor or the list has more than PAGES_MAX pages
  */
 export async function* walkPages<T>(client: Client, walk: Walk<T>): AsyncGenerator<Page<T>, void> {
-  const { request: first, pages, read, nextOf, signal, beforePage, onAttempt } = walk;
+  const { request: first, pages, read, signal, beforePage, onAttempt } = walk;
   const seen = new Set<string>();
   let state = walk.from;
   for (let page = 1; page <= PAGES_MAX; page++) {
     beforePage?.();
     if (state !== null) seen.add(state);
     const request = pageRequest(pages, first, state);
-    const readPage = (body: unknown, text: ResponseText): { value: T; next: string | null } => {
-      const value = read(body, text);
-      return { value, next: nextOf(value, text, state) };
-    };
+    const readPage = (body: unknown, text: ResponseText): { value: T; next: string | null } => ({
+      value: read(body, text),
+      next: nextCursorOf(body, pages),
+    });
     const answer: Answer<{ value: T; next: string | null }> = await client.get(request, readPage, {
       signal,
       onAttempt,

@@ -84,7 +84,7 @@ export function columnAt({ columns }: { readonly columns: readonly Column[] }, p
 }
 
 function keepsRows({ kind }: Parameter): boolean {
-  return kind !== 'day' && kind !== 'limit' && kind !== 'cursor' && kind !== 'number';
+  return kind !== 'day' && kind !== 'limit' && kind !== 'cursor';
 }
 
 function filterConditions(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue, type Resource } from '../../src/contract/catalogue.ts';
-import { nextState, pagesOf } from '../../src/contract/paging.ts';
+import { nextCursorOf, pagesOf } from '../../src/contract/paging.ts';
 import { createRowReader, type TableRows } from '../../src/contract/rows.ts';
 import { parseBody } from '../../src/plausibility/page-work.ts';
 import { type PageScope, readPage } from '../../src/sync/read-page.ts';
@@ -43,16 +43,7 @@ describe('test/fixtures', () => {
 
       expect(tables.flatMap(({ rejected }) => rejected)).toEqual([]);
       expect(rowsOf(resource, tables)).toEqual(rows);
-      const position = {
-        body,
-        link: null,
-        baseUrl: 'http://upstream.invalid',
-        path: '/',
-        state: null,
-        items: 1,
-        itemsBefore: 0,
-      };
-      expect(nextState(pagesOf(resource), position)).toBe(next);
+      expect(nextCursorOf(body, pagesOf(resource))).toBe(next);
 
       for (const [table, columns] of columnsOf(resource)) {
         const filled = columns.filter((column) => rows[table]?.some((row) => row[column] !== null));

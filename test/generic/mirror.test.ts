@@ -25,7 +25,7 @@ let columns: readonly Row[] = [];
 
 beforeAll(async () => {
   // Rows of two brands: test/generic/serving.test.ts.
-  upstream = await startUpstream({ shapes, nowMs: NOW_MS, ...(IS_ENDURANCE ? {} : { world: 'tiny' }) });
+  upstream = await startUpstream({ shapes, nowMs: NOW_MS, brands: IS_ENDURANCE ? 2 : 1 });
   mirror = await openBareMirror(upstream, NOW_MS);
   syncs.first = await syncAll();
   syncs.second = await syncAll();

@@ -10,16 +10,16 @@ import { drawFrom } from './shape-random.ts';
 import { shapes } from './shapes.ts';
 import { startUpstream, type Upstream, type UpstreamRequest } from './upstream.ts';
 
-/** Lists with cursors, page numbers, offsets and links to the next page. */
-const NAMES = ['keywords', 'backlinks', 'events', 'invoices', 'highlights', 'visitors', 'log-lines', 'shifts'];
-const used = shapes.filter(({ path }) => NAMES.some((name) => path === `/brands/{brandId}/${name}`));
+/** Lists with cursors, and lists whose items have no key. */
+const PATHS = ['/brands/{brandId}/mentions', '/page_rules', '/brands/{brandId}/log-lines', '/brands/{brandId}/shifts'];
+const used = shapes.filter(({ path }) => PATHS.includes(path));
 
 let upstream: Upstream;
 let mirror: GenericMirror;
 let onRequest: (request: UpstreamRequest) => void = () => undefined;
 
 beforeAll(async () => {
-  upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, world: 'tiny', onRequest: (seen) => onRequest(seen) });
+  upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, onRequest: (seen) => onRequest(seen) });
   mirror = await openGenericMirror(upstream, NOW_MS);
   expect(await mirror.sync()).toMatchObject({ status: 'complete', failures: [] });
 });
@@ -40,7 +40,7 @@ describe.sequential('lists of undeclared endpoints', () => {
           .filter(({ items }) => (items ?? []).length > 0)
           .slice(0, 1),
       );
-    expect(paged.length).toBeGreaterThan(4);
+    expect(paged).toHaveLength(3);
     for (const list of paged) {
       const { shape, items } = list;
       const added = Array.from({ length: 30 }, () => shape.create(items?.[0] as JsonObject, draw));

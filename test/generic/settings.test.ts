@@ -4,7 +4,7 @@ import { integer, text, uuid } from '../../src/contract/fields.ts';
 import { defineResource } from '../../src/contract/resource.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import type { JsonObject } from './exact-json.ts';
-import { type BareMirror, openBareMirror, type Row } from './generic-mirror.ts';
+import { type BareMirror, OTHERS, openBareMirror, type Row } from './generic-mirror.ts';
 import type { Shape } from './shape.ts';
 import { shapes } from './shapes.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
@@ -22,7 +22,7 @@ async function open(
   selection: Partial<ResourceSelection> = {},
   options: Partial<UpstreamOptions> = {},
 ): Promise<{ upstream: Upstream; mirror: BareMirror }> {
-  const upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, world: 'tiny', ...options });
+  const upstream = await startUpstream({ shapes: used, nowMs: NOW_MS, ...options });
   const mirror = await openBareMirror(upstream, NOW_MS, selection);
   onTestFinished(async () => {
     await mirror.close();
@@ -105,7 +105,7 @@ test('a table whose items do not fit the later declaration is kept', async () =>
 });
 
 test('excluded endpoints and endpoints that are not included are not requested', async () => {
-  const excluding = await open([tickets, industries], { exclude: ['/brands/{id}/tick*'] });
+  const excluding = await open([tickets, industries], { exclude: [...OTHERS, '/brands/{id}/tick*'] });
   await excluding.mirror.sync();
   expect(excluding.upstream.requests.map(({ path }) => path)).toEqual(['/industries']);
   const including = await open([tickets, industries], { include: ['*tickets'] });
@@ -132,7 +132,7 @@ test('an endless list ends with the requests for undeclared endpoints, in every 
   const cut: Shape['paging']['cut'] = (items, query) => {
     const page = Number(query.get('cursor') ?? 0);
     const item = { ...(items[0] as JsonObject), id: page + 1 };
-    return { items: [item], beside: { nextCursor: String(page + 1) }, headers: {} };
+    return { items: [item], beside: { nextCursor: String(page + 1) } };
   };
   const { upstream, mirror } = await open([{ ...posts, paging: { ...posts.paging, cut } }], { requests: 5 });
   const { status, warnings } = await mirror.sync();
@@ -161,9 +161,11 @@ test('a document with 6,000 endpoints adds as many as the settings allow, and sa
   const beyond =
     /^\d{4} undeclared endpoints of upstream's document are not mirrored: resources.endpoints is 3; choose with/;
   expect(first.warnings.map(({ message }) => message)).toEqual([expect.stringMatching(beyond)]);
-  const mirrored = await mirror.rows("SELECT path FROM sync.endpoints WHERE state = 'mirrored' ORDER BY path");
+  const mirrored = async () => (await endpointsOf(mirror)).filter(({ resource }) => resource !== null);
+  const found = await mirrored();
+  expect(found).toHaveLength(3);
   expect((await mirror.sync()).status).toBe('complete');
-  expect(await mirror.rows("SELECT path FROM sync.endpoints WHERE state = 'mirrored' ORDER BY path")).toEqual(mirrored);
+  expect(await mirrored()).toEqual(found);
 });
 
 test('a document beyond the limits of a body is not read, which is a warning', async () => {
@@ -202,6 +204,48 @@ test('items with 3,000 fields have 250 columns, and the other fields in _item', 
   expect(stored['field_2999']).toBe('field_2999 of 7');
   const second = await mirror.sync();
   expect(second.tables['wide']).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
+});
+
+test('a list with more items than its only page is unsupported, and its rows stay', async () => {
+  const body = { data: [{ id: 1 }, { id: 2 }], has_more: false };
+  const things = { get: { responses: { 200: { content: { 'application/json': {} } } } } };
+  const numbered = { get: { ...things.get, parameters: [{ name: 'page', in: 'query', schema: { type: 'integer' } }] } };
+  const more = { '/things': things, '/numbered': numbered };
+  const alterDocument = (document: JsonObject): string =>
+    JSON.stringify({ ...document, paths: { ...(document['paths'] as JsonObject), ...more } });
+  const others = (path: string) => (path === '/things' ? { status: 200, body } : null);
+  const { upstream, mirror } = await open([], {}, { alterDocument, others });
+  const endpoints = () => mirror.rows('SELECT path, resource, state, reason FROM sync.endpoints ORDER BY path');
+  const rows = 'SELECT id FROM things WHERE _deleted_at IS NULL ORDER BY id';
+  expect(await mirror.sync()).toMatchObject({ status: 'complete', warnings: [] });
+  const unsupported = {
+    path: '/numbered',
+    resource: null,
+    state: 'unsupported',
+    reason: 'page selects its pages; allowed: a cursor',
+  };
+  expect(await endpoints()).toEqual([
+    unsupported,
+    { path: '/things', resource: 'things', state: 'available', reason: null },
+  ]);
+
+  Object.assign(body, { data: [{ id: 3 }], has_more: true });
+  const reason = 'the list has more items than its only page: has_more is true; allowed: a cursor for the next page';
+  for (const _ of ['once', 'twice']) {
+    const { status, warnings } = await mirror.sync();
+    expect([status, warnings.map(({ message }) => message)]).toEqual(['complete', [reason]]);
+    expect(await mirror.rows(rows)).toEqual([{ id: 1 }, { id: 2 }]);
+    expect(await endpoints()).toEqual([
+      unsupported,
+      { path: '/things', resource: 'things', state: 'unsupported', reason },
+    ]);
+  }
+
+  Object.assign(body, { has_more: false });
+  expect(await mirror.sync()).toMatchObject({ status: 'complete', warnings: [] });
+  expect(await mirror.rows(rows)).toEqual([{ id: 3 }]);
+  expect(await endpoints()).toMatchObject([unsupported, { state: 'available', reason: null }]);
+  expect(new Set(upstream.requests.map(({ path }) => path))).toEqual(new Set(['/things']));
 });
 
 test('an undeclared endpoint that refuses the key is a warning', async () => {

@@ -1,6 +1,6 @@
-import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type Exchange, openLiar } from '../hostile/liar.ts';
-import { startWorldSandbox, type World } from '../support/worlds.ts';
+import { startWorldSandbox } from '../support/worlds.ts';
 import { type Json, type JsonObject, toJsonText } from './exact-json.ts';
 import { makeItems, operationOf, pathParametersOf, type Shape } from './shape.ts';
 
@@ -22,8 +22,6 @@ export type UpstreamRequest = Pick<Exchange, 'path' | 'target'> & { readonly que
 /** A sandbox of the specified API with additional endpoints. */
 export interface Upstream {
   readonly sandbox: WorkspaceSandbox;
-  /** The world of the sandbox, of which a mirror starts with a copy; null if it has its own data. */
-  readonly world: World | null;
   readonly baseUrl: string;
   /** Requests to paths that the sandbox does not have, in order of arrival. */
   readonly requests: UpstreamRequest[];
@@ -38,8 +36,8 @@ export interface Upstream {
 export interface UpstreamOptions {
   readonly shapes: readonly Shape[];
   readonly nowMs: number;
-  /** Default: two brands with little data. */
-  readonly world?: World;
+  /** Number of brands, each with little data; default: 1. */
+  readonly brands?: number;
   /** Changes the text of the OpenAPI document before it is sent. */
   readonly alterDocument?: (document: JsonObject) => string;
   /** Answers requests to other paths; returns null for those it does not know. */
@@ -55,13 +53,10 @@ interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const SMALL: WorkspaceOptions = { brands: 2, prompts: 1, days: 1 };
-
 /** Starts the upstream on a free port of the loopback interface. */
 export async function startUpstream(options: UpstreamOptions): Promise<Upstream> {
-  const { shapes, nowMs, world = null, onRequest = () => undefined } = options;
-  const own = world === null ? SMALL : {};
-  const sandbox = await startWorldSandbox(world ?? 'tiny', { ...own, clock: () => nowMs });
+  const { shapes, nowMs, brands = 1, onRequest = () => undefined } = options;
+  const sandbox = await startWorldSandbox('tiny', { brands, prompts: 1, days: 1, clock: () => nowMs });
   const store = createStore(shapes, sandbox, nowMs);
   const requests: UpstreamRequest[] = [];
   const { baseUrl, tell, close: closeProxy } = await openLiar(sandbox.baseUrl);
@@ -89,7 +84,7 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
     if (list === undefined && (other === null || other === undefined)) return;
     try {
       onRequest(seen);
-      const reply = other ?? replyOf(list as Found, query, `${baseUrl}${path}`, nowMs);
+      const reply = other ?? replyOf(list as Found, query, nowMs);
       send(reply.status, toJsonText(reply.body), reply.headers);
     } catch {
       // Ends the connection without a response.
@@ -101,7 +96,7 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
     await closeProxy();
     await sandbox.close();
   };
-  return { sandbox, world, baseUrl, requests, lists: store.lists, document, close };
+  return { sandbox, baseUrl, requests, lists: store.lists, document, close };
 }
 
 interface Found {
@@ -171,7 +166,7 @@ function errorOf(status: number, code: string): Reply {
   return { status, body: { error: { code, message: code, requestId: '00000000-0000-4000-8000-000000000000' } } };
 }
 
-function replyOf({ shape, list }: Found, query: URLSearchParams, self: string, nowMs: number): Reply {
+function replyOf({ shape, list }: Found, query: URLSearchParams, nowMs: number): Reply {
   if (shape.variants !== undefined && !shape.variants.values.includes(query.get(shape.variants.parameter) ?? '')) {
     return errorOf(400, 'invalid_parameter');
   }
@@ -180,8 +175,8 @@ function replyOf({ shape, list }: Found, query: URLSearchParams, self: string, n
   const chosen = inRange.filter((item) =>
     (shape.filters ?? []).every((name) => !query.has(name) || (item as JsonObject)[name] === query.get(name)),
   );
-  const part = shape.paging.cut(chosen, query, self);
-  return { status: 200, body: shape.envelope.wrap(part), headers: part.headers };
+  const part = shape.paging.cut(chosen, query);
+  return { status: 200, body: shape.envelope.wrap(part) };
 }
 
 function itemsInRange(items: readonly Json[], query: URLSearchParams, nowMs: number): Json[] {

@@ -303,9 +303,9 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/damage/files.test.ts'],
   },
   {
-    file: 'src/contract/paging.ts',
-    from: "const next = String(pages.kind === 'page' ? at + 1 : at + items);",
-    to: 'const next = String(at + 1);',
-    tests: ['test/generic/mirror.test.ts'],
+    file: 'src/sync/adapt-endpoint.ts',
+    from: 'if (checked.unsupported?.list === id) throw',
+    to: 'if (checked.unsupported?.list === resource) throw',
+    tests: ['test/generic/settings.test.ts'],
   },
 ];

@@ -11,9 +11,8 @@ async function walkWith(client: Pick<Client, 'get'>, from: string | null = null)
   const pages: { cursor: string | null; next: string | null }[] = [];
   const walking = walkPages(client as Client, {
     request: { path: '/list', query: { from: '2026-01-01', limit: '100' } },
-    pages: { kind: 'cursor', parameter: 'cursor', next: 'nextCursor' },
+    pages: { parameter: 'cursor', next: 'nextCursor' },
     read: (body) => body,
-    nextOf: (body) => (body as { nextCursor: string | null }).nextCursor,
     from,
     signal: new AbortController().signal,
     onAttempt: () => undefined,
@@ -69,7 +68,7 @@ describe('walkPages', () => {
     // 10,000 responses over HTTP would take seconds.
     const get: Client['get'] = (_request, read) => {
       count += 1;
-      const text = { bytes: Buffer.from(''), isDamaged: false, link: null, baseUrl: 'http://x' };
+      const text = { bytes: Buffer.from(''), isDamaged: false, link: null };
       return Promise.resolve({ value: read({ nextCursor: String(count) }, text), date: null });
     };
     const { error, pages } = await walkWith({ get });

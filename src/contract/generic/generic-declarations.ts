@@ -1,13 +1,12 @@
 import { ExactNumber, isRecord } from '../../base/json.ts';
 import { boolean, children, day, type Fields, group, integer, json, number, text, timestamp, uuid } from '../fields.ts';
+import { isSizeName } from '../openapi/page-parameters.ts';
 import { shapeOfPath } from '../openapi/references.ts';
-import { LINK_CURSOR } from '../paging.ts';
 import { choiceParameter, dayParameter, type Parameter, type Parameters, textParameter } from '../parameters.ts';
 import { defineResource, type Parent, type ResourceDeclaration, type TableDeclaration } from '../resource.ts';
 import { toColumnName } from '../tables.ts';
 import type { GenericForm } from './generic-form.ts';
 import { singularOf } from './generic-form.ts';
-import { isSizeName } from './generic-pages.ts';
 import { epochToIso, type FieldForm, type FieldForms, type ScalarForm, toMembers, uniqueName } from './item-fields.ts';
 import { SERVER_TOOLS } from './server-tools.ts';
 
@@ -169,18 +168,12 @@ function pageParameters({ pages, ask }: GenericForm): Record<string, Parameter> 
   }
   if (pages === null) return parameters;
   const { size } = pages;
-  if (size !== undefined) parameters[size.parameter] = sizeParameter(size.max);
-  if (pages.kind === 'page')
-    parameters[pages.parameter] = { kind: 'number', min: pages.first, about: 'Number of the page.' };
-  if (pages.kind === 'offset')
-    parameters[pages.parameter] = { kind: 'number', min: 0, about: 'Number of items before the first one.' };
   if (size === undefined) return parameters;
-  const cursor: Parameter = {
+  parameters[size.parameter] = sizeParameter(size.max);
+  parameters[pages.parameter] = {
     kind: 'cursor',
     about: 'Cursor of the next page; repeat all other parameters unchanged.',
   };
-  if (pages.kind === 'cursor') parameters[pages.parameter] = cursor;
-  if (pages.kind === 'link') parameters[LINK_CURSOR] = cursor;
   return parameters;
 }
 

@@ -1,9 +1,10 @@
 import { isRecord, memberAt } from '../../base/json.ts';
 import { RANGE_ENDS, RANGE_STARTS, VALUES_MAX } from '../openapi/classify.ts';
 import type { DocumentEndpoint } from '../openapi/document-endpoints.ts';
+import { plain } from '../openapi/page-parameters.ts';
 import type { SchemaForm } from '../openapi/schema-form.ts';
 import type { Pages } from '../resource.ts';
-import { inferPages, plain } from './generic-pages.ts';
+import { inferPages, moreBeyond } from './generic-pages.ts';
 import {
   columnsOf,
   type FieldForms,
@@ -72,6 +73,8 @@ export interface GenericForm {
   readonly isKeyed: boolean;
   /** Whether a response has shown the place of the items. */
   readonly isSeen: boolean;
+  /** Set while a list cannot be read completely: its slice and why. */
+  readonly unsupported?: { readonly list: string; readonly reason: string };
 }
 
 /** A response, and how much of its list was read before. */
@@ -156,7 +159,7 @@ export function adaptForm(
   const isSame = form.isSeen && fields === form.fields && !isFirst && pages === form.pages && isSamePlace(form.at, at);
   if (isSame) return form;
   // A limit of the whole list is the size of a page once there are pages.
-  const size = pages !== null && 'size' in pages ? pages.size?.parameter : undefined;
+  const size = pages?.size?.parameter;
   const ask = Object.fromEntries(Object.entries(form.ask).filter(([name]) => name !== size));
   return { ...form, at, fields, key, isKeyed: form.isKeyed || isFirst, pages, ask, isSeen: true };
 }
@@ -236,10 +239,7 @@ export function childTablesOf(fields: FieldForms): string[] {
 function rangeOf({ parameters }: DocumentEndpoint, pages: Pages | null): GenericForm['range'] {
   const days = parameters.filter(
     ({ in: place, name, schema: { types } }) =>
-      place === 'query' &&
-      !types.has('integer') &&
-      !types.has('number') &&
-      !(pages !== null && 'parameter' in pages && pages.parameter === name),
+      place === 'query' && !types.has('integer') && !types.has('number') && pages?.parameter !== name,
   );
   for (const [index, start] of RANGE_STARTS.entries()) {
     const from = days.find(({ name }) => plain(name) === start)?.name;
@@ -318,33 +318,44 @@ function isFrameOnly(members: readonly string[]): boolean {
   return members.every((member) => FRAME.test(plain(member)));
 }
 
-// Keeps pages that a response has confirmed: a last page does not show how others would follow.
+// A first response can show the place of the cursor; a last page does not.
 function adaptPages(
   { pages: known, isSeen }: GenericForm,
   endpoint: Pick<DocumentEndpoint, 'parameters' | 'response'>,
-  { body, link, isFirstPage }: SeenResponse,
+  { body, isFirstPage }: SeenResponse,
 ): Pages | null {
-  if (!isFirstPage || known?.kind === 'link') return known;
-  const { pages } = inferPages(endpoint, endpoint.response(), { body, link });
-  if (pages === null || JSON.stringify(pages) === JSON.stringify(known)) return known;
-  const isStronger = known === null || pages.kind === 'link' || (pages.kind === 'cursor' && known.kind !== 'cursor');
-  // The first response shows the number of the first page, and members that the schema lacks.
-  const isClearer =
-    pages.kind === known?.kind && (!isSeen || JSON.stringify(pages).length > JSON.stringify(known).length);
-  return isStronger || isClearer ? pages : known;
+  if (!isFirstPage || (isSeen && known !== null)) return known;
+  const { pages } = inferPages(endpoint, endpoint.response(), body);
+  return pages === null || JSON.stringify(pages) === JSON.stringify(known) ? known : pages;
 }
 
 function isSamePlace(a: GenericForm['at'], b: GenericForm['at']): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Whether a stored value is a form. */
-export function isGenericForm(value: unknown): value is GenericForm {
-  if (!isRecord(value)) return false;
-  return (
+/** Returns the form of a list after its only page, which may show that more items follow. `list` is its slice. */
+export function checkOnlyPage(form: GenericForm, list: string, { body, link }: SeenResponse): GenericForm {
+  const { at, range, unsupported: known, ...supported } = form;
+  if (at === null || at === 'body') return form;
+  // The total of a report may be a sum.
+  const items = range === null ? (itemsAt(body, at)?.length ?? 0) : Number.POSITIVE_INFINITY;
+  const more = moreBeyond({ body, link, items });
+  if (more === null) return known?.list === list ? { ...supported, at, range } : form;
+  const reason = `the list has more items than its only page: ${more}; allowed: a cursor for the next page`;
+  return known === undefined ? { ...form, unsupported: { list, reason } } : form;
+}
+
+/** Returns a stored form; null if the value is none. Forms of earlier versions may have pages without a cursor, which are left out. */
+export function toGenericForm(value: unknown): GenericForm | null {
+  if (!isRecord(value)) return null;
+  const isForm =
     typeof value['name'] === 'string' &&
     typeof value['path'] === 'string' &&
     isRecord(value['fields']) &&
-    Array.isArray(value['key'])
-  );
+    Array.isArray(value['key']);
+  if (!isForm) return null;
+  const { pages, ...form } = value as unknown as GenericForm;
+  if (pages === null || !('kind' in pages)) return { ...form, pages };
+  const { kind, ...cursor } = pages;
+  return { ...form, pages: kind === 'cursor' ? cursor : null };
 }

@@ -1,26 +1,10 @@
 import { isRecord } from '../../base/json.ts';
 import type { DocumentEndpoint, DocumentParameter } from '../openapi/document-endpoints.ts';
+import { findPageParameters, plain } from '../openapi/page-parameters.ts';
 import type { SchemaForm } from '../openapi/schema-form.ts';
-import { LINK_HEADER, type Pages } from '../resource.ts';
+import type { Pages } from '../resource.ts';
 
-/** Names of parameters and members in lower case, without separators, the most specific first. */
-const SIZES = ['limit', 'perpage', 'pagesize', 'maxresults', 'maxitems', 'pagelimit', 'size', 'count', 'first', 'top'];
-const CURSORS = [
-  'cursor',
-  'nextcursor',
-  'pagetoken',
-  'nextpagetoken',
-  'continuationtoken',
-  'continuation',
-  'nexttoken',
-  'token',
-  'startingafter',
-  'after',
-  'marker',
-  'next',
-];
-const PAGES = ['page', 'pagenumber', 'pageno', 'pageindex', 'pagenum', 'p'];
-const OFFSETS = ['offset', 'skip', 'startindex', 'start', 'from'];
+/** Names of members in lower case, without separators, the most specific first. */
 const NEXT_CURSORS = [
   'nextcursor',
   'nextpagetoken',
@@ -37,7 +21,17 @@ const NEXT_CURSORS = [
   'pagetoken',
   'token',
 ];
-const NEXT_URLS = ['nexturl', 'nextlink', 'nextpageurl', 'next', 'odata.nextlink'];
+/** Members that are set only if more items follow. */
+const NEXT = [
+  'nextcursor',
+  'nextpagetoken',
+  'nexttoken',
+  'nextpage',
+  'nextmarker',
+  'next',
+  'nexturl',
+  'nextlink',
+].concat(['nextpageurl', 'odata.nextlink', 'continuationtoken', 'continuation']);
 const MORE = ['hasmore', 'hasnext', 'hasnextpage', 'more', 'ismore', 'moreavailable'];
 const PAGE_COUNTS = ['totalpages', 'pagecount', 'pages', 'numpages', 'lastpage'];
 const TOTALS = ['total', 'totalcount', 'totalitems', 'totalresults', 'totalhits', 'totalelements', 'totalrecords'];
@@ -54,6 +48,7 @@ const FRAMES = [
   'metadata',
   'responsemetadata',
   'info',
+  'next',
 ];
 /** Depth of members of the body that describe the page. */
 const DEPTH_MAX = 3;
@@ -70,149 +65,89 @@ export interface KnownPages {
 }
 
 /**
- * Infers how an endpoint splits its list into pages from its parameters, the schema of its body, and the first response if there is
- * one. `link` is the header Link of that response.
+ * Infers the cursor of an endpoint's list from its parameters, the schema of its body, and the first response if there is one. If the
+ * document does not show the cursor's place in the body, the first response does.
  */
 export function inferPages(
   { parameters }: Pick<DocumentEndpoint, 'parameters'>,
   schema: SchemaForm,
-  response: { readonly body: unknown; readonly link: string | null } | null,
+  body: unknown,
 ): KnownPages {
-  const query = parameters.filter(({ in: place }) => place === 'query');
-  const find = (names: readonly string[]): DocumentParameter | undefined =>
-    names.flatMap((name) => query.filter((one) => plain(one.name) === name))[0];
-  const sizeParameter = find(SIZES);
-  const size =
-    sizeParameter === undefined ? {} : { size: { parameter: sizeParameter.name, max: sizeOf(sizeParameter) } };
-  const members = membersOf(schema, response?.body);
-  const memberNamed = (names: readonly string[], isFit: (member: Member) => boolean): string | undefined =>
-    names
-      .flatMap((name) => members.filter((one) => plain(one.path.at(-1) ?? '') === name && isFit(one)))[0]
-      ?.path.join('.');
-  const cursor = find(CURSORS);
-  const page = find(PAGES);
-  const offset = find(OFFSETS);
-  const numbered = {
-    ...optional(
-      'more',
-      memberNamed(MORE, ({ isBoolean }) => isBoolean),
-    ),
-    ...optional(
-      'total',
-      memberNamed(TOTALS, ({ isNumber }) => isNumber),
-    ),
-    ...optional('length', sizeParameter && memberNamed([plain(sizeParameter.name)], ({ isNumber }) => isNumber)),
-  };
-  const positionOf = ({ name }: DocumentParameter): Partial<Record<'position', string>> =>
-    optional(
-      'position',
-      memberNamed([plain(name)], ({ isNumber }) => isNumber),
-    );
-  const url = memberNamed(NEXT_URLS, ({ isUrl }) => isUrl);
-  const next = memberNamed(NEXT_CURSORS, ({ isText, isNumber }) => isText || isNumber);
-  const names = [sizeParameter, cursor, page, offset].flatMap((one) => one?.name ?? []);
-  const known = (pages: Pages | null): KnownPages => ({
-    pages,
-    ask: pages === null && sizeParameter !== undefined ? { [sizeParameter.name]: String(sizeOf(sizeParameter)) } : {},
-    parameters: names,
-  });
-  if (url !== undefined) return known({ kind: 'link', next: url, ...size });
-  if (cursor !== undefined && next !== undefined)
-    return known({ kind: 'cursor', parameter: cursor.name, next, ...size });
-  if (hasNextLink(response?.link ?? null)) return known({ kind: 'link', next: LINK_HEADER, ...size });
-  if (page !== undefined) {
-    const shown = members.find(({ path }) => plain(path.at(-1) ?? '') === plain(page.name))?.number;
-    const first = Number(shown ?? page.schema.standard ?? page.schema.minimum ?? 1) === 0 ? 0 : 1;
-    const pages = optional(
-      'pages',
-      memberNamed(PAGE_COUNTS, ({ isNumber }) => isNumber),
-    );
-    return known({ kind: 'page', parameter: page.name, first, ...size, ...numbered, ...pages, ...positionOf(page) });
+  const { size, cursor, number } = findPageParameters(parameters);
+  const members = new Map(
+    [...membersOfSchema(schema), ...membersOfBody(body)].map((one) => [one.path.join('\n'), one]),
+  );
+  const next = NEXT_CURSORS.flatMap((name) =>
+    [...members.values()].filter(({ path, canContinue }) => canContinue && plain(path.at(-1) ?? '') === name),
+  )[0];
+  const names = [size, cursor, number].flatMap((one) => one?.name ?? []);
+  if (cursor === undefined || next === undefined) {
+    return { pages: null, ask: size === undefined ? {} : { [size.name]: String(sizeOf(size)) }, parameters: names };
   }
-  if (offset !== undefined && isCount(offset))
-    return known({ kind: 'offset', parameter: offset.name, ...size, ...numbered, ...positionOf(offset) });
-  // A cursor whose place in the body is still unknown: the first page shows it.
-  return known(null);
+  const ofSize = size === undefined ? {} : { size: { parameter: size.name, max: sizeOf(size) } };
+  const pages = { parameter: cursor.name, next: next.path.join('.'), ...ofSize };
+  return { pages, ask: {}, parameters: names };
 }
 
+/** The first response of a list that has no known cursor. */
+export interface OnlyPage {
+  readonly body: unknown;
+  /** Header Link, or null. */
+  readonly link: string | null;
+  /** Number of items. */
+  readonly items: number;
+}
+
+/** Returns how a response shows that its list has more items than itself, such as `has_more is true`; null if it shows nothing. */
+export function moreBeyond({ body, link, items }: OnlyPage): string | null {
+  if (/;\s*rel\s*=\s*"?(?:[^",]*\s)?next\b/i.test(link ?? '')) return 'the header Link has a next page';
+  for (const { path, value } of membersOfBody(body)) {
+    const name = plain(path.at(-1) ?? '');
+    const isSet = (typeof value === 'string' && value !== '') || typeof value === 'number';
+    const isCount = typeof value === 'number' && Number.isSafeInteger(value);
+    if (
+      (NEXT.includes(name) && isSet) ||
+      (MORE.includes(name) && value === true) ||
+      (PAGE_COUNTS.includes(name) && isCount && value > 1) ||
+      (TOTALS.includes(name) && isCount && value > items)
+    )
+      return `${path.join('.')} is ${JSON.stringify(value).slice(0, 80)}`;
+  }
+  return null;
+}
+
+// A scalar member of the body outside of its lists.
 interface Member {
   readonly path: readonly string[];
-  readonly isText: boolean;
-  readonly isUrl: boolean;
-  readonly isNumber: boolean;
-  readonly isBoolean: boolean;
-  /** The number in the response, if it is one. */
-  readonly number?: number;
+  /** Whether its value may be a cursor. */
+  readonly canContinue: boolean;
+  /** Value in a response. */
+  readonly value?: unknown;
 }
 
-// Members of the body outside of its lists, from the schema and from a response. A response that shows a value decides.
-function membersOf(schema: SchemaForm, body: unknown): Member[] {
-  const members = new Map<string, Member>();
-  const fromSchema = (form: SchemaForm, path: readonly string[]): void => {
-    for (const [name, field] of form.fields) {
-      const at = [...path, name];
-      if (field.types.has('object') && at.length < DEPTH_MAX && isFrame(name)) fromSchema(field, at);
-      const isText = field.types.has('string');
-      const isUrl = isText && (field.format === 'uri' || field.format === 'url' || field.format === 'uri-reference');
-      const isNumber = field.types.has('integer') || field.types.has('number');
-      members.set(at.join('\n'), { path: at, isText, isUrl, isNumber, isBoolean: field.types.has('boolean') });
-    }
-  };
-  const fromBody = (value: unknown, path: readonly string[]): void => {
-    if (!isRecord(value)) return;
-    for (const [name, inner] of Object.entries(value)) {
-      const at = [...path, name];
-      if (isRecord(inner) && at.length < DEPTH_MAX && isFrame(name)) fromBody(inner, at);
-      if (inner === null || Array.isArray(inner) || isRecord(inner)) continue;
-      const isText = typeof inner === 'string';
-      const isUrl = isText && /^(?:https?:\/\/|\/|\?)\S/.test(inner);
-      const isNumber = typeof inner === 'number';
-      const number = typeof inner === 'number' ? { number: inner } : {};
-      members.set(at.join('\n'), {
-        path: at,
-        isText,
-        isUrl,
-        isNumber,
-        isBoolean: typeof inner === 'boolean',
-        ...number,
-      });
-    }
-  };
-  fromSchema(schema, []);
-  fromBody(body, []);
-  return [...members.values()];
+function membersOfSchema(form: SchemaForm, path: readonly string[] = []): Member[] {
+  return [...form.fields].flatMap(([name, field]) => {
+    const at = [...path, name];
+    const inner = field.types.has('object') && isFrame(name, at) ? membersOfSchema(field, at) : [];
+    const canContinue = ['string', 'integer', 'number'].some((type) => field.types.has(type as 'string'));
+    return [...inner, { path: at, canContinue }];
+  });
 }
 
-function isFrame(name: string): boolean {
-  return FRAMES.includes(plain(name)) || plain(name) === 'next';
+function membersOfBody(body: unknown, path: readonly string[] = []): Member[] {
+  if (!isRecord(body)) return [];
+  return Object.entries(body).flatMap(([name, value]): Member[] => {
+    const at = [...path, name];
+    if (isRecord(value)) return isFrame(name, at) ? membersOfBody(value, at) : [];
+    if (value === null || Array.isArray(value)) return [];
+    return [{ path: at, canContinue: typeof value === 'string' || typeof value === 'number', value }];
+  });
 }
 
-function hasNextLink(link: string | null): boolean {
-  return /;\s*rel\s*=\s*"?(?:[^",]*\s)?next\b/i.test(link ?? '');
-}
-
-// `from` may also be a day.
-function isCount({ schema: { types } }: DocumentParameter): boolean {
-  return types.has('integer') || types.has('number');
+function isFrame(name: string, path: readonly string[]): boolean {
+  return path.length < DEPTH_MAX && FRAMES.includes(plain(name));
 }
 
 function sizeOf({ schema }: DocumentParameter): number {
   return schema.maximum ?? Math.max(SIZE_STANDARD, Number(schema.standard ?? 0) || 0);
-}
-
-function optional<K extends string>(name: K, value: string | undefined): Partial<Record<K, string>> {
-  return value === undefined ? {} : ({ [name]: value } as Partial<Record<K, string>>);
-}
-
-/** Whether a parameter of this name limits the number of items. */
-export function isSizeName(name: string): boolean {
-  return SIZES.includes(plain(name));
-}
-
-/** Returns a name in lower case without separators. */
-export function plain(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/[_\-$@\s]/g, '')
-    .replace(/^\.+/, '');
 }

@@ -1,5 +1,6 @@
 import type { Resource } from '../catalogue.ts';
 import { type DocumentEndpoint, type DocumentParameter, isPlainName } from './document-endpoints.ts';
+import { findPageParameters, isSizeName } from './page-parameters.ts';
 import { shapeOfPath } from './references.ts';
 
 /** Maximum number of values of a required parameter: a request is sent with each of them. */
@@ -67,6 +68,9 @@ function problemOf(endpoint: DocumentEndpoint, isReadable: (shape: string) => bo
   if (types.size > 0 && !types.has('object') && !types.has('array')) {
     return `the response is of type ${[...types].join(' or ')}; allowed: object or array`;
   }
+  const pages = findPageParameters(parameters);
+  if (pages.number !== undefined && pages.cursor === undefined)
+    return `${pages.number.name} selects its pages; allowed: a cursor`;
   const required = parameters.filter((parameter) => parameter.required && parameter.in !== 'path');
   if (required.length > REQUIRED_MAX)
     return `the endpoint requires ${required.length} parameters; allowed: up to ${REQUIRED_MAX}`;
@@ -100,10 +104,6 @@ function hasValues({ name, in: place, schema }: DocumentParameter): boolean {
   if (schema.standard !== null || schema.types.has('boolean')) return true;
   if (schema.values !== null) return schema.values.length > 0 && schema.values.length <= VALUES_MAX;
   const plain = name.toLowerCase().replace(/[_.-]/g, '');
-  if (schema.types.has('integer') || schema.types.has('number')) return isPageSize(plain);
+  if (schema.types.has('integer') || schema.types.has('number')) return isSizeName(name);
   return RANGE_STARTS.includes(plain) || RANGE_ENDS.includes(plain);
-}
-
-function isPageSize(plainName: string): boolean {
-  return ['limit', 'page', 'pagesize', 'perpage', 'offset', 'size', 'count'].includes(plainName);
 }

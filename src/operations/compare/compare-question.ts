@@ -1,7 +1,7 @@
 import { errorTable, type SightlineError, toSightlineError } from '../../base/errors.ts';
 import { toExactJson } from '../../base/json.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
-import { nextCursorOf } from '../../contract/paging.ts';
+import { nextCursorOf, pagesOf } from '../../contract/paging.ts';
 import type { DayOf } from '../../plausibility/day-zone.ts';
 import type { Service } from '../../query/service.ts';
 import type { AskUpstream, UpstreamReply } from '../../sync/ask-upstream.ts';
@@ -93,13 +93,13 @@ async function comparePage(
   const theirs = await asking.ask(at(cursors?.upstream));
   const ours = await answerOf(at(cursors?.own), resource, asking);
   const result = await compareReplies(question, { theirs, ours, page }, asking);
-  const upstream = theirs.body === null ? null : readCursor(theirs.body);
+  const upstream = theirs.body === null ? null : readCursor(theirs.body, resource);
   return { result, next: upstream === null || ours.next === null ? null : { upstream, own: ours.next } };
 }
 
-function readCursor(body: string): string | null {
+function readCursor(body: string, resource: Resource): string | null {
   try {
-    return nextCursorOf(parse(body));
+    return nextCursorOf(parse(body), pagesOf(resource));
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 import { parseExactJson } from '../../base/json.ts';
 import { WHOLE_ITEM } from '../../contract/generic/generic-declarations.ts';
-import { type GenericForm, isGenericForm } from '../../contract/generic/generic-form.ts';
+import { type GenericForm, toGenericForm } from '../../contract/generic/generic-form.ts';
 import { shapeOfPath } from '../../contract/openapi/references.ts';
 import type { Values } from '../../contract/rows.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
@@ -17,24 +17,25 @@ export async function readForms(query: Query): Promise<GenericForm[]> {
     'SELECT CAST(declaration AS VARCHAR) FROM sync.endpoints WHERE declaration IS NOT NULL ORDER BY found_at, path',
   );
   return rows.flatMap(([text]) => {
-    const form: unknown = JSON.parse(String(text));
-    return isGenericForm(form) ? [form] : [];
+    return toGenericForm(JSON.parse(String(text))) ?? [];
   });
 }
 
-/** Stores the form of an endpoint of `sync.endpoints`; `at` is upstream's time, epoch milliseconds. */
+/** Stores the form of an endpoint of `sync.endpoints`, and whether its lists can be read; `at` is upstream's time, epoch milliseconds. */
 export async function writeForm(session: Session, form: GenericForm, at: number): Promise<void> {
+  const reason = form.unsupported?.reason ?? null;
+  const state = reason === null ? 'available' : 'unsupported';
   const rows = await session.run(
-    `UPDATE sync.endpoints SET declaration = CAST($2 AS JSON), resource = $3, changed_at = CAST($4 AS TIMESTAMP)
+    `UPDATE sync.endpoints SET declaration = CAST($2 AS JSON), resource = $3, changed_at = CAST($4 AS TIMESTAMP), state = $5, reason = $6
      WHERE regexp_replace(path, '\\{[^}]*\\}', '{}', 'g') = $1`,
-    [shapeOfPath(form.path), JSON.stringify(form), form.name, toTimestampText(at)],
+    [shapeOfPath(form.path), JSON.stringify(form), form.name, toTimestampText(at), state, reason],
   );
   // A rebuilt warehouse has no endpoints yet.
   if (rows === 0) {
     await session.run(
-      `INSERT INTO sync.endpoints (path, resource, state, declaration, found_at, changed_at)
-       VALUES ($1, $2, 'available', CAST($3 AS JSON), CAST($4 AS TIMESTAMP), CAST($4 AS TIMESTAMP))`,
-      [form.path, form.name, JSON.stringify(form), toTimestampText(at)],
+      `INSERT INTO sync.endpoints (path, resource, state, reason, declaration, found_at, changed_at)
+       VALUES ($1, $2, $5, $6, CAST($3 AS JSON), CAST($4 AS TIMESTAMP), CAST($4 AS TIMESTAMP))`,
+      [form.path, form.name, JSON.stringify(form), toTimestampText(at), state, reason],
     );
   }
 }

@@ -67,7 +67,7 @@ function createTool(catalogue: Catalogue, resource: Resource, parts: ToolParts):
   const names = parts.namesOf(resource);
   // `skip` continues a complete list, so the parameters of upstream's pages are not needed.
   const inQuery = Object.entries(resource.query)
-    .filter(([, { kind }]) => resource.generic !== true || !['limit', 'cursor', 'number'].includes(kind))
+    .filter(([, { kind }]) => resource.generic !== true || (kind !== 'limit' && kind !== 'cursor'))
     .map(([name, parameter]) => ({ name: servedName(name, parameter, names), parameter }));
   const hasList = listsOf(resource).length > 0;
   const has: Readonly<Record<OwnArgument, boolean>> = {
