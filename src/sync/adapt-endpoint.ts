@@ -2,11 +2,13 @@ import { BodyError } from '../contract/body.ts';
 import { brandListOf, type Catalogue } from '../contract/catalogue.ts';
 import {
   adaptForm,
-  checkOnlyPage,
+  checkPage,
   childTablesOf,
   formOfEndpoint,
   type GenericForm,
+  ITEMS_MAX,
   itemsAt,
+  itemsIn,
   rekeyForm,
   type SeenResponse,
   type Taken,
@@ -51,18 +53,16 @@ export interface EndpointAdapter {
    * Checks the place of the items in a response of an inferred resource.
    * @throws BodyError if the response has no items where earlier ones had them
    */
-  checkItems(resource: string, response: SeenResponse): void;
+  checkItems(resource: string, response: Pick<SeenResponse, 'body'>): void;
   /**
    * Runs `work` while no other slice changes the declaration of the resource.
    */
   exclusive<T>(resource: string, work: () => Promise<T>): Promise<T>;
-  /** Extends the declaration by a response. Call it within `exclusive`. */
-  adapt(resource: string, response: SeenResponse, at: number): Promise<void>;
   /**
-   * Checks the first page of a list without a cursor. Call it within `exclusive`.
-   * @throws UnsupportedList if more items follow; the endpoint's state has the reason
+   * Extends the declaration by a page of a list. Call it within `exclusive`.
+   * @throws UnsupportedList if the list cannot be read; the endpoint's state has the reason
    */
-  checkOnlyPage(slice: Slice, response: SeenResponse, at: number): Promise<void>;
+  adapt(slice: Slice, response: SeenResponse, at: number): Promise<void>;
   /** Chooses another key, because different items of the list have the same one. Call it within `exclusive`. */
   rekey(slice: Slice, body: unknown, at: number): Promise<void>;
 }
@@ -87,14 +87,10 @@ export function createEndpointAdapter(parts: AdapterParts): EndpointAdapter {
   const tails = new Map<string, Promise<unknown>>();
   const endpointOf = ({ path }: GenericForm): Pick<DocumentEndpoint, 'parameters' | 'response'> =>
     listed?.get(shapeOfPath(path)) ?? { parameters: [], response: () => readSchema(null, null) };
-  const adaptedTo = (resource: string, response: SeenResponse): GenericForm | null => {
-    const form = endpoints.formOf(resource);
-    return form === null ? null : adaptForm(form, endpointOf(form), response, takenBy(catalogue));
-  };
   return {
     checkItems: (resource, response) => {
-      const at = adaptedTo(resource, response)?.at ?? null;
-      if (at === null || itemsAt(response.body, at) === null)
+      const form = endpoints.formOf(resource);
+      if (form === null || itemsIn(form, response.body) === null)
         throw new BodyError(`the body has no items of ${resource}`);
     },
     discover: async (found, at) => {
@@ -115,20 +111,13 @@ export function createEndpointAdapter(parts: AdapterParts): EndpointAdapter {
       );
       return result;
     },
-    adapt: async (resource, response, at) => {
-      const adapted = adaptedTo(resource, response);
-      if (adapted === null || adapted === endpoints.formOf(resource)) return;
-      await endpoints.adopt([adapted], at).catch((thrown: unknown) => {
-        if (!isContradiction(thrown)) throw thrown;
-        const message = `the items of ${adapted.path} cannot be stored: ${(thrown as Error).message}`;
-        throw new UpstreamError('bad_answer', message, { status: 200, cause: thrown });
-      });
-    },
-    checkOnlyPage: async ({ id, resource }, response, at) => {
+    adapt: async ({ id, resource }, response, at) => {
       const form = endpoints.formOf(resource);
       if (form === null) return;
-      const checked = checkOnlyPage(form, id, response);
-      if (checked !== form) await endpoints.adopt([checked], at);
+      const isTooLong = (itemsIn(form, response.body) ?? []).length > ITEMS_MAX;
+      const adapted = isTooLong ? form : adaptForm(form, endpointOf(form), response, takenBy(catalogue));
+      const checked = checkPage(adapted, id, response);
+      if (checked !== form) await adoptAdapted(endpoints, checked, at);
       if (checked.unsupported?.list === id) throw new UnsupportedList(checked.unsupported.reason);
     },
     rekey: async ({ resource, fixed }, body, at) => {
@@ -139,6 +128,14 @@ export function createEndpointAdapter(parts: AdapterParts): EndpointAdapter {
       await endpoints.adopt([rekeyForm(form, [...stored, ...(itemsAt(body, form.at) ?? [])])], at);
     },
   };
+}
+
+async function adoptAdapted(endpoints: GenericEndpoints, form: GenericForm, at: number): Promise<void> {
+  await endpoints.adopt([form], at).catch((thrown: unknown) => {
+    if (!isContradiction(thrown)) throw thrown;
+    const message = `the items of ${form.path} cannot be stored: ${(thrown as Error).message}`;
+    throw new UpstreamError('bad_answer', message, { status: 200, cause: thrown });
+  });
 }
 
 // The forms of the selected endpoints that have none, up to the maximum.

@@ -265,12 +265,10 @@ async function parseAdapted(
 ): Promise<ParsedPage> {
   const at = date ?? parts.clock.now();
   const isFirstPage = state === null;
-  const response = { body, link: text.link, isFirstPage };
-  await adapter.adapt(chain.resource, response, at);
+  await adapter.adapt(chain, { body, link: text.link, isFirstPage }, at);
   const now = parts.catalogue.get(chain.resource);
   if (!isDeepStrictEqual(pagesOf(now), pagesOf(resource))) throw new FormChanged(chain.path);
   if (!isDeepStrictEqual(keyOf(now), keyOf(resource)) && pages.count > 0) throw new FormChanged(chain.path);
-  if (isFirstPage && pagesOf(now) === null) await adapter.checkOnlyPage(chain, response, at);
   if (isFirstPage) list.repeats = now.derived.some(hasContentKey) ? new Map() : undefined;
   const read = parsePage(parts, list, chain, body, text);
   if (hasSharedKeys(read, contents)) {
@@ -350,8 +348,7 @@ function walkSlice(parts: ReaderParts, chain: Slice, list: Readonly<ReadList>, o
         const page = parsePage(parts, list, chain, body, text);
         return { body, text, page };
       }
-      const response = { body, link: text.link, isFirstPage: list.state === null };
-      adapter.checkItems(chain.resource, response);
+      adapter.checkItems(chain.resource, { body });
       return { body, text, page: null };
     },
     from: list.state,

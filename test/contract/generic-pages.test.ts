@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkOnlyPage, formOfEndpoint, toGenericForm } from '../../src/contract/generic/generic-form.ts';
+import { checkPage, formOfEndpoint, ITEMS_MAX, toGenericForm } from '../../src/contract/generic/generic-form.ts';
 import { inferPages, moreBeyond } from '../../src/contract/generic/generic-pages.ts';
 import { classifyEndpoints } from '../../src/contract/openapi/classify.ts';
 import { type DocumentEndpoint, readEndpoints } from '../../src/contract/openapi/document-endpoints.ts';
@@ -75,16 +75,28 @@ describe('the only page of a list', () => {
     const taken = { resources: new Set<string>(), tables: new Set<string>() };
     const form = formOfEndpoint(endpointWith([]), '/brands', taken);
     const answer = (total: number) => ({ body: { data: [{ id: 1 }], total }, link: null, isFirstPage: true });
-    const lacking = checkOnlyPage(form, 'things a', answer(2));
+    const lacking = checkPage(form, 'things a', answer(2));
     expect(lacking.unsupported).toEqual({
       list: 'things a',
       reason: 'the list has more items than its only page: total is 2; allowed: a cursor for the next page',
     });
-    expect(checkOnlyPage(lacking, 'things a', answer(3))).toBe(lacking);
-    expect(checkOnlyPage(lacking, 'things b', answer(1))).toBe(lacking);
-    expect(checkOnlyPage(lacking, 'things a', answer(1))).toEqual(form);
+    expect(checkPage(lacking, 'things a', answer(3))).toBe(lacking);
+    expect(checkPage(lacking, 'things b', answer(1))).toBe(lacking);
+    expect(checkPage(lacking, 'things a', answer(1))).toEqual(form);
     const report = { ...form, range: { from: 'from', to: 'to' } };
-    expect(checkOnlyPage(report, 'things a', answer(2))).toBe(report);
+    expect(checkPage(report, 'things a', answer(2))).toBe(report);
+  });
+});
+
+test('a page with too many items is unsupported before its items are read', () => {
+  const form = formOfEndpoint(endpointWith([]), '/brands', { resources: new Set(), tables: new Set() });
+  const unread = new Proxy(Array.from({ length: ITEMS_MAX + 1 }), {
+    get: (items, name) => (name === 'length' ? items.length : undefined),
+  });
+  const response = { body: { data: unread }, link: null, isFirstPage: false };
+  expect(checkPage(form, 'things', response).unsupported).toEqual({
+    list: 'things',
+    reason: 'the list has 20001 items on one page; allowed: up to 20000',
   });
 });
 

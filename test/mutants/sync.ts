@@ -303,6 +303,12 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/damage/files.test.ts'],
   },
   {
+    file: 'src/contract/generic/generic-form.ts',
+    from: 'if (count > ITEMS_MAX) return',
+    to: 'if (count > 5 * ITEMS_MAX) return',
+    tests: ['test/contract/generic-pages.test.ts'],
+  },
+  {
     file: 'src/sync/adapt-endpoint.ts',
     from: 'if (checked.unsupported?.list === id) throw',
     to: 'if (checked.unsupported?.list === resource) throw',

@@ -22,6 +22,8 @@ const LIST_NAMES = ['data', 'items', 'results', 'records', 'entries', 'rows', 'v
 const ACTIONS = ['search', 'list', 'all', 'query', 'index', 'find'];
 /** Depth of a list in the body. */
 const LIST_DEPTH_MAX = 3;
+/** Maximum number of items of a response. With 300 bytes each, 20,000 items take 4 s and 300 MB. */
+export const ITEMS_MAX = 20_000;
 /** Columns of a table that no member may have. */
 const RESERVED_COLUMNS = [
   '_item',
@@ -176,6 +178,12 @@ export function itemsAt(body: unknown, at: NonNullable<GenericForm['at']>): read
   if (at === 'body') return [body];
   const list = Array.isArray(body) ? body : memberAt(body, at.list);
   return Array.isArray(list) ? list : null;
+}
+
+/** Returns the items of a body of an endpoint; null if it has none where earlier ones had them. */
+export function itemsIn(form: GenericForm, body: unknown): readonly unknown[] | null {
+  const at = placeInBody(form, body);
+  return at === null ? null : itemsAt(body, at);
 }
 
 /** Returns the name of one item of a list: `reviews` gives `review`. */
@@ -333,16 +341,26 @@ function isSamePlace(a: GenericForm['at'], b: GenericForm['at']): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Returns the form of a list after its only page, which may show that more items follow. `list` is its slice. */
-export function checkOnlyPage(form: GenericForm, list: string, { body, link }: SeenResponse): GenericForm {
-  const { at, range, unsupported: known, ...supported } = form;
-  if (at === null || at === 'body') return form;
+/**
+ * Returns the form after a page of the slice `list`, which may show that the list cannot be read: it has too many items on a page, or
+ * more items than its only page.
+ */
+export function checkPage(form: GenericForm, list: string, response: SeenResponse): GenericForm {
+  const reason = problemOf(form, response);
+  if (reason !== null) return form.unsupported === undefined ? { ...form, unsupported: { list, reason } } : form;
+  const { unsupported, ...supported } = form;
+  return unsupported?.list === list && response.isFirstPage ? supported : form;
+}
+
+function problemOf(form: GenericForm, { body, link, isFirstPage }: SeenResponse): string | null {
+  const count = itemsIn(form, body)?.length ?? 0;
+  if (count > ITEMS_MAX) return `the list has ${count} items on one page; allowed: up to ${ITEMS_MAX}`;
+  if (!isFirstPage || form.pages !== null || form.at === 'body') return null;
   // The total of a report may be a sum.
-  const items = range === null ? (itemsAt(body, at)?.length ?? 0) : Number.POSITIVE_INFINITY;
-  const more = moreBeyond({ body, link, items });
-  if (more === null) return known?.list === list ? { ...supported, at, range } : form;
-  const reason = `the list has more items than its only page: ${more}; allowed: a cursor for the next page`;
-  return known === undefined ? { ...form, unsupported: { list, reason } } : form;
+  const more = moreBeyond({ body, link, items: form.range === null ? count : Number.POSITIVE_INFINITY });
+  return more === null
+    ? null
+    : `the list has more items than its only page: ${more}; allowed: a cursor for the next page`;
 }
 
 /** Returns a stored form; null if the value is none. Forms of earlier versions may have pages without a cursor, which are left out. */
