@@ -27,6 +27,11 @@ export interface TableDeclaration {
    * fields: a row is then identified by its content, and equal rows by their number. One object per request has the key `object`.
    */
   readonly key: readonly string[];
+  /**
+   * Fields that identify an item of a list without a key, if it has them. Equal identities are numbered, so that no item is lost.
+   * Default: the complete item.
+   */
+  readonly identity?: readonly string[];
   /** Key fields that may be null, such as the competitor in the brand's own row. */
   readonly nullableKey?: readonly string[];
   /** Default: `scope`. Must be `time` for a window. */
@@ -228,8 +233,8 @@ export function defineResource(declaration: ResourceDeclaration): ResourceDeclar
     if (declaration.query[name] === undefined) fail(`the echoed parameter ${name} is not declared`);
   }
   for (const table of declaration.tables) {
-    if (!isList && change.kind !== 'value' && table.key.length === 0 && table.extent?.kind !== 'range')
-      fail(`table ${table.name} has no key`);
+    const isIdentified = table.key.length > 0 || (table.identity ?? []).length > 0 || table.extent?.kind === 'range';
+    if (!isList && change.kind !== 'value' && !isIdentified) fail(`table ${table.name} has no key`);
     for (const field of Object.values({ ...table.fields, ...table.beside })) metaOf(field);
     for (const key of table.key) {
       const field = table.fields[key];

@@ -317,10 +317,14 @@ function keyReader(table: ResourceTable, itemColumns: readonly Column[]) {
   };
 }
 
-// Equal rows of a list are numbered, so that none is lost: the second row with the same content ends in -2.
+// Equal rows of a list are numbered, so that none is lost: the second row with the same identity ends in -2.
 function contentKey(table: ResourceTable, item: unknown, common: Values, repeats: Repeats): Values {
   if (table.declaration.at === 'body') return { ...pick(common, table.fixed), [CONTENT_KEY]: ONLY_OBJECT };
-  const content = createHash('sha256').update(toCanonicalJson(item)).digest('hex').slice(0, 32);
+  const { identity = [] } = table.declaration;
+  const own = identity.map((name) => (isRecord(item) && Object.hasOwn(item, name) ? item[name] : null) ?? null);
+  const isIdentified = own.length > 0 && !own.includes(null);
+  const text = isIdentified ? `identity ${toCanonicalJson(own)}` : toCanonicalJson(item);
+  const content = createHash('sha256').update(text).digest('hex').slice(0, 32);
   const number = (repeats.get(content) ?? 0) + 1;
   repeats.set(content, number);
   return { ...pick(common, table.fixed), [CONTENT_KEY]: number === 1 ? content : `${content}-${number}` };

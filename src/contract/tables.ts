@@ -85,7 +85,7 @@ const contentKey: Column = {
   name: CONTENT_KEY,
   kind: 'text',
   about:
-    'Hash of the item, with a number if the list has equal items, or `object` for the only one; identifies the row.',
+    'Hash of the item or of its identifying fields, with a number if the list has equal ones, or `object` for the only one; identifies the row.',
   source: { from: 'content' },
 };
 

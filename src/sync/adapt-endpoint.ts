@@ -7,9 +7,7 @@ import {
   formOfEndpoint,
   type GenericForm,
   ITEMS_MAX,
-  itemsAt,
   itemsIn,
-  rekeyForm,
   type SeenResponse,
   type Taken,
 } from '../contract/generic/generic-form.ts';
@@ -19,7 +17,6 @@ import { shapeOfPath } from '../contract/openapi/references.ts';
 import { readSchema } from '../contract/openapi/schema-form.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { GenericEndpoints } from '../warehouse/generic/generic-endpoints.ts';
-import { readStoredItems } from '../warehouse/generic/stored-forms.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { SelectedEndpoint } from './select-endpoints.ts';
 import type { Slice } from './slice.ts';
@@ -27,7 +24,7 @@ import type { Slice } from './slice.ts';
 /** A response has shown another form of its list, so that the slice is read again from the first page. */
 export class FormChanged extends UpstreamError {
   constructor(path: string) {
-    super('bad_answer', `the list ${path} has other pages or another key than its first responses showed`, {
+    super('bad_answer', `the list ${path} has other pages than its first responses showed`, {
       status: 200,
     });
   }
@@ -63,8 +60,6 @@ export interface EndpointAdapter {
    * @throws UnsupportedList if the list cannot be read; the endpoint's state has the reason
    */
   adapt(slice: Slice, response: SeenResponse, at: number): Promise<void>;
-  /** Chooses another key, because different items of the list have the same one. Call it within `exclusive`. */
-  rekey(slice: Slice, body: unknown, at: number): Promise<void>;
 }
 
 /** Dependencies of an adapter. */
@@ -119,13 +114,6 @@ export function createEndpointAdapter(parts: AdapterParts): EndpointAdapter {
       const checked = checkPage(adapted, id, response);
       if (checked !== form) await adoptAdapted(endpoints, checked, at);
       if (checked.unsupported?.list === id) throw new UnsupportedList(checked.unsupported.reason);
-    },
-    rekey: async ({ resource, fixed }, body, at) => {
-      const form = endpoints.formOf(resource);
-      const [table] = catalogue.get(resource).derived;
-      if (form === null || form.at === null || table === undefined) return;
-      const stored = await readStoredItems(warehouse.database, table, fixed);
-      await endpoints.adopt([rekeyForm(form, [...stored, ...(itemsAt(body, form.at) ?? [])])], at);
     },
   };
 }

@@ -169,7 +169,7 @@ function readPages(
   const resource = catalogue.get(chain.resource);
   return parts.log(chain, async (requests, onAttempt) => {
     const list: ReadList = { repeats: await repeatsBefore(parts, resource, chain, from), state: from };
-    const reading: Reading = { parts, chain, resource, list, pages, requests, refused: 0, contents: new Map() };
+    const reading: Reading = { parts, chain, resource, list, pages, requests, refused: 0 };
     const checkOrder = createOrderCheck(chain.path, from);
     let result: ReadResult = { date: clock.now(), held: [] };
     try {
@@ -207,8 +207,6 @@ interface Reading {
   readonly requests: Attempt[];
   /** Number of items that were quarantined because of their times. */
   refused: number;
-  /** Hashes of the rows of an inferred resource, by key. */
-  readonly contents: Map<string, string>;
 }
 
 type OwnPage = Omit<ReceivedPage, 'run' | 'chain' | 'page' | 'doubtful' | 'guard' | 'requests'>;
@@ -259,7 +257,7 @@ async function takePage(
 
 // Extends the inferred declaration by the page, then reads the page with it.
 async function parseAdapted(
-  { parts, chain, resource, list, pages, contents }: Reading,
+  { parts, chain, resource, list }: Reading,
   adapter: EndpointAdapter,
   { value: { body, text }, state, date }: Page<WalkedPage>,
 ): Promise<ParsedPage> {
@@ -268,14 +266,7 @@ async function parseAdapted(
   await adapter.adapt(chain, { body, link: text.link, isFirstPage }, at);
   const now = parts.catalogue.get(chain.resource);
   if (!isDeepStrictEqual(pagesOf(now), pagesOf(resource))) throw new FormChanged(chain.path);
-  if (!isDeepStrictEqual(keyOf(now), keyOf(resource)) && pages.count > 0) throw new FormChanged(chain.path);
-  if (isFirstPage) list.repeats = now.derived.some(hasContentKey) ? new Map() : undefined;
-  const read = parsePage(parts, list, chain, body, text);
-  if (hasSharedKeys(read, contents)) {
-    await adapter.rekey(chain, body, at);
-    throw new FormChanged(chain.path);
-  }
-  return read;
+  return parsePage(parts, list, chain, body, text);
 }
 
 /** The part of a list that was read. */
@@ -315,24 +306,6 @@ function parsePage(
   const slice = endedSlice(chain, resource, body, today);
   const scope = repeats === undefined ? slice : { ...slice, repeats };
   return { ...readPage(resource, rowReader(chain.resource), scope, body, text, today), slice, repeats };
-}
-
-function keyOf({ derived }: Resource): readonly string[] {
-  return derived[0]?.key ?? [];
-}
-
-// Whether different items of a list have the same key. Adds the page's rows to `contents`, the hashes of the rows read so far by key.
-function hasSharedKeys({ tables }: ParsedPage, contents: Map<string, string>): boolean {
-  const [rows] = tables;
-  if (rows === undefined || hasContentKey(rows.table)) return false;
-  let areShared = rows.repeated.length > 0;
-  for (const { key, hash } of rows.rows) {
-    const text = JSON.stringify(key);
-    const other = contents.get(text);
-    areShared ||= other !== undefined && other !== hash;
-    contents.set(text, hash);
-  }
-  return areShared;
 }
 
 function walkSlice(parts: ReaderParts, chain: Slice, list: Readonly<ReadList>, onAttempt: (attempt: Attempt) => void) {

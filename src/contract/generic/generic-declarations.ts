@@ -59,7 +59,8 @@ function declare(form: GenericForm, { parent, index, tool }: Place): ResourceDec
     name,
     about,
     at: at ?? { list: 'data' },
-    key: form.key,
+    key: [],
+    identity: form.key,
     ...(range === null ? {} : { extent: time === null ? { kind: 'range' } : { kind: 'time', field: time } }),
     fields: {
       ...toFields(form.fields),
@@ -128,10 +129,14 @@ function parentOf(
 }
 
 // The column of a list with the values of a path parameter: its key, the column with the parameter's name, or `id`.
-function idColumn({ fields, key, whole }: TableDeclaration, parameter: string, list: string): string | null {
+function idColumn(
+  { fields, key, identity = key, whole }: TableDeclaration,
+  parameter: string,
+  list: string,
+): string | null {
   const names = Object.keys(fields).filter((name) => name !== whole);
   const wanted = [toColumnName(parameter), 'id', `${singularOf(list)}_id`];
-  const [only, ...others] = key;
+  const [only, ...others] = identity;
   const chosen =
     wanted.map((column) => names.find((name) => toColumnName(name) === column)).find((name) => name !== undefined) ??
     (others.length === 0 ? only : undefined);

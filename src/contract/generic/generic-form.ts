@@ -14,7 +14,7 @@ import {
   toPlainName,
   uniqueName,
 } from './item-fields.ts';
-import { chooseKey, isKey, keyOfSchema } from './item-key.ts';
+import { chooseKey, keyOfSchema } from './item-key.ts';
 
 /** Names of lists in a body, the most specific first; a list named like the path comes before them. */
 const LIST_NAMES = ['data', 'items', 'results', 'records', 'entries', 'rows', 'values', 'list', 'content', 'elements'];
@@ -70,6 +70,7 @@ export interface GenericForm {
   /** Parameters that may select items by the field of the same name, with their descriptions. */
   readonly filters: Readonly<Record<string, string>>;
   readonly fields: FieldForms;
+  /** Members that identify an item. They do not change once an item was seen. */
   readonly key: readonly string[];
   /** Whether `key` was chosen from items. */
   readonly isKeyed: boolean;
@@ -166,15 +167,8 @@ export function adaptForm(
   return { ...form, at, fields, key, isKeyed: form.isKeyed || isFirst, pages, ask, isSeen: true };
 }
 
-/** Returns the form with a key that identifies these items, or with an empty key. `items` are all items read of one list. */
-export function rekeyForm(form: GenericForm, items: readonly unknown[]): GenericForm {
-  const key = chooseKey(form.fields, items, singularOf(form.name));
-  const isOther = key.join('\n') !== form.key.join('\n') && isKey(key, items);
-  return { ...form, key: isOther ? key : [], isKeyed: true };
-}
-
-/** Returns the items of a body; null if it has none at this place. */
-export function itemsAt(body: unknown, at: NonNullable<GenericForm['at']>): readonly unknown[] | null {
+// Returns null if the body has no items at this place.
+function itemsAt(body: unknown, at: NonNullable<GenericForm['at']>): readonly unknown[] | null {
   if (at === 'body') return [body];
   const list = Array.isArray(body) ? body : memberAt(body, at.list);
   return Array.isArray(list) ? list : null;

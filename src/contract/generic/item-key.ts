@@ -39,8 +39,8 @@ export function keyOfSchema(fields: FieldForms, singular: string): string[] {
   return idNames(fields, singular).slice(0, 1);
 }
 
-/** Whether these members are present in all items, and no two items have the same values. */
-export function isKey(names: readonly string[], items: readonly unknown[]): boolean {
+// Whether these members are present in all items, and no two items have the same values.
+function isKey(names: readonly string[], items: readonly unknown[]): boolean {
   const seen = new Set<string>();
   for (const item of items) {
     const values = names.map((name) => valueAt(item, name));

@@ -3,7 +3,7 @@ import { declareForms } from '../../contract/generic/generic-declarations.ts';
 import type { GenericForm } from '../../contract/generic/generic-form.ts';
 import type { ResourceDeclaration } from '../../contract/resource.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
-import type { Database, Session } from '../database.ts';
+import type { Database } from '../database.ts';
 import { migrateTables } from '../migrate.ts';
 import { dropAside, refill, type SetAside, setAside } from './refill.ts';
 import { readForms, writeForm } from './stored-forms.ts';
@@ -14,9 +14,8 @@ export interface GenericEndpoints {
   formOf(resource: string): GenericForm | null;
   forms(): readonly GenericForm[];
   /**
-   * Stores new and changed forms and changes the tables, in one transaction. If columns change their type, or another key identifies
-   * rows, all rows and versions are decoded again from the stored items. The checkpoints of a resource with another key are deleted,
-   * so its unfinished slices are read again. `at` is upstream's time, epoch milliseconds.
+   * Stores new and changed forms and changes the tables, in one transaction. If columns change their type, all rows and versions are
+   * decoded again from the stored items. `at` is upstream's time, epoch milliseconds.
    */
   adopt(changed: readonly GenericForm[], at: number): Promise<void>;
 }
@@ -53,7 +52,6 @@ export async function openGenericEndpoints(
         const hasHistory = catalogue.histories.some(({ of }) => of === after.name);
         const table = before.derived[0] as ResourceTable;
         moved.push({ aside: await setAside(session, table, hasHistory), to: after });
-        if (!isSameKey(before, after)) await forgetSlices(session, after.name);
       }
       await migrateTables(session, next);
       for (const { aside, to } of moved) {
@@ -81,17 +79,12 @@ export async function openGenericEndpoints(
   };
 }
 
-async function forgetSlices(session: Session, resource: string): Promise<void> {
-  for (const table of ['checkpoints', 'coverage', 'listings'])
-    await session.run(`DELETE FROM sync.${table} WHERE resource = $1`, [resource]);
-}
-
 // New columns and child tables are added; everything else is decoded again.
 function needsRefill(before: Resource, after: Resource): boolean {
   const [from] = before.derived;
   const [to] = after.derived;
   if (from === undefined || to === undefined) return false;
-  if (from.key.join() !== to.key.join() || JSON.stringify(from.extent) !== JSON.stringify(to.extent)) return true;
+  if (JSON.stringify(from.extent) !== JSON.stringify(to.extent)) return true;
   if (isNarrower(from, to)) return true;
   return from.children.some((child) => {
     const other = to.children.find(({ name }) => name === child.name);
@@ -103,8 +96,4 @@ function isNarrower(from: Pick<ResourceTable, 'columns'>, to: Pick<ResourceTable
   return from.columns.some(
     ({ name, kind }) => !to.columns.some((column) => column.name === name && column.kind === kind),
   );
-}
-
-function isSameKey(before: Resource, after: Resource): boolean {
-  return before.derived[0]?.key.join() === after.derived[0]?.key.join();
 }

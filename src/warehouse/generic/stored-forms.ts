@@ -1,15 +1,7 @@
-import { parseExactJson } from '../../base/json.ts';
-import { WHOLE_ITEM } from '../../contract/generic/generic-declarations.ts';
 import { type GenericForm, toGenericForm } from '../../contract/generic/generic-form.ts';
 import { shapeOfPath } from '../../contract/openapi/references.ts';
-import type { Values } from '../../contract/rows.ts';
-import type { ResourceTable } from '../../contract/tables.ts';
-import type { Database, Query, Session } from '../database.ts';
+import type { Query, Session } from '../database.ts';
 import { toTimestampText } from '../ledger/ledger.ts';
-import { quoted } from '../schema.ts';
-
-/** Maximum number of items that are read. */
-const ITEMS_MAX = 10_000;
 
 /** Reads the stored forms, in the order in which they were found. */
 export async function readForms(query: Query): Promise<GenericForm[]> {
@@ -38,19 +30,4 @@ export async function writeForm(session: Session, form: GenericForm, at: number)
       [form.path, form.name, JSON.stringify(form), toTimestampText(at), state, reason],
     );
   }
-}
-
-/** Reads the live items of one list; `fixed` are the columns set by its request. */
-export async function readStoredItems(database: Database, table: ResourceTable, fixed: Values): Promise<unknown[]> {
-  const conditions = table.fixed.map(
-    (name, index) => `AND CAST(${quoted(name)} AS VARCHAR) IS NOT DISTINCT FROM $${index + 1}`,
-  );
-  const rows = await database.exclusive((session) =>
-    session.query(
-      `SELECT CAST(${quoted(WHOLE_ITEM)} AS VARCHAR) FROM ${quoted(table.name)}
-       WHERE "_deleted_at" IS NULL ${conditions.join(' ')} ORDER BY rowid LIMIT ${ITEMS_MAX}`,
-      table.fixed.map((name) => (fixed[name] ?? null) as string | null),
-    ),
-  );
-  return rows.map(([text]) => parseExactJson(String(text ?? 'null')));
 }
