@@ -21,6 +21,8 @@ export type FieldMeta =
       readonly as: 'column';
       readonly kind: ColumnKind;
       readonly column: string | undefined;
+      /** JSON pointer of the value in the stored item, from which the warehouse derives the column; undefined for others. */
+      readonly pointer: string | undefined;
       readonly about: string;
       /** True if the field has few distinct values; upstream may add values. */
       readonly isLabel: boolean;
@@ -37,6 +39,8 @@ export type FieldMeta =
 interface ColumnOptions {
   /** Column name; default: derived from the field's name. */
   readonly column?: string;
+  /** JSON pointer of the value in the stored item, from which the warehouse derives the column. */
+  readonly pointer?: string;
   /** Set if the read server computes the value, such as a count, and never serves null for it, whatever upstream sent. */
   readonly neverNull?: true;
 }
@@ -53,6 +57,12 @@ export function metaOf(field: z.ZodType): FieldMeta {
   const meta = (field as z.ZodType & { readonly [META]?: FieldMeta })[META];
   if (meta === undefined) throw new TypeError('a field must be declared with a helper of contract/fields.ts');
   return meta;
+}
+
+/** Whether the warehouse derives the column of a field from the stored item. */
+export function isDerived(field: z.ZodType): boolean {
+  const meta = metaOf(field);
+  return meta.as === 'column' && meta.pointer !== undefined;
 }
 
 /** A UUID in its usual hyphenated form, any version, either case. */
@@ -127,6 +137,7 @@ function column(
     as: 'column',
     kind,
     column: options.column,
+    pointer: options.pointer,
     about,
     isLabel,
     neverNull: options.neverNull === true,

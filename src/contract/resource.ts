@@ -44,6 +44,8 @@ export interface TableDeclaration {
   readonly whole?: string;
   /** Converts an item of unknown form to the declared fields. Other fields are stored in `_extra`. */
   readonly normalize?: (item: unknown) => unknown;
+  /** Returns the values of the derived columns of an item, by field. */
+  readonly derive?: (item: unknown) => Readonly<Record<string, unknown>>;
 }
 
 /** How a resource changes, which determines how it is synced. */

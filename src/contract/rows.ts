@@ -6,7 +6,7 @@ import { BodyError, frameOf, itemsOf, PageBoundError } from './body.ts';
 import type { Catalogue, Resource } from './catalogue.ts';
 import { converterOf, withNumbers } from './convert.ts';
 import { createObservedForms, type ObservedForms } from './field-forms.ts';
-import type { Fields } from './fields.ts';
+import { type Fields, isDerived } from './fields.ts';
 import type { Implausible } from './implausible.ts';
 import { createOrderObserver } from './list-order.ts';
 import {
@@ -17,7 +17,14 @@ import {
   undeclaredReader,
   withSent,
 } from './sent-values.ts';
-import { type ChildTable, CONTENT_KEY, type Column, hasContentKey, type ResourceTable } from './tables.ts';
+import {
+  type ChildTable,
+  CONTENT_KEY,
+  type Column,
+  hasContentKey,
+  pointerOfColumn,
+  type ResourceTable,
+} from './tables.ts';
 
 /** JSON values by column; timestamps and days in the warehouse's text form, UUIDs in lower case. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -152,7 +159,9 @@ function tableReader(parts: ReaderParts, table: ResourceTable) {
   const { resource } = parts;
   const { declaration } = table;
   const beside = z.looseObject(declaration.beside ?? {});
-  const itemColumns = table.columns.filter((column) => column.source.from === 'item');
+  const itemColumns = table.columns.filter(
+    (column) => column.source.from === 'item' && pointerOfColumn(column) === null,
+  );
   const readBeside = valueReader(table.columns.filter((column) => column.source.from === 'body'));
   const readKey = keyReader(table, itemColumns);
   const sent = sentReader(parts, table);
@@ -227,7 +236,8 @@ function rowReader(
   { readItem, sent }: { readonly readItem: (item: Item) => Item; readonly sent: SentReader | null },
 ) {
   const { declaration } = table;
-  const item = z.looseObject(declaration.fields);
+  const sentFields = Object.fromEntries(Object.entries(declaration.fields).filter(([, field]) => !isDerived(field)));
+  const item = z.looseObject(sentFields);
   const known = new Set([...Object.keys(declaration.fields), ...listFields(catalogue, resource, table)]);
   if (declaration.at === 'body') for (const name of frameOf(resource)) known.add(name);
   const readExtra = undeclaredReader(known, declaration.fields);
@@ -238,7 +248,7 @@ function rowReader(
     if (!isRecord(shaped)) return { reason: 'the item is not an object' };
     const exact = item.safeParse(shaped);
     // Convert exact numbers and numerals in declared fields to doubles, then validate again.
-    const plain = exact.success ? shaped : withNumbers(shaped, declaration.fields);
+    const plain = exact.success ? shaped : withNumbers(shaped, sentFields);
     const parsed = plain === shaped ? exact : item.safeParse(plain);
     if (!parsed.success) return { reason: firstIssue(parsed.error) };
     if (key === null) return { reason: `the key (${declaration.key.join(', ')}) is missing` };

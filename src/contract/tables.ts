@@ -3,8 +3,8 @@ import { type Extent, isListChange, type ResourceDeclaration, type TableDeclarat
 
 /** Source of a column's value. */
 export type Source =
-  /** The item's field at this path. */
-  | { readonly from: 'item'; readonly path: readonly string[] }
+  /** The item's field at this path. With `pointer`, the warehouse derives the value from the stored item. */
+  | { readonly from: 'item'; readonly path: readonly string[]; readonly pointer?: string }
   /** The body's field at this path, outside the list. */
   | { readonly from: 'body'; readonly path: readonly string[] }
   /** A value set by the request: brand, range, row mode. */
@@ -78,6 +78,9 @@ export const detailColumns: readonly Column[] = [
 /** Time column of a singleton's series. */
 export const OBSERVED_AT = 'observed_at';
 
+/** Column with the item exactly as upstream sent it, of endpoints that no declaration describes. */
+export const WHOLE_ITEM = '_item';
+
 /** Key column of rows that are identified by their content. */
 export const CONTENT_KEY = '_content_key';
 
@@ -88,6 +91,11 @@ const contentKey: Column = {
     'Hash of the item or of its identifying fields, with a number if the list has equal ones, or `object` for the only one; identifies the row.',
   source: { from: 'content' },
 };
+
+/** Returns the JSON pointer from which the warehouse derives a column; null if responses fill it. */
+export function pointerOfColumn({ source }: Column): string | null {
+  return source.from === 'item' ? (source.pointer ?? null) : null;
+}
 
 /** Whether the rows of a table are identified by their content. */
 export function hasContentKey({ key }: Pick<ResourceTable, 'key'>): boolean {
@@ -164,7 +172,7 @@ function fieldColumns(fields: Fields, from: 'item' | 'body', path: readonly stri
             name: meta.column ?? name,
             kind: meta.kind,
             about: meta.about,
-            source: { from, path: at },
+            source: { from, path: at, ...(meta.pointer === undefined ? {} : { pointer: meta.pointer }) },
           },
         ];
       case 'group':

@@ -209,11 +209,12 @@ function listOf(resource: Resource, tables: readonly StoredItems[]): ListPage | 
 
 // Items of inferred endpoints have the types of their columns, and further members as JSON.
 function typedRows({ table: { declaration }, items }: StoredItems): RowSet {
-  const { normalize, whole = '' } = declaration;
+  const { derive, whole = '' } = declaration;
   const { [whole]: _, ...fields } = declaration.fields;
+  const known = new Set(Object.keys(fields).map((field) => field.split('.')[0]));
   const members = items.map((item) => {
-    const { [whole]: _item, ...own } = (normalize?.(item) ?? {}) as Readonly<Record<string, unknown>>;
-    return isRecord(item) ? { ...item, ...own } : own;
+    const others = Object.entries(isRecord(item) ? item : {}).filter(([name]) => !known.has(name));
+    return { ...Object.fromEntries(others), ...derive?.(item) };
   });
   return toRowSet(fields, members);
 }

@@ -3,7 +3,6 @@ import { brandListOf, type Catalogue } from '../contract/catalogue.ts';
 import {
   adaptForm,
   checkPage,
-  childTablesOf,
   formOfEndpoint,
   type GenericForm,
   ITEMS_MAX,
@@ -76,8 +75,7 @@ export interface AdapterParts {
 
 /** Creates the adapter of a run. */
 export function createEndpointAdapter(parts: AdapterParts): EndpointAdapter {
-  const { warehouse, catalogue } = parts;
-  const { endpoints } = warehouse;
+  const { endpoints } = parts.warehouse;
   let listed: ReadonlyMap<string, DocumentEndpoint> | null = null;
   const tails = new Map<string, Promise<unknown>>();
   const endpointOf = ({ path }: GenericForm): Pick<DocumentEndpoint, 'parameters' | 'response'> =>
@@ -110,7 +108,7 @@ export function createEndpointAdapter(parts: AdapterParts): EndpointAdapter {
       const form = endpoints.formOf(resource);
       if (form === null) return;
       const isTooLong = (itemsIn(form, response.body) ?? []).length > ITEMS_MAX;
-      const adapted = isTooLong ? form : adaptForm(form, endpointOf(form), response, takenBy(catalogue));
+      const adapted = isTooLong ? form : adaptForm(form, endpointOf(form), response);
       const checked = checkPage(adapted, id, response);
       if (checked !== form) await adoptAdapted(endpoints, checked, at);
       if (checked.unsupported?.list === id) throw new UnsupportedList(checked.unsupported.reason);
@@ -145,10 +143,7 @@ function newForms(
     }
     places -= 1;
     taken.resources.add(form.name);
-    for (const name of [form.name, ...childTablesOf(form.fields)]) {
-      taken.tables.add(name);
-      taken.tables.add(`${name}_history`);
-    }
+    taken.tables.add(form.name).add(`${form.name}_history`);
     return [form];
   });
   if (beyond > 0) onBeyond?.(beyond);

@@ -17,11 +17,10 @@ export async function migrate(database: Database, catalogue: Catalogue): Promise
   const changed = await database.transaction(async (session) => {
     const isNew = !(await hasSchema(database.path, session));
     if (isNew) await session.run(ledgerTables);
-    const fill = await takeOver(session, catalogue);
+    await takeOver(session, catalogue);
     const statements = await tableChanges(database.path, session, catalogue);
     // Run all statements in one call: a thousand single calls take twice as long.
     if (statements.length > 0) await session.run(statements.join(';\n'));
-    await fill();
     return (await commentLedger(session)) || isNew || statements.length > 0;
   });
   // Checkpoint at once, so that a crash never requires a replay of schema changes from the log.

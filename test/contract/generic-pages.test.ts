@@ -100,16 +100,18 @@ test('a page with too many items is unsupported before its items are read', () =
   });
 });
 
-test('forms of earlier versions keep their cursor, and lose other pages', () => {
-  const form = { name: 'things', path: '/things', fields: {}, key: [] };
-  const pagesOf = (pages: unknown) => toGenericForm({ ...form, pages })?.pages;
+test('forms of earlier versions keep their cursor and key, and lose other pages and the kinds of their fields', () => {
+  const form = { name: 'things', path: '/things', fields: { id: { as: 'column' } }, key: ['id'] };
   const cursor = { parameter: 'cursor', next: 'nextCursor' };
-  expect([cursor, { kind: 'cursor', ...cursor }, null].map(pagesOf)).toEqual([cursor, cursor, null]);
+  const own = { name: 'things', path: '/things', key: ['id'], columns: [], day: null, pages: cursor };
+  expect(toGenericForm(own)).toBe(own);
+  expect(toGenericForm({ ...form, pages: { kind: 'cursor', ...cursor } })).toEqual(own);
   const removed = [
     { kind: 'page', first: 1, parameter: 'page', total: 'total' },
     { kind: 'offset', parameter: 'offset' },
     { kind: 'link', next: 'links.next' },
+    null,
   ];
-  expect(removed.map(pagesOf)).toEqual([null, null, null]);
+  for (const pages of removed) expect(toGenericForm({ ...form, pages })).toEqual({ ...own, pages: null });
   expect([toGenericForm({ ...form, key: null }), toGenericForm('form')]).toEqual([null, null]);
 });

@@ -25,7 +25,7 @@ const common = {
   makeOne: makeRecord,
   change: (item: JsonObject) => ({ ...item, title: 'Changed title' }),
   create: (item: JsonObject, draw: Making['draw']) => ({ ...item, id: draw.uuid(), title: 'New title' }),
-  columns: { title: 'VARCHAR', score: 'DOUBLE', created_at: 'TIMESTAMP' },
+  columns: { title: 'VARCHAR', score: 'DOUBLE', created_at: 'VARCHAR' },
 } as const;
 
 /** Endpoints with the same items and different envelopes and pages. */

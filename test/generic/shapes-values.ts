@@ -114,7 +114,7 @@ export const valueShapes: readonly Shape[] = [
     }),
     change: (item) => ({ ...item, count: 1 }),
     create: (item) => ({ ...item, id: 60 }),
-    columns: { started_at: 'TIMESTAMP', ended_at: 'TIMESTAMP', count: 'BIGINT' },
+    columns: { started_at: 'BIGINT', ended_at: 'BIGINT', count: 'BIGINT' },
   }),
   listShape({
     title: 'items of several kinds with a discriminator',

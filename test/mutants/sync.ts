@@ -274,14 +274,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/warehouse/generic/take-over.ts',
-    from: 'if (!isComplete) await keepAside(session, aside);',
-    to: '',
+    from: '`${name}_generic_history`],',
+    to: '`${name}_history`],',
     tests: ['test/generic/settings.test.ts'],
   },
   {
-    file: 'src/warehouse/generic/generic-endpoints.ts',
-    from: '  if (isNarrower(from, to)) return true;\n',
-    to: '',
+    file: 'src/warehouse/generic/rebuild-tables.ts',
+    from: 'pointerOfColumn(column) === null ? `s.',
+    to: 'known.has(column.name) ? `s.',
     tests: ['test/generic/mirror.test.ts'],
   },
   {

@@ -1,21 +1,20 @@
-import { ExactNumber, isRecord } from '../../base/json.ts';
-import { boolean, children, day, type Fields, group, integer, json, number, text, timestamp, uuid } from '../fields.ts';
+import { isRecord } from '../../base/json.ts';
+import { boolean, day, type Fields, integer, json, number, text } from '../fields.ts';
 import { isSizeName } from '../openapi/page-parameters.ts';
 import { shapeOfPath } from '../openapi/references.ts';
 import { choiceParameter, dayParameter, type Parameter, type Parameters, textParameter } from '../parameters.ts';
 import { defineResource, type Parent, type ResourceDeclaration, type TableDeclaration } from '../resource.ts';
-import { toColumnName } from '../tables.ts';
+import { toColumnName, WHOLE_ITEM } from '../tables.ts';
+import { toDay } from '../time.ts';
 import type { GenericForm } from './generic-form.ts';
 import { singularOf } from './generic-form.ts';
-import { epochToIso, type FieldForm, type FieldForms, type ScalarForm, toMembers, uniqueName } from './item-fields.ts';
+import { type ItemColumn, pointerOf, uniqueName, valueIn } from './item-columns.ts';
 import { SERVER_TOOLS } from './server-tools.ts';
 
-/** Field and column with the item exactly as upstream sent it. */
-export const WHOLE_ITEM = '_item';
 /** Position of inferred resources in documents and menus: after the declared ones. */
 const POSITION = 10_000;
 
-const scalars = { uuid, text, integer, number, boolean, timestamp, day } as const;
+const scalars = { text, integer, number, boolean } as const;
 
 /**
  * Returns the declarations of undeclared endpoints. Endpoints whose path needs values of a list that neither `declared` nor `forms` have
@@ -52,7 +51,7 @@ interface Place {
 function declare(form: GenericForm, { parent, index, tool }: Place): ResourceDeclaration {
   const { name, path, scope, at, each, range } = form;
   const about = `${form.about ?? `Items of ${path}.`} (generic: inferred from upstream's OpenAPI document and responses)`;
-  const time = range === null || form.key.length === 0 ? null : timeField(form.fields);
+  const time = form.key.length === 0 ? null : form.day;
   const change: ResourceDeclaration['change'] =
     range === null ? { kind: 'set' } : { kind: 'report', span: time === null ? 'recent' : 'history' };
   const table: TableDeclaration = {
@@ -62,12 +61,10 @@ function declare(form: GenericForm, { parent, index, tool }: Place): ResourceDec
     key: [],
     identity: form.key,
     ...(range === null ? {} : { extent: time === null ? { kind: 'range' } : { kind: 'time', field: time } }),
-    fields: {
-      ...toFields(form.fields),
-      [WHOLE_ITEM]: json('The item exactly as upstream sent it.'),
-    },
+    fields: { ...toFields(form), [WHOLE_ITEM]: json('The item exactly as upstream sent it.') },
     whole: WHOLE_ITEM,
-    normalize: (item) => normalize(form.fields, item),
+    normalize: (item) => ({ [WHOLE_ITEM]: item, ...(form.day === null ? {} : { [form.day]: dayIn(item, form.day) }) }),
+    derive: (item) => Object.fromEntries(form.columns.map((column) => [fieldOf(column), valueIn(item, column)])),
   };
   return defineResource({
     name,
@@ -144,7 +141,7 @@ function idColumn(
 }
 
 function queryOf(form: GenericForm): Parameters {
-  const { each, range, filters, fields } = form;
+  const { each, range, filters, columns } = form;
   const parameters: Record<string, Parameters[string]> = {};
   if (range !== null) {
     parameters['from'] = dayParameter('First day, UTC; default: 29 days before `to`.');
@@ -156,8 +153,8 @@ function queryOf(form: GenericForm): Parameters {
   }
   Object.assign(parameters, pageParameters(form));
   for (const [name, about] of Object.entries(filters)) {
-    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (field?.as === 'column' && field.kind === 'text') parameters[name] ??= textParameter(about);
+    const isText = columns.some(({ path, kind }) => kind === 'text' && path.length === 1 && path[0] === name);
+    if (isText) parameters[name] ??= textParameter(about);
   }
   return parameters;
 }
@@ -187,81 +184,24 @@ function sizeParameter(max: number): Parameter {
   return { kind: 'limit', about, ...(Number.isSafeInteger(max) && max > 0 ? { max } : {}) };
 }
 
-// The field by which a range of days selects items: a day, or the time of creation.
-function timeField(fields: FieldForms): string | null {
-  const scalarsOf = Object.entries(fields).filter((entry): entry is [string, ScalarForm] => entry[1].as === 'column');
-  const days = scalarsOf.filter(([, { kind }]) => kind === 'day');
-  const [first] = [...days.filter(([name]) => /^(?:date|day)$/i.test(name)), ...(days.length === 1 ? days : [])];
-  return first?.[0] ?? null;
+// The day is not derived: a range of days selects the rows that a page may delete.
+function toFields({ columns, day: dayField }: GenericForm): Fields {
+  return Object.fromEntries(
+    columns.map((column) => {
+      const field = fieldOf(column);
+      const { name, kind, about = `Member \`${field}\` of the item.` } = column;
+      if (field === dayField) return [field, day(about, { column: name })];
+      const options = { column: name, pointer: pointerOf(column) };
+      return [field, kind === 'json' ? json(about, undefined, options) : scalars[kind](about, options)];
+    }),
+  );
 }
 
-function toFields(forms: FieldForms): Fields {
-  return Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, toField(name, form)]));
+function fieldOf({ path }: ItemColumn): string {
+  return path.length === 0 ? 'value' : path.join('.');
 }
 
-function toField(name: string, form: FieldForm): Fields[string] {
-  const about = form.about ?? `Member \`${name}\` of the item.`;
-  switch (form.as) {
-    case 'group':
-      return group(about, toFields(form.fields));
-    case 'child':
-      return children(`${about} (generic)`, { table: form.table, fields: toFields(form.fields), repeat: [] });
-    default:
-      if (form.kind === 'json') return json(about, undefined, { column: form.column });
-      return scalars[form.kind](about, { column: form.column });
-  }
-}
-
-// Values that do not have the kind of their column are null there; the stored item has them.
-function normalize(forms: FieldForms, item: unknown): Record<string, unknown> {
-  return { ...membersOf(forms, toMembers(item)), [WHOLE_ITEM]: item };
-}
-
-function membersOf(forms: FieldForms, value: Record<string, unknown>): Record<string, unknown> {
-  const members: Record<string, unknown> = {};
-  for (const [name, form] of Object.entries(forms)) {
-    if (Object.hasOwn(value, name)) members[name] = toValue(form, value[name]);
-  }
-  return members;
-}
-
-function toValue(form: FieldForm, value: unknown): unknown {
-  if (value === null || value === undefined) return null;
-  switch (form.as) {
-    case 'group':
-      return isRecord(value) ? membersOf(form.fields, value) : null;
-    case 'child': {
-      const elements = Array.isArray(value) ? value : [];
-      return elements.map((element) =>
-        form.scalar === true
-          ? membersOf(form.fields, { value: element })
-          : isRecord(element)
-            ? membersOf(form.fields, element)
-            : {},
-      );
-    }
-    default:
-      return toScalar(form, value);
-  }
-}
-
-function toScalar({ kind, epoch }: ScalarForm, value: unknown): unknown {
-  switch (kind) {
-    case 'json':
-      return value;
-    case 'text':
-      if (value instanceof ExactNumber) return value.text;
-      return typeof value === 'object' ? null : String(value);
-    case 'number':
-      return value instanceof ExactNumber ? Number(value.text) : typeof value === 'number' ? value : null;
-    case 'integer':
-      return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
-    case 'boolean':
-      return typeof value === 'boolean' ? value : null;
-    case 'timestamp':
-      if (epoch === true) return epochToIso(value);
-      return typeof value === 'string' ? value : null;
-    default:
-      return typeof value === 'string' ? value : null;
-  }
+function dayIn(item: unknown, name: string): string | null {
+  const value = isRecord(item) ? item[name] : null;
+  return typeof value === 'string' && toDay(value) !== null ? value : null;
 }

@@ -4,17 +4,10 @@ import type { DocumentEndpoint } from '../openapi/document-endpoints.ts';
 import { plain } from '../openapi/page-parameters.ts';
 import type { SchemaForm } from '../openapi/schema-form.ts';
 import type { Pages } from '../resource.ts';
+import { toDay } from '../time.ts';
 import { inferPages, moreBeyond } from './generic-pages.ts';
-import {
-  columnsOf,
-  type FieldForms,
-  fieldsOfItems,
-  fieldsOfSchema,
-  type Naming,
-  toPlainName,
-  uniqueName,
-} from './item-fields.ts';
-import { chooseKey, keyOfSchema } from './item-key.ts';
+import { columnsOfSchema, extendColumns, type ItemColumn, toPlainName, valueIn } from './item-columns.ts';
+import { chooseKey, idNames } from './item-key.ts';
 
 /** Names of lists in a body, the most specific first; a list named like the path comes before them. */
 const LIST_NAMES = ['data', 'items', 'results', 'records', 'entries', 'rows', 'values', 'list', 'content', 'elements'];
@@ -44,7 +37,7 @@ const RESERVED_COLUMNS = [
 ];
 
 /**
- * What is known about an undeclared endpoint: where its items are in the body, their fields, how pages follow each other. Stored as
+ * What is known about an undeclared endpoint: where its items are in the body, their columns, how pages follow each other. Stored as
  * JSON in `sync.endpoints`. Responses extend it; they never make a column narrower.
  */
 export interface GenericForm {
@@ -69,7 +62,10 @@ export interface GenericForm {
   readonly range: { readonly from: string; readonly to: string } | null;
   /** Parameters that may select items by the field of the same name, with their descriptions. */
   readonly filters: Readonly<Record<string, string>>;
-  readonly fields: FieldForms;
+  /** Columns that the warehouse derives from the stored items. */
+  readonly columns: readonly ItemColumn[];
+  /** Member of the items of a report with their day; null if there is none. It does not change once an item was seen. */
+  readonly day: string | null;
   /** Members that identify an item. They do not change once an item was seen. */
   readonly key: readonly string[];
   /** Whether `key` was chosen from items. */
@@ -131,40 +127,51 @@ export function formOfEndpoint(endpoint: DocumentEndpoint, brands: string, taken
     filters: Object.fromEntries(
       filters.map((one) => [one.name, one.about ?? `Items whose ${one.name} has this value.`]),
     ),
-    fields: {},
+    columns: [],
+    day: null,
     key: [],
     isKeyed: false,
     isSeen: false,
   };
   const item = at === null ? null : itemSchema(schema, at);
   if (item === null) return form;
-  const fields = fieldsOfSchema(item, namingOf(form, taken));
-  return { ...form, fields, key: at === 'body' ? [] : keyOfSchema(fields, singularOf(name)) };
+  const columns = columnsOfSchema(item, reservedNames(form));
+  const key = at === 'body' ? [] : idNames(columns, singularOf(name)).slice(0, 1);
+  return {
+    ...form,
+    columns,
+    key,
+    day: dayOf(
+      form,
+      [...item.fields].filter(([, { format }]) => format === 'date'),
+    ),
+  };
 }
 
 /**
- * Returns the form extended by a response: its fields are widened so that every item can be stored, and the place of the items, the
- * key and the pages are chosen. Returns the same object if the response fits.
+ * Returns the form extended by a response: it has the columns of all items, and the place of the items, the key and the pages are chosen.
+ * Returns the same object if the response fits.
  */
 export function adaptForm(
   form: GenericForm,
   endpoint: Pick<DocumentEndpoint, 'parameters' | 'response'>,
   response: SeenResponse,
-  taken: Taken,
 ): GenericForm {
   const at = placeInBody(form, response.body);
   if (at === null) return form;
   const items = itemsAt(response.body, at) ?? [];
-  const fields = fieldsOfItems(form.fields, items, namingOf(form, taken));
+  const columns = extendColumns(form.columns, items, reservedNames(form));
   const isFirst = at !== 'body' && !form.isKeyed && items.length > 0;
-  const key = isFirst ? chooseKey(fields, items, singularOf(form.name)) : form.key;
+  const key = isFirst ? chooseKey(columns, items, singularOf(form.name)) : form.key;
+  const day = isFirst && form.day === null ? dayOf(form, daysIn(columns, items)) : form.day;
   const pages = at === 'body' ? null : adaptPages(form, endpoint, response);
-  const isSame = form.isSeen && fields === form.fields && !isFirst && pages === form.pages && isSamePlace(form.at, at);
+  const isSame =
+    form.isSeen && columns === form.columns && !isFirst && pages === form.pages && isSamePlace(form.at, at);
   if (isSame) return form;
   // A limit of the whole list is the size of a page once there are pages.
   const size = pages?.size?.parameter;
   const ask = Object.fromEntries(Object.entries(form.ask).filter(([name]) => name !== size));
-  return { ...form, at, fields, key, isKeyed: form.isKeyed || isFirst, pages, ask, isSeen: true };
+  return { ...form, at, columns, key, day, isKeyed: form.isKeyed || isFirst, pages, ask, isSeen: true };
 }
 
 // Returns null if the body has no items at this place.
@@ -218,24 +225,25 @@ function wordsOf(path: string): string[] {
   return words.length > 1 && ACTIONS.includes(words.at(-1) as string) ? words.slice(0, -1) : words;
 }
 
-function namingOf({ name, path, each, fields }: GenericForm, { tables }: Taken): Naming {
+// Names of the columns that every table of the endpoint has.
+function reservedNames({ path, each }: GenericForm): string[] {
   const parents = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => toPlainName(parameter));
-  const fixed = [...RESERVED_COLUMNS, ...parents, ...(each === null ? [] : [toPlainName(each.parameter)])];
-  const used = new Set([...tables, ...childTablesOf(fields)]);
-  return {
-    columns: new Set(fixed),
-    childColumns: new Set([...fixed, 'ordinal', 'id', `${singularOf(name)}_id`, ...columnsOf(fields)]),
-    table: (field) => {
-      const free = uniqueName(`${singularOf(name)}_${field}`, used);
-      used.add(free);
-      return free;
-    },
-  };
+  return [...RESERVED_COLUMNS, ...parents, ...(each === null ? [] : [toPlainName(each.parameter)])];
 }
 
-/** Returns the names of the child tables. */
-export function childTablesOf(fields: FieldForms): string[] {
-  return Object.values(fields).flatMap((field) => (field.as === 'child' ? [field.table] : []));
+// The member by which a range of days selects items.
+function dayOf({ range }: GenericForm, members: readonly (readonly [string, ...unknown[]])[]): string | null {
+  if (range === null) return null;
+  const names = members.map(([name]) => name);
+  return names.find((name) => /^(?:date|day)$/i.test(name)) ?? (names.length === 1 ? (names[0] as string) : null);
+}
+
+// The members that have a calendar day in all items.
+function daysIn(columns: readonly ItemColumn[], items: readonly unknown[]): [string][] {
+  return columns.flatMap((column): [string][] => {
+    const isDay = items.every((item) => toDay(String(valueIn(item, column) ?? '')) !== null);
+    return column.path.length === 1 && column.kind === 'text' && isDay ? [[column.path[0] as string]] : [];
+  });
 }
 
 function rangeOf({ parameters }: DocumentEndpoint, pages: Pages | null): GenericForm['range'] {
@@ -357,17 +365,16 @@ function problemOf(form: GenericForm, { body, link, isFirstPage }: SeenResponse)
     : `the list has more items than its only page: ${more}; allowed: a cursor for the next page`;
 }
 
-/** Returns a stored form; null if the value is none. Forms of earlier versions may have pages without a cursor, which are left out. */
+/**
+ * Returns a stored form; null if the value is none. Of a form of an earlier version, columns and pages without a cursor are left out; the
+ * next page of its list adds the columns.
+ */
 export function toGenericForm(value: unknown): GenericForm | null {
   if (!isRecord(value)) return null;
-  const isForm =
-    typeof value['name'] === 'string' &&
-    typeof value['path'] === 'string' &&
-    isRecord(value['fields']) &&
-    Array.isArray(value['key']);
-  if (!isForm) return null;
-  const { pages, ...form } = value as unknown as GenericForm;
-  if (pages === null || !('kind' in pages)) return { ...form, pages };
-  const { kind, ...cursor } = pages;
-  return { ...form, pages: kind === 'cursor' ? cursor : null };
+  const { name, path, key, columns } = value;
+  if (typeof name !== 'string' || typeof path !== 'string' || !Array.isArray(key)) return null;
+  if (Array.isArray(columns)) return value as unknown as GenericForm;
+  const { fields: _, pages, ...form } = value;
+  const { kind, ...cursor } = isRecord(pages) ? pages : {};
+  return { ...form, pages: kind === 'cursor' ? cursor : null, columns: [], day: null } as unknown as GenericForm;
 }

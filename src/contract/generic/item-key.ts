@@ -1,6 +1,6 @@
 import { isRecord } from '../../base/json.ts';
-import type { FieldForms, ScalarForm } from './item-fields.ts';
-import { toPlainName } from './item-fields.ts';
+import type { ItemColumn } from './item-columns.ts';
+import { toPlainName } from './item-columns.ts';
 
 /** Maximum number of members of a key. */
 const MEMBERS_MAX = 3;
@@ -15,15 +15,12 @@ const ID_NAMES = ['id', 'uuid', 'guid', 'key', 'slug', 'code', 'handle', 'value'
  * Returns the members that identify an item within its list: an id, or up to three members whose values never repeat. Empty if there
  * are none. `singular` is the name of an item, such as `review`.
  */
-export function chooseKey(fields: FieldForms, items: readonly unknown[], singular: string): string[] {
-  const ids = idNames(fields, singular);
+export function chooseKey(columns: readonly ItemColumn[], items: readonly unknown[], singular: string): string[] {
+  const ids = idNames(columns, singular);
   const single = ids.find((name) => isKey([name], items));
   if (single !== undefined) return [single];
   if (items.length < ITEMS_MIN) return [];
-  const labels = Object.keys(fields).filter((name) => {
-    const kind = scalarAt(fields, name)?.kind;
-    return kind === 'text' || kind === 'day' || kind === 'timestamp' || kind === 'uuid';
-  });
+  const labels = namesOf(columns, ({ kind }) => kind === 'text');
   const candidates = [...new Set([...ids, ...labels])]
     .filter((name) => items.every((item) => valueAt(item, name) !== null))
     .slice(0, CANDIDATES_MAX);
@@ -34,9 +31,12 @@ export function chooseKey(fields: FieldForms, items: readonly unknown[], singula
   return [];
 }
 
-/** Returns the member that a schema says to identify items, for lists of which no item was seen; empty if there is none. */
-export function keyOfSchema(fields: FieldForms, singular: string): string[] {
-  return idNames(fields, singular).slice(0, 1);
+/** Returns the names of members that may identify an item, the best first. */
+export function idNames(columns: readonly ItemColumn[], singular: string): string[] {
+  const wanted = [ID_NAMES[0] as string, `${singular}_id`, ...ID_NAMES.slice(1)];
+  const names = namesOf(columns, ({ kind }) => kind === 'text' || kind === 'integer');
+  const ranked = wanted.flatMap((plain) => names.filter((name) => toPlainName(name) === plain));
+  return [...new Set(ranked)];
 }
 
 // Whether these members are present in all items, and no two items have the same values.
@@ -51,25 +51,12 @@ function isKey(names: readonly string[], items: readonly unknown[]): boolean {
   return true;
 }
 
-function idNames(fields: FieldForms, singular: string): string[] {
-  const wanted = [ID_NAMES[0] as string, `${singular}_id`, ...ID_NAMES.slice(1)];
-  const names = Object.keys(fields).filter((name) => canIdentify(scalarAt(fields, name)));
-  const ranked = wanted.flatMap((plain) => names.filter((name) => toPlainName(name) === plain));
-  return [...new Set(ranked)];
-}
-
-function canIdentify(form: ScalarForm | null): boolean {
-  return form !== null && form.kind !== 'json' && form.kind !== 'number' && form.kind !== 'boolean';
-}
-
-function scalarAt(fields: FieldForms, name: string): ScalarForm | null {
-  const form = fields[name];
-  return form?.as === 'column' ? form : null;
+function namesOf(columns: readonly ItemColumn[], isWanted: (column: ItemColumn) => boolean): string[] {
+  return columns.flatMap((column) => (column.path.length === 1 && isWanted(column) ? (column.path[0] as string) : []));
 }
 
 function valueAt(item: unknown, name: string): unknown {
-  const value = isRecord(item) ? (Object.hasOwn(item, name) ? item[name] : null) : name === 'value' ? item : null;
-  return value ?? null;
+  return isRecord(item) && Object.hasOwn(item, name) ? (item[name] ?? null) : null;
 }
 
 function combinations(names: readonly string[], size: number): string[][] {

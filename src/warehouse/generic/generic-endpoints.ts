@@ -1,11 +1,10 @@
-import { createCatalogue, type LiveCatalogue, type Resource } from '../../contract/catalogue.ts';
+import { type Catalogue, createCatalogue, type LiveCatalogue, type WarehouseTable } from '../../contract/catalogue.ts';
 import { declareForms } from '../../contract/generic/generic-declarations.ts';
 import type { GenericForm } from '../../contract/generic/generic-form.ts';
 import type { ResourceDeclaration } from '../../contract/resource.ts';
-import type { ResourceTable } from '../../contract/tables.ts';
 import type { Database } from '../database.ts';
 import { migrateTables } from '../migrate.ts';
-import { dropAside, refill, type SetAside, setAside } from './refill.ts';
+import { type ChangedTable, rebuildTables } from './rebuild-tables.ts';
 import { readForms, writeForm } from './stored-forms.ts';
 
 /** The inferred declarations of a warehouse. */
@@ -14,8 +13,8 @@ export interface GenericEndpoints {
   formOf(resource: string): GenericForm | null;
   forms(): readonly GenericForm[];
   /**
-   * Stores new and changed forms and changes the tables, in one transaction. If columns change their type, all rows and versions are
-   * decoded again from the stored items. `at` is upstream's time, epoch milliseconds.
+   * Stores new and changed forms and changes the tables, in one transaction. If its columns change, a table is created again
+   * with the values of the stored items. `at` is upstream's time, epoch milliseconds.
    */
   adopt(changed: readonly GenericForm[], at: number): Promise<void>;
 }
@@ -45,19 +44,7 @@ export async function openGenericEndpoints(
     const declarations = cataloguesOf(all.values());
     const next = createCatalogue(declarations);
     await database.transaction(async (session) => {
-      const moved: { readonly aside: SetAside; readonly to: Resource }[] = [];
-      for (const after of next.resources.filter(({ generic }) => generic === true)) {
-        const before = catalogue.resources.find(({ name }) => name === after.name);
-        if (before === undefined || !needsRefill(before, after)) continue;
-        const hasHistory = catalogue.histories.some(({ of }) => of === after.name);
-        const table = before.derived[0] as ResourceTable;
-        moved.push({ aside: await setAside(session, table, hasHistory), to: after });
-      }
-      await migrateTables(session, next);
-      for (const { aside, to } of moved) {
-        await refill(session, aside, next, to);
-        await dropAside(session, aside);
-      }
+      await rebuildTables(session, changedTables(catalogue, next), () => migrateTables(session, next));
       for (const form of changed) await writeForm(session, form, at);
     });
     // Checkpoint at once, so that a crash never requires a replay of schema changes from the log.
@@ -79,21 +66,20 @@ export async function openGenericEndpoints(
   };
 }
 
-// New columns and child tables are added; everything else is decoded again.
-function needsRefill(before: Resource, after: Resource): boolean {
-  const [from] = before.derived;
-  const [to] = after.derived;
-  if (from === undefined || to === undefined) return false;
-  if (JSON.stringify(from.extent) !== JSON.stringify(to.extent)) return true;
-  if (isNarrower(from, to)) return true;
-  return from.children.some((child) => {
-    const other = to.children.find(({ name }) => name === child.name);
-    return other === undefined || child.parentKey.join() !== other.parentKey.join() || isNarrower(child, other);
-  });
+// The tables and histories of undeclared endpoints that have other columns than before.
+function changedTables(before: Catalogue, after: Catalogue): ChangedTable[] {
+  const tables = after.resources.filter(({ generic }) => generic === true).flatMap(({ derived }) => derived);
+  return tables.flatMap(({ name }) =>
+    [name, `${name}_history`].flatMap((one) => {
+      const [from, to] = [before, after].map((catalogue) =>
+        [...catalogue.tables, ...catalogue.histories].find((table) => table.name === one),
+      );
+      if (from === undefined || to === undefined) return [];
+      return shapeOf(from) === shapeOf(to) ? [] : [{ name: one, before: from.columns, after: to.columns }];
+    }),
+  );
 }
 
-function isNarrower(from: Pick<ResourceTable, 'columns'>, to: Pick<ResourceTable, 'columns'>): boolean {
-  return from.columns.some(
-    ({ name, kind }) => !to.columns.some((column) => column.name === name && column.kind === kind),
-  );
+function shapeOf({ columns }: Pick<WarehouseTable, 'columns'>): string {
+  return JSON.stringify(columns.map(({ name, kind, source }) => [name, kind, source]));
 }

@@ -1,60 +1,34 @@
-import { type Catalogue, createCatalogue, type Resource } from '../../contract/catalogue.ts';
-import { declareForms } from '../../contract/generic/generic-declarations.ts';
+import type { Catalogue } from '../../contract/catalogue.ts';
 import { shapeOfPath } from '../../contract/openapi/references.ts';
 import type { Session } from '../database.ts';
 import { literal, quoted } from '../schema.ts';
-import { dropAside, refill, type SetAside, setAside } from './refill.ts';
 import { readForms } from './stored-forms.ts';
 
 /**
- * Moves the rows of inferred endpoints that are declared now to the tables of their declarations. Call it in the transaction of the
- * migration: before the tables are created, and the returned function after that. A table whose items the declaration rejects is kept
- * as `<table>_generic`.
+ * Keeps the rows of undeclared endpoints that are declared now, as `<table>_generic` and `<table>_generic_history`; the declared tables
+ * begin empty. Call it in the transaction of the migration, before the tables are created.
  */
-export async function takeOver(session: Session, catalogue: Catalogue): Promise<() => Promise<void>> {
+export async function takeOver(session: Session, catalogue: Catalogue): Promise<void> {
   const resources = catalogue.resources.filter(({ generic }) => generic !== true);
-  const declared = new Map(resources.map((resource) => [shapeOfPath(resource.path), resource]));
-  const stored = await readForms(session.query);
-  const taken = stored.filter(({ path }) => declared.has(shapeOfPath(path)));
-  if (taken.length === 0) return () => Promise.resolve();
-  // Forms of parents are needed to derive the tables of the lists below them.
-  const others = resources.filter(({ path }) => !stored.some((form) => shapeOfPath(form.path) === shapeOfPath(path)));
-  const before = createCatalogue([...others, ...declareForms(others, stored)]);
-  const moved: { readonly aside: SetAside; readonly to: Resource; readonly path: string }[] = [];
-  for (const { name, path } of taken) {
-    const to = declared.get(shapeOfPath(path)) as Resource;
-    const table = before.resources.find((resource) => resource.name === name)?.derived[0];
-    if (table === undefined || !(await hasTable(session, name))) continue;
-    const hasHistory = await hasTable(session, `${name}_history`);
-    moved.push({ aside: await setAside(session, table, hasHistory), to, path });
-  }
-  return async () => {
-    for (const { aside, to } of moved) {
-      const isComplete = await refill(session, aside, catalogue, to);
-      if (!isComplete) await keepAside(session, aside);
-      await dropAside(session, aside);
-    }
-    for (const { path } of taken) {
-      const { name } = declared.get(shapeOfPath(path)) as Resource;
+  const declared = new Map(resources.map((resource) => [shapeOfPath(resource.path), resource.name]));
+  for (const { name, path } of await readForms(session.query)) {
+    const resource = declared.get(shapeOfPath(path));
+    if (resource === undefined) continue;
+    for (const [from, to] of [
+      [name, `${name}_generic`],
+      [`${name}_history`, `${name}_generic_history`],
+    ] as const) {
+      if (!(await hasTable(session, from)) || (await hasTable(session, to))) continue;
+      await session.run(`ALTER TABLE main.${quoted(from)} RENAME TO ${quoted(to)}`);
       await session.run(
-        `UPDATE sync.endpoints SET state = 'declared', reason = NULL, resource = $2, declaration = NULL WHERE path = $1`,
-        [path, name],
+        `COMMENT ON TABLE main.${quoted(to)} IS ${literal(`Rows of ${path} from the time before it was declared.`)}`,
       );
     }
-  };
-}
-
-async function keepAside(session: Session, { table, rows, history }: SetAside): Promise<void> {
-  for (const [from, to] of [
-    [rows, `${table.name}_generic`],
-    [history, `${table.name}_generic_history`],
-  ] as const) {
-    if (from === null) continue;
+    for (const table of ['checkpoints', 'coverage', 'listings'])
+      await session.run(`DELETE FROM sync.${table} WHERE resource = $1`, [name]);
     await session.run(
-      `CREATE TABLE IF NOT EXISTS main.${quoted(to)} AS SELECT * EXCLUDE (_place) FROM temp.${quoted(from)}`,
-    );
-    await session.run(
-      `COMMENT ON TABLE main.${quoted(to)} IS ${literal('Rows of an inferred declaration that the later declaration could not take over.')}`,
+      `UPDATE sync.endpoints SET state = 'declared', reason = NULL, resource = $2, declaration = NULL WHERE path = $1`,
+      [path, resource],
     );
   }
 }

@@ -1,6 +1,7 @@
 import type { Values } from '../../contract/rows.ts';
-import type { Column } from '../../contract/tables.ts';
+import { type Column, pointerOfColumn } from '../../contract/tables.ts';
 import type { Parameter } from '../database.ts';
+import { derivationOf } from '../derived-columns.ts';
 import { quoted, sqlTypes } from '../schema.ts';
 import { sameKey, staged } from './staging.ts';
 
@@ -13,6 +14,8 @@ export interface Statements {
   readonly staged: readonly Column[];
   /** Staged columns that belong to the key. */
   readonly keys: readonly Column[];
+  /** SQL of a subquery with the staged rows, and with what derived columns need. */
+  readonly rows: string;
   /** Condition that `t` and `s` have the same key. */
   readonly matches: string;
   /** SQL of a column's value, from the staged row or from its parameter. */
@@ -28,8 +31,10 @@ export function statementsOf(
   shared: readonly string[],
 ): Statements {
   const common = columns.filter((column) => shared.includes(column.name));
-  const own = columns.filter((column) => !shared.includes(column.name));
+  const own = columns.filter((column) => !shared.includes(column.name) && pointerOfColumn(column) === null);
+  const derived = derivationOf(columns);
   const value = (column: Column): string => {
+    if (pointerOfColumn(column) !== null) return derived.value(column, 's');
     const index = common.indexOf(column);
     return index < 0 ? `s.${quoted(column.name)}` : `CAST($${index + 2} AS ${sqlTypes[column.kind]})`;
   };
@@ -46,6 +51,7 @@ export function statementsOf(
     );
   return {
     staged: own,
+    rows: derived.over(staged(own, '$1')),
     keys,
     matches: conditions.join(' AND '),
     value,
@@ -57,7 +63,7 @@ export function statementsOf(
 export function insertSql(table: string, columns: readonly Column[], statements: Statements, source?: string): string {
   const names = columns.map((column) => quoted(column.name)).join(', ');
   const values = columns.map((column) => statements.value(column)).join(', ');
-  return `INSERT INTO ${quoted(table)} (${names}) SELECT ${values} FROM ${source ?? staged(statements.staged, '$1')} s`;
+  return `INSERT INTO ${quoted(table)} (${names}) SELECT ${values} FROM ${source ?? statements.rows} s`;
 }
 
 /** Returns only the named columns of a row, null if missing. */

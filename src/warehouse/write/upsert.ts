@@ -238,7 +238,7 @@ function createNewRowFilter({ name }: ResourceTable, isOnly: boolean) {
 
 function updateSql(table: ResourceTable, statements: Statements, assignments: readonly string[]): string {
   return `UPDATE ${quoted(table.name)} AS t SET ${assignments.join(', ')}
-    FROM ${staged(statements.staged, '$1')} s WHERE ${statements.matches}`;
+    FROM ${statements.rows} s WHERE ${statements.matches}`;
 }
 
 function assignment(column: string, value: string): string {
