@@ -16,7 +16,6 @@ import {
   dangerousPaths,
   withCycles,
   withDangerousPaths,
-  withManyPaths,
   withPrototypeNames,
 } from './hostile-documents.ts';
 import type { Shape } from './shape.ts';
@@ -85,7 +84,7 @@ test('hostile and broken documents hide no declared endpoint, stop no sync and l
     expect(stored, what).toEqual(await countsOf(upstream));
   };
 
-  for (const hostile of [withDangerousPaths, withCycles, withPrototypeNames, withManyPaths] as readonly ((
+  for (const hostile of [withDangerousPaths, withCycles, withPrototypeNames] as readonly ((
     document: JsonObject,
     elsewhere: string,
   ) => string)[]) {

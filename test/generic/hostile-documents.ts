@@ -140,19 +140,6 @@ export function withDangerousPaths(document: JsonObject, elsewhere: string): str
   );
 }
 
-/** 100,000 paths with schemas that are no JSON of this API, and descriptions that bring the document to 20 MB. */
-export function withManyPaths(document: JsonObject): string {
-  const about = 'x'.repeat(60);
-  const paths = Object.fromEntries(
-    Array.from({ length: 100_000 }, (_, index) => [
-      `/many/${index}/{required}`,
-      { get: { description: about, responses: {} } },
-    ]),
-  );
-  const text = JSON.stringify(extended(document, { paths }));
-  return `${text.slice(0, -1)},"x-padding":"${'y'.repeat(Math.max(0, 20_000_000 - text.length))}"}`;
-}
-
 /** Bodies that are no OpenAPI document. */
 export const brokenDocuments: Readonly<Record<string, string>> = {
   'an empty body': '',

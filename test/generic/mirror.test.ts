@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SyncSummary } from '../../src/operations/sightline.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { IS_ENDURANCE } from '../support/counts.ts';
@@ -85,25 +85,20 @@ test('every endpoint of the document has a table', () => {
   expect([...tables.keys()].sort()).toEqual(shapes.map(({ path }) => path).sort());
 });
 
-describe.each(shapes.map((shape) => [shape.title, shape] as const))('%s', (_title, shape) => {
-  test('a second sync changes nothing', () => {
-    expect(syncs.second.items.get(shape.path)).toEqual(syncs.first.items.get(shape.path));
-    expect(syncs.second.changes.get(shape.path)).toEqual(none);
-    expect(syncs.second.versions.get(shape.path)).toBe(syncs.first.versions.get(shape.path));
-  });
-
-  test('a changed item changes one row, a new item adds one, and a removed item deletes one', () => {
-    expect(syncs.altered.items.get(shape.path)).toEqual(upstreamItems(upstream, shape));
-    const wasEmpty = syncs.first.items.get(shape.path)?.length === 0;
-    const { inserted, updated, deleted } = wasEmpty ? none : (shape.changed ?? { ...none, updated: 1 });
-    const [added, removed] = shape.isObject === true ? [0, 0] : [1, wasEmpty ? 0 : 1];
-    expect(syncs.altered.changes.get(shape.path)).toEqual({
-      inserted: inserted + added,
-      updated,
-      deleted: deleted + removed,
-    });
-  });
-});
+test.each(shapes.map((shape) => [shape.title, shape] as const))(
+  '%s: a second sync changes nothing; then one changed, one new and one removed item change one row each',
+  (_title, shape) => {
+    const { path, isObject, changed } = shape;
+    const { first, second, altered } = syncs;
+    expect(second.items.get(path)).toEqual(first.items.get(path));
+    expect([second.changes.get(path), second.versions.get(path)]).toEqual([none, first.versions.get(path)]);
+    expect(altered.items.get(path)).toEqual(upstreamItems(upstream, shape));
+    const wasEmpty = first.items.get(path)?.length === 0;
+    const { inserted, updated, deleted } = wasEmpty ? none : (changed ?? { ...none, updated: 1 });
+    const [added, removed] = isObject === true ? [0, 0] : [1, wasEmpty ? 0 : 1];
+    expect(altered.changes.get(path)).toEqual({ inserted: inserted + added, updated, deleted: deleted + removed });
+  },
+);
 
 const typed = shapes.filter(({ columns: expected }) => expected !== undefined);
 

@@ -28,7 +28,6 @@ const paths = [
   '/brands/{brandId}/mentions',
   '/page_rules',
   '/brands/{brandId}/posts',
-  '/brands/{brandId}/rankings',
   '/brands/{brandId}/log-lines',
   '/brands/{brandId}/campaigns',
   '/brands/{brandId}/campaigns/{campaignId}/ad-groups',
@@ -286,7 +285,7 @@ test('a list that no sync has read completely is partial', async () => {
 });
 
 test('a changed and a new item keep the order of upstream, and a new endpoint is served without a restart', async () => {
-  const changed = ['/labels', '/mentions', '/rankings', '/ad-groups', '/leaderboards', '/log-lines'].map(listOf);
+  const changed = ['/labels', '/mentions', '/ad-groups', '/leaderboards', '/log-lines'].map(listOf);
   for (const list of changed) {
     const [first, ...others] = list.items as JsonObject[];
     const shape = list.shape;

@@ -112,10 +112,10 @@ test('an endless list ends with the requests for undeclared endpoints, in every 
   expect(await mirror.rows('SELECT count(*) AS rows, max(id) AS last FROM posts')).toEqual([{ rows: 5, last: 5 }]);
 });
 
-test('a document with 6,000 endpoints adds as many as the settings allow, and says how many it does not', async () => {
+test('a document with 600 endpoints adds as many as the settings allow, and says how many it does not', async () => {
   const schema = { type: 'object', properties: { data: { type: 'array', items: { type: 'object' } } } };
   const one = { get: { responses: { 200: { content: { 'application/json': { schema } } } } } };
-  const more = Object.fromEntries(Array.from({ length: 6_000 }, (_, index) => [`/extra-${index}`, one]));
+  const more = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`/extra-${index}`, one]));
   const alterDocument = (document: JsonObject): string =>
     JSON.stringify({ ...document, paths: { ...(document['paths'] as JsonObject), ...more } });
   const others = (path: string) => (path.startsWith('/extra-') ? { status: 200, body: { data: [] } } : null);
@@ -123,7 +123,7 @@ test('a document with 6,000 endpoints adds as many as the settings allow, and sa
   const first = await mirror.sync();
   expect(first.status).toBe('complete');
   const beyond =
-    /^\d{4} undeclared endpoints of upstream's document are not mirrored: resources.endpoints is 3; choose with/;
+    /^598 undeclared endpoints of upstream's document are not mirrored: resources.endpoints is 3; choose with/;
   expect(first.warnings.map(({ message }) => message)).toEqual([expect.stringMatching(beyond)]);
   const mirrored = async () => (await endpointsOf(mirror)).filter(({ resource }) => resource !== null);
   const found = await mirrored();
