@@ -48,11 +48,9 @@ test('derived columns have the values that the items have, digit for digit', asy
   await database.close();
   const plain = (value: unknown) => (typeof value === 'bigint' ? Number(value) : (value ?? null));
   const valuesOf = (name: string) => rows.map((row) => plain(row[name]));
-  // Only SQL has a text for objects in columns of text.
-  expect(valuesOf('either')).toEqual([null, null, '{"a":1}', 'text', null, null]);
   expect(valuesOf('value')[4]).toBe('scalar');
   expect(valuesOf('list')).toEqual([null, null, '[1,{"n":12345678901234567890}]', '"text"', null, null]);
-  const others = columns.filter(({ name }) => !['either', 'value', 'list'].includes(name));
+  const others = columns.filter(({ name }) => name !== 'value' && name !== 'list');
   for (const column of others) {
     expect([column.name, valuesOf(column.name)]).toEqual([column.name, items.map((item) => valueIn(item, column))]);
   }

@@ -232,7 +232,10 @@ function reservedNames({ path, each }: GenericForm): string[] {
 }
 
 // The member by which a range of days selects items.
-function dayOf({ range }: GenericForm, members: readonly (readonly [string, ...unknown[]])[]): string | null {
+function dayOf(
+  { range }: Pick<GenericForm, 'range'>,
+  members: readonly (readonly [string, ...unknown[]])[],
+): string | null {
   if (range === null) return null;
   const names = members.map(([name]) => name);
   return names.find((name) => /^(?:date|day)$/i.test(name)) ?? (names.length === 1 ? (names[0] as string) : null);
@@ -366,15 +369,35 @@ function problemOf(form: GenericForm, { body, link, isFirstPage }: SeenResponse)
 }
 
 /**
- * Returns a stored form; null if the value is none. Of a form of an earlier version, columns and pages without a cursor are left out; the
- * next page of its list adds the columns.
+ * Returns a stored form; null if the value is none. A form of an earlier version has fields with kinds, which become columns, and may
+ * have pages without a cursor, which are left out.
  */
 export function toGenericForm(value: unknown): GenericForm | null {
   if (!isRecord(value)) return null;
   const { name, path, key, columns } = value;
   if (typeof name !== 'string' || typeof path !== 'string' || !Array.isArray(key)) return null;
   if (Array.isArray(columns)) return value as unknown as GenericForm;
-  const { fields: _, pages, ...form } = value;
+  const { fields, pages, ...others } = value;
   const { kind, ...cursor } = isRecord(pages) ? pages : {};
-  return { ...form, pages: kind === 'cursor' ? cursor : null, columns: [], day: null } as unknown as GenericForm;
+  const form = { ...others, pages: kind === 'cursor' ? cursor : null } as unknown as GenericForm;
+  const days = Object.entries(isRecord(fields) ? fields : {}).filter(([, field]) => memberAt(field, 'kind') === 'day');
+  return { ...form, columns: columnsOfFields(fields, []), day: dayOf({ range: form.range ?? null }, days) };
+}
+
+const OLD_KINDS: Readonly<Record<string, ItemColumn['kind']>> = {
+  boolean: 'boolean',
+  integer: 'integer',
+  number: 'number',
+  json: 'json',
+};
+
+function columnsOfFields(fields: unknown, path: readonly string[]): ItemColumn[] {
+  return Object.entries(isRecord(fields) ? fields : {}).flatMap(([name, field]): ItemColumn[] => {
+    if (!isRecord(field)) return [];
+    const at = [...path, name];
+    if (field['as'] === 'group') return columnsOfFields(field['fields'], at);
+    if (typeof field['column'] !== 'string') return [];
+    const kind = field['epoch'] === true ? 'integer' : (OLD_KINDS[String(field['kind'])] ?? 'text');
+    return [{ name: field['column'], path: at, kind }];
+  });
 }

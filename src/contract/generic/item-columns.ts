@@ -1,4 +1,4 @@
-import { ExactNumber, isRecord } from '../../base/json.ts';
+import { ExactNumber, isRecord, toExactJson } from '../../base/json.ts';
 import type { SchemaForm } from '../openapi/schema-form.ts';
 import { toColumnName } from '../tables.ts';
 
@@ -147,8 +147,7 @@ export function valueIn(item: unknown, { path, kind }: ItemColumn): unknown {
     path.length === 0 && isRecord(item) ? null : item,
   );
   if (value === null || value === undefined || kind === 'json') return value ?? null;
-  if (kind === 'text')
-    return value instanceof ExactNumber ? value.text : typeof value === 'object' ? null : String(value);
+  if (kind === 'text') return typeof value === 'string' ? value : toExactJson(value);
   if (kind === 'number' && value instanceof ExactNumber) return Number(value.text);
   return typeof value === (kind === 'boolean' ? 'boolean' : 'number') ? value : null;
 }
