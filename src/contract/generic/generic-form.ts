@@ -108,7 +108,9 @@ export function formOfEndpoint(endpoint: DocumentEndpoint, brands: string, taken
       .filter((one) => one !== varied)
       .map((one) => [one.name, one.schema.standard ?? one.schema.values?.[0] ?? 'true']),
   );
-  const isScalar = ({ types }: SchemaForm): boolean => !types.has('array') && !types.has('object');
+  // A time need not select equal values.
+  const isScalar = ({ types, format }: SchemaForm): boolean =>
+    !types.has('array') && !types.has('object') && format !== 'date' && format !== 'date-time';
   const filters = others.filter((one) => !one.required && isScalar(one.schema));
   const at = placeInSchema(schema, { name, path });
   const form: GenericForm = {
