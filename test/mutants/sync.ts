@@ -282,7 +282,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/warehouse/generic/rebuild-tables.ts',
     from: 'pointerOfColumn(column) === null ? `s.',
     to: 'known.has(column.name) ? `s.',
-    tests: ['test/generic/mirror.test.ts'],
+    tests: ['test/warehouse/rebuild-tables.test.ts'],
   },
   {
     file: 'src/operations/doctor/check-implausible.ts',
