@@ -311,7 +311,7 @@ export const mutants: readonly Mutant[] = [
   {
     file: 'src/sync/adapt-endpoint.ts',
     from: 'if (checked.unsupported?.list === id) throw',
-    to: 'if (checked.unsupported?.list === resource) throw',
+    to: "if (checked.unsupported?.list === '') throw",
     tests: ['test/generic/settings.test.ts'],
   },
 ];
