@@ -10,6 +10,7 @@ import { expectEqualToUpstream } from '../support/compare.ts';
 import { sampleOf } from '../support/counts.ts';
 import { testWith } from '../support/needs.ts';
 import { MAIN } from '../support/run-command.ts';
+import { shiftedLikeTests } from '../support/shifted.ts';
 import { FETCHED_TWICE, withWarehouseFile } from '../support/warehouse-file.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
 import { type CliWorkspace, openCli, until } from './helpers.ts';
@@ -105,9 +106,11 @@ describe('a stopped sync', () => {
       const workspace = await open();
       const { folder, env, data } = workspace;
       // Killing `script` closes the terminal of the sync.
-      const terminal = spawn(SCRIPT, ['-qec', `exec '${process.execPath}' '${MAIN}' sync`, '/dev/null'], {
+      const shifted = shiftedLikeTests();
+      const command = [process.execPath, ...shifted.args, MAIN, 'sync'].map((part) => `'${part}'`).join(' ');
+      const terminal = spawn(SCRIPT, ['-qec', `exec ${command}`, '/dev/null'], {
         cwd: folder,
-        env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm', ...env },
+        env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm', ...shifted.env, ...env },
         stdio: ['pipe', 'ignore', 'ignore'],
       });
       onTestFinished(() => void terminal.kill('SIGKILL'));

@@ -35,6 +35,15 @@ export async function newQueue(kind: 'postgres' | 'redis', context: TestContext)
   return { kind, url, urlVariable: VARIABLE };
 }
 
+/** Creates a queue for workers in several processes, or skips the test. */
+export async function newSharedQueue(kind: 'postgres' | 'redis', context: TestContext): Promise<QueueAddress> {
+  if (process.env['TEST_CLOCK'] !== undefined)
+    return context.skip(
+      `${NOT_TRIED}leases are compared with the time of the database, which TEST_CLOCK does not shift`,
+    );
+  return newQueue(kind, context);
+}
+
 /** Returns the address of a queue in a database. */
 export function queueIn(database: Pick<TestPostgres, 'url'>): QueueAddress {
   return { kind: 'postgres', url: database.url(), urlVariable: VARIABLE };

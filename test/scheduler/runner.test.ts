@@ -8,7 +8,7 @@ import type { Lease, Planned, Runner, Task } from '../../src/scheduler/runner.ts
 import { type Child, startChild } from '../support/child.ts';
 import { countOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { leasesOf, newQueue, openWay, startQueues, stopQueues, type Way } from './queues.ts';
+import { leasesOf, newQueue, newSharedQueue, openWay, startQueues, stopQueues, type Way } from './queues.ts';
 import { everyMinute, LEASE_MS, type Open, openAt, said, say, settled, startWork, tasksOf, yearly } from './runners.ts';
 
 /** Tasks that wait in front of one that lost its worker. */
@@ -167,7 +167,7 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
 
 describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share', (kind) => {
   test('starts the tasks of a killed worker before a backlog', async (context) => {
-    const address = await newQueue(kind, context);
+    const address = await newSharedQueue(kind, context);
     // On a busy machine, a worker that loses a short lease would start a second task.
     const runner = await openAt(address, 5 * LEASE_MS)();
     const killed = startWorker(address, 'killed');
@@ -195,7 +195,7 @@ describe.each(['postgres', 'redis'] as const)('a queue in %s that workers share'
   });
 
   test('gives the tasks of a suspended worker to others, and the worker notices that when it goes on', async (context) => {
-    const address = await newQueue(kind, context);
+    const address = await newSharedQueue(kind, context);
     const runner = await openAt(address)();
     const paused = startWorker(address, 'paused');
     await runner.enqueue(tasksOf(2));
@@ -224,7 +224,7 @@ function startWorker(address: QueueAddress, name: string): Child {
 test.for(['postgres', 'redis'] as const)(
   'active tasks stay with their worker after %s was away for longer than a lease',
   async (kind, context) => {
-    const address = await newQueue(kind, context);
+    const address = await newSharedQueue(kind, context);
     const [holdersWay, othersWay] = [await openWay(address), await openWay(address)];
     const leases = await leasesOf(address);
     const leaseMs = 8_000;

@@ -64,6 +64,8 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     answer(request, response).catch(() => request.socket.destroy());
   });
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    // Node would send the time of the machine, which differs from that of a shifted `Date`.
+    response.setHeader('date', new Date(s3.now()).toUTCString());
     const url = new URL(request.url ?? '/', 'http://localhost');
     const key = decodeURIComponent(url.pathname).replace(`/${bucket}`, '').replace(/^\//, '');
     const asked: Asked = { method: request.method ?? 'GET', key, query: url.searchParams };
