@@ -1,12 +1,6 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { breakOuts } from '../../cli/breakouts.ts';
-import { sampleOf } from '../../support/counts.ts';
-import { temporaryFolder } from '../../support/folders.ts';
 import { openWorldService, stillClock } from '../served-world.ts';
 import { serveBefore } from './serve-before.ts';
 import { call, connect, post, startBareMcp } from './support.ts';
@@ -15,31 +9,6 @@ const ENDLESS = 'SELECT sum(a.range * b.range) FROM range(10000000) a, range(100
 const world = serveBefore('tiny');
 
 const query = (sql: string) => call(world().client, 'query', { sql });
-
-function hashOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex');
-}
-
-// All of them run against the same rules in test/cli/sql-breakouts.
-it('break-outs through query are rejected, change no file and show no path', async () => {
-  const { copy, config } = world();
-  const outside = await temporaryFolder();
-  const before = hashOf(copy);
-  // Statements without end take the full time of a query.
-  const all = breakOuts({ file: copy, outside }).filter(({ code }) => code !== 'query_limit');
-  for (const { title, sql, code, names } of sampleOf(all, 12)) {
-    const { isError, text, shown } = await query(sql);
-    expect({ title, isError, shown }).toEqual({ title, isError: true, shown: undefined });
-    expect(text, title).toMatch(sql.length > 20_000 ? /^invalid_parameter: sql has / : /^sql_(rejected|invalid): /);
-    // Callers over the network get `<path>` for paths, and a rejection of functions that the owner may use.
-    const message = text.slice(text.indexOf(': ') + 2);
-    if (text.startsWith(code) && !/<(path|database)>/.test(text)) expect(message, title).toMatch(names);
-    expect(text, title).not.toContain(config.folder);
-  }
-  expect((await query('SELECT 7 AS n')).shown.rows).toEqual([[7]]);
-  expect(hashOf(copy)).toBe(before);
-  expect(await readdir(outside)).toEqual([]);
-});
 
 it('a query runs with the limits of a server: it writes nothing and sees no settings', async () => {
   for (const sql of ["SELECT current_setting('allowed_paths')", 'FROM duckdb_settings()', "FROM 'x.csv'"]) {
