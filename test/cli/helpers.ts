@@ -154,7 +154,7 @@ export async function openCliFor({ world, isNew, ...options }: CliOptions = {}):
   if (world !== undefined) await copyWorld(world, folder);
   else if (isNew === undefined) {
     await mkdir(data, { recursive: true, mode: 0o700 });
-    await createEmptyWarehouse(join(data, 'warehouse.duckdb'));
+    await createEmptyWarehouse(join(data, 'warehouse.duckdb'), { hasMarts: true });
   }
   const started: Running[] = [];
   const start = (...args: string[]): Running => {

@@ -38,7 +38,7 @@ test('sync --all syncs every workspace even if one fails, and returns the most s
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ workspaces }));
   for (const name of ['north', 'again', 'south', 'refused']) {
     await mkdir(join(folder, 'data', name), { recursive: true, mode: 0o700 });
-    await createEmptyWarehouse(join(folder, 'data', name, 'warehouse.duckdb'));
+    await createEmptyWarehouse(join(folder, 'data', name, 'warehouse.duckdb'), { hasMarts: true });
   }
   const env = { NORTH_KEY: north.key, SOUTH_KEY: south.key, WRONG_KEY: 'gsk_wrong_00000003' };
   const run = (...args: string[]) => runCommand(args, { cwd: folder, env });

@@ -49,7 +49,7 @@ export type MirrorOptions = TestWorkspaceOptions & {
 
 /** Opens a mirror of a small sandbox, which is published only if it is a world's; closed after the test. */
 export async function openMirror({ conventions, ...options }: MirrorOptions = {}): Promise<Mirror> {
-  const workspace = await openWorkspace(options);
+  const workspace = await openWorkspace({ hasMarts: true, ...options });
   const copy = join(await temporaryFolder(), 'analytics.duckdb');
   if (options.world !== undefined) await copyFile(join(await originalOf(options.world), REPLICA), copy);
   const service = createService({

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
+import { conventionsOf } from '../analytics/workspace.ts';
 import { sampleOf } from '../support/counts.ts';
 import { askService, type Mirror, openMirror } from './mirror.ts';
 
@@ -19,17 +20,19 @@ const cases: readonly [zone: string, at: string][] = [
 const traffic = { only: ['brands', 'traffic'] };
 const HOUR_MS = 3_600_000;
 
-/** Opens a mirror. The property of the first brand is in `zone`; the second brand has no property. `at` sets the time of mirror and upstream. */
-async function openZone(propertyZone: string, start: string) {
+/**
+ * Opens a mirror. The property of the first brand is in `propertyZone`; a second brand has no property. `at` sets the time of mirror and upstream.
+ */
+async function openZone(propertyZone: string, start: string, brands = 1) {
   const time = { ms: Date.parse(start) };
   const choices = { propertyZone };
-  const mirror = await openMirror({ brands: 2, prompts: 1, days: 12, choices, clock: () => time.ms });
+  const conventions = conventionsOf(choices);
+  const mirror = await openMirror({ brands, prompts: 1, days: 12, choices, conventions, clock: () => time.ms });
   const at = (iso: string): void => {
     time.ms = Date.parse(iso);
   };
   const syncTraffic = async (): Promise<void> => {
     expect(await mirror.sync(traffic)).toMatchObject({ status: 'complete', warnings: [] });
-    await mirror.publishOnly();
   };
   return { ...mirror, at, syncTraffic, now: () => time.ms };
 }
@@ -39,8 +42,9 @@ async function brandsOf({ query }: Pick<Mirror, 'query'>): Promise<string[]> {
   return rows.map(({ id }) => String(id));
 }
 
-/** Compares the answers of both sides, without dates and for days around the current one. */
+/** Publishes, and compares the answers of both sides, without dates and for days around the current one. */
 async function expectEqual(mirror: Awaited<ReturnType<typeof openZone>>): Promise<void> {
+  await mirror.publishOnly();
   const today = dayOf(mirror.now());
   for (const brand of await brandsOf(mirror)) {
     const days = [-2, -1, 0, 1].map((days) => addDays(today, days));
@@ -56,7 +60,7 @@ async function expectEqual(mirror: Awaited<ReturnType<typeof openZone>>): Promis
 
 describe('/v1/traffic of a property in another time zone', () => {
   test.each(sampleOf(cases, 3))('in %s equals upstream after a sync at %s', async (zone, at) => {
-    const mirror = await openZone(zone, at);
+    const mirror = await openZone(zone, at, 2);
     await mirror.syncTraffic();
     await expectEqual(mirror);
     const [brand] = await brandsOf(mirror);
@@ -76,6 +80,7 @@ describe('/v1/traffic of a property in another time zone', () => {
     await mirror.syncTraffic();
     mirror.at('2026-03-15T23:10:00Z');
     await mirror.syncTraffic();
+    await mirror.publishOnly();
     const [brand] = await brandsOf(mirror);
     const range = async (reply: Promise<{ body: unknown }>) => {
       const { from, to } = (await reply).body as { from: string; to: string };
@@ -131,7 +136,7 @@ describe('/v1/traffic of a property in another time zone', () => {
     const { sync, warehouse, at, query } = await openZone('America/New_York', '2026-03-15T12:00:00Z');
     const weeks = async (time: string): Promise<number> => {
       at(time);
-      await sync();
+      await sync({ only: ['responses', 'traffic'] });
       await ensureViews(warehouse().database, MART_SCHEMA, marts());
       const [row] = await query('SELECT coalesce(max(weeks), 0) AS n FROM mart.visibility_vs_traffic');
       return Number(row?.['n']);

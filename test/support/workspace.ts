@@ -46,17 +46,24 @@ export type TestWorkspaceOptions = WorkspaceOptions & {
   readonly between?: (sandboxUrl: string) => Promise<string>;
   /** Opens a copy of this world, which is synced, instead of an empty warehouse. */
   readonly world?: World;
+  /** Whether an empty warehouse has the marts; default false. */
+  readonly hasMarts?: boolean;
 };
 
 /** Starts a small sandbox without a rate limit and opens an empty warehouse or one of a world. Both are closed when the test ends. */
-export async function openWorkspace({ between, world, ...options }: TestWorkspaceOptions = {}): Promise<TestWorkspace> {
+export async function openWorkspace({
+  between,
+  world,
+  hasMarts = false,
+  ...options
+}: TestWorkspaceOptions = {}): Promise<TestWorkspace> {
   const sandbox = await startWorldSandbox(world ?? 'small', options);
   onTestFinished(() => sandbox.close());
   const baseUrl = (await between?.(sandbox.baseUrl)) ?? sandbox.baseUrl;
   const catalogue = createCatalogue([...declarations, ...(options.declarations ?? [])]);
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
   if (world !== undefined) await copyFile(join(await originalOf(world), 'data/default/warehouse.duckdb'), path);
-  else if (options.declarations === undefined) await createEmptyWarehouse(path);
+  else if (options.declarations === undefined) await createEmptyWarehouse(path, { hasMarts });
   let warehouse = await timed('warehouse opened', () => openWarehouse(path, catalogue, {}));
   onTestFinished(async () => {
     // The file is removed with its folder, so writing the log into it would be of no use. Fails if a test has closed it.
