@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Choices } from '../../schemas/fixtures/choices.ts';
 import { addDays } from '../../src/contract/time.ts';
 import { BACKFILL_REQUESTS_MAX } from '../../src/warehouse/ledger/reported-totals.ts';
 import { readStatus } from '../../src/warehouse/ledger/warehouse-status.ts';
+import { conventionsOf } from '../analytics/workspace.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { sampleOf } from '../support/counts.ts';
 import { openWorkspace } from '../support/workspace.ts';
@@ -13,6 +15,9 @@ const dayBefore = (days: number): string => addDays(TODAY, -days);
 const traffic = { only: ['brands', 'traffic'] };
 const small = { brands: 1, prompts: 1, responsesPerDay: 1 } as const;
 
+/** Choices of upstream, which the mirror knows without a calibration. */
+const known = (choices: Partial<Choices>) => ({ choices, conventions: conventionsOf(choices) });
+
 async function trafficOf({ query }: Mirror): Promise<(from: string, to: string) => string> {
   const [brand] = await query('SELECT CAST(id AS VARCHAR) AS id FROM brands');
   return (from, to) => `/brands/${brand?.['id']}/traffic?from=${from}&to=${to}`;
@@ -20,7 +25,7 @@ async function trafficOf({ query }: Mirror): Promise<(from: string, to: string) 
 
 describe('/v1/traffic', () => {
   test('is exact for the last 30 days after the first sync; older days are partial until later syncs have read them', async () => {
-    const mirror = await openMirror({ ...small, days: 56, choices: { connected: 'all' } });
+    const mirror = await openMirror({ ...small, ...known({ connected: 'all' }), days: 56 });
     await mirror.sync(traffic);
     await mirror.publishOnly();
     const path = await trafficOf(mirror);
@@ -61,7 +66,7 @@ describe('/v1/traffic', () => {
   });
 
   test('is exact for days and reported ranges if totals do not add up', async () => {
-    const mirror = await openMirror({ ...small, days: 10, choices: { connected: 'all', siteTotals: 'unique' } });
+    const mirror = await openMirror({ ...small, ...known({ connected: 'all', siteTotals: 'unique' }), days: 10 });
     await mirror.sync(traffic);
     await mirror.publishOnly();
     const path = await trafficOf(mirror);

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { parquetMetadata } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
+import { conventionsOf } from '../analytics/workspace.ts';
 import { type Mirror, type MirrorOptions, openMirror } from '../query/mirror.ts';
 import { questions, readVocabulary } from '../query/questions.ts';
 import { countOf, sampleOf } from '../support/counts.ts';
@@ -55,7 +56,8 @@ const workspaces: readonly [string, MirrorOptions][] = [
 test.each(sampleOf(workspaces, 3))(
   'a workspace with %s returns responses that match the served OpenAPI document',
   async (_, options) => {
-    const mirror = await openMirror(options);
+    const conventions = conventionsOf(options.choices ?? {});
+    const mirror = await openMirror({ ...options, conventions });
     await (options.world === undefined ? mirror.publish() : mirror.publishOnly());
     const { get, document } = await serve(mirror);
     const judge = createJudge(document, options.choices?.extraFields !== true);
@@ -79,7 +81,10 @@ test.each(sampleOf(workspaces, 3))(
 );
 
 test('a mirror of an upstream that omits, nulls, empties and adds fields keeps every promise of its OpenAPI document', async () => {
-  const mirror = await openMirror({ brands: 4, prompts: 6, days: 4, between: startIncompleteUpstream });
+  const mirror = await openMirror({
+    ...{ brands: 4, prompts: 5, days: 2, conventions: conventionsOf({}) },
+    between: startIncompleteUpstream,
+  });
   const { failures } = await mirror.sync();
   // Upstream counts mentions that it does not send.
   expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['counts_differ']));

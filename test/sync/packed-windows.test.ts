@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { daysInRange, RANGE_DAYS_MAX } from '../../src/contract/time.ts';
 import { packWindows, pagesPerWindow } from '../../src/sync/plan/windows.ts';
+import { countOf } from '../support/counts.ts';
 import { counts, dayBefore, daysOf, range, TODAY } from './day-ranges.ts';
 
 describe('packed windows', () => {
@@ -30,7 +31,7 @@ describe('packed windows', () => {
           }
         },
       ),
-      { numRuns: 200 },
+      { numRuns: countOf(60, 400) },
     );
   });
 

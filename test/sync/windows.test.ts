@@ -7,6 +7,7 @@ import { planBrand, planDetails, planOlder, planWorkspace, withDependencies } fr
 import { type CountedDays, planWindows } from '../../src/sync/plan/plan-windows.ts';
 import type { DayRange, Slice } from '../../src/sync/slice.ts';
 import type { ClosedSlice, OpenSlice } from '../../src/warehouse/ledger/slice-state.ts';
+import { countOf } from '../support/counts.ts';
 import { catalogue, contextAt as context, counts, dayBefore, daysOf, NOW, range, TODAY } from './day-ranges.ts';
 
 const BRAND = '00000000-0000-4000-8000-00000000000a';
@@ -48,7 +49,7 @@ describe('the plan of a windowed resource', () => {
           expect(new Set(chains.map(({ id }) => id)).size).toBe(chains.length);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: countOf(30, 200) },
     );
   });
 
@@ -73,7 +74,7 @@ describe('the plan of a windowed resource', () => {
           expect(chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(daysOf(asked));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: countOf(30, 200) },
     );
   });
 
@@ -111,7 +112,7 @@ describe('the plan of a windowed resource', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: countOf(30, 200) },
     );
   });
 
@@ -172,7 +173,7 @@ describe('the plan of a windowed resource', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: countOf(30, 200) },
     );
   });
 
@@ -261,7 +262,7 @@ describe('the plan of a history', () => {
           expect(days.length).toBeLessThan(Math.max(RANGE_DAYS_MAX, since + 1) + RANGE_DAYS_MAX + 1);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: countOf(15, 100) },
     );
   });
 

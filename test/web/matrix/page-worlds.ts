@@ -52,7 +52,7 @@ export interface PageWorld {
   readonly title: string;
   /** Default: some pages, another part in each world. */
   readonly shows?: 'all views' | 'views with notes';
-  /** Whether pages are checked in one width and colour scheme, because others show the same texts. */
+  /** Whether pages are checked in one width and colour scheme and, in `npm test`, without axe, because another world has the same elements. */
   readonly hasOneLook?: true;
   /** Creates the workspace in a new folder. */
   readonly open: (folder: string) => Promise<OpenedWorld>;
