@@ -19,6 +19,7 @@ import { layoutOf } from '../../src/snapshot/layout.ts';
 import { exportSnapshot } from '../../src/snapshot/snapshot-export.ts';
 import { copyOpened } from '../../src/warehouse/file/copy-check.ts';
 import { NOW_MS } from '../support/clocks.ts';
+import { sampleOf } from '../support/counts.ts';
 import { hasWriteLock, NO_LOCK_LIST, startOther, watchLock } from '../support/file-lock.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { describeWith } from '../support/needs.ts';
@@ -58,7 +59,7 @@ async function openPlace(remote: 'a folder' | 'a bucket'): Promise<Place> {
 }
 
 describeWith(NO_LOCK_LIST)('DuckDB keeps its lock on the live file', () => {
-  test.each(['a folder', 'a bucket'] as const)(
+  test.each(sampleOf(['a folder', 'a bucket'] as const, 1, 1))(
     'at every step of a job if the warehouse is kept in %s',
     async (remote) => {
       const { context, server } = await openPlace(remote);
@@ -146,36 +147,40 @@ describeWith(NO_LOCK_LIST)('DuckDB keeps its lock on the live file', () => {
     },
   );
 
-  test.each([
+  const complete = [
     { remote: 'a folder', names: ['sync', 'backup', 'doctor', 'replay', 'restore'] },
     { remote: 'a bucket', names: ['sync', 'restore'] },
-  ] as const)('during complete operations if the warehouse is kept in $remote', async ({ remote, names }) => {
-    const { context } = await openPlace(remote);
-    const { config } = context;
-    const layout = layoutOf(config.folder);
-    const folder = await temporaryFolder();
-    const backup = join(folder, 'replica.duckdb');
-    await copyFile(layout.analytics, backup);
-    const operations = {
-      sync: () => syncWorkspace(context, SOME, () => undefined),
-      backup: () => backupWorkspace(context, join(folder, 'backup.duckdb'), false),
-      doctor: () => examine({ context, folder: config.folder, isOffline: true, fix: true }),
-      replay: () => {
-        const options = { from: null, to: null, only: null, into: null, acceptMissing: true };
-        return replayWorkspace(context, options, () => undefined);
-      },
-      restore: async () => {
-        const { source } = await readRestoreSource(context, backup, true);
-        return restoreWorkspace(context, source);
-      },
-    };
-    for (const name of names) {
-      const stop = watchLock(layout.warehouse);
-      await operations[name]();
-      const { locked, unlocked } = stop();
-      expect([name, unlocked]).toEqual([name, 0]);
-      if (name === 'sync') expect(locked).toBeGreaterThan(0);
-    }
-    expect((await readdir(config.folder)).sort()).toContain('warehouse.duckdb');
-  });
+  ] as const;
+  test.each(sampleOf(complete, 1))(
+    'during complete operations if the warehouse is kept in $remote',
+    async ({ remote, names }) => {
+      const { context } = await openPlace(remote);
+      const { config } = context;
+      const layout = layoutOf(config.folder);
+      const folder = await temporaryFolder();
+      const backup = join(folder, 'replica.duckdb');
+      await copyFile(layout.analytics, backup);
+      const operations = {
+        sync: () => syncWorkspace(context, SOME, () => undefined),
+        backup: () => backupWorkspace(context, join(folder, 'backup.duckdb'), false),
+        doctor: () => examine({ context, folder: config.folder, isOffline: true, fix: true }),
+        replay: () => {
+          const options = { from: null, to: null, only: null, into: null, acceptMissing: true };
+          return replayWorkspace(context, options, () => undefined);
+        },
+        restore: async () => {
+          const { source } = await readRestoreSource(context, backup, true);
+          return restoreWorkspace(context, source);
+        },
+      };
+      for (const name of names) {
+        const stop = watchLock(layout.warehouse);
+        await operations[name]();
+        const { locked, unlocked } = stop();
+        expect([name, unlocked]).toEqual([name, 0]);
+        if (name === 'sync') expect(locked).toBeGreaterThan(0);
+      }
+      expect((await readdir(config.folder)).sort()).toContain('warehouse.duckdb');
+    },
+  );
 });

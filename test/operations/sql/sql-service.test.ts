@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { breakOuts } from '../../cli/breakouts.ts';
+import { sampleOf } from '../../support/counts.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { originalOf } from '../../support/worlds.ts';
 import { openWritten } from '../../support/written.ts';
@@ -80,10 +81,11 @@ describe('a session for one brand', () => {
   });
 });
 
-test('all break-outs are rejected', async () => {
+// All of them run against the same rules in test/cli/sql-breakouts.
+test('break-outs are rejected without a path', async () => {
   const outside = await temporaryFolder();
-  for (const { title, sql, code } of breakOuts({ file: path, outside })) {
-    if (code === 'query_limit') continue;
+  const all = breakOuts({ file: path, outside }).filter(({ code }) => code !== 'query_limit');
+  for (const { title, sql } of sampleOf(all, 12)) {
     const outcome = await service.run(ALL, { sql, rowsMax: 10 }, signal).catch((thrown: unknown) => thrown);
     expect(outcome, title).toMatchObject({ code: expect.stringMatching(/^sql_(rejected|invalid)$/) });
     expect(String((outcome as Error).message), title).not.toContain(path);
