@@ -20,6 +20,9 @@ const SCRIPT = '/usr/bin/script';
 
 const STOPPING = 'Stopping after the current work; press Ctrl-C again to stop at once.\n';
 
+/** What the stopped syncs read. */
+const ONLY = ['--only', 'responses'];
+
 const STATUSES = 'select status from sync.runs order by started_at, rowid';
 
 /** Reads the warehouse itself. Commands read the replica, which has complete days only. */
@@ -54,7 +57,7 @@ describe('a stopped sync', () => {
     /** Starts a sync that hangs after some pages of responses. */
     const startStuck = async () => {
       sandbox.setFaults([]);
-      const victim = workspace.start('sync', '--json');
+      const victim = workspace.start('sync', ...ONLY, '--json');
       await untilStuck();
       return victim;
     };
@@ -107,7 +110,7 @@ describe('a stopped sync', () => {
       const { folder, env, data } = workspace;
       // Killing `script` closes the terminal of the sync.
       const shifted = shiftedLikeTests();
-      const command = [process.execPath, ...shifted.args, MAIN, 'sync'].map((part) => `'${part}'`).join(' ');
+      const command = [process.execPath, ...shifted.args, MAIN, 'sync', ...ONLY].map((part) => `'${part}'`).join(' ');
       const terminal = spawn(SCRIPT, ['-qec', `exec ${command}`, '/dev/null'], {
         cwd: folder,
         env: { PATH: process.env['PATH'], HOME: folder, TERM: 'xterm', ...shifted.env, ...env },

@@ -135,7 +135,7 @@ const step = fc.oneof(
 async function openPages(context: Context) {
   const { warehouse: path } = layoutOf(context.config.folder);
   await mkdir(context.config.folder, { recursive: true });
-  await createEmptyWarehouse(path);
+  await createEmptyWarehouse(path, { hasMarts: true });
   let at = START_MS;
   return async (kind: string, items: readonly object[], tickSeconds: number): Promise<void> => {
     at += tickSeconds * 1000;
