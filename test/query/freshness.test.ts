@@ -11,7 +11,8 @@ const noParameters = new URLSearchParams();
 
 describe('freshness of a response', () => {
   it('is the time of the newest responses in metrics, also if days are only known to be empty by an older list', async () => {
-    const mirror = await openMirror({ brands: 1, prompts: 1, days: 3, choices: { createdDaysBefore: 30 } });
+    const choices = { createdDaysBefore: 30 };
+    const mirror = await openMirror({ brands: 1, prompts: 1, days: 3, choices, conventions: defaultConventions });
     await mirror.sync({ only: ['brands', 'responses', 'metrics_daily'] });
     mirror.sandbox.world.advance({ days: 1 });
     await mirror.sync({ only: ['responses'] });

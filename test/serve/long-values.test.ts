@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
+import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { HTTP_LIMITS } from '../../src/serve/http/http-limits.ts';
 import { openMirror } from '../query/mirror.ts';
 import { openServer, PAGE_STATUS, type TestServer } from './http/support.ts';
@@ -69,7 +70,10 @@ interface Schema {
 }
 
 test(`the longest value of any parameter or argument holds the event loop briefly, with ${PROMPTS} prompts`, async () => {
-  const mirror = await openMirror({ brands: 1, prompts: PROMPTS, days: 1, responsesPerDay: 20 });
+  const mirror = await openMirror({
+    ...{ brands: 1, prompts: PROMPTS, days: 1, responsesPerDay: 20 },
+    conventions: defaultConventions,
+  });
   await mirror.sync({ only: ['brands', 'competitors', 'prompts', 'responses'] });
   await mirror.publishOnly();
   const words = (await mirror.query('SELECT text FROM prompts LIMIT 20')).map(({ text }) => String(text));

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { describeModel } from '../../../src/analytics/model/measures.ts';
 import { explainMetric } from '../../../src/query/metrics/explanations.ts';
 import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
@@ -111,7 +112,7 @@ test('the model describes every measure with its test, and no SQL', () => {
 });
 
 test('filters accept prompts and competitors that only stored responses have', async () => {
-  const mirror = await openMirror({ world: 'small' });
+  const mirror = await openMirror({ world: 'small', conventions: defaultConventions });
   const brand = mirror.sandbox.world.brands[0];
   const prompt = brand?.prompts[0]?.id ?? '';
   const rival = brand?.competitors.find(({ popularity }) => popularity > 0)?.id;

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { walkAnswers } from '../../../schemas/fixtures/world/answers.ts';
 import type { Answer, Brand } from '../../../schemas/fixtures/world/model.ts';
+import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { addDays, dayOf } from '../../../src/contract/time.ts';
 import { openMirror } from '../../query/mirror.ts';
 import { call, connect, startBareMcp } from './support.ts';
@@ -18,7 +19,7 @@ const EDITS = { pausedPrompts: 2, deletedCompetitors: 1, forumStatusChanges: 3, 
 const CITING = 3;
 
 it('what_changed counts the edits and new sources since a sync, and query_metrics the responses of 28 complete days', async () => {
-  const mirror = await openMirror({ world: 'months' });
+  const mirror = await openMirror({ world: 'months', conventions: defaultConventions });
   const { world, advance } = mirror.sandbox;
   const answersOf = (brand: Brand, from: string, to: string): Answer[] => [
     ...walkAnswers(world.plan, brand, { from, to }, world.now()),

@@ -6,6 +6,7 @@ import type { Resource } from '../../../src/contract/catalogue.ts';
 import { dayOf } from '../../../src/contract/time.ts';
 import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { conventionsOf } from '../../analytics/workspace.ts';
 import { openMirror } from '../../query/mirror.ts';
 import { readVocabulary } from '../../query/questions.ts';
 import { NOW_MS } from '../../support/clocks.ts';
@@ -96,7 +97,10 @@ describe('MCP tools return the same data as REST', () => {
     ['lists in envelopes, nested credits, numbers that are not rounded', { credits: 'nested', decimals: 'none' }],
   ];
   it.each(sampleOf(upstreams, 1))('of an upstream with %s', async (_, choices) => {
-    const mirror = await openMirror({ brands: 1, prompts: 2, days: 3, seed: 5, choices });
+    const mirror = await openMirror({
+      ...{ brands: 1, prompts: 2, days: 3, seed: 5, choices },
+      conventions: conventionsOf(choices),
+    });
     await mirror.publish();
     const own = await openServer(mirror.copy, { clock: mirror.clock });
     const { client, tools, tool } = await toolClient(await connectTo(own));
