@@ -88,7 +88,7 @@ describe('the data of the status page', () => {
       throw new Error('the stream ended');
     };
     const before = (await server.data()).copy?.status.lastRun?.runId;
-    await sync();
+    await sync(['prompts']);
     expect(await untilChanged('data')).toContain('changed');
     expect((await server.data()).copy?.status.lastRun?.runId).not.toBe(before);
     await createKey(config.folder, 'second', null, stillClock.now());
