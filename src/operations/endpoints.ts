@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { classifyEndpoints } from '../contract/openapi/classify.ts';
 import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
 import { shapeOfPath } from '../contract/openapi/references.ts';
+import { number, type ValueOf } from '../contract/operation/json-parts.ts';
 import { builtInCatalogue } from '../session/catalogues.ts';
 import { readStoredForms } from '../session/stored-forms-file.ts';
 import type { Context } from '../session/workspace.ts';
