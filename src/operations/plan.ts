@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { planProbes } from '../analytics/calibration/calibrate.ts';
+import { hasCompleteDays } from '../analytics/calibration/choose-probes.ts';
 import { amount, number, time, type ValueOf } from '../contract/operation/json-parts.ts';
+import { dayOf } from '../contract/time.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
 import { planSync, type SyncPlan, syncPlan } from '../sync/plan/estimate.ts';
@@ -71,9 +73,12 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
     if (refreshed !== undefined) await publish(warehouse, layout, copy);
     signal.throwIfAborted();
     const slices = await planSync({ ...parts, warehouse }, { rereads: config.rereads, ...options, only, brands });
-    // Only a sync of everything asks questions, and the first one as many as it may.
+    // Only a sync of everything asks questions, and the first one as many as it may, if there are days to ask about.
     const isWhole = options.only === null && options.brands === null && options.range === null;
-    const plan = withQuestions(slices, isWhole ? (probes?.length ?? config.probes) : 0);
+    const mayAsk = async (): Promise<boolean> =>
+      offline || warehouse.database.exclusive(({ query }) => hasCompleteDays(query, catalogue, dayOf(clock.now())));
+    const first = probes === null && isWhole && (await mayAsk()) ? config.probes : 0;
+    const plan = withQuestions(slices, isWhole ? (probes?.length ?? first) : 0);
     const { budget, close } = await openBudget(context);
     const { capacity, left } = budget.state();
     await close();

@@ -40,12 +40,21 @@ test('plan estimates the requests of the next sync, lists those of calibration w
   expect(runs.map(({ kind }) => kind)).toEqual(['sync', 'look', 'sync']);
 });
 
-test('the first price includes the questions of calibration', async () => {
-  const { folder, env } = await openCli({ brands: 1, prompts: 3, days: 4 });
-  const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '6' } };
-  const price = JSON.parse((await runCli(['plan', '--json'], asking)).stdout);
-  const { requests } = JSON.parse((await runCli(['sync', '--json'], asking)).stdout);
-  expect(requests).toBeGreaterThanOrEqual(price.least);
-  expect(requests).toBeLessThanOrEqual(price.most);
-  expect(Math.abs(price.requests / requests - 1)).toBeLessThan(0.1);
-});
+test.each([
+  { prompts: 3, days: 4, most: 6 },
+  // Questions are asked about complete days, and today is none.
+  { prompts: 1, days: 1, most: 0 },
+])(
+  'the first price of $prompts prompts and $days days includes $most questions of calibration',
+  async ({ prompts, days, most }) => {
+    const { folder, env } = await openCli({ brands: 1, prompts, days });
+    const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '6' } };
+    const price = JSON.parse((await runCli(['plan', '--json'], asking)).stdout);
+    const questions = price.resources.find(({ name }: { name: string }) => name === 'calibration');
+    expect(questions?.requests ?? 0).toBe(most);
+    const { requests } = JSON.parse((await runCli(['sync', '--json'], asking)).stdout);
+    expect(requests).toBeGreaterThanOrEqual(price.least);
+    expect(requests).toBeLessThanOrEqual(price.most);
+    expect(Math.abs(price.requests / requests - 1)).toBeLessThan(0.1);
+  },
+);

@@ -170,6 +170,16 @@ export async function readProbeVocabulary(
   return { id, first, last, ...ids, emptyDay: await readEmptyDay(query, id, first, last) };
 }
 
+/** Whether upstream counts responses on a day before `today`: questions are asked about such days only. */
+export async function hasCompleteDays(query: Query, catalogue: Catalogue, today: string): Promise<boolean> {
+  if (!catalogue.resources.some(({ name }) => name === 'metrics_daily')) return false;
+  const rows = await query(
+    'SELECT 1 FROM metrics_daily WHERE _deleted_at IS NULL AND responses > 0 AND date < CAST($1 AS DATE) LIMIT 1',
+    [today],
+  );
+  return rows.length > 0;
+}
+
 type Ids = Omit<BrandVocabulary, 'id' | 'first' | 'last' | 'emptyDay'>;
 
 async function readIds(query: Query, brandId: string, since: string): Promise<Ids> {
