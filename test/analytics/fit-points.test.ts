@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { pointChoices } from '../../src/analytics/calibration/choices.ts';
 import { compareFacts } from '../../src/analytics/calibration/compare-facts.ts';
-import { type Conventions, defaultConventions, pointChoices } from '../../src/analytics/calibration/conventions.ts';
+import { type Conventions, defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import {
   countOutcomes,
   fitPoints,

@@ -46,6 +46,10 @@ const word = process.argv[3] ?? '';
 const mutants = (await Promise.all(tablesOf().map(readTable)))
   .flat()
   .filter(({ table, mutant }) => [table, mutant.file, ...mutant.tests].some((text) => text.includes(word)));
+if (mutants.length === 0) {
+  print(`No table, file or test of a mutant contains ${JSON.stringify(word)}`);
+  process.exit(1);
+}
 const folder = mkdtempSync(join(tmpdir(), 'sightline-mutants-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const lanes = Array.from({ length: availableParallelism() }, (_, index) => makeCopy(join(folder, String(index))));

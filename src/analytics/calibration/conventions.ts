@@ -1,3 +1,5 @@
+import { type Choices, pointChoices } from './choices.ts';
+
 /** How upstream rounds a number. */
 export interface Rounding {
   /** Decimal places; null if upstream does not round. */
@@ -20,91 +22,6 @@ export const roundingModes = [
   'binary-half-even',
   'down',
 ] as const;
-
-/**
- * Points with a few possible values, the default first. `points/report-points.ts` has their evidence.
- */
-export const pointChoices = {
-  /**
-   * The prompts that `prompts` of a group counts: those with responses in the range, all current ones, those not paused, or
-   * also deleted ones.
-   */
-  groupPrompts: ['answered', 'all', 'active', 'known'],
-  /** Whether `prompts` of a group counts only the prompts that match the filters. */
-  groupPromptsFilter: ['all', 'matching'],
-  /** The groups that have a row: those with responses, those with a prompt that matches the filters, or all. */
-  groupRows: ['answered', 'matching', 'all'],
-  /**
-   * The responses that a group counts under a filter by prompts. `matching`: responses to matching members. `all`: responses to all members.
-   * `answered`: like `all`, but the group has no row if no matching member has a response.
-   */
-  groupMembers: ['matching', 'all', 'answered'],
-  /** The groups under a filter of their own kind: every group of the matching prompts, or only the filtered one. */
-  filteredGroups: ['all', 'filtered'],
-  /** The prompts that have a row: current ones with responses, current ones that are not paused, or all current ones. */
-  promptRows: ['answered', 'active', 'all'],
-  /** Whether deleted prompts with responses have a row. */
-  deletedPromptRows: ['absent', 'listed'],
-  /**
-   * Whether deleted prompts stay in their groups, for filters and for the rows of groups; or leave them and count among the prompts
-   * without a group.
-   */
-  deletedPrompts: ['leave', 'stay', 'ungrouped'],
-  /** The responses that are counted: all, those of current prompts, or those of prompts that are not paused. */
-  countedResponses: ['all', 'current', 'active'],
-  /** Whether the responses of the current day are counted. */
-  currentDay: ['counted', 'excluded'],
-  /** How a response counts that mentions a competitor twice: its first mention, the one with the best position, or each. */
-  repeatedMentions: ['first', 'best', 'each'],
-  /** Deleted competitors: ignored, counted in the whole of share of voice, listed if mentioned, or always listed. */
-  deletedCompetitors: ['excluded', 'counted', 'mentioned', 'listed'],
-  /** Whether competitors without mentions have a row; `totals`: in reports of a whole range, but not in daily ones. */
-  unmentioned: ['listed', 'absent', 'totals'],
-  /** Whether a range without responses has rows. */
-  emptyRange: ['listed', 'absent'],
-  /** Whether days before the creation of the brand and after the current day have rows, if other days without responses do. */
-  outsideDays: ['absent', 'zero'],
-  /** Whether the brand itself is one of a prompt's top competitors. */
-  topCompetitorsBrand: ['excluded', 'included'],
-  /** Whether deleted competitors are among a prompt's top competitors: never, like tracked ones, or only if they are mentioned. */
-  topCompetitorsDeleted: ['excluded', 'listed', 'included'],
-  /** Whether competitors without mentions are among a prompt's top competitors. */
-  topCompetitorsUnmentioned: ['absent', 'listed'],
-  /** The list of top competitors if there are none. */
-  emptyTop: ['list', 'null'],
-  /** The earlier range of a change: as long and directly before, shifted back by whole weeks, or the first half of the range. */
-  changePeriod: ['adjacent', 'weeks', 'halves'],
-  /**
-   * The change to a range without responses: computed with a visibility of 0, null, or 0. The last two values also apply if the
-   * earlier range has no responses; otherwise `emptyChange` decides that.
-   */
-  changeToEmpty: ['computed', 'null', 'zero', 'alwaysNull', 'alwaysZero'],
-  /** A relative change from a visibility of 0: null, 0, or 100 %. */
-  changeFromZero: ['null', 'zero', 'whole'],
-  /** How a response counts that cites a page or a domain several times: each citation, each page once, or each domain once. */
-  citationCount: ['each', 'pages', 'responses'],
-  /**
-   * The title of a page that was cited under several: by time (missing titles skipped, or shown as null), the most frequent one
-   * (of equally frequent ones the latest, or the first by the alphabet), by length, by the alphabet, or a row for each.
-   */
-  urlTitle: [
-    'latest',
-    'first',
-    'latestOrNull',
-    'firstOrNull',
-    'frequent',
-    'frequentByName',
-    'longest',
-    'shortest',
-    'least',
-    'greatest',
-    'each',
-  ],
-  /** Whether the totals of visits are those of the filtered source, or of all sources. */
-  trafficTotals: ['filtered', 'all'],
-} as const;
-
-type Choices = { readonly [Name in keyof typeof pointChoices]: (typeof pointChoices)[Name][number] };
 
 /** Orders of rows: sort keys, with a leading `-` for descending. `points/order-points.ts` has their candidates. */
 export interface Orders {

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { suggestion } from '../../base/choose-name.ts';
 import { CONFIG_FILE } from '../../base/config/config-file.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { type Conventions, LIST_ORDERS, type Orders, pointChoices, roundingModes } from './conventions.ts';
+import { pointChoices } from './choices.ts';
+import { type Conventions, LIST_ORDERS, type Orders, roundingModes } from './conventions.ts';
 import { keysOf, orderCandidates } from './points/order-points.ts';
 
 /** Maximum decimal places; a double has about 15 significant digits. */

@@ -1,6 +1,7 @@
 import { isRecord } from '../../../base/json.ts';
 import { ROWS_LEAST } from '../candidates.ts';
-import { type Conventions, defaultConventions, pointChoices, type ShareForm } from '../conventions.ts';
+import { pointChoices } from '../choices.ts';
+import { type Conventions, defaultConventions, type ShareForm } from '../conventions.ts';
 import { roundingsOf, shareFormsOf } from '../forms.ts';
 import { findWorths } from '../label-worths.ts';
 import { numbersOf } from './facts.ts';

@@ -1,4 +1,5 @@
-import { type Conventions, pointChoices } from '../conventions.ts';
+import { pointChoices } from '../choices.ts';
+import type { Conventions } from '../conventions.ts';
 
 /** A request for a computed report. Parameters have their declared names. */
 export interface ReportQuestion {

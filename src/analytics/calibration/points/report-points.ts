@@ -1,5 +1,5 @@
 import { isRecord } from '../../../base/json.ts';
-import { pointChoices } from '../conventions.ts';
+import { pointChoices } from '../choices.ts';
 import { DAY_ROW, ENTITY, GROUP, identityOf, membersOf, PROMPT, rowsOf, valuesOf } from './facts.ts';
 import { type CalibrationPoint, type Compared, combinationsOf, type Facts, type ReportQuestion } from './point.ts';
 
