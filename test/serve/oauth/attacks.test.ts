@@ -66,6 +66,9 @@ describe('access tokens', () => {
     ['without a subject', { sub: undefined }, {}, 'has no sub claim'],
     ['with an empty subject', { sub: '' }, {}, 'has an invalid sub claim'],
     ['without a client', { client_id: undefined }, {}, 'has no client_id claim'],
+    ['with a client that is not a text', { client_id: ['chat'] }, {}, 'has an invalid client_id claim'],
+    ['with an id that is null', { jti: null }, {}, 'has an invalid jti claim'],
+    ['with a start that is not a number', { nbf: '0' }, {}, 'has an invalid nbf claim'],
     ['with an end beyond all dates', { exp: 1e300 }, {}, 'has an invalid time'],
     ['that is not valid yet', { nbf: Math.floor(Date.now() / 1_000) + 3_600 }, {}, 'is not valid yet (nbf)'],
     [
@@ -169,6 +172,15 @@ describe('access tokens', () => {
     const [head, , signature] = (await issuer.token()).split('.');
     const body = part({ iss: issuer.issuer, aud: RESOURCE, sub: 'root' });
     expect(await ask(`${head}.${body}.${signature}`)).toMatchObject({ status: 401 });
+  });
+
+  it('that fit several keys of the issuer are rejected', async () => {
+    const [one, other] = await Promise.all([makeKey('twice'), makeKey('twice')]);
+    publish(one.jwk, other.jwk);
+    const message = 'The access token fits several keys of its issuer (kid).';
+    for (const key of [one, other]) expect(await server().askWith({}, {}, key)).toMatchObject({ status: 401, message });
+    const unnamed = { kid: undefined };
+    expect(await server().askWith({}, unnamed)).toMatchObject({ status: 401, message });
   });
 
   it('in the address are refused, and are not logged', async () => {

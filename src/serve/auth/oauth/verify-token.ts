@@ -15,6 +15,8 @@ const REQUIRED = {
   rfc9068: ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti'],
   jwt: ['iss', 'exp', 'aud', 'sub'],
 } as const;
+/** Required claims that are texts. */
+const TEXTS = ['sub', 'client_id', 'jti'] as const;
 /** Claims that only ID tokens and logout tokens have. */
 const FOREIGN = ['at_hash', 'c_hash', 'events'];
 
@@ -47,12 +49,13 @@ export type VerifyToken = (text: string) => Promise<VerifiedToken>;
 /** Creates the verification of tokens. `findKey` returns the issuer's key that a token names. */
 export function createVerifyToken(settings: OAuthSettings, clock: Clock, findKey: JWTVerifyGetKey): VerifyToken {
   const { issuer, audiences, algorithms, profile, clockSkewSeconds } = settings;
+  const requiredClaims: string[] = [...REQUIRED[profile]];
   const options = {
     issuer,
     audience: [...audiences],
     algorithms: [...algorithms],
     clockTolerance: clockSkewSeconds,
-    requiredClaims: [...REQUIRED[profile]],
+    requiredClaims,
     ...(profile === 'rfc9068' ? { typ: 'at+jwt' } : {}),
   };
   return async (text) => {
@@ -69,6 +72,8 @@ export function createVerifyToken(settings: OAuthSettings, clock: Clock, findKey
         throw new TokenError('is bound to a key of its client (cnf), and no proof of it is checked');
       if ((payload.iat ?? 0) > currentDate.getTime() / 1_000 + clockSkewSeconds)
         throw new TokenError('is issued in the future (iat)');
+      const wrong = TEXTS.find((name) => requiredClaims.includes(name) && !isText(payload[name]));
+      if (wrong !== undefined) throw new TokenError(`has an invalid ${wrong} claim`);
       const key = keyOf(issuer, payload, clockSkewSeconds);
       return { key, scopes: scopesOf(payload), claims: payload };
     } catch (thrown) {
@@ -82,9 +87,12 @@ function isForeign(payload: JWTPayload, typ: string | undefined): boolean {
   return !(form === undefined || form === 'jwt' || form === 'at+jwt') || FOREIGN.some((name) => name in payload);
 }
 
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
 // The id appears in logs and counts towards the rate limit. It does not reveal the subject, which may be an e-mail address.
-function keyOf(issuer: string, { sub, exp, iat }: JWTPayload, clockSkewSeconds: number): Key {
-  if (typeof sub !== 'string' || sub === '' || exp === undefined) throw new TokenError('has an invalid sub claim');
+function keyOf(issuer: string, { sub = '', exp = 0, iat = 0 }: JWTPayload, clockSkewSeconds: number): Key {
   const hash = createHash('sha256')
     .update(JSON.stringify([issuer, sub]))
     .digest('hex');
@@ -92,7 +100,7 @@ function keyOf(issuer: string, { sub, exp, iat }: JWTPayload, clockSkewSeconds: 
     id: `oauth-${hash.slice(0, ID_CHARACTERS)}`,
     name: sub,
     prefix: '',
-    createdAt: toTime(iat ?? 0),
+    createdAt: toTime(iat),
     expiresAt: toTime(exp + clockSkewSeconds),
     scopes: DEFAULT_SCOPES,
     brands: null,
@@ -119,13 +127,14 @@ function toTokenError(thrown: unknown): TokenError {
   if (thrown instanceof errors.JOSEAlgNotAllowed)
     return new TokenError('is signed with an algorithm that is not allowed');
   if (thrown instanceof errors.JWKSNoMatchingKey) return new TokenError('names a key that its issuer does not have');
-  if (thrown instanceof errors.JWKSMultipleMatchingKeys) return new TokenError('does not name its key (kid)');
+  if (thrown instanceof errors.JWKSMultipleMatchingKeys) return new TokenError('fits several keys of its issuer (kid)');
   if (thrown instanceof errors.JWSSignatureVerificationFailed) return new TokenError('has an invalid signature');
   return new TokenError('is not a valid signed JWT');
 }
 
 function claimProblem({ claim, reason }: errors.JWTClaimValidationFailed): string {
   if (reason === 'missing') return `has no ${claim} claim`;
+  if (reason === 'invalid') return `has an invalid ${claim} claim`;
   switch (claim) {
     case 'iss':
       return 'is of another issuer (iss)';
