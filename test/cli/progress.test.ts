@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { say } from '../../src/cli/output/output.ts';
 import { createProgress } from '../../src/cli/output/progress-line.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
@@ -40,7 +40,7 @@ const toText = (done: number): string => `${done} of 9\nread`;
 
 test('progress disappears when the result is shown', async () => {
   const screen = createScreen();
-  await withTerminal({ stderr: screen.stream }, async () => {
+  await withTerminal({ stderr: screen.stream, variables: {} }, async () => {
     const progress = createProgress(new AbortController().signal, toText);
     progress.update(1);
     expect(screen.text()).toBe('1 of 9\nread\n');
@@ -52,7 +52,7 @@ test('progress disappears when the result is shown', async () => {
 
 test('progress disappears when the command is interrupted, and does not come back', async () => {
   const screen = createScreen();
-  await withTerminal({ stderr: screen.stream }, async () => {
+  await withTerminal({ stderr: screen.stream, variables: {} }, async () => {
     const stop = new AbortController();
     const progress = createProgress(stop.signal, toText);
     progress.update(1);
@@ -65,3 +65,44 @@ test('progress disappears when the command is interrupted, and does not come bac
   });
   expect(screen.text().trim()).toBe('Stopping');
 });
+
+test('progress leaves the cursor of the terminal alone', async () => {
+  const screen = createScreen();
+  const own = Object.getOwnPropertyDescriptor(process.stderr, 'isTTY');
+  Object.defineProperty(process.stderr, 'isTTY', { value: true, configurable: true });
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => {
+    write.mockRestore();
+    Object.defineProperty(process.stderr, 'isTTY', own ?? { value: undefined, configurable: true });
+  });
+  await withTerminal({ stderr: screen.stream, variables: {} }, async () => {
+    const progress = createProgress(new AbortController().signal, toText);
+    progress.update(1);
+    progress.done();
+  });
+  expect(write).not.toHaveBeenCalled();
+});
+
+test('progress is not shown on a dumb terminal, which would print its escapes', async () => {
+  const screen = createScreen();
+  await withTerminal({ stderr: screen.stream, variables: { TERM: 'dumb' } }, async () => {
+    const progress = createProgress(new AbortController().signal, toText);
+    progress.update(1);
+    progress.done();
+  });
+  expect(screen.text()).toBe('');
+});
+
+test.each([1, 5, 20, 500])(
+  'progress with wide characters disappears from a terminal of %i columns',
+  async (columns) => {
+    const screen = createScreen();
+    await withTerminal({ stderr: Object.assign(screen.stream, { columns, rows: 1_000 }), variables: {} }, async () => {
+      const progress = createProgress(new AbortController().signal, (name: string) => `${name}\n1 of 9`);
+      progress.update('日本語👩‍👩‍👧'.repeat(10));
+      expect(screen.text()).toContain('日');
+      progress.done();
+    });
+    expect(screen.text().trim()).toBe('');
+  },
+);

@@ -11,7 +11,7 @@ import { terminal } from './terminal.ts';
 const REDRAW_MS = 100;
 const BAR_CELLS = 16;
 
-/** Progress on standard error. Without a terminal it prints nothing. */
+/** Progress on standard error. Without a terminal that can remove it, it prints nothing. */
 export interface ShownProgress<T extends unknown[]> {
   update(...now: T): void;
   /** Removes it from the screen, because the result follows. */
@@ -32,9 +32,11 @@ export function createProgress<T extends unknown[]>(
   signal: AbortSignal,
   toText: (...now: T) => string,
 ): ShownProgress<T> {
-  const { stderr } = terminal();
-  if (stderr.isTTY !== true) return { update: () => undefined, done: () => undefined };
-  const log = createLogUpdate(stderr as NodeJS.WriteStream);
+  const { stderr, variables } = terminal();
+  // A dumb terminal prints the escapes that would remove the progress.
+  if (stderr.isTTY !== true || variables['TERM'] === 'dumb') return { update: () => undefined, done: () => undefined };
+  // The library would hide the cursor until the process ends, which may be after questions or hours of serving.
+  const log = createLogUpdate(stderr as NodeJS.WriteStream, { showCursor: true });
   let drawnAt = Number.NEGATIVE_INFINITY;
   const clear = (): void => log.clear();
   return {
