@@ -37,8 +37,9 @@ export function openPrompt(signal: AbortSignal): Prompt {
       done();
     },
   });
+  // readline redraws a line of several rows by the width.
+  Object.defineProperty(shown, 'columns', { get: () => stderr.columns });
   const lines: string[] = [];
-  let asked = '';
   let waiting: { resolve: (line: string) => void; reject: (reason: unknown) => void } | null = null;
   let isOver = false;
   const keyboard = createInterface({ input: stdin, output: shown, terminal: true, historySize: 0 });
@@ -60,7 +61,7 @@ export function openPrompt(signal: AbortSignal): Prompt {
   // may be a key.
   keyboard.on('SIGCONT', () => {
     keyboard.resume();
-    if (waiting !== null) stderr.write(asked);
+    if (waiting !== null) stderr.write(keyboard.getPrompt());
   });
   keyboard.on('close', () => {
     isOver = true;
@@ -72,9 +73,12 @@ export function openPrompt(signal: AbortSignal): Prompt {
   const read = async (question: string, hide: boolean): Promise<string> => {
     signal.throwIfAborted();
     if (isOver) throw ended();
-    asked = visible(question);
-    stderr.write(asked);
+    // readline shows it again when the typed text is edited.
+    keyboard.setPrompt(visible(question));
     isHidden = hide;
+    // `prompt` also shows text that was typed early, which may be a key.
+    if (hide) stderr.write(keyboard.getPrompt());
+    else keyboard.prompt(true);
     try {
       const early = lines.shift();
       const line = early ?? (await new Promise<string>((resolve, reject) => (waiting = { resolve, reject })));
