@@ -23,7 +23,7 @@ export const publication = z.object({
     .describe('`moved` if `latest.json` points to this snapshot, `superseded` if to one with newer data'),
   latest: z.string().describe('ID of the snapshot that `latest.json` points to'),
   sent: fileCounts,
-  deleted: z.array(z.string()).describe('IDs of the snapshots whose files were deleted there'),
+  deleted: z.array(z.string()).describe('IDs of the snapshots that were deleted there'),
 });
 
 /** Where a snapshot was published. */

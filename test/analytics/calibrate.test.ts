@@ -144,7 +144,7 @@ test('a number of inconsistent rows decides whether a definition is accepted', a
   expect(few.stored.visibility).toMatchObject({ source: 'learned', value: defaultConventions.visibility });
   expect(few.unexplained).toEqual([]);
 
-  // Rows whose responses are not stored cannot be compared.
+  // Rows without stored responses cannot be compared.
   const gone = (table: string, key: string): string =>
     `UPDATE ${table} SET _deleted_at = now()::TIMESTAMP WHERE hash(${key}) % 2 = 0`;
   const half = await learnChanged(workspace, {}, gone('responses', 'id'), gone('response_citations', 'response_id'));

@@ -1,8 +1,7 @@
 import { type Finding, isEqual, ROWS_LEAST } from './candidates.ts';
 import { type Rounding, roundingModes, type ShareForm } from './conventions.ts';
 import type { PointFindings } from './fit-points.ts';
-
-type Known = PointFindings;
+import { valueIn } from './points/point.ts';
 
 const SHARES = ['visibility', 'shareOfVoice', 'visibilityChange', 'domainShare', 'shareOfSite'] as const;
 const ROUNDED = [...SHARES, 'avgPosition', 'sentiment'] as const;
@@ -11,11 +10,11 @@ const ROUNDED = [...SHARES, 'avgPosition', 'sentiment'] as const;
  * Completes the forms of numbers by those of other numbers: an upstream usually writes all numbers alike. A share without rows gets the form of
  * the share with most evidence, and all numbers get the rounding mode that explains most of them.
  */
-export function withCommonForms<T extends Known>(findings: T): T {
+export function withCommonForms<T extends PointFindings>(findings: T): T {
   return withCommonMode({ ...findings, ...followingForms(findings) });
 }
 
-function followingForms(findings: Known): Record<string, Finding<unknown>> {
+function followingForms(findings: PointFindings): Record<string, Finding<unknown>> {
   const shares = SHARES.flatMap((name) => (findings[name] === undefined ? [] : [{ name, finding: findings[name] }]));
   const [leader] = shares
     .filter(({ finding }) => finding.source === 'learned')
@@ -34,12 +33,8 @@ function followingForms(findings: Known): Record<string, Finding<unknown>> {
   );
 }
 
-function valueIn(candidate: unknown, name: string): unknown {
-  return Object.hasOwn(candidate as object, name) ? (candidate as Record<string, unknown>)[name] : candidate;
-}
-
-// Of the modes that explain a kind of number as well as its own, few rows show the right one.
-function withCommonMode<T extends Known>(findings: T): T {
+// The rows of one kind of number rarely have a half that distinguishes the modes.
+function withCommonMode<T extends PointFindings>(findings: T): T {
   const variantsOf = (mode: Rounding['mode']): [string, Finding<unknown>][] =>
     ROUNDED.flatMap((name) => {
       const finding = findings[name];

@@ -1,5 +1,5 @@
-import { toNumber } from '../../contract/value-forms.ts';
 import { isEqual, isSame } from './candidates.ts';
+import { asNumber } from './points/facts.ts';
 import type { Facts } from './points/point.ts';
 
 /** Whether each candidate gives one fact of upstream. */
@@ -50,11 +50,6 @@ function isAlike(a: unknown, b: unknown): boolean {
   const right = asNumber(b ?? null);
   if (typeof left === 'number' && typeof right === 'number') return isSame(left, right);
   return isEqual(left, right);
-}
-
-// Upstream may write numbers as texts.
-function asNumber(value: unknown): unknown {
-  return typeof value === 'string' ? (toNumber(value) ?? value) : value;
 }
 
 /** Number of facts. */

@@ -20,6 +20,7 @@ import {
   membersOf,
   type PointContext,
   type ReportQuestion,
+  valueIn,
   withCandidate,
 } from './points/point.ts';
 
@@ -102,7 +103,7 @@ async function fitPoint(
   const left = candidatesLeft(point, before);
   const narrowed = { ...point, candidates: left };
   const rows = await readAgreements(narrowed, evidence);
-  // A name that upstream does not use any more has no facts in common with it.
+  // The facts of a name that upstream has changed have other subjects.
   const isForeign =
     isKnown && point.isOpen === true && rows.length > 0 && rows.every(({ rows: own }) => own.length === 0);
   const isContradicted = isForeign || rows.some(({ rows: own }) => !own.every(isExplained));
@@ -131,8 +132,7 @@ function candidatesLeft(
   const left = point.candidates.filter((candidate) =>
     names.every((name) => {
       const values = valuesLeft(known.get(name));
-      const own = point.members === undefined ? candidate : (candidate as Partial<Conventions>)[name];
-      return values === null || values.some((value) => isEqual(value, own));
+      return values === null || values.some((value) => isEqual(value, valueIn(candidate, name)));
     }),
   );
   return left.length === 0 ? point.candidates : left;
@@ -165,10 +165,9 @@ function findingsOf(point: CalibrationPoint, { finding, best }: FittedPoint): Re
   if (point.members === undefined) return { [point.name]: finding };
   const { compared, agreed, contradicted } = finding;
   const left = finding.source === 'learned' ? [best] : finding.left;
-  const valueIn = (candidate: unknown, name: string): unknown => (candidate as Record<string, unknown>)[name];
   return Object.fromEntries(
     [...membersOf(point).keys()].map((name) => {
-      const values = [...new Set(left.map((candidate) => valueIn(candidate, name)))];
+      const values = distinct(left.map((candidate) => valueIn(candidate, name)));
       const isLearned = values.length === 1 && agreed > 0 && !contradicted;
       const value = valueIn(contradicted ? point.candidates[0] : best, name);
       const note = isLearned

@@ -1,7 +1,7 @@
 import { round } from '../numbers/definitions.ts';
 import { canonical, isSame } from './candidates.ts';
 import { type Conventions, type Rounding, roundingModes, type ShareForm } from './conventions.ts';
-import type { Facts } from './points/point.ts';
+import { type Facts, valueIn } from './points/point.ts';
 
 /** A number with more decimal places than this counts as not rounded. */
 export const DECIMALS_MAX = 6;
@@ -10,7 +10,8 @@ const SHARE_LEAST = 0.05;
 /** Fewest numbers that show the decimal places of all. */
 const NUMBERS_LEAST = 20;
 const ALL_DECIMALS = Array.from({ length: DECIMALS_MAX + 1 }, (_, decimals) => decimals);
-const UNROUNDED: Rounding = { decimals: null, mode: 'half-away' };
+/** Numbers as they are computed. */
+export const UNROUNDED: Rounding = { decimals: null, mode: 'half-away' };
 
 /** Returns the number of decimal places of a number; null if it is not rounded. */
 export function decimalsOf(value: number): number | null {
@@ -40,22 +41,16 @@ export function shareFormsOf(numbers: readonly number[]): ShareForm[] {
   return roundingsOf(numbers).flatMap((rounding) => ([100, 1] as const).map((whole) => ({ ...rounding, whole })));
 }
 
-/** Returns the rounding in a candidate, which has it as `rounds` if the candidate has values by name. */
-function roundingIn(candidate: unknown, rounds: keyof Conventions): Rounding {
-  const values = candidate as Partial<Conventions>;
-  return (Object.hasOwn(values, rounds) ? values[rounds] : candidate) as Rounding;
-}
-
 /** Returns a candidate with unrounded numbers. */
 export function unrounded(candidate: unknown, rounds: keyof Conventions): unknown {
-  const exact = { ...roundingIn(candidate, rounds), ...UNROUNDED };
+  const exact = { ...(valueIn(candidate, rounds) as Rounding), ...UNROUNDED };
   return Object.hasOwn(candidate as object, rounds) ? { ...(candidate as object), [rounds]: exact } : exact;
 }
 
-/** Returns the facts of a candidate from those of the unrounded one. Subjects without a number of upstream are left out. */
+/** Returns the facts of a candidate, computed from unrounded ones, for the subjects that upstream has. */
 export function roundedFacts(exact: Facts, candidate: unknown, rounds: keyof Conventions, theirs: Facts): Facts {
   if (exact.kind !== 'values' || theirs.kind !== 'values') return exact;
-  const rounding = roundingIn(candidate, rounds);
+  const rounding = valueIn(candidate, rounds) as Rounding;
   const values = new Map<string, unknown>();
   for (const subject of theirs.values.keys()) {
     const value = exact.values.get(subject);

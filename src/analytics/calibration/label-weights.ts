@@ -96,7 +96,7 @@ export function score(
   return { agreed, error };
 }
 
-// The means for the given worths. Skips rows whose labels are all excluded.
+// Leaves out rows if all of their labels are excluded.
 function meansOf(weights: LabelWeights, rows: readonly LabelRow[]) {
   return rows.flatMap(({ times, reported }) => {
     let [sum, count] = [0, 0];

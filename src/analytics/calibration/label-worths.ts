@@ -1,5 +1,6 @@
 import { AGREEING_LEAST, ROWS_LEAST, spread } from './candidates.ts';
 import { type Conventions, defaultConventions, roundingModes } from './conventions.ts';
+import { UNROUNDED } from './forms.ts';
 import { mostDecimals, type LabelRow, type LabelWeights, score, searchLabelWeights } from './label-weights.ts';
 import { type CalibrationPoint, type Facts, isAbout, type PointContext } from './points/point.ts';
 
@@ -91,8 +92,7 @@ async function readLabelRows(
     const shares = [];
     for (const name of names) {
       const worths = Object.fromEntries(names.map((other) => [other, Number(other === name)]));
-      const exact = { decimals: null, mode: 'half-away' } as const;
-      const response = await compute(answer, answer.askedAt, { ...conventions, sentiment: exact, labels: worths });
+      const response = await compute(answer, answer.askedAt, { ...conventions, sentiment: UNROUNDED, labels: worths });
       shares.push(valuesIn(point.facts(response, answer)));
     }
     for (const [subject, reported] of means) {

@@ -2,7 +2,7 @@ import { ExactNumber, isRecord, toExactJson } from '../../base/json.ts';
 import type { SchemaForm } from '../openapi/schema-form.ts';
 import { toColumnName } from '../tables.ts';
 
-/** Maximum depth of objects whose members become columns; deeper objects become JSON. */
+/** Maximum depth of objects with a column for each member; deeper objects become JSON. */
 const DEPTH_MAX = 6;
 /** Maximum number of columns of a table. Further members are only in the stored item. */
 const COLUMNS_MAX = 250;
@@ -12,7 +12,7 @@ const NAME_CHARACTERS_MAX = 60;
 /** Kind of a column. Values of several kinds are text. */
 export type ItemKind = 'boolean' | 'integer' | 'number' | 'text' | 'json';
 
-/** A column whose values the warehouse derives from the stored items. */
+/** A column that the warehouse derives from the stored items. */
 export interface ItemColumn {
   readonly name: string;
   /** Members that lead to the value; empty for an item that is not an object. */

@@ -35,7 +35,7 @@ export function argumentsSchema(declared: InputMembers): JsonSchema {
  * Returns the texts of a call's arguments by name; filters are arguments of their own. Null counts as left out, because models send null for
  * arguments that they do not use.
  *
- * @throws SightlineError `invalid_parameter` for values that are no texts, and too many or too long ones
+ * @throws SightlineError `invalid_parameter` for values that are not texts, and too many or too long ones
  */
 export function toParameters(values: Readonly<Record<string, unknown>>): URLSearchParams {
   const { [FILTERS]: filters = {}, ...others } = values;

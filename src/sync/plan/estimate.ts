@@ -25,7 +25,7 @@ export const syncPlan = z.object({
     }),
   ),
   skippedDays: number.describe('days that are up to date'),
-  unreliable: z.array(z.string()).describe('IDs of brands whose day counts are unreliable'),
+  unreliable: z.array(z.string()).describe('IDs of brands with unreliable day counts'),
   continues: z.boolean().describe('whether the last run left unfinished slices, which are read first'),
 });
 

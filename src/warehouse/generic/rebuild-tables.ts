@@ -3,7 +3,7 @@ import type { Session } from '../database.ts';
 import { derivationOf } from '../derived-columns.ts';
 import { quoted } from '../schema.ts';
 
-/** A table with stored items whose columns change. */
+/** A table of stored items with other columns than before. */
 export interface ChangedTable {
   readonly name: string;
   readonly before: readonly Column[];

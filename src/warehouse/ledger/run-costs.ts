@@ -10,7 +10,7 @@ const cost = {
   inserted: number,
   updated: number,
   deleted: number,
-  wasted: number.describe('requests whose page changed nothing'),
+  wasted: number.describe('requests for pages that changed nothing'),
   failures: number,
   bytes: number,
   waitedMs: amount,

@@ -109,7 +109,7 @@ export const warehouseStatus = z.object({
   heldDeletions: z.array(heldDeletion).describe('mass deletions that were held back'),
   backfill: z
     .array(z.object({ resource: z.string(), days: number, requestsPerSync: number }))
-    .describe('days older than the last 30 whose totals are unknown; syncs fill them in the background'),
+    .describe('days older than the last 30 with unknown totals; syncs fill them in the background'),
 });
 
 /** Status of a warehouse. */

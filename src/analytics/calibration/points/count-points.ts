@@ -1,6 +1,6 @@
 import { isRecord } from '../../../base/json.ts';
 import { pointChoices } from '../choices.ts';
-import { DAY_ROW, fieldValues, GROUP, identityOf, membersOf, PROMPT, rowsOf, valuesOf } from './facts.ts';
+import { DAY_ROW, fieldValues, GROUP, identityOf, membersOf, PROMPT, rowsOf, totalsOf, valuesOf } from './facts.ts';
 import { type CalibrationPoint, type Compared, combinationsOf, type Facts } from './point.ts';
 import { responsesOf } from './report-points.ts';
 
@@ -133,8 +133,8 @@ const trafficTotals: CalibrationPoint<'trafficTotals'> = {
   about: 'whether the totals of visits follow a filter by source',
   resources: ['traffic'],
   candidates: pointChoices.trafficTotals,
-  facts: ({ body }) => {
-    const sums = isRecord(body) && isRecord(body['totals']) ? body['totals'] : {};
+  facts: (response) => {
+    const sums = totalsOf(response);
     const names = ['aiSessions', 'keyEvents', 'revenue', 'shareOfSite'];
     return { kind: 'values', values: new Map(names.map((name) => [name, sums[name] ?? null])) };
   },

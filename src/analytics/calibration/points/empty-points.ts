@@ -1,6 +1,5 @@
-import { isRecord } from '../../../base/json.ts';
 import type { Conventions } from '../conventions.ts';
-import { fieldValues } from './facts.ts';
+import { fieldValues, NUMBERED, totalsOf, WITH_VOICE } from './facts.ts';
 import type { CalibrationPoint } from './point.ts';
 
 interface Empty<Name extends keyof Conventions> {
@@ -11,9 +10,6 @@ interface Empty<Name extends keyof Conventions> {
   readonly candidates: readonly Conventions[Name][];
   settles?(candidate: Conventions[Name], conventions: Conventions): unknown;
 }
-
-const WITH_VOICE = ['metrics', 'metrics_daily', 'metrics_groups'] as const;
-const ALL = [...WITH_VOICE, 'metrics_prompts'] as const;
 
 function emptyPoint<Name extends keyof Conventions>({ field, ...point }: Empty<Name>): CalibrationPoint<Name> {
   return {
@@ -30,10 +26,10 @@ const emptySite: CalibrationPoint<'emptySite'> = {
   candidates: ['share', 0, null],
   settles: (candidate, { emptyShare }) => (candidate === 'share' ? emptyShare : candidate),
   isPartial: true,
-  facts: ({ body }) => {
-    const totals = isRecord(body) && isRecord(body['totals']) ? body['totals'] : {};
-    return { kind: 'values', values: new Map([['shareOfSite', totals['shareOfSite'] ?? null]]) };
-  },
+  facts: (response) => ({
+    kind: 'values',
+    values: new Map([['shareOfSite', totalsOf(response)['shareOfSite'] ?? null]]),
+  }),
 };
 
 /** Points about numbers without responses, mentions or sessions. */
@@ -42,7 +38,7 @@ export const emptyPoints: readonly CalibrationPoint[] = [
     name: 'emptyShare',
     about: 'visibility without responses',
     field: 'visibility',
-    resources: ALL,
+    resources: NUMBERED,
     candidates: [0, null],
   }),
   emptyPoint({
@@ -57,14 +53,14 @@ export const emptyPoints: readonly CalibrationPoint[] = [
     name: 'emptyMean',
     about: 'the mean position without mentions',
     field: 'avgPosition',
-    resources: ALL,
+    resources: NUMBERED,
     candidates: [null, 0],
   }),
   emptyPoint({
     name: 'emptySentiment',
     about: 'the mean sentiment without mentions',
     field: 'sentiment',
-    resources: ALL,
+    resources: NUMBERED,
     candidates: ['mean', null, 0],
     settles: (candidate, { emptyMean }) => (candidate === 'mean' ? emptyMean : candidate),
   }),

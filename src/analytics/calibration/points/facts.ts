@@ -2,14 +2,17 @@ import { isRecord } from '../../../base/json.ts';
 import { toNumber } from '../../../contract/value-forms.ts';
 import type { Compared, Facts, ReportQuestion } from './point.ts';
 
-/** Fields that identify the rows of a report. */
+/** Resources with numbers of responses; those with share of voice. */
+export const NUMBERED = ['metrics', 'metrics_daily', 'metrics_prompts', 'metrics_groups'];
+export const WITH_VOICE = ['metrics', 'metrics_daily', 'metrics_groups'];
+
+/** Fields that identify the rows of reports. */
 export const ENTITY = ['entityType', 'competitorId'] as const;
 export const DAY_ROW = ['date', 'engine', 'competitorId'] as const;
 export const PROMPT = ['promptId'] as const;
 export const GROUP = ['groupId'] as const;
 
-/** Fields that identify the rows of each report. */
-export const KEYS: Readonly<Record<string, readonly string[]>> = {
+const KEYS: Readonly<Record<string, readonly string[]>> = {
   metrics: ENTITY,
   metrics_daily: DAY_ROW,
   metrics_prompts: PROMPT,
@@ -42,19 +45,29 @@ export function fieldValues(response: Compared, { resource }: ReportQuestion, fi
   return valuesOf(response, KEYS[resource] ?? [], field);
 }
 
-/** The counts of a row. */
 const COUNTS = ['responses', 'mentions', 'citations'];
 
-/** Returns a field's numbers by row and its counts, because numbers of other counts cannot be compared. Rows without a number are left out. */
+/** Returns a field's numbers by row and its counts, because numbers of other counts cannot be compared. Leaves out rows without a number. */
 export function numbersOf(response: Compared, { resource }: ReportQuestion, field: string): Facts {
   const beside = isRecord(response.body) ? String(response.body['responses']) : '';
   const values = new Map<string, number>();
   for (const row of rowsOf(response)) {
-    const value = typeof row[field] === 'string' ? toNumber(row[field]) : row[field];
+    const value = asNumber(row[field]);
     if (typeof value !== 'number') continue;
     values.set(`${identityOf(row, [...(KEYS[resource] ?? []), ...COUNTS])} ${beside}`, value);
   }
   return { kind: 'values', values };
+}
+
+/** Returns a number that upstream may write as a text; other values as they are. */
+export function asNumber(value: unknown): unknown {
+  return typeof value === 'string' ? (toNumber(value) ?? value) : value;
+}
+
+/** Returns the totals of a report of visits. */
+export function totalsOf({ body }: Compared): Record<string, unknown> {
+  const totals = isRecord(body) ? body['totals'] : null;
+  return isRecord(totals) ? totals : {};
 }
 
 /** Returns the rows that a report has. */

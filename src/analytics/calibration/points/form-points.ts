@@ -1,15 +1,10 @@
-import { isRecord } from '../../../base/json.ts';
 import { ROWS_LEAST } from '../candidates.ts';
 import { pointChoices } from '../choices.ts';
 import { type Conventions, defaultConventions, type ShareForm } from '../conventions.ts';
 import { roundingsOf, shareFormsOf } from '../forms.ts';
 import { findWorths } from '../label-worths.ts';
-import { numbersOf } from './facts.ts';
+import { NUMBERED, numbersOf, totalsOf, WITH_VOICE } from './facts.ts';
 import { type CalibrationPoint, factsIn, type PointContext } from './point.ts';
-
-const WITH_VOICE = ['metrics', 'metrics_daily', 'metrics_groups'];
-const WITH_CHANGE = ['metrics_prompts', 'metrics_groups'];
-const ALL = ['metrics', 'metrics_daily', 'metrics_prompts', 'metrics_groups'];
 
 /** A point about how a number is written. */
 interface Form extends Pick<CalibrationPoint, 'name' | 'about' | 'members' | 'resources' | 'isOpen' | 'least'> {
@@ -40,7 +35,7 @@ const wholeOf = ({ whole }: ShareForm): unknown => whole;
 const visibility = formPoint({
   name: 'visibility',
   about: 'the scale and rounding of visibility',
-  resources: ALL,
+  resources: NUMBERED,
   field: 'visibility',
   candidatesOf: shareFormsOf,
   settles: wholeOf,
@@ -75,7 +70,7 @@ const visibilityChange = formPoint({
     visibilityChange: 'how a change of visibility is computed and rounded',
     changePeriod: 'the earlier range of a change',
   },
-  resources: WITH_CHANGE,
+  resources: ['metrics_prompts', 'metrics_groups'],
   field: 'visibilityChange',
   candidatesOf: (numbers) =>
     pointChoices.changePeriod.flatMap((changePeriod) =>
@@ -89,7 +84,7 @@ const visibilityChange = formPoint({
 const avgPosition = formPoint({
   name: 'avgPosition',
   about: 'the rounding of the mean position',
-  resources: ALL,
+  resources: NUMBERED,
   field: 'avgPosition',
   candidatesOf: roundingsOf,
   settles: () => null,
@@ -98,7 +93,7 @@ const avgPosition = formPoint({
 const positionOver: CalibrationPoint = {
   name: 'positionOver',
   about: 'whether mentions without a position count in the mean position',
-  resources: ALL,
+  resources: NUMBERED,
   candidates: ['placed', 'mentions'],
   isPartial: true,
   facts: (response, question) => numbersOf(response, question, 'avgPosition'),
@@ -111,14 +106,14 @@ const sentiment = formPoint({
     labels: 'the number that each sentiment label stands for',
     sentiment: 'the rounding of the mean sentiment',
   },
-  resources: ALL,
+  resources: NUMBERED,
   field: 'sentiment',
   candidatesOf: async (numbers, context) => {
     const worths = await findWorths(sentiment, context);
     const roundings = roundingsOf(numbers);
     return worths.flatMap((labels) => roundings.map((rounding) => ({ labels, sentiment: rounding })));
   },
-  // Only sentiment can be negative, so that roundings of halves differ. Of worths that explain as much, the coarsest are used.
+  // Roundings of halves differ in negative numbers only. The first of several maps of worths that explain all rows is used.
   settles: ({ labels, sentiment: { mode } }: Pick<Conventions, 'labels' | 'sentiment'>) =>
     Object.values(labels).some((worth) => worth < 0) && mode === 'half-up',
   isOpen: true,
@@ -143,10 +138,10 @@ const shareOfSite = formPoint({
   field: 'shareOfSite',
   candidatesOf: shareFormsOf,
   settles: wholeOf,
-  // There are few reports of visits, and one number tells a percentage from a fraction.
+  // A single number distinguishes percentages from fractions.
   least: 1,
-  facts: ({ body }) => {
-    const { aiSessions, siteSessions, shareOfSite: share } = totalsIn(body);
+  facts: (response) => {
+    const { aiSessions, siteSessions, shareOfSite: share } = totalsOf(response);
     const isNumber = typeof share === 'number' && siteSessions !== 0;
     return {
       kind: 'values',
@@ -154,11 +149,6 @@ const shareOfSite = formPoint({
     };
   },
 });
-
-function totalsIn(body: unknown): Record<string, unknown> {
-  const totals = isRecord(body) ? body['totals'] : null;
-  return isRecord(totals) ? totals : {};
-}
 
 /** Points about how numbers are computed and written. */
 export const formPoints: readonly CalibrationPoint[] = [

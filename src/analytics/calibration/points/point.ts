@@ -115,6 +115,12 @@ export function withCandidate(
   return members === undefined ? { ...conventions, [name]: candidate } : { ...conventions, ...(candidate as object) };
 }
 
+/** Returns the value of a convention in a candidate, which is the value itself or has it by its name. */
+export function valueIn(candidate: unknown, name: string): unknown {
+  const isNamed = typeof candidate === 'object' && candidate !== null && Object.hasOwn(candidate, name);
+  return isNamed ? (candidate as Record<string, unknown>)[name] : candidate;
+}
+
 /** The conventions that a point decides, with `about` of each. */
 export function membersOf({
   name,
