@@ -89,6 +89,20 @@ export function openPrompt(signal: AbortSignal): Prompt {
     }
   };
   return {
+    ...questionsOf(read, (text) => stderr.write(text)),
+    close: () => {
+      signal.removeEventListener('abort', stop);
+      keyboard.close();
+      stdin.pause();
+    },
+  };
+}
+
+function questionsOf(
+  read: (question: string, hide: boolean) => Promise<string>,
+  write: (text: string) => void,
+): Omit<Prompt, 'close'> {
+  return {
     ask: async (question, standard = '') => {
       const answer = await read(`${question}${standard === '' ? '' : ` [${standard}]`}: `, false);
       return answer === '' ? standard : answer;
@@ -99,13 +113,8 @@ export function openPrompt(signal: AbortSignal): Prompt {
         const answer = await read(`${question} ${standard ? '[Y/n]' : '[y/N]'} `, false);
         if (answer === '') return standard;
         if (/^(y(es)?|no?)$/i.test(answer)) return /^y/i.test(answer);
-        stderr.write('Answer y or n.\n');
+        write('Answer y or n.\n');
       }
-    },
-    close: () => {
-      signal.removeEventListener('abort', stop);
-      keyboard.close();
-      stdin.pause();
     },
   };
 }

@@ -37,7 +37,7 @@ const RESERVED_COLUMNS = [
 ];
 
 /**
- * What is known about an undeclared endpoint: where its items are in the body, their columns, how pages follow each other. Stored as
+ * An undeclared endpoint: the place of its items in the body, their columns and the cursor. Stored as
  * JSON in `sync.endpoints`. Responses extend it; they never make a column narrower.
  */
 export interface GenericForm {
