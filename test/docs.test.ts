@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { oauthAllowed } from '../src/base/config/oauth-settings.ts';
-import { publishAllowed } from '../src/base/config/publish-settings.ts';
+import { oauthSchema } from '../src/base/config/oauth-settings.ts';
+import { publishSchema } from '../src/base/config/publish-settings.ts';
 import { OPTIONAL_PACKAGES } from '../src/base/optional-packages.ts';
 import { commands } from '../src/cli/program/command-list.ts';
 import { describeTables } from '../src/operations/dictionary.ts';
@@ -64,9 +64,9 @@ describe('the documentation pages', () => {
   it.each([
     // Settings without a variable exist in the file only.
     ['variables of the configuration', 'docs/operator/settings.md', 'All settings', ['', ...configVariables()]],
-    ['members of `publish`', 'docs/operator/publishing.md', 'Object storage', Object.keys(publishAllowed)],
+    ['members of `publish`', 'docs/operator/publishing.md', 'Object storage', Object.keys(publishSchema.shape)],
     // Claims are a member of grants.
-    ['members of `oauth`', 'docs/operator/oauth.md', 'Settings', without(Object.keys(oauthAllowed), 'claims')],
+    ['members of `oauth`', 'docs/operator/oauth.md', 'Settings', Object.keys(oauthSchema.shape)],
     ['uses of optional packages', 'docs/operator/install.md', 'Optional packages', Object.keys(OPTIONAL_PACKAGES)],
     ['layers', 'docs/ARCHITECTURE.md', 'Layers', foldersOf('src')],
   ])('list exactly the %s', (_, page, title, known) => {

@@ -46,7 +46,10 @@ describe('the conventions setting', () => {
       /^sightline\.config\.json: conventions has an unknown setting "visibilty"; allowed: visibility, /,
     ],
     [{ visibility: { whole: 10 } }, /: conventions\.visibility\.whole is 10; allowed: 1 or 100$/],
-    [{ visibility: 'percent' }, /conventions\.visibility is "percent"; allowed: an object with decimals, mode, whole$/],
+    [
+      { visibility: 'percent' },
+      /conventions\.visibility is "percent"; allowed: an object with the members decimals, mode and whole$/,
+    ],
     [
       { visibility: { rounding: 1 } },
       /conventions\.visibility has an unknown setting "rounding"; allowed: decimals, mode, whole$/,
@@ -79,7 +82,7 @@ describe('the conventions setting', () => {
       { brandedGroups: { maybe: {} } },
       /conventions\.brandedGroups has an unknown setting "maybe"; allowed: true, false$/,
     ],
-    [[], /^sightline\.config\.json: conventions is \[\]; allowed: an object with visibility, /],
+    [[], /^sightline\.config\.json: conventions is \[\]; allowed: an object with the members visibility, /],
   ])('rejects %j', ([given, message]) => {
     expect(() => toOverrides(given)).toThrow(message);
     expect(() => toOverrides(given)).toThrow(expect.objectContaining({ code: 'config_invalid', exit: 2 }));

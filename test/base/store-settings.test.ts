@@ -44,8 +44,8 @@ describe('settings of stores and databases', () => {
   });
 
   test.each([
-    [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder or s3 or iceberg/],
-    [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder or s3 or iceberg/],
+    [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder, s3 or iceberg/],
+    [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder, s3 or iceberg/],
     [{ kind: 'folder', bucket: 'lake' }, /publish\.bucket is set, but publish\.kind is "folder"/],
     [{ kind: 'folder', path: 'lake' }, /publish\.path is set, but publish\.kind is "folder".*"iceberg"/],
     [{ kind: 'iceberg' }, /publish\.bucket is not set; allowed: the name of a bucket/],

@@ -1,18 +1,17 @@
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
 import { readSecret } from './key-file.ts';
+import { variableName } from './shared-schemas.ts';
 
-// Rejects a URL or key that was pasted instead of the name of its variable.
-const urlVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
+const urlVariable = variableName('the name of the environment variable with the URL');
 
 /** Schema of the `budget` setting in the configuration file. */
-export const budgetSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('file') }),
-  z.strictObject({ kind: z.literal('postgres'), urlVariable }),
-]);
-
-/** Allowed values of `budget`, for error messages. */
-export const budgetAllowed = 'an object with "kind": "file", or with "kind": "postgres" and urlVariable';
+export const budgetSchema = z
+  .discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('file') }),
+    z.strictObject({ kind: z.literal('postgres'), urlVariable }),
+  ])
+  .describe('an object with "kind": "file", or with "kind": "postgres" and urlVariable');
 
 /** Connection URL and the name of its variable. The URL contains a password: messages name the variable, never the URL. */
 export interface DatabaseAddress {

@@ -1,16 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { suggestion } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
 import { removedSettings } from '../removed-names.ts';
 import { utf8Text } from '../utf8.ts';
-import { budgetAllowed, budgetSchema } from './budget-settings.ts';
-import { notifyAllowed, notifySchema } from './notify-settings.ts';
-import { oauthAllowed, oauthSchema } from './oauth-settings.ts';
-import { publishAllowed, publishSchema } from './publish-settings.ts';
-import { remoteAllowed, remoteSchema } from './remote-settings.ts';
-import { runnerAllowed, runnerSchema } from './runner-settings.ts';
+import { budgetSchema } from './budget-settings.ts';
+import { notifySchema } from './notify-settings.ts';
+import { oauthSchema } from './oauth-settings.ts';
+import { publishSchema } from './publish-settings.ts';
+import { remoteSchema } from './remote-settings.ts';
+import { runnerSchema } from './runner-settings.ts';
+import { allowedOf, describeIssue } from './setting-schema.ts';
+import { variableName, workspaceName } from './shared-schemas.ts';
 
 /** Configuration file, read from the folder in which sightline is started. */
 export const CONFIG_FILE = 'sightline.config.json';
@@ -38,56 +39,7 @@ export const REREADS = 20;
 /** Default number of snapshots to keep. */
 export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
 
-/** Allowed values of each setting, for error messages. */
-export const allowed = {
-  keyHeader: KEY_HEADERS.join(' or '),
-  clock: CLOCKS.join(' or '),
-  budget: budgetAllowed,
-  // Member names that several settings share are qualified by their setting.
-  'budget.kind': 'file or postgres',
-  budgetShare: 'a number above 0, at most 1',
-  connections: 'a whole number from 1 to 64',
-  compression: COMPRESSIONS.join(' or '),
-  parquet: PARQUET_FORMS.join(' or '),
-  marts: 'none, star (dimensions and facts) or all',
-  rawDays: 'a whole number of days from 0 to 3650; 0 keeps no pages',
-  rawMegabytes: 'a whole number from 0 to 10000000; 0 keeps no pages',
-  keep: 'an object with the members daily, weekly and monthly',
-  daily: 'a whole number of snapshots from 0 to 10000',
-  weekly: 'a whole number of snapshots from 0 to 10000',
-  monthly: 'a whole number of snapshots from 0 to 10000',
-  resources: 'an object with the members include, exclude, requests and endpoints',
-  include: 'a list of names or paths of endpoints; * stands for any characters',
-  exclude: 'a list of names or paths of endpoints; * stands for any characters',
-  requests: 'a whole number of requests per sync from 0 to 100000; 0 mirrors no undeclared endpoints',
-  endpoints: 'a whole number of undeclared endpoints from 0 to 1000',
-  rereadRequests: 'a whole number of requests per sync from 0 to 100000; 0 disables re-reads',
-  calibration: 'an object with the member probes',
-  probes: `a whole number of questions from 0 to ${PROBES}; 0 asks none`,
-  conventions: 'an object with a member for each convention',
-  jobs: 'an object with a member for each job',
-  notify: `a list of objects with the members ${Object.keys(notifyAllowed).join(', ')}`,
-  ...notifyAllowed,
-  remote: `an object with the members ${Object.keys(remoteAllowed).join(', ')}`,
-  'remote.kind': remoteAllowed.kind,
-  publish: `an object with the members ${Object.keys(publishAllowed).join(', ')}`,
-  ...publishAllowed,
-  oauth: `an object with the members ${Object.keys(oauthAllowed)
-    .filter((name) => name !== 'claims')
-    .join(', ')}`,
-  ...oauthAllowed,
-  runner: runnerAllowed,
-  'runner.kind': 'process, postgres or redis',
-  'runner.sharedFolder': 'true if all workers use one data folder of one machine, otherwise false',
-  dataDir: 'a folder',
-  permissions: PERMISSIONS.join(' or '),
-  workspaces: 'an object with a member for each workspace',
-  workspace: 'lower-case letters, digits, - and _, at most 64',
-  baseUrl: 'the https URL of the versioned API, such as https://api.example.com/v1',
-  apiKeyVariable: 'the name of the environment variable with the key',
-} as const;
-
-const share = z.number().gt(0).lte(1);
+const share = z.number().gt(0).lte(1).describe('a number above 0, at most 1');
 const connections = z.int().min(1).max(64);
 /** Settings that can also be set in the environment. */
 export const common = {
@@ -97,13 +49,23 @@ export const common = {
   connections: connections.optional(),
   compression: z.enum(COMPRESSIONS).optional(),
   parquet: z.enum(PARQUET_FORMS).optional(),
-  marts: z.enum(PUBLISHED_MARTS).optional(),
-  rawDays: z.int().min(0).max(3650).optional(),
-  rawMegabytes: z.int().min(0).max(10_000_000).optional(),
-  rereadRequests: z.int().min(0).max(100_000).optional(),
+  marts: z.enum(PUBLISHED_MARTS).describe('none, star (dimensions and facts) or all').optional(),
+  rawDays: z.int().min(0).max(3650).describe('a whole number of days from 0 to 3650; 0 keeps no pages').optional(),
+  rawMegabytes: z
+    .int()
+    .min(0)
+    .max(10_000_000)
+    .describe('a whole number from 0 to 10000000; 0 keeps no pages')
+    .optional(),
+  rereadRequests: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .describe('a whole number of requests per sync from 0 to 100000; 0 disables re-reads')
+    .optional(),
 };
 /** A number of snapshots. */
-export const snapshots = z.int().min(0).max(10_000);
+export const snapshots = z.int().min(0).max(10_000).describe('a whole number of snapshots from 0 to 10000');
 /** Number of daily, weekly and monthly snapshots to keep. */
 export const keep = z.strictObject({
   daily: snapshots.optional(),
@@ -111,9 +73,16 @@ export const keep = z.strictObject({
   monthly: snapshots.optional(),
 });
 /** Questions that the calibration may ask. */
-export const probes = z.int().min(0).max(PROBES);
+export const probes = z
+  .int()
+  .min(0)
+  .max(PROBES)
+  .describe(`a whole number of questions from 0 to ${PROBES}; 0 asks none`);
 /** Patterns of names or paths of endpoints. */
-const patterns = z.array(z.string().min(1).max(500)).max(1_000);
+const patterns = z
+  .array(z.string().min(1).max(500))
+  .max(1_000)
+  .describe('a list of names or paths of endpoints; * stands for any characters');
 const anything = z.record(z.string(), z.unknown());
 const inFile = {
   ...common,
@@ -123,30 +92,44 @@ const inFile = {
     .strictObject({
       include: patterns.optional(),
       exclude: patterns.optional(),
-      requests: z.int().min(0).max(100_000).optional(),
-      endpoints: z.int().min(0).max(1_000).optional(),
+      requests: z
+        .int()
+        .min(0)
+        .max(100_000)
+        .describe('a whole number of requests per sync from 0 to 100000; 0 mirrors no undeclared endpoints')
+        .optional(),
+      endpoints: z.int().min(0).max(1_000).describe('a whole number of undeclared endpoints from 0 to 1000').optional(),
     })
     .optional(),
   calibration: z.strictObject({ probes: probes.optional() }).optional(),
-  conventions: anything.optional(),
-  jobs: anything.optional(),
+  conventions: anything.describe('an object with a member for each convention').optional(),
+  jobs: anything.describe('an object with a member for each job').optional(),
   notify: notifySchema.optional(),
   publish: publishSchema.optional(),
   remote: remoteSchema.optional(),
 };
-// Rejects a key that was pasted instead of the name of its variable.
-const apiKeyVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
-/** Allowed names of workspaces. */
-export const workspaceName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
+const apiKeyVariable = variableName('the name of the environment variable with the key');
+/** Root of the versioned API of a workspace. */
+export const baseUrl = z.string().describe('the https URL of the versioned API, such as https://api.example.com/v1');
+/** Folder with a folder per workspace. */
+export const dataDir = z.string().min(1).describe('a folder');
+/** Readers of the data folder besides its owner. */
+export const permissions = z.enum(PERMISSIONS);
 const fileSchema = z.strictObject({
   ...inFile,
-  dataDir: z.string().min(1).optional(),
-  permissions: z.enum(PERMISSIONS).optional(),
+  dataDir: dataDir.optional(),
+  permissions: permissions.optional(),
   // All workspaces share one address of the read server.
   oauth: oauthSchema.optional(),
   // All workspaces share one queue.
   runner: runnerSchema.optional(),
-  workspaces: z.record(workspaceName, z.strictObject({ ...inFile, baseUrl: z.string(), apiKeyVariable })).optional(),
+  workspaces: z
+    .record(
+      workspaceName,
+      z.strictObject({ ...inFile, baseUrl, apiKeyVariable }).describe('an object with the settings of the workspace'),
+    )
+    .describe('an object with a member for each workspace')
+    .optional(),
 });
 
 /** Content of the configuration file, validated. */
@@ -185,7 +168,12 @@ function parseConfig(path: string, text: string): FileConfig {
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   checkRemoved(path, issues);
-  throw new SightlineError('config_invalid', `${path}: ${describeIssue(issues[0] as z.core.$ZodIssue, json)}`);
+  const [first] = issues as [z.core.$ZodIssue];
+  const problem =
+    first.code === 'invalid_key'
+      ? `workspaces has the name ${JSON.stringify(first.path.at(-1))}; allowed: ${allowedOf(workspaceName)}`
+      : describeIssue(fileSchema, first, json);
+  throw new SightlineError('config_invalid', `${path}: ${problem}`);
 }
 
 // Throws an error that names what replaces a setting if the file has a removed one.
@@ -205,54 +193,6 @@ function checkRemoved(path: string, issues: readonly z.core.$ZodIssue[]): void {
 // V8 quotes the text around a syntax error, which may be a URL or a secret pasted there by mistake.
 function withoutExcerpt(message: string): string {
   return message.replace(/,? ?(\.{3})?".*"(\.{3})? is not valid JSON/s, '');
-}
-
-function describeIssue(issue: z.core.$ZodIssue, json: unknown): string {
-  const setting = issue.path.join('.');
-  if (issue.code === 'unrecognized_keys') {
-    const fields = membersAt(issue.path);
-    const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
-    return `${setting === '' ? 'the file' : setting} has an unknown setting ${names}; allowed: ${Object.keys(fields).join(', ')}${suggestion(issue.keys[0] ?? '', Object.keys(fields))}`;
-  }
-  if (setting === '') return `the file is not a JSON object; allowed: ${Object.keys(fileSchema.shape).join(', ')}`;
-  const name = String(issue.path.findLast((step) => typeof step === 'string'));
-  const value = issue.path.reduce<unknown>(
-    (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
-    json,
-  );
-  // Do not show values that may be a URL or secret pasted instead of the name of its variable.
-  const mayBeSecret = [
-    'notify',
-    'budget',
-    'runner',
-    'urlVariable',
-    'secretVariable',
-    'publish',
-    'remote',
-    'endpoint',
-  ].includes(name);
-  const shown = mayBeSecret ? 'not valid (value not shown)' : JSON.stringify(value);
-  const given = value === undefined ? 'is not set' : `is ${shown}`;
-  if (issue.code === 'invalid_key')
-    return `workspaces has the name ${JSON.stringify(name)}; allowed: ${allowed.workspace}`;
-  const known = [setting.split('.').slice(-2).join('.'), name].find((candidate) => Object.hasOwn(allowed, candidate));
-  const may =
-    known === undefined ? 'an object with the settings of the workspace' : allowed[known as keyof typeof allowed];
-  return `${setting} ${given}; allowed: ${may}`;
-}
-
-function membersAt(path: readonly PropertyKey[]): object {
-  if (path.length === 0) return { ...inFile, ...fileSchema.shape };
-  if (path.at(-1) === 'keep') return KEEP;
-  if (path.at(-1) === 'publish' && path.at(-2) !== 'workspaces') return publishAllowed;
-  if (path.at(-1) === 'remote' && path.at(-2) !== 'workspaces') return remoteAllowed;
-  if (path.at(-1) === 'budget') return { kind: null, urlVariable: null };
-  if (path.at(0) === 'oauth') {
-    const { claims, ...members } = oauthAllowed;
-    return path.length === 1 ? members : { workspace: null, scopes: null, claims };
-  }
-  if (path.at(-1) === 'runner') return { kind: null, urlVariable: null, sharedFolder: null };
-  return path.at(-2) === 'notify' ? notifyAllowed : { ...inFile, baseUrl: null, apiKeyVariable: null };
 }
 
 /**

@@ -4,18 +4,20 @@ import { SightlineError } from '../errors.ts';
 import { readProxies } from '../proxies.ts';
 import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
-  allowed,
+  baseUrl,
   type CLOCKS,
   type COMPRESSIONS,
   type ConfigSources,
   common,
+  dataDir,
   type FileConfig,
   invalid,
   KEEP,
   type KEY_HEADERS,
   type keep,
   type PARQUET_FORMS,
-  PERMISSIONS,
+  type PERMISSIONS,
+  permissions,
   PROBES,
   type PUBLISHED_MARTS,
   probes,
@@ -30,6 +32,7 @@ import { type OAuthSettings, readOAuth } from './oauth-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
 import { type RemoteSettings, readRemote } from './remote-settings.ts';
 import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
+import { allowedOf } from './setting-schema.ts';
 import { checkWorkspaceName, findWorkspace, standardWorkspace } from './workspace-names.ts';
 
 /** Requests per sync for undeclared endpoints. */
@@ -136,7 +139,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     const text = nonEmpty(environment[variable]);
     if (text === undefined) return declared?.[key] ?? file[key];
     const parsed = common[key].safeParse(read(text));
-    if (!parsed.success) throw invalid(variable, text, allowed[key]);
+    if (!parsed.success) throw invalid(variable, text, allowedOf(common[key]));
     return parsed.data as FileConfig[K];
   };
   const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
@@ -169,10 +172,10 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       const variable = declared?.apiKeyVariable ?? 'SIGHTLINE_API_KEY';
       const urlName = declared === undefined ? 'SIGHTLINE_BASE_URL' : `workspaces.${name}.baseUrl`;
       const given = flags.baseUrl ?? declared?.baseUrl ?? nonEmpty(environment['SIGHTLINE_BASE_URL']);
-      const baseUrl = checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', given, allowHttp);
+      const url = checkBaseUrl(flags.baseUrl === undefined ? urlName : '--base-url', given, allowHttp);
       return {
-        baseUrl,
-        proxy: findProxy(new URL(baseUrl)),
+        baseUrl: url,
+        proxy: findProxy(new URL(url)),
         key: checkKey(variable, readSecret(variable, environment, folder)),
         keyHeader: setting('keyHeader', 'SIGHTLINE_KEY_HEADER', lowerCase) ?? 'authorization',
       };
@@ -185,7 +188,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
  * @throws `config_invalid`
  */
 export function dataFolderOf({ flags, environment, folder, file }: ConfigSources): string {
-  if (flags.dataDir === '') throw invalid('--data-dir', '', allowed.dataDir);
+  if (flags.dataDir === '') throw invalid('--data-dir', '', allowedOf(dataDir));
   const configured = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']);
   return resolve(folder, configured ?? (file ?? readConfigFile(folder)).dataDir ?? 'data');
 }
@@ -218,9 +221,9 @@ export function loadOAuthSettings({ environment, folder }: Omit<ConfigSources, '
 function readPermissions(environment: ConfigSources['environment'], file: FileConfig): WorkspaceConfig['permissions'] {
   const text = nonEmpty(environment['SIGHTLINE_PERMISSIONS']);
   if (text === undefined) return file.permissions ?? 'private';
-  const known = PERMISSIONS.find((candidate) => candidate === text);
-  if (known === undefined) throw invalid('SIGHTLINE_PERMISSIONS', text, allowed.permissions);
-  return known;
+  const parsed = permissions.safeParse(text);
+  if (!parsed.success) throw invalid('SIGHTLINE_PERMISSIONS', text, allowedOf(permissions));
+  return parsed.data;
 }
 
 function readKeep(
@@ -232,7 +235,7 @@ function readKeep(
     const text = nonEmpty(environment[variable]);
     if (text === undefined) return declared[period] ?? common[period] ?? KEEP[period];
     const parsed = snapshots.safeParse(toWholeNumber(text));
-    if (!parsed.success) throw invalid(variable, text, allowed[period]);
+    if (!parsed.success) throw invalid(variable, text, allowedOf(snapshots));
     return parsed.data;
   };
   return {
@@ -252,7 +255,7 @@ function readProbes(environment: ConfigSources['environment'], configured: numbe
   const text = nonEmpty(environment['SIGHTLINE_CALIBRATION_PROBES']);
   if (text === undefined) return configured;
   const parsed = probes.safeParse(toWholeNumber(text));
-  if (!parsed.success) throw invalid('SIGHTLINE_CALIBRATION_PROBES', text, allowed.probes);
+  if (!parsed.success) throw invalid('SIGHTLINE_CALIBRATION_PROBES', text, allowedOf(probes));
   return parsed.data;
 }
 
@@ -264,13 +267,13 @@ function checkFolder(folder: string): string {
 }
 
 function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolean): string {
-  if (value === undefined) throw invalid(name, undefined, `${allowed.baseUrl}; \`sightline init\` asks for it`);
+  if (value === undefined) throw invalid(name, undefined, `${allowedOf(baseUrl)}; \`sightline init\` asks for it`);
   let url: URL;
   try {
     url = new URL(value);
   } catch {
     // The text before an @ may contain a password.
-    throw invalid(name, value.replace(/^.*@/s, '…@'), allowed.baseUrl);
+    throw invalid(name, value.replace(/^.*@/s, '…@'), allowedOf(baseUrl));
   }
   if (url.username !== '' || url.password !== '') {
     throw new SightlineError(
@@ -279,10 +282,10 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
     );
   }
   if (!isPrivateWay(url, allowHttp)) {
-    throw invalid(name, value, `${allowed.baseUrl}; ${PRIVATE_WAY}`);
+    throw invalid(name, value, `${allowedOf(baseUrl)}; ${PRIVATE_WAY}`);
   }
   if (url.search !== '' || url.hash !== '') {
-    throw invalid(name, value, `${allowed.baseUrl}, without a query or fragment`);
+    throw invalid(name, value, `${allowedOf(baseUrl)}, without a query or fragment`);
   }
   return url.href.replace(/\/+$/, '');
 }

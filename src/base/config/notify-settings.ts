@@ -3,6 +3,7 @@ import { SightlineError } from '../errors.ts';
 import { isLinkLocal, isLoopback } from '../link-local.ts';
 import type { FindProxy } from '../proxies.ts';
 import { readSecret } from './key-file.ts';
+import { variableName } from './shared-schemas.ts';
 
 /** Events that can be notified. */
 export const NOTIFY_EVENTS = ['failure', 'recovery', 'drift', 'stale'] as const;
@@ -35,30 +36,18 @@ export interface NotifyTarget {
   readonly staleHours: number;
 }
 
-// Rejects a URL, key or secret that was pasted instead of the name of its variable.
-const variableName = z.string().regex(/^(?!gsk_|whsec_)[A-Za-z_]\w*$/);
-
 /** Schema of the `notify` setting in the configuration file. */
 export const notifySchema = z
   .array(
     z.strictObject({
-      urlVariable: variableName,
+      urlVariable: variableName('the name of the environment variable with the URL'),
       format: z.enum(NOTIFY_FORMATS).optional(),
-      secretVariable: variableName.optional(),
+      secretVariable: variableName('the name of the environment variable with the secret').optional(),
       events: z.array(z.enum(NOTIFY_EVENTS)).min(1).optional(),
-      staleHours: z.number().positive().max(8_784).optional(),
+      staleHours: z.number().positive().max(8_784).describe('a number of hours above 0, at most 8784').optional(),
     }),
   )
   .max(20);
-
-/** Allowed values of each member of a `notify` item, for error messages. */
-export const notifyAllowed = {
-  urlVariable: 'the name of the environment variable with the URL',
-  format: NOTIFY_FORMATS.join(' or '),
-  secretVariable: 'the name of the environment variable with the secret',
-  events: `a list of ${NOTIFY_EVENTS.join(', ')}`,
-  staleHours: 'a number of hours above 0, at most 8784',
-} as const;
 
 /**
  * Resolves the `notify` setting and reads URLs and secrets from their variables.

@@ -3,6 +3,8 @@ import { SightlineError } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import { type FindProxy, readProxies } from '../proxies.ts';
 import { isPrivateWay } from './notify-settings.ts';
+import { allowedOf } from './setting-schema.ts';
+import { workspaceName } from './shared-schemas.ts';
 
 /** Signature algorithms of access tokens. All are asymmetric: with HS256, anyone who knows the public key could sign. */
 export const ALGORITHMS = [
@@ -59,43 +61,46 @@ const claimName = z.string().min(1).max(256);
 
 /** Schema of the `oauth` setting in the configuration file. */
 export const oauthSchema = z.strictObject({
-  issuer: z.string().optional(),
-  resource: z.string().optional(),
-  audiences: z.array(z.string().min(1).max(512)).max(10).optional(),
-  jwksUri: z.string().optional(),
-  scopes: scopes.min(1).optional(),
+  issuer: z
+    .string()
+    .describe(
+      'the https URL of an authorization server, as in the iss claim of its tokens; http only on loopback; no link-local address',
+    )
+    .optional(),
+  resource: z
+    .string()
+    .describe(
+      'the public https URL of the MCP endpoint, such as https://data.example.com/v1/mcp, without a query or fragment; http only on loopback',
+    )
+    .optional(),
+  audiences: z
+    .array(z.string().min(1).max(512))
+    .max(10)
+    .describe('a list of at most 10 values of the aud claim, accepted beside the resource')
+    .optional(),
+  jwksUri: z
+    .string()
+    .describe('the https URL of the key set of the issuer; http only on loopback; no link-local address')
+    .optional(),
+  scopes: scopes.min(1).describe('a list of 1 to 20 scopes, such as sightline:read').optional(),
   profile: z.enum(TOKEN_PROFILES).optional(),
   algorithms: z.array(z.enum(ALGORITHMS)).min(1).optional(),
-  clockSkewSeconds: z.int().min(0).max(300).optional(),
-  workspaceClaim: claimName.optional(),
+  clockSkewSeconds: z.int().min(0).max(300).describe('a whole number of seconds from 0 to 300').optional(),
+  workspaceClaim: claimName.describe('the name of the claim with the name of the workspace').optional(),
   grants: z
     .array(
       z.strictObject({
-        workspace: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
-        scopes: scopes.optional(),
-        claims: z.custom<Grant['claims']>(isClaims).optional(),
+        workspace: workspaceName,
+        scopes: scopes.describe('a list of at most 20 scopes').optional(),
+        claims: z
+          .custom<Grant['claims']>(isClaims)
+          .describe('an object with the value of each claim: a text, a number, true or false')
+          .optional(),
       }),
     )
     .max(1_000)
     .optional(),
 });
-
-/** Allowed values of each member of `oauth`, for error messages. */
-export const oauthAllowed = {
-  issuer:
-    'the https URL of an authorization server, as in the iss claim of its tokens; http only on loopback; no link-local address',
-  resource:
-    'the public https URL of the MCP endpoint, such as https://data.example.com/v1/mcp, without a query or fragment; http only on loopback',
-  audiences: 'a list of at most 10 values of the aud claim, accepted beside the resource',
-  jwksUri: 'the https URL of the key set of the issuer; http only on loopback; no link-local address',
-  scopes: 'a list of 1 to 20 scopes, such as sightline:read',
-  profile: TOKEN_PROFILES.join(' or '),
-  algorithms: `a list of ${ALGORITHMS.join(', ')}`,
-  clockSkewSeconds: 'a whole number of seconds from 0 to 300',
-  workspaceClaim: 'the name of the claim with the name of the workspace',
-  grants: 'a list of objects with the members workspace, scopes and claims',
-  claims: 'an object with the value of each claim: a text, a number, true or false',
-} as const;
 
 /**
  * Resolves the `oauth` setting with environment and defaults; null if nothing is set. `variables` are the names of those that
@@ -115,17 +120,17 @@ export function readOAuth(
   const [resourceName, resource] = read('resource');
   if (issuer === undefined) {
     if (resource === undefined && Object.keys(given).length === 0) return null;
-    throw refuse(issuerName, 'is not set', oauthAllowed.issuer);
+    throw refuse(issuerName, 'is not set', allowed('issuer'));
   }
-  readUrl(issuerName, issuer, oauthAllowed.issuer);
-  if (resource === undefined) throw refuse(resourceName, 'is not set', oauthAllowed.resource);
-  const resourceUrl = readUrl(resourceName, resource, oauthAllowed.resource);
+  readUrl(issuerName, issuer, allowed('issuer'));
+  if (resource === undefined) throw refuse(resourceName, 'is not set', allowed('resource'));
+  const resourceUrl = readUrl(resourceName, resource, allowed('resource'));
   // The path of the metadata ends with it, and routes are patterns.
   if (!/^[\w./~-]*$/.test(resourceUrl.pathname)) {
     throw refuse(
       resourceName,
       'has other characters in its path than letters, digits and . _ ~ - /',
-      oauthAllowed.resource,
+      allowed('resource'),
     );
   }
   return {
@@ -136,7 +141,7 @@ export function readOAuth(
       ...new Set([resource, resourceUrl.href, resourceUrl.href.replace(/\/$/, '')]),
       ...(given.audiences ?? []),
     ],
-    jwksUri: given.jwksUri === undefined ? null : readUrl('oauth.jwksUri', given.jwksUri, oauthAllowed.jwksUri, true),
+    jwksUri: given.jwksUri === undefined ? null : readUrl('oauth.jwksUri', given.jwksUri, allowed('jwksUri'), true),
     findProxy: readProxies(environment),
     scopes: given.scopes ?? SCOPES,
     profile: given.profile ?? 'rfc9068',
@@ -161,6 +166,11 @@ function readUrl(name: string, text: string, allowed: string, mayHaveQuery = fal
 
 function isClaims(value: unknown): value is Grant['claims'] {
   return isRecord(value) && Object.values(value).every((each) => ['string', 'number', 'boolean'].includes(typeof each));
+}
+
+// Returns the allowed values of a member.
+function allowed(member: keyof typeof oauthSchema.shape): string {
+  return allowedOf(oauthSchema.shape[member]);
 }
 
 function refuse(name: string, problem: string, allowed: string): SightlineError {

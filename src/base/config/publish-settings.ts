@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
 import type { FindProxy } from '../proxies.ts';
 import { isPrivateWay, PRIVATE_WAY } from './notify-settings.ts';
+import { allowedOf } from './setting-schema.ts';
 
 /** Destinations to which snapshots can be published. */
 export const PUBLISH_KINDS = ['folder', 's3', 'iceberg'] as const;
@@ -48,37 +49,32 @@ const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;
 /** Schema of the `publish` setting in the configuration file. */
 export const publishSchema = z.strictObject({
   kind: z.enum(PUBLISH_KINDS),
-  path: z.string().min(1).max(1024).optional(),
+  path: z.string().min(1).max(1024).describe('a folder, with "kind": "iceberg" and without a bucket').optional(),
   bucket: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/)
+    .describe('the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens')
     .optional(),
-  prefix: z.string().max(512).regex(PREFIX).optional(),
+  prefix: z
+    .string()
+    .max(512)
+    .regex(PREFIX)
+    .describe('folder names separated by /, such as lake/sightline, of letters, digits and _ . = + @ -')
+    .optional(),
   region: z
     .string()
     .regex(/^[a-zA-Z0-9-]{1,64}$/)
+    .describe('the name of a region, such as eu-central-1')
     .optional(),
-  endpoint: z.string().optional(),
+  endpoint: z.string().describe('the https URL of an S3-compatible object store').optional(),
   pathStyle: z.boolean().optional(),
   encryption: z.enum(ENCRYPTIONS).optional(),
   kmsKeyId: z
     .string()
     .regex(/^[\w:/-]{1,2048}$/)
+    .describe('the id or the ARN of a key, with "encryption": "aws:kms"')
     .optional(),
 });
-
-/** Allowed values of each member of `publish`, for error messages. */
-export const publishAllowed = {
-  kind: PUBLISH_KINDS.join(' or '),
-  path: 'a folder, with "kind": "iceberg" and without a bucket',
-  bucket: 'the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens',
-  prefix: 'folder names separated by /, such as lake/sightline, of letters, digits and _ . = + @ -',
-  region: 'the name of a region, such as eu-central-1',
-  endpoint: 'the https URL of an S3-compatible object store',
-  pathStyle: 'true or false',
-  encryption: ENCRYPTIONS.join(' or '),
-  kmsKeyId: 'the id or the ARN of a key, with "encryption": "aws:kms"',
-} as const;
 
 /**
  * Validates `publish` and resolves it with defaults; a path is relative to `folder`.
@@ -100,7 +96,11 @@ export function readPublish(
     return kind === 's3' ? target : { kind, place: target };
   }
   if (kind === 's3')
-    throw refuse('publish.path', 'is set, but publish.kind is "s3", which uses publish.prefix', publishAllowed.path);
+    throw refuse(
+      'publish.path',
+      'is set, but publish.kind is "s3", which uses publish.prefix',
+      allowedOf(publishSchema.shape.path),
+    );
   const extra = Object.keys(bucket)[0];
   if (extra !== undefined)
     throw refuse(`publish.${extra}`, 'cannot be combined with publish.path', 'one of path and bucket');
@@ -117,9 +117,13 @@ export function readS3Target(
   { allowHttp, findProxy }: StoreSurroundings,
 ): S3Target {
   const { bucket, prefix = '', region, endpoint, pathStyle, encryption, kmsKeyId } = given;
-  if (bucket === undefined) throw refuse(`${setting}.bucket`, 'is not set', publishAllowed.bucket);
+  if (bucket === undefined) throw refuse(`${setting}.bucket`, 'is not set', allowedOf(publishSchema.shape.bucket));
   if (kmsKeyId !== undefined && encryption !== 'aws:kms') {
-    throw refuse(`${setting}.kmsKeyId`, 'is set without "encryption": "aws:kms"', publishAllowed.kmsKeyId);
+    throw refuse(
+      `${setting}.kmsKeyId`,
+      'is set without "encryption": "aws:kms"',
+      allowedOf(publishSchema.shape.kmsKeyId),
+    );
   }
   return {
     bucket,
@@ -136,7 +140,7 @@ export function readS3Target(
 
 // The rejected value is not shown: it may contain a password.
 function readEndpoint(name: string, text: string, allowHttp: boolean): string {
-  const allowed = `${publishAllowed.endpoint}; ${PRIVATE_WAY}`;
+  const allowed = `${allowedOf(publishSchema.shape.endpoint)}; ${PRIVATE_WAY}`;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !isPrivateWay(url, allowHttp)) throw refuse(name, 'is not the URL of an object store', allowed);
   if (url.username !== '' || url.password !== '') throw refuse(name, 'contains a user name or password', allowed);

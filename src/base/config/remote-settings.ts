@@ -1,12 +1,6 @@
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
-import {
-  publishAllowed,
-  publishSchema,
-  readS3Target,
-  type S3Target,
-  type StoreSurroundings,
-} from './publish-settings.ts';
+import { publishSchema, readS3Target, type S3Target, type StoreSurroundings } from './publish-settings.ts';
 
 /** Possible locations of a workspace's warehouse. */
 export const REMOTE_KINDS = ['local', 's3'] as const;
@@ -16,10 +10,6 @@ export type RemoteSettings = { readonly kind: 'local' } | ({ readonly kind: 's3'
 
 /** Schema of the `remote` setting in the configuration file. */
 export const remoteSchema = publishSchema.omit({ kind: true, path: true }).extend({ kind: z.enum(REMOTE_KINDS) });
-
-const { path: _path, ...bucketAllowed } = publishAllowed;
-/** Allowed values of each member of `remote`, for error messages. */
-export const remoteAllowed = { ...bucketAllowed, kind: REMOTE_KINDS.join(' or ') } as const;
 
 /**
  * Validates `remote` and resolves it with defaults.

@@ -2,22 +2,25 @@ import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
 import { readPostgresUrl } from './budget-settings.ts';
 import { readSecret } from './key-file.ts';
+import { variableName } from './shared-schemas.ts';
 
-// Rejects a URL or key that was pasted instead of the name of its variable.
-const urlVariable = z.string().regex(/^(?!gsk_)[A-Za-z_]\w*$/);
+const urlVariable = variableName('the name of the environment variable with the URL');
 
-const sharedFolder = z.boolean().optional();
+const sharedFolder = z
+  .boolean()
+  .describe('true if all workers use one data folder of one machine, otherwise false')
+  .optional();
 
 /** Schema of the `runner` setting in the configuration file. */
-export const runnerSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('process') }),
-  z.strictObject({ kind: z.literal('postgres'), urlVariable, sharedFolder }),
-  z.strictObject({ kind: z.literal('redis'), urlVariable, sharedFolder }),
-]);
-
-/** Allowed values of `runner`, for error messages. */
-export const runnerAllowed =
-  'an object with "kind": "process", or with "kind": "postgres" or "redis", urlVariable and optionally sharedFolder';
+export const runnerSchema = z
+  .discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('process') }),
+    z.strictObject({ kind: z.literal('postgres'), urlVariable, sharedFolder }),
+    z.strictObject({ kind: z.literal('redis'), urlVariable, sharedFolder }),
+  ])
+  .describe(
+    'an object with "kind": "process", or with "kind": "postgres" or "redis", urlVariable and optionally sharedFolder',
+  );
 
 /** A queue that workers on several machines share. `url` contains a password: never show, log or write it. */
 export interface QueueAddress {

@@ -2,8 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseName, nearestName } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
-import { allowed, type ConfigSources, type FileConfig, invalid, readConfigFile, workspaceName } from './config-file.ts';
+import { type ConfigSources, type FileConfig, invalid, readConfigFile } from './config-file.ts';
 import { nonEmpty } from './environment.ts';
+import { allowedOf } from './setting-schema.ts';
+import { workspaceName } from './shared-schemas.ts';
 
 /** Name of the workspace that the environment variables configure. */
 export const DEFAULT_WORKSPACE = 'default';
@@ -37,7 +39,7 @@ export function declaredWorkspaces(
  * @throws `config_invalid`
  */
 export function checkWorkspaceName(name: string): void {
-  if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowed.workspace);
+  if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowedOf(workspaceName));
 }
 
 /**

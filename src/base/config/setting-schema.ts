@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { suggestion } from '../choose-name.ts';
+
+/**
+ * Returns the allowed values of a setting in words, for error messages: the description of its schema or, without one, what the type of the
+ * schema says.
+ */
+export function allowedOf(schema: z.ZodType): string {
+  const { description } = schema;
+  if (description !== undefined) return description;
+  if (schema instanceof z.ZodNullable) return `${allowedOf(schema.unwrap() as z.ZodType)} or null`;
+  if (isWrapper(schema)) return allowedOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodEnum) return listOf(schema.options.map(String), 'or');
+  if (schema instanceof z.ZodLiteral) return listOf([...schema.values].map(String), 'or');
+  if (schema instanceof z.ZodBoolean) return 'true or false';
+  if (schema instanceof z.ZodNumber) return `a whole number${rangeOf(schema)}`;
+  if (schema instanceof z.ZodArray) return `a list of ${elementsOf(schema.element as z.ZodType)}`;
+  const members = membersOf(schema);
+  if (schema instanceof z.ZodUnion && members.length === 0)
+    return listOf([...new Set(schema.options.map((option) => allowedOf(option as z.ZodType)))], 'or');
+  return members.length === 0 ? 'a string' : `an object with the members ${listOf(members, 'and')}`;
+}
+
+/** Settings whose values are never shown: they may be a URL or secret that was pasted instead of the name of its variable. */
+const HIDDEN = ['notify', 'budget', 'runner', 'urlVariable', 'secretVariable', 'publish', 'remote', 'endpoint'];
+
+/** Describes why a value does not match a schema: the setting, its value and what is allowed. `name` is the setting of the whole value. */
+export function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown, name?: string): string {
+  const setting = [...(name === undefined ? [] : [name]), ...issue.path].join('.');
+  const found = schemaAt(schema, issue.path);
+  const members = membersOf(found);
+  if (issue.code === 'unrecognized_keys') {
+    const unknown = issue.keys.map((key) => JSON.stringify(key)).join(', ');
+    return `${setting === '' ? 'the file' : setting} has an unknown setting ${unknown}; allowed: ${members.join(', ')}${suggestion(issue.keys[0] ?? '', members)}`;
+  }
+  if (setting === '') return `the file is not a JSON object; allowed: ${members.join(', ')}`;
+  const value = issue.path.reduce<unknown>(
+    (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
+    given,
+  );
+  const last = String(issue.path.findLast((step) => typeof step === 'string'));
+  const shown = HIDDEN.includes(last) ? 'not valid (value not shown)' : JSON.stringify(value);
+  return `${setting} ${value === undefined ? 'is not set' : `is ${shown}`}; allowed: ${allowedOf(found)}`;
+}
+
+/** Returns the schema at a path; that of the whole list for a list of plain values, and the last known one if the path leads further. */
+function schemaAt(schema: z.ZodType, [step, ...rest]: readonly PropertyKey[]): z.ZodType {
+  if (step === undefined) return schema;
+  if (isWrapper(schema)) return schemaAt(schema.unwrap() as z.ZodType, [step, ...rest]);
+  if (schema instanceof z.ZodArray) {
+    const element = schema.element as z.ZodType;
+    return membersOf(element).length === 0 ? schema : schemaAt(element, rest);
+  }
+  if (schema instanceof z.ZodRecord) return schemaAt(schema.valueType as z.ZodType, rest);
+  const inner = shapesOf(schema).flatMap((shape) => (Object.hasOwn(shape, step) ? [shape[step] as z.ZodType] : []));
+  const [first] = inner;
+  return first === undefined ? schema : schemaAt(inner.length === 1 ? first : z.union(inner), rest);
+}
+
+/** Returns the names of an object's members; of a choice of objects, those of all. */
+function membersOf(schema: z.ZodType): string[] {
+  if (isWrapper(schema)) return membersOf(schema.unwrap() as z.ZodType);
+  return [...new Set(shapesOf(schema).flatMap(Object.keys))];
+}
+
+type Shape = Readonly<Record<PropertyKey, z.ZodType>>;
+
+function shapesOf(schema: z.ZodType): Shape[] {
+  if (schema instanceof z.ZodObject) return [schema.shape as Shape];
+  return schema instanceof z.ZodUnion ? schema.options.flatMap((option) => shapesOf(option as z.ZodType)) : [];
+}
+
+function isWrapper(schema: z.ZodType): schema is z.ZodOptional | z.ZodNullable | z.ZodReadonly {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly;
+}
+
+function rangeOf({ minValue, maxValue }: z.ZodNumber): string {
+  const least = minValue ?? 0;
+  const isOpen = maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER;
+  return isOpen ? `, ${least} or more` : ` from ${least} to ${maxValue}`;
+}
+
+function elementsOf(element: z.ZodType): string {
+  if (element instanceof z.ZodEnum) return element.options.join(', ');
+  return allowedOf(element).replace(/^an object/, 'objects');
+}
+
+function listOf(words: readonly string[], last: string): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+}
