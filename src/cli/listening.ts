@@ -1,7 +1,7 @@
 import type { OAuthSettings } from '../base/config/oauth-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { isLoopback } from '../serve/auth/hosts.ts';
-import type { SignIn } from '../serve/sign-in.ts';
+import type { ServedAddress } from '../serve/start-serving.ts';
 import { say } from './output/output.ts';
 import { terminal } from './output/terminal.ts';
 
@@ -38,7 +38,7 @@ export function warnOfReach(host: string): void {
 }
 
 /** Returns how a browser signs in. The link itself is shown on a terminal only, because other outputs are often kept. */
-export async function describeSignIn({ signInUrl }: Pick<SignIn, 'signInUrl'>): Promise<string> {
+export async function describeSignIn({ signInUrl }: Pick<ServedAddress, 'signInUrl'>): Promise<string> {
   const link = terminal().stderr.isTTY === true ? await signInUrl() : null;
   if (link === null) return 'Sign in with a browser: `sightline open`.';
   return `Sign in once, within 10 minutes: ${link}\nLater: \`sightline open\`.`;

@@ -11,7 +11,6 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { readProgress } from '../sync/progress-file.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
 import { readCursorSecret } from './auth/keys.ts';
-import { HTTP_LIMITS } from './http/http-limits.ts';
 
 /**
  * Builds the query layer of a workspace, one of at most `openMax` in the process. Works before the first sync; requests then fail
@@ -46,9 +45,4 @@ export function openService(
 export async function cursorSecretOf({ folder }: WorkspaceConfig, isKept: boolean): Promise<Uint8Array> {
   if (!isKept) return randomBytes(32);
   return readCursorSecret(folder).catch(() => randomBytes(32));
-}
-
-/** Idle timeout of a connection in milliseconds. A connection is idle while its query runs, so this exceeds the query timeout. */
-export function idleTimeoutFor(queryTimeoutMs: number): number {
-  return Math.max(HTTP_LIMITS.idleTimeoutMs, 2 * queryTimeoutMs);
 }

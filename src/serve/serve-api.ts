@@ -2,28 +2,18 @@ import { existsSync } from 'node:fs';
 import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import type { OAuthSettings } from '../base/config/oauth-settings.ts';
 import { toSightlineError } from '../base/errors.ts';
-import { openSavedQueries } from '../operations/sql/saved-queries.ts';
-import { createSqlService } from '../operations/sql/sql-service.ts';
 import { builtInCatalogue } from '../session/catalogues.ts';
 import { createFormsVersion } from '../session/stored-forms-file.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { createKeyDirectory } from './auth/key-directory.ts';
-import { joinKeyrings, openKeyring } from './auth/keys.ts';
-import { openSessions } from './auth/sessions.ts';
+import { openKeyring } from './auth/keys.ts';
 import { createFleet } from './data/fleet.ts';
-import { ENCODER } from './data/sql-files.ts';
-import {
-  type OpenedWorkspace,
-  type RoutedOptions,
-  type RoutedServer,
-  startRoutedServer,
-} from './http/routed-server.ts';
-import { openOAuth } from './open-oauth.ts';
-import { cursorSecretOf, idleTimeoutFor, openService } from './open-service.ts';
-import { openSignIn, type SignIn } from './sign-in.ts';
+import type { OpenedWorkspace } from './http/http-server.ts';
+import { cursorSecretOf } from './open-service.ts';
+import { openForServer } from './open-workspace.ts';
+import { type ServedAddress, type ServingOptions, startServing } from './start-serving.ts';
 import { budgetUseOf, statusPartsOf } from './status-parts.ts';
 import type { Log } from './telemetry/server-log.ts';
 
@@ -31,19 +21,16 @@ import type { Log } from './telemetry/server-log.ts';
 const FETCHES_AT_ONCE = 4;
 
 /** Options of `serveApi`. */
-export interface ApiOptions extends Omit<RoutedOptions, 'limits'> {
-  readonly queryTimeoutMs: number;
+export interface ApiOptions extends ServingOptions {
+  /** Maximum number of open workspaces; the least recently used is closed first. */
+  readonly openMax: number;
   /** Interval at which the replicas of open workspaces are refreshed, in milliseconds. */
   readonly refreshMs: number;
   readonly log: Log;
-  /** The authorization server whose access tokens are accepted; default: none. */
-  readonly oauth?: OAuthSettings | null;
   /** The data folder, with the sessions and the keys for several workspaces. */
   readonly fleetFolder: string;
   /** Access rule of the pages. */
   readonly pages: 'key' | 'off';
-  /** Folder of the built data pages; default: the pages of this package. */
-  readonly app?: URL;
   /** Returns the current settings of all workspaces. Changes are detected by identity, so a changed list must be a new Map. */
   readonly workspaces: () => ReadonlyMap<string, WorkspaceConfig>;
   /** Downloads a workspace's newest replica to its folder if its warehouse is remote. */
@@ -51,7 +38,7 @@ export interface ApiOptions extends Omit<RoutedOptions, 'limits'> {
 }
 
 /** A running server of all workspaces. `keys` is the number of API keys at the start. */
-export interface ServedApi extends RoutedServer, Pick<SignIn, 'signInUrl'> {
+export interface ServedApi extends ServedAddress {
   readonly keys: number;
 }
 
@@ -63,55 +50,40 @@ export async function serveApi(
   const { clock } = surroundings;
   const stop = new AbortController();
   const signal = AbortSignal.any([surroundings.signal, stop.signal]);
-  const { log, workspaces, queryTimeoutMs, pages, app } = options;
+  const { log, workspaces, queryTimeoutMs, pages, fleetFolder } = options;
   const directory = createKeyDirectory({
     folders: createFolders(workspaces),
-    fleetFolder: options.fleetFolder,
+    fleetFolder,
     monotonic: clock.monotonic,
     onDamage: (workspace, thrown) => log.logger.error({ workspace, err: thrown }),
   });
-  const catalogue = builtInCatalogue;
-  const fleetKeys = openKeyring(options.fleetFolder);
+  const fleetKeys = openKeyring(fleetFolder);
   const queue = new PQueue({ concurrency: FETCHES_AT_ONCE });
   const refresh = createRefresh(options, clock, signal, queue);
   const open = async (name: string): Promise<OpenedWorkspace> => {
     const config = workspaces().get(name) as WorkspaceConfig;
     const first = refresh(name, config);
-    const { analytics, queries, snapshots } = layoutOf(config.folder);
     // If a replica already exists, serve it while the newer one is fetched.
-    if (!existsSync(analytics)) await first;
-    const service = openService(config, clock, await cursorSecretOf(config, true), queryTimeoutMs, options.openMax);
-    const keyring = joinKeyrings(openKeyring(config.folder), fleetKeys, name);
-    const status =
-      pages === 'off' ? {} : { status: statusPartsOf(config, pages, false, () => budgetUseOf(config, clock)) };
-    const sql = {
-      sql: createSqlService({ path: analytics, catalogue: service.catalogue, clock, encoder: ENCODER }),
-      saved: openSavedQueries(queries),
-    };
-    const close = async (): Promise<void> => {
-      await Promise.all([service.close(), sql.sql.close()]);
-    };
-    return { parts: { service, keyring, snapshots, sql, ...status }, close };
+    if (!existsSync(layoutOf(config.folder).analytics)) await first;
+    const status = pages === 'off' ? null : statusPartsOf(config, pages, false, () => budgetUseOf(config, clock));
+    const cursorSecret = await cursorSecretOf(config, true);
+    return openForServer(config, fleetKeys, status, { ...options, clock, cursorSecret });
   };
   const keys = directory.count();
   const fleet = createFleet({ clock, queryTimeoutMs, signal, workspaces });
-  const shared = { fleet, sessions: openSessions(options.fleetFolder, clock), ...(app === undefined ? {} : { app }) };
-  const limits = { idleTimeoutMs: idleTimeoutFor(queryTimeoutMs) };
-  const replica = createReplicaNames(workspaces);
-  const isWorkspace = (name: string): boolean => workspaces().has(name);
-  const oauth = await openOAuth(options.oauth ?? null, { clock, log, isWorkspace, standard: null });
-  const tokens = oauth === null ? {} : { oauth };
-  const parts = {
-    catalogue,
-    clock,
-    log,
-    directory,
-    open,
-    replica,
-    ...tokens,
-    ...(pages === 'off' ? {} : { pages: shared }),
-  };
-  const server = await startRoutedServer(parts, { ...options, limits });
+  const server = await startServing(
+    {
+      clock,
+      workspaces: { catalogue: builtInCatalogue, directory, fleet: pages === 'off' ? undefined : fleet },
+      open,
+      version: createVersions(workspaces),
+      isWorkspace: (name) => workspaces().has(name),
+      standard: null,
+      folder: pages === 'off' ? null : fleetFolder,
+      command: 'serve --role api',
+    },
+    options,
+  );
   const refreshOpen = async (): Promise<void> => {
     const current = workspaces();
     for (const name of server.open()) {
@@ -121,13 +93,11 @@ export async function serveApi(
     await queue.onIdle();
   };
   const refreshing = repeatEvery(clock, options.refreshMs, signal, refreshOpen);
-  const folder = pages === 'off' ? null : options.fleetFolder;
-  const signIn = await openSignIn(folder, server.baseUrl, 'serve --role api', clock.now);
   const close = async (): Promise<void> => {
     stop.abort();
-    await Promise.all([signIn.close(), server.close(), refreshing, queue.onIdle(), fleet.close()]);
+    await Promise.all([server.close(), refreshing, queue.onIdle(), fleet.close()]);
   };
-  return { ...server, keys, signInUrl: signIn.signInUrl, close };
+  return { ...server, keys, close };
 }
 
 /** Fetches the newest replica of a workspace. */
@@ -161,7 +131,7 @@ async function repeatEvery(clock: Clock, ms: number, signal: AbortSignal, work: 
 }
 
 // Identifies the settings and the resources that cannot change while a workspace is open.
-function createReplicaNames(workspaces: ApiOptions['workspaces']): (name: string) => string {
+function createVersions(workspaces: ApiOptions['workspaces']): (name: string) => string {
   const names = new WeakMap<WorkspaceConfig, string>();
   const versions = new WeakMap<WorkspaceConfig, () => string>();
   return (workspace) => {

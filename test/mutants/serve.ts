@@ -159,9 +159,9 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/serve/http/answers.test.ts'],
   },
   {
-    file: 'src/serve/http/routed-server.ts',
-    from: 'return workspace === null || !opened.includes(workspace) ? null : hosts.enter(workspace);',
-    to: 'return workspace === null ? null : hosts.enter(workspace);',
+    file: 'src/serve/http/shared-address.ts',
+    from: 'return workspace === null || !opened.includes(workspace) ? null : workspace;',
+    to: 'return workspace;',
     tests: ['test/serve/fleet-keys.test.ts'],
   },
   {
@@ -279,21 +279,27 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/serve/mcp/charts.test.ts'],
   },
   {
-    file: 'src/serve/serve-mcp.ts',
-    from: '.filter(([, { users }]) => users === 0);',
-    to: '.slice();',
-    tests: ['test/serve/mcp/stdio.test.ts'],
+    file: 'src/serve/pool.ts',
+    from: 'if (held.isEvicted && held.uses === 0) closeHeld(held);',
+    to: 'if (held.isEvicted) closeHeld(held);',
+    tests: ['test/serve/pool.test.ts'],
   },
   {
-    file: 'src/serve/serve-api.ts',
-    from: 'const keyring = joinKeyrings(openKeyring(config.folder), fleetKeys, name);',
+    file: 'src/serve/pool.ts',
+    from: 'if (held.uses === 0) closeHeld(held);',
+    to: 'closeHeld(held);',
+    tests: ['test/serve/pool.test.ts'],
+  },
+  {
+    file: 'src/serve/open-workspace.ts',
+    from: 'const keyring = joinKeyrings(openKeyring(config.folder), fleetKeys, config.name);',
     to: 'const keyring = openKeyring(config.folder);',
     tests: ['test/serve/http/fleet.test.ts'],
   },
   {
     file: 'src/serve/serve-workspace.ts',
-    from: 'joinKeyrings(openKeyring(config.folder), openKeyring(dirname(config.folder)), config.name)',
-    to: 'joinKeyrings(openKeyring(config.folder), openKeyring(config.folder), config.name)',
+    from: 'const fleetKeys = openKeyring(dirname(folder));',
+    to: 'const fleetKeys = openKeyring(folder);',
     tests: ['test/serve/sign-in.test.ts'],
   },
   {

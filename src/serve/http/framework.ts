@@ -23,7 +23,7 @@ export function createFramework(
   limits: HttpLimits,
   { logger }: Log,
   isFleet: boolean,
-  listener: Listener | null = null,
+  listener?: Listener,
 ): FastifyInstance {
   const options: FastifyHttpOptions<Server> = {
     loggerInstance: logger,
@@ -49,7 +49,7 @@ export function createFramework(
     ),
     frameworkErrors: (error, request, reply) => sendError(error, request.id, reply as unknown as FastifyReply),
   };
-  const app = fastify(listener === null ? options : { ...options, serverFactory: adopt(listener, limits) });
+  const app = fastify(listener === undefined ? options : { ...options, serverFactory: adopt(listener, limits) });
   app.server.maxConnections = limits.connectionsMax;
   // A client may close its half of the connection after the request. Node then waits for the response; the option is not typed.
   Object.assign(app.server, { httpAllowHalfOpen: true });

@@ -1,14 +1,16 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../base/clock.ts';
+import type { FastifyInstance } from 'fastify';
 import type { Monitored } from '../../query/observer.ts';
 import { createHostRules } from '../auth/hosts.ts';
 import { KEYS_MAX } from '../auth/keys.ts';
 import { createLimiter, type Limiter } from '../auth/limiter.ts';
-import type { Pages } from '../pages/site-pages.ts';
+import type { OAuth } from '../auth/oauth/oauth.ts';
+import { createPool, type Pool, type Stay } from '../pool.ts';
 import { createMetricsServer, METRICS_PATH } from '../telemetry/metrics-listener.ts';
 import { type LogLevel, type LogTarget, openLog } from '../telemetry/server-log.ts';
-import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
+import { dispatch } from './dispatch.ts';
 import { createFramework } from './framework.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { createListStreams } from './list-streams.ts';
@@ -16,36 +18,38 @@ import { type Listener, listen } from './listener.ts';
 import { APP_PATHS, OPERATIONS_PATH } from './page-paths.ts';
 import { BASE_PATH, MCP_PATH } from './paths.ts';
 import { createAnswers } from './responses.ts';
-import { createHosts, dispatch, type OpenedSite } from './site-hosts.ts';
+import { createSharedAddress, type SharedAddressParts } from './shared-address.ts';
 import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurroundings } from './site.ts';
 
 /** How often idle connections are closed while others are still active. */
 const SWEEP_MS = 25;
 
-/** Number of keys and subjects of access tokens that the rate limit tracks, and the times of requests that it stores for them. */
+/** Maximum number of keys of several workspaces that the rate limit tracks. */
+const FLEET_KEYS_MAX = 100_000;
+/** Number of subjects of access tokens that the rate limit tracks, and the times of requests that it stores for them. */
 const SUBJECTS_MAX = 10_000;
 const TIMES_MAX = 8_000_000;
 
-/** The parts of a site that depend on the resources of its workspace. */
-export interface OpenedParts extends Pick<SiteParts, 'service' | 'sql'> {
-  /** Called when they are no longer in use. */
+/** An open workspace. */
+export interface OpenedWorkspace {
+  readonly parts: Omit<SiteParts, 'workspace' | 'workspacesOf' | 'oauth' | 'answers'>;
+  /** Called when the workspace is no longer in use. */
   close(): Promise<void>;
 }
 
-/** Opens the parts of a site again when the resources of its workspace change. */
-export interface Renewal {
-  /** Returns a text that changes with the resources. Called for every request. */
-  version(): string;
-  open(): Promise<OpenedParts>;
+/** Dependencies of a server. */
+export interface ServerParts extends Pick<SiteSurroundings, 'clock' | 'app' | 'sessions'> {
+  readonly log: LogTarget;
+  /** The workspace of all requests, or the workspaces of which the credential of a request selects one. */
+  readonly workspaces: string | SharedAddressParts;
+  open(workspace: string): Promise<OpenedWorkspace>;
+  /** Returns a text that changes when the workspace must be opened again, such as after a change of settings. Called for every request. */
+  version(workspace: string): string;
+  /** Access tokens that are accepted beside keys. */
+  readonly oauth?: OAuth;
+  /** The workspace whose metrics are served with the server's own. */
+  readonly monitored?: Monitored;
 }
-
-/** Dependencies of a server; `renewal` opens the parts that the others lack. */
-export type ServerParts = Omit<SiteParts, 'service' | 'sql'> &
-  (Pick<SiteParts, 'service' | 'sql'> | { readonly renewal: Renewal }) & {
-    /** The workspace whose metrics are served with the server's own. */
-    readonly monitored?: Monitored;
-    readonly log: LogTarget;
-  };
 
 /** Options of a server. */
 export interface ServerOptions extends SiteOptions {
@@ -55,6 +59,8 @@ export interface ServerOptions extends SiteOptions {
   readonly metricsPort: number | null;
   /** Level of the log, unless `log` is already open. */
   readonly logLevel: LogLevel;
+  /** Maximum number of open workspaces; the least recently used is closed first. Default: 1. */
+  readonly openMax?: number;
   readonly limits?: Partial<HttpLimits>;
   /** A listening server; default: a new one. If `startServer` fails, the caller closes it. */
   readonly listener?: Listener;
@@ -68,157 +74,169 @@ export interface RunningServer {
   /** URLs of the overview and of the status page; null if no pages are served. */
   readonly pageUrl: string | null;
   readonly statusUrl: string | null;
+  /** Returns the names of the open workspaces, least recently used first. */
+  open(): string[];
   /** Rejects new requests, waits up to a limit for those in progress, and resolves when everything is closed. */
   close(): Promise<void>;
 }
 
+/** An open workspace with its site. */
+interface Hosted extends Pick<SiteParts, 'service' | 'answers'> {
+  readonly site: Site;
+  close(): Promise<void>;
+}
+
 /**
- * Starts a server and resolves when it listens.
+ * Starts a server and resolves when it listens. It serves one workspace, or at one address several workspaces, which are opened when they
+ * are used.
  *
  * @throws Node's own error if it cannot listen
  */
 export async function startServer(parts: ServerParts, options: ServerOptions): Promise<RunningServer> {
+  const { clock, workspaces, monitored = null } = parts;
   const limits = { ...HTTP_LIMITS, ...options.limits };
-  const state = { isStopping: false };
-  const answers = createAnswers(limits);
-  const { rateLimit, metricsPort } = options;
-  const { clock, monitored = null } = parts;
-  const opened = 'renewal' in parts ? await parts.renewal.open() : parts;
-  const current = { service: opened.service };
-  // The metrics read the newest service.
-  const service = new Proxy(opened.service, { get: (_, name) => Reflect.get(current.service, name) as unknown });
-  const telemetry = metricsPort === null ? null : createTelemetry(service, answers, clock, monitored);
-  const address = { baseUrl: '' };
+  const state = { isStopping: false, baseUrl: '' };
+  const only = typeof workspaces === 'string' ? workspaces : null;
+  const sites = (): readonly Hosted[] => pool.present();
+  const telemetry =
+    options.metricsPort === null ? null : createTelemetry({ sites, isFleet: only === null, clock, monitored });
   const surroundings: SiteSurroundings = {
+    ...parts,
     limits,
     log: openLog(parts.log, options.logLevel, clock),
-    answers,
     lists: createListStreams(limits, clock.monotonic),
     telemetry,
-    limiter: rateLimit === 'off' ? undefined : limiterOf(rateLimit, clock, parts.oauth !== undefined),
-    address,
-    isFleet: false,
+    // Shared by all workspaces, so that closing one does not reset the limits of its keys.
+    limiter: limiterOf(options, parts),
+    address: state,
+    isFleet: only === null,
+    ...(typeof workspaces === 'string' ? {} : { fleet: workspaces.fleet }),
     isStopping: () => state.isStopping,
+    usedAt: new Map(),
   };
-  const { listener = null } = options;
-  const stop = (): void => {
-    state.isStopping = true;
+  const pool = createSitePool(parts, options, surroundings);
+  const shared = typeof workspaces === 'string' ? null : createSharedAddress(workspaces, parts);
+  const front = shared === null ? null : await createSite(shared.site, options, surroundings, options.listener);
+  const app = front?.app ?? createFramework(limits, surroundings.log, false, options.listener);
+  const choose = async (request: IncomingMessage): Promise<Stay<Hosted> | null> => {
+    // The routes of the shared address reject requests while the server stops.
+    if (shared !== null && state.isStopping) return null;
+    const name = only ?? (await shared?.select(request)) ?? null;
+    return name === null ? null : pool.enter(name);
   };
-  const listening = { ...surroundings, address, telemetry };
-  if (!('renewal' in parts)) {
-    return listenFor(await createSite(parts, options, { ...surroundings, listener }), options, listening, stop);
-  }
-  let first: OpenedParts | null = opened as OpenedParts;
-  const usedAt = new Map<string, number>();
-  const open = async (): Promise<OpenedSite> => {
-    const own = first ?? (await parts.renewal.open());
-    first = null;
-    const { close } = own;
-    const creating = createSite({ ...parts, ...own, usedAt }, options, surroundings);
-    creating.catch(close);
-    const site = await creating;
-    current.service = own.service;
-    return { site, close };
-  };
-  const renewed = await createRenewedSite(parts.renewal.version, open, { ...surroundings, listener });
-  const server = await listenFor(renewed.site, options, listening, stop).catch(async (thrown: unknown) => {
-    await renewed.close();
-    throw thrown;
-  });
   const close = async (): Promise<void> => {
-    await server.close();
-    await renewed.close();
+    await app.close();
+    await pool.close();
   };
-  return { ...server, close };
+  try {
+    if (only !== null) (await pool.enter(only)).leave();
+    await app.ready();
+    dispatch(app, async (request) => siteOf(await choose(request)));
+    const pagesOf = () => [front, ...pool.present().map(({ site }) => site)].flatMap((site) => site?.pages ?? []);
+    const hasPages = pagesOf().length > 0;
+    const addresses = await listenFor(app, options, { surroundings, state, hasPages });
+    return {
+      ...addresses.urls,
+      open: pool.names,
+      close: async () => {
+        state.isStopping = true;
+        for (const pages of pagesOf()) pages.close();
+        await addresses.stop();
+        await close();
+        surroundings.log.stream.flush();
+      },
+    };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
 }
 
-/** Name of the only site. */
-const ONLY = '';
+function siteOf(stay: Stay<Hosted> | null): Stay<Site> | null {
+  return stay === null ? null : { member: stay.member.site, leave: stay.leave };
+}
 
-// A server that dispatches its requests to the newest site. If a newer one cannot be opened, the site in use stays.
-async function createRenewedSite(
-  versionOf: () => string,
-  open: () => Promise<OpenedSite>,
-  { limits, log, isFleet, isStopping, listener = null }: SiteSurroundings,
-): Promise<{ readonly site: ListeningSite; close(): Promise<void> }> {
-  let version = versionOf();
-  const hosts = createHosts({
-    openMax: 1,
-    open,
-    version: () => {
-      if (!isStopping()) version = versionOf();
+// Opens the sites of workspaces. If the newer site of the only workspace cannot be opened, the one in use stays.
+function createSitePool(parts: ServerParts, options: ServerOptions, surroundings: SiteSurroundings): Pool<Hosted> {
+  const { workspaces, oauth } = parts;
+  const { limits, log, isFleet, isStopping } = surroundings;
+  const openMax = options.openMax ?? 1;
+  const bounds = { ...limits, cacheBytesMax: Math.floor(limits.cacheBytesMax / openMax) };
+  const versions = new Map<string, string>();
+  return createPool<Hosted>({
+    openMax,
+    open: async (workspace) => {
+      const opened = await parts.open(workspace);
+      const answers = createAnswers(bounds);
+      // Keys in the folder of a workspace name no workspace.
+      const workspacesOf: SiteParts['workspacesOf'] = (key) =>
+        typeof workspaces === 'string' || key?.workspaces === null
+          ? [workspace]
+          : workspaces.directory.workspacesOf(key);
+      const own = { ...opened.parts, answers, workspace, workspacesOf };
+      const tokens = oauth === undefined ? {} : { oauth: oauth.siteOf(workspace) };
+      const creating = createSite({ ...own, ...tokens }, options, surroundings);
+      creating.catch(opened.close);
+      return { site: await creating, service: opened.parts.service, answers, close: opened.close };
+    },
+    close: async ({ site, close }) => {
+      await site.app.close();
+      await close();
+    },
+    version: (workspace) => {
+      const known = versions.get(workspace);
+      if (known !== undefined && isStopping()) return known;
+      const version = parts.version(workspace);
+      versions.set(workspace, version);
       return version;
     },
-    onStale: (thrown) => log.logger.error({ err: thrown, msg: 'cannot serve the new resources of the workspace' }),
+    // Pages that listen for changes connect again, to the next site.
+    onReplaced: ({ site }) => site.pages?.close(),
+    ...(isFleet
+      ? {}
+      : {
+          onStale: (thrown) =>
+            log.logger.error({ err: thrown, msg: 'cannot serve the new resources of the workspace' }),
+        }),
   });
-  const app = createFramework(limits, log, isFleet, listener);
-  try {
-    (await hosts.enter(ONLY)).leave();
-    await app.ready();
-  } catch (thrown) {
-    await hosts.close();
-    await app.close();
-    throw thrown;
-  }
-  dispatch(app, () => hosts.enter(ONLY));
-  const hasPages = hosts.present().some(({ site }) => site.pages !== null);
-  const closePages = (): void => {
-    for (const { site } of hosts.present()) site.pages?.close();
-  };
-  return { site: { app, pages: hasPages ? { close: closePages } : null }, close: hosts.close };
-}
-
-/** The parts of a site that `listenFor` uses. */
-interface ListeningSite {
-  readonly app: Site['app'];
-  readonly pages: Pick<Pages, 'close'> | null;
 }
 
 // A workspace has few keys, but its access tokens may have many subjects.
-function limiterOf(limit: number, { monotonic }: Clock, hasSubjects: boolean): Limiter {
-  if (!hasSubjects) return createLimiter({ limit, monotonic });
-  const keysMax = Math.max(KEYS_MAX, Math.min(SUBJECTS_MAX, Math.floor(TIMES_MAX / limit)));
-  return createLimiter({ limit, monotonic, keysMax });
+function limiterOf({ rateLimit: limit }: SiteOptions, { clock, workspaces, oauth }: ServerParts): Limiter | undefined {
+  if (limit === 'off') return undefined;
+  const ofTokens = oauth === undefined ? 0 : Math.min(SUBJECTS_MAX, Math.floor(TIMES_MAX / limit));
+  const keysMax = typeof workspaces === 'string' ? Math.max(KEYS_MAX, ofTokens) : FLEET_KEYS_MAX;
+  return createLimiter({ limit, monotonic: clock.monotonic, keysMax });
 }
 
-/** Listens for a site; sets `address.baseUrl`, and calls `stop` when the server begins to close. */
-export async function listenFor(
-  { app, pages }: ListeningSite,
-  options: Pick<ServerOptions, 'host' | 'port' | 'metricsPort' | 'allowedHosts' | 'corsOrigins' | 'listener'>,
-  surroundings: Pick<SiteSurroundings, 'limits' | 'log'> & {
-    readonly address: { baseUrl: string };
-    readonly telemetry: Telemetry | null;
-  },
-  stop: () => void,
-): Promise<RunningServer> {
-  const { limits, log, address, telemetry } = surroundings;
+interface Listening {
+  readonly surroundings: SiteSurroundings;
+  readonly state: { baseUrl: string };
+  readonly hasPages: boolean;
+}
+
+// Listens for requests and for requests of metrics, and sets the base URL.
+async function listenFor(app: FastifyInstance, options: ServerOptions, { surroundings, state, hasPages }: Listening) {
+  const { telemetry, limits } = surroundings;
+  const { host } = options;
   const metrics = telemetry === null ? null : createMetricsServer(telemetry, createHostRules(options));
-  try {
-    if (!app.server.listening) await listen(app.server, options.host, options.port);
-    address.baseUrl = `${originOf(app.server, options.host)}${BASE_PATH}`;
-    if (metrics !== null) await listen(metrics, options.host, options.metricsPort ?? 0);
-    const metricsOrigin = metrics === null ? null : originOf(metrics, options.host);
-    options.listener?.open();
-    const close = async (): Promise<void> => {
-      stop();
-      pages?.close();
+  if (!app.server.listening) await listen(app.server, host, options.port);
+  const origin = originOf(app.server, host);
+  state.baseUrl = `${origin}${BASE_PATH}`;
+  if (metrics !== null) await listen(metrics, host, options.metricsPort ?? 0);
+  options.listener?.open();
+  return {
+    urls: {
+      baseUrl: state.baseUrl,
+      mcpUrl: `${origin}${MCP_PATH}`,
+      pageUrl: hasPages ? `${origin}${APP_PATHS[0]}` : null,
+      statusUrl: hasPages ? `${origin}${OPERATIONS_PATH}` : null,
+      metricsUrl: metrics === null ? null : `${originOf(metrics, host)}${METRICS_PATH}`,
+    },
+    stop: async (): Promise<void> => {
       await Promise.all([stopServer(app.server, limits.drainMs), metrics && stopServer(metrics, 0)]);
-      await app.close();
-      log.stream.flush();
-    };
-    const urlOf = (path: string): string | null => (pages === null ? null : new URL(path, address.baseUrl).href);
-    return {
-      baseUrl: address.baseUrl,
-      mcpUrl: `${new URL(address.baseUrl).origin}${MCP_PATH}`,
-      pageUrl: urlOf(APP_PATHS[0]),
-      statusUrl: urlOf(OPERATIONS_PATH),
-      metricsUrl: metricsOrigin === null ? null : `${metricsOrigin}${METRICS_PATH}`,
-      close,
-    };
-  } catch (thrown) {
-    await app.close();
-    throw thrown;
-  }
+    },
+  };
 }
 
 function originOf(server: Server, host: string): string {

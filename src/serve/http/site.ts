@@ -31,37 +31,29 @@ import type { Answers } from './responses.ts';
 /** Requests per key and minute of pages. A page sends about 12 for each change of a filter. */
 const PAGE_REQUESTS_MAX = 3_000;
 
-/** Dependencies of one workspace's site. */
+/** Dependencies of one workspace's site, or of the site of requests that select no workspace. */
 export interface SiteParts {
   readonly service: Service;
   readonly keyring: Keyring;
-  readonly clock: Clock;
-  /** Folder of the published snapshots, if they are served; it may not exist yet. */
-  readonly snapshots?: string;
+  readonly answers: Answers;
+  /** Null if requests select no workspace. */
+  readonly workspace: string | null;
+  /** Returns the names of the workspaces that a key opens on this server, all for null. */
+  readonly workspacesOf: (key: Key | null) => readonly string[];
+  /** Checks that a request with a valid credential selects a workspace, if there are several. */
+  readonly checkWorkspace?: AccessControlParts['checkWorkspace'];
   /** Access tokens that are accepted beside keys. */
   readonly oauth?: SiteOAuth;
+  /** Folder of the published snapshots, if they are served; it may not exist yet. */
+  readonly snapshots?: string;
   /** Dependencies of the pages of a workspace; without them there are none. */
   readonly status?: StatusParts;
-  /** The list of workspaces, if one address serves several with pages. */
-  readonly fleet?: Fleet;
-  /** Folder of the built data pages; default: the pages of this package. */
-  readonly app?: URL;
   /** Measures and declared queries of the data pages; default: the metrics layer. */
   readonly tables?: Tables;
-  /** Browser sessions; without them, pages need a key. */
-  readonly sessions?: Sessions;
-  /** Returns the names of the workspaces that a key opens on this server, all for null; default: none. */
-  readonly workspacesOf?: (key: Key | null) => readonly string[];
-  /** For the address that several workspaces share: checks that a request with a valid credential selects one. */
-  readonly checkWorkspace?: AccessControlParts['checkWorkspace'];
   /** The setup through the pages; without it, a workspace is set up with `sightline init`. */
   readonly setup?: FirstRun;
   /** Guarded SQL for the pages. */
   readonly sql?: Omit<SqlParts, 'callerOf'>;
-  /** Times at which keys were used last, by id; default: those of this site. */
-  readonly usedAt?: Map<string, number>;
-  /** Name for log lines, if one server has several workspaces. */
-  readonly workspace?: string;
 }
 
 /** Options of a site. */
@@ -76,9 +68,9 @@ export interface SiteOptions {
 
 /** Objects that a site shares with its server and with other sites. */
 export interface SiteSurroundings {
+  readonly clock: Clock;
   readonly limits: HttpLimits;
   readonly log: Log;
-  readonly answers: Answers;
   readonly lists: ListStreams;
   readonly telemetry: Telemetry | null;
   /** Undefined if requests are not limited. */
@@ -88,8 +80,14 @@ export interface SiteSurroundings {
   /** Whether the server has several workspaces. */
   readonly isFleet: boolean;
   readonly isStopping: () => boolean;
-  /** The listening server of this site; default: a new server that does not listen. */
-  readonly listener?: Listener | null;
+  /** Times at which keys were used last, by id. */
+  readonly usedAt: Map<string, number>;
+  /** Browser sessions; without them, pages need a key. */
+  readonly sessions?: Sessions;
+  /** The list of workspaces, if one address serves several with pages. */
+  readonly fleet?: Fleet | undefined;
+  /** Folder of the built data pages; default: the pages of this package. */
+  readonly app?: URL;
 }
 
 /** A workspace's routes behind their gate, without a listener. */
@@ -99,17 +97,19 @@ export interface Site {
   readonly pages: Pages | null;
 }
 
-/** Creates the site of a workspace. */
+/** Creates a site. With a listener, its server is used; otherwise the site has a new server that does not listen. */
 export async function createSite(
   parts: SiteParts,
   options: SiteOptions,
   surroundings: SiteSurroundings,
+  listener?: Listener,
 ): Promise<Site> {
-  const { limits, log, answers, lists, telemetry, limiter, address, isFleet, isStopping } = surroundings;
-  const usedAt = parts.usedAt ?? new Map<string, number>();
-  const { status, clock, service, keyring, sessions = null, oauth = null, workspacesOf = () => [] } = parts;
-  const own = status === undefined ? null : createPages({ ...parts, status, usedAt, answers });
-  const pages = parts.fleet === undefined ? own : withFleet(own ?? createFrontPages(parts), parts.fleet);
+  const { clock, limits, log, lists, telemetry, limiter, address, isFleet, isStopping, usedAt } = surroundings;
+  const { sessions = null, fleet, app: folder } = surroundings;
+  const { status, service, answers, keyring, workspace, workspacesOf, oauth = null } = parts;
+  const files = folder === undefined ? {} : { app: folder };
+  const own = status === undefined ? null : createPages({ ...parts, ...files, status, usedAt, clock });
+  const pages = fleet === undefined ? own : withFleet(own ?? createFrontPages(files), fleet);
   const endpoints = [
     ...endpointsOf(service.catalogue),
     ...openEndpoints(oauth?.resource.paths ?? []),
@@ -133,7 +133,6 @@ export async function createSite(
     onKey: (keyId) => usedAt.set(keyId, clock.now()),
     ...(parts.checkWorkspace === undefined ? {} : { checkWorkspace: parts.checkWorkspace }),
   });
-  const workspace = parts.workspace ?? status?.workspace ?? null;
   const signingIn = {
     authentication,
     accessControl,
@@ -143,11 +142,11 @@ export async function createSite(
     hasSetup: parts.setup !== undefined,
     hasData: async () => (status === undefined ? null : hasRows(service)),
   };
-  const app = createFramework(limits, log, isFleet, surroundings.listener);
+  const app = createFramework(limits, log, isFleet, listener);
   await addHooks(
     app,
     accessControl,
-    createLogRequest(log, clock, parts.workspace),
+    createLogRequest(log, clock, isFleet ? workspace : null),
     telemetry,
     options.corsOrigins,
     monotonic,
@@ -161,7 +160,7 @@ export async function createSite(
     endpoints,
     baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
     rateLimit: options.rateLimit,
-    mcp: createMcpHandlers(parts, workspace, options, surroundings, app.log),
+    mcp: createMcpHandlers(parts, options, surroundings, app.log),
     bodyBytesMax: limits.bodyBytesMax,
     mcpRunningMax: limits.computationsMax,
     accessControl,
@@ -200,8 +199,7 @@ function pageUrlOf(
 
 // Loads MCP with the first request to it: many servers never get one. Readers with the same brands and scopes share a handler.
 function createMcpHandlers(
-  { sql, clock, status }: Pick<SiteParts, 'sql' | 'clock' | 'status'>,
-  workspace: string | null,
+  { sql, status, workspace }: SiteParts,
   options: SiteOptions,
   surroundings: SiteSurroundings,
   log: FastifyInstance['log'],
@@ -213,7 +211,7 @@ function createMcpHandlers(
       import('../mcp/served.ts'),
     ]);
     const pageUrl = status === undefined ? null : pageUrlOf(workspace, options, surroundings);
-    const served = servedOne({ service, sql: sql?.sql ?? null, pageUrl }, clock);
+    const served = servedOne({ service, sql: sql?.sql ?? null, pageUrl }, surroundings.clock);
     return createMcpHandler(served, { onError: (error) => log.warn({ err: error }), scopes });
   };
   return (service, scopes) => {

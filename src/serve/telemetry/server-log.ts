@@ -78,7 +78,7 @@ export function openLog(target: LogTarget, level: LogLevel, clock: Clock): Log {
 export type LogRequest = (request: FastifyRequest, reply: FastifyReply, tookMs: number) => void;
 
 /** Creates the request logger. It builds the line without pino, because it runs for every request. */
-export function createLogRequest({ level, stream }: Log, clock: Clock, workspace?: string): LogRequest {
+export function createLogRequest({ level, stream }: Log, clock: Clock, workspace: string | null): LogRequest {
   if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf('info')) return () => undefined;
   return (request, reply, tookMs) => {
     const { raw } = reply;
@@ -92,7 +92,7 @@ export function createLogRequest({ level, stream }: Log, clock: Clock, workspace
       path: withoutKeys(request.originalUrl),
       status: left ? STATUS_CLIENT_LEFT : raw.statusCode,
       ms: Math.round(tookMs * 100) / 100,
-      ...(workspace === undefined ? {} : { workspace }),
+      ...(workspace === null ? {} : { workspace }),
       key: keyId,
       bytes: left ? null : bytes,
       cache,

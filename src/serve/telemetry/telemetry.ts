@@ -21,16 +21,23 @@ export interface Telemetry {
   render(): Promise<{ readonly text: string; readonly mediaType: string }>;
 }
 
+/** Dependencies of the metrics. */
+export interface TelemetryParts {
+  /** Returns the open workspaces. */
+  readonly sites: () => readonly { readonly service: Service; readonly answers: Answers }[];
+  /** Whether the server has several workspaces; the age of their data is not reported. */
+  readonly isFleet: boolean;
+  readonly clock: Clock;
+  /** The workspace whose metrics are included. */
+  readonly monitored: Monitored | null;
+}
+
 /**
  * Creates the metrics, including the workspace's if one is monitored. Labels come only from declarations, settings and
  * statuses, so that clients cannot create series.
  */
-export function createTelemetry(
-  service: Service,
-  answers: Answers,
-  clock: Clock,
-  monitored: Monitored | null,
-): Telemetry {
+export function createTelemetry(parts: TelemetryParts): Telemetry {
+  const { monitored } = parts;
   const registry = new Registry();
   if (monitored !== null) registry.setDefaultLabels({ workspace: monitored.workspace });
   collectDefaultMetrics({ register: registry });
@@ -60,8 +67,8 @@ export function createTelemetry(
     labelNames: ['by'] as const,
     registers,
   });
-  addGauges(registry, service, answers, clock);
-  const refresh = monitored === null ? null : createRefresh(registry, service, monitored, clock);
+  addGauges(registry, parts);
+  const refresh = monitored === null ? null : createRefresh(registry, monitored, parts);
   return {
     observe: (visit, status, tookMs) => {
       const labels = { route: visit.route ?? OTHER_ROUTE, status };
@@ -77,13 +84,24 @@ export function createTelemetry(
   };
 }
 
-function createRefresh(registry: Registry, service: Service, monitored: Monitored, clock: Clock): () => Promise<void> {
-  const observe = createObserver(service, monitored, clock);
+// The workspace is opened again when its resources change.
+function createRefresh(
+  registry: Registry,
+  monitored: Monitored,
+  { sites, clock }: TelemetryParts,
+): () => Promise<void> {
+  const observers = new WeakMap<Service, ReturnType<typeof createObserver>>();
   const set = addWorkspaceMetrics(registry);
-  return async () => set(await observe());
+  return async () => {
+    const service = sites().at(-1)?.service;
+    if (service === undefined) return;
+    const observe = observers.get(service) ?? createObserver(service, monitored, clock);
+    observers.set(service, observe);
+    set(await observe());
+  };
 }
 
-function addGauges(registry: Registry, service: Service, answers: Answers, clock: Clock): void {
+function addGauges(registry: Registry, { sites, isFleet, clock }: TelemetryParts): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
     const made: Gauge = new Gauge({
       name,
@@ -92,13 +110,18 @@ function addGauges(registry: Registry, service: Service, answers: Answers, clock
       collect: async () => made.set(await read()),
     });
   };
-  gauge('sightline_queries_running', 'Running warehouse queries.', () => service.load().running);
-  gauge('sightline_queries_waiting', 'Waiting warehouse queries.', () => service.load().waiting);
-  gauge('sightline_answers_running', 'Responses being computed.', () => answers.running);
-  gauge('sightline_answers_waiting', 'Requests waiting for a response being computed.', () => answers.waiting);
-  gauge('sightline_answers_kept_bytes', 'Bytes of cached responses.', () => answers.cachedBytes);
+  const sum = (read: (site: ReturnType<typeof sites>[number]) => number): number =>
+    sites().reduce((total, site) => total + read(site), 0);
+  gauge('sightline_queries_running', 'Running warehouse queries.', () => sum(({ service }) => service.load().running));
+  gauge('sightline_queries_waiting', 'Waiting warehouse queries.', () => sum(({ service }) => service.load().waiting));
+  gauge('sightline_answers_running', 'Responses being computed.', () => sum(({ answers }) => answers.running));
+  gauge('sightline_answers_waiting', 'Requests waiting for a response being computed.', () =>
+    sum(({ answers }) => answers.waiting),
+  );
+  gauge('sightline_answers_kept_bytes', 'Bytes of cached responses.', () => sum(({ answers }) => answers.cachedBytes));
   gauge('sightline_data_age_seconds', 'Time since the end of the newest sync; NaN before the first.', async () => {
-    const { syncedAt } = await service.freshness();
+    const [site] = isFleet ? [] : sites();
+    const syncedAt = (await site?.service.freshness())?.syncedAt ?? null;
     return syncedAt === null ? Number.NaN : (clock.now() - syncedAt) / 1000;
   });
 }

@@ -6,10 +6,10 @@ import type { Clock } from '../../../src/base/clock.ts';
 import { createService } from '../../../src/query/create-service.ts';
 import type { Question, Service } from '../../../src/query/service.ts';
 import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
-import type { SiteOAuth } from '../../../src/serve/auth/oauth/oauth.ts';
+import type { OAuth } from '../../../src/serve/auth/oauth/oauth.ts';
 import type { HttpLimits } from '../../../src/serve/http/http-limits.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../../src/serve/http/http-server.ts';
-import type { SiteParts } from '../../../src/serve/http/site.ts';
+import type { SiteParts, SiteSurroundings } from '../../../src/serve/http/site.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { until } from '../../cli/helpers.ts';
@@ -46,9 +46,9 @@ export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>
   readonly conventions?: () => Conventions;
   /** Folder of published snapshots. */
   readonly snapshots?: string;
-  readonly oauth?: SiteOAuth;
+  readonly oauth?: OAuth;
   /** Dependencies of the pages; default: no pages. */
-  readonly pages?: Pick<SiteParts, 'status' | 'tables' | 'app'>;
+  readonly pages?: Pick<SiteParts, 'status' | 'tables'> & Pick<SiteSurroundings, 'app'>;
   /** Wraps the query layer, for example to delay responses. */
   readonly around?: (service: Service) => Service;
 }
@@ -74,10 +74,13 @@ export function openServer(copy: string, options: TestServerOptions = {}): Promi
   return startTestServer(copy, options, onTestFinished);
 }
 
+/** Name of the workspace of test servers. */
+export const WORKSPACE = 'acme';
+
 /** Status of a server without jobs, for its pages. */
 export const PAGE_STATUS = {
   access: 'key',
-  workspace: 'test',
+  workspace: WORKSPACE,
   folder: '/nowhere',
   runsJobs: false,
   reportedLimit: async () => null,
@@ -108,9 +111,21 @@ export async function startTestServer(
   );
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
-  const served = { ...(snapshots === undefined ? {} : { snapshots }), ...(oauth === undefined ? {} : { oauth }) };
-  const parts = { service, keyring: openKeyring(folder), clock, log: write, ...served, ...pages };
-  const server = await startServer(parts, { ...OPEN_OPTIONS, rateLimit: 1_000_000, ...given });
+  const { app, ...page } = pages ?? {};
+  const keyring = openKeyring(folder);
+  const parts = { service, keyring, ...(snapshots === undefined ? {} : { snapshots }), ...page };
+  const server = await startServer(
+    {
+      clock,
+      log: write,
+      workspaces: WORKSPACE,
+      open: async () => ({ parts, close: async () => undefined }),
+      version: () => '',
+      ...(oauth === undefined ? {} : { oauth }),
+      ...(app === undefined ? {} : { app }),
+    },
+    { ...OPEN_OPTIONS, rateLimit: 1_000_000, ...given },
+  );
   closeLater(async () => {
     await server.close();
     await service.close();

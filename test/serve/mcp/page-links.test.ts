@@ -3,7 +3,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createKey } from '../../../src/serve/auth/keys.ts';
 import { APP_PATHS } from '../../../src/serve/http/page-paths.ts';
-import { mcpWorkspace } from '../../../src/serve/serve-mcp.ts';
+import { serveMcp } from '../../../src/serve/serve-mcp.ts';
 import type { ServeWorkspaceOptions } from '../../../src/serve/serve-workspace.ts';
 import { writeServerRecord } from '../../../src/session/server-record.ts';
 import { readFilters } from '../../../src/web/app/state/filters.ts';
@@ -165,9 +165,9 @@ describe('the address of the pages', () => {
 
   it('is that of a running server of the same workspace over stdio', async () => {
     const { config } = await openCopy('small', onTestFinished);
-    const context = { config, clock: stillClock, signal: new AbortController().signal, command: 'mcp' };
+    const context = { clock: stillClock, signal: new AbortController().signal };
     const options = { queryTimeoutMs: 30_000, onStart: () => undefined, onError: () => undefined };
-    const client = await openStream((streams) => mcpWorkspace(context, { ...options, streams }));
+    const client = await openStream((streams) => serveMcp([config], context, { ...options, streams }));
     const firstUrl = async (): Promise<string | undefined> =>
       (await client.call('query_metrics', { metrics: ['responses'] })).structuredContent.url;
     expect(await firstUrl()).toBeUndefined();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isRecord } from '../../../src/base/json.ts';
-import { mcpWorkspace, mcpWorkspaces } from '../../../src/serve/serve-mcp.ts';
+import { serveMcp } from '../../../src/serve/serve-mcp.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
@@ -24,24 +24,24 @@ const workspace = sharedBefore(async (closeLater) => {
 
 const WEEK = { from: '2026-03-08', to: '2026-03-14' };
 const NAMES = ['weekly_brand_brief', 'competitor_deep_dive', 'explain_alert', 'content_gaps', 'data_quality_check'];
-const options = { queryTimeoutMs: 30_000, onError: (error: Error) => expect.unreachable(error.message) };
+const options = {
+  queryTimeoutMs: 30_000,
+  onStart: () => undefined,
+  onError: (error: Error) => expect.unreachable(error.message),
+};
 
-const context = { clock: stillClock, signal: new AbortController().signal, command: 'mcp' };
+const context = { clock: stillClock, signal: new AbortController().signal };
 
 /** The workspace, served like by `sightline mcp`. */
 const single = sharedBefore((closeLater) =>
-  openStream(
-    (streams) =>
-      mcpWorkspace({ config: workspace().config, ...context }, { ...options, streams, onStart: () => undefined }),
-    closeLater,
-  ),
+  openStream((streams) => serveMcp([workspace().config], context, { ...options, streams }), closeLater),
 );
 
 /** The workspace twice, with two names, served like by `sightline mcp --all`. */
 const several = sharedBefore((closeLater) => {
   const { config } = workspace();
-  const configs = new Map(['alpha', 'beta'].map((name) => [name, { ...config, name }]));
-  return openStream((streams) => mcpWorkspaces(configs, context, { ...options, streams }), closeLater);
+  const configs = ['alpha', 'beta'].map((name) => ({ ...config, name }));
+  return openStream((streams) => serveMcp(configs, context, { ...options, streams }), closeLater);
 });
 
 const service = sharedBefore(async (closeLater) => {

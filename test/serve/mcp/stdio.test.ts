@@ -4,8 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { VERSION } from '../../../src/base/version.ts';
-import type { Service } from '../../../src/query/service.ts';
-import { createPool } from '../../../src/serve/serve-mcp.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { MAIN, runCommand } from '../../support/run-command.ts';
@@ -170,22 +168,6 @@ describe('sightline mcp --all', () => {
     expect(listed.structuredContent).toEqual({ workspaces: ['acme', 'beta'] });
     expect(dataOf(await client.call('list_brands', { workspace: 'acme' }))).toHaveLength(1);
     expect((await client.call('list_brands', { workspace: 'beta' })).content[0].text).toContain('no_data');
-  });
-
-  it('closes the workspaces that were used least recently, but none in use', async () => {
-    const events: string[] = [];
-    const pool = createPool(2, async (name) => {
-      events.push(`open ${name}`);
-      return { close: async () => void events.push(`close ${name}`) } as Service;
-    });
-    let finish: () => void = () => undefined;
-    const busy = pool.use('a', () => new Promise<void>((resolve) => (finish = resolve)));
-    for (const name of ['b', 'c', 'b', 'd']) await pool.use(name, async () => undefined);
-    expect(events).toEqual(['open a', 'open b', 'open c', 'close b', 'open b', 'close c', 'open d', 'close b']);
-    finish();
-    await busy;
-    await pool.close();
-    expect(events.slice(-2).sort()).toEqual(['close a', 'close d']);
   });
 });
 

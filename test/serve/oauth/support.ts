@@ -5,14 +5,12 @@ import { onTestFinished } from 'vitest';
 import { type OAuthSettings, oauthSchema, readOAuth } from '../../../src/base/config/oauth-settings.ts';
 import { createOAuth } from '../../../src/serve/auth/oauth/oauth.ts';
 import { type LeapingClock, leapingClock } from '../../support/clocks.ts';
-import { NO_REPLICA, startTestServer, type TestServer, type TestServerOptions } from '../http/support.ts';
+import { NO_REPLICA, startTestServer, type TestServer, type TestServerOptions, WORKSPACE } from '../http/support.ts';
 import { post } from '../mcp/support.ts';
 import { type CloseLater, sharedBefore } from '../served-world.ts';
 
 /** The resource of tests whose clients do not discover it. */
 export const RESOURCE = 'https://data.example.com/v1/mcp';
-/** Workspace of the test server. */
-export const WORKSPACE = 'acme';
 
 /** A private key and its public JWK. */
 export interface SigningKey {
@@ -149,7 +147,7 @@ export async function openTokenServer(
     standard: WORKSPACE,
     onState: (problem) => states.push(problem),
   });
-  const server = await startTestServer(NO_REPLICA, { ...options, clock, oauth: oauth.siteOf(WORKSPACE) }, closeLater);
+  const server = await startTestServer(NO_REPLICA, { ...options, clock, oauth }, closeLater);
   const ask = async (token: string | null, query = ''): Promise<Asked> => {
     const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };

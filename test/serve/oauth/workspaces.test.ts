@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
-import { openOAuth } from '../../../src/serve/open-oauth.ts';
-import { openLog } from '../../../src/serve/telemetry/server-log.ts';
+import { temporaryFolder } from '../../support/folders.ts';
+import { openFleetServer } from '../fleet-server.ts';
 import { sharedBefore } from '../served-world.ts';
 import { openTokenServer, RESOURCE, settingsOf, startIssuer } from './support.ts';
 
@@ -71,15 +70,12 @@ describe('the rights of an access token', () => {
   });
 
   it('must be assigned to workspaces if one address serves several', async () => {
-    const parts = { clock: systemClock, log: openLog(() => undefined, 'info', systemClock), isWorkspace: () => true };
-    const given = { issuer: 'https://login.example.com', resource: RESOURCE };
-    await expect(openOAuth(settingsOf(given), { ...parts, standard: null })).rejects.toMatchObject({
+    const oauth = settingsOf({ issuer: 'https://login.example.com', resource: RESOURCE });
+    const given = { fleetFolder: await temporaryFolder(), workspaces: () => new Map(), oauth };
+    await expect(openFleetServer(given)).rejects.toMatchObject({
       code: 'config_invalid',
       message:
         'oauth assigns no workspace to a token; allowed with --role api: oauth.workspaceClaim, oauth.grants or both',
     });
-    expect(await openOAuth(settingsOf({ ...given, workspaceClaim: 'w' }), { ...parts, standard: null })).not.toBeNull();
-    expect(await openOAuth(settingsOf(given), { ...parts, standard: 'acme' })).not.toBeNull();
-    expect(await openOAuth(null, { ...parts, standard: null })).toBeNull();
   });
 });

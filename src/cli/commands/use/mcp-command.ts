@@ -39,16 +39,11 @@ export const mcp = defineCommand({
         printSettings(printConfig, all, configs, queryTimeoutMs);
         return EXIT.done;
       }
-      const { mcpWorkspace, mcpWorkspaces } = await import('../../../serve/serve-mcp.ts');
-      const [only, ...others] = configs;
-      if (only !== undefined && others.length === 0) {
-        const onStart = ({ ready }: { ready: boolean }): void => (ready ? undefined : sayEmpty(only));
-        const context = { config: only, clock: terminal().clock, signal: call.signal, command: 'mcp' };
-        await mcpWorkspace(context, { ...options, onStart });
-      } else {
-        const named = new Map(configs.map((config) => [config.name, config]));
-        await mcpWorkspaces(named, { clock: terminal().clock, signal: call.signal }, options);
-      }
+      const { serveMcp } = await import('../../../serve/serve-mcp.ts');
+      const [first] = configs;
+      const onStart = ({ ready }: { ready: boolean }): void =>
+        ready || first === undefined ? undefined : sayEmpty(first);
+      await serveMcp(configs, { clock: terminal().clock, signal: call.signal }, { ...options, onStart });
       return EXIT.done;
     });
   },

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { createService } from '../../../src/query/create-service.ts';
 import { createKeyDirectory } from '../../../src/serve/auth/key-directory.ts';
 import { createKey, openKeyring, revokeKey } from '../../../src/serve/auth/keys.ts';
-import { startRoutedServer } from '../../../src/serve/http/routed-server.ts';
+import { startServer } from '../../../src/serve/http/http-server.ts';
 import { openLog } from '../../../src/serve/telemetry/server-log.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
@@ -109,18 +109,18 @@ async function routed(names: readonly string[], gate: (name: string) => Promise<
   const { folder, keys, log } = await prepare(...names);
   const closed: string[] = [];
   const folders = new Map(names.map((name) => [name, join(folder, name)]));
-  const server = await startRoutedServer(
+  const directory = createKeyDirectory({
+    folders: () => folders,
+    fleetFolder: folder,
+    monotonic: systemClock.monotonic,
+    onDamage: () => undefined,
+  });
+  const server = await startServer(
     {
-      catalogue,
       clock: systemClock,
       log,
-      directory: createKeyDirectory({
-        folders: () => folders,
-        fleetFolder: folder,
-        monotonic: systemClock.monotonic,
-        onDamage: () => undefined,
-      }),
-      replica: () => '',
+      workspaces: { catalogue, directory, fleet: undefined },
+      version: () => '',
       open: async (name) => {
         await gate(name);
         const service = createService({
