@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isRecord } from '../../base/json.ts';
 import { VERSION } from '../../base/version.ts';
 import type { StoredSession } from '../../session/stored-sessions.ts';
-import type { Endpoint } from '../http/paths.ts';
+import { sendJson } from '../http/content/send.ts';
+import { type Handler, READ, type Route } from '../http/paths.ts';
 import { nothingThere, Refusal } from '../http/refusal.ts';
 import type { AccessControl } from './access-control.ts';
 import { type Access, isOwner } from './access.ts';
@@ -12,29 +13,11 @@ import { isSecure, sessionCookie } from './session-cookie.ts';
 import { SESSION_MS, type Sessions } from './sessions.ts';
 import { shortAgent } from './user-agent.ts';
 
-/** Paths of signing in and out. */
-export const SESSION_PATHS = {
-  me: '/data/me',
-  session: '/data/session',
-  sessions: '/data/sessions',
-  one: '/data/sessions/{id}',
-} as const;
-
-/** Signing in is open; the secret is in the body. The end of a session is checked in its handler, which is the same. */
-export const sessionEndpoints: readonly Endpoint[] = [
-  { path: SESSION_PATHS.me, methods: ['GET', 'HEAD'], isOpen: true, isPage: true },
-  { path: SESSION_PATHS.session, methods: ['POST', 'DELETE'], isOpen: true, isPage: true },
-  { path: SESSION_PATHS.sessions, methods: ['GET', 'HEAD'], isOpen: false, isPage: true },
-  { path: SESSION_PATHS.one, methods: ['DELETE'], isOpen: false, isPage: true },
-];
-
 /** Maximum length of the body with a secret. */
-export const SECRET_BYTES_MAX = 4_096;
+const SECRET_BYTES_MAX = 4_096;
 const SESSION_SECONDS = SESSION_MS / 1_000;
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
-
-/** Dependencies of `createSessionHandlers`. */
+/** Dependencies of `createSessionRoutes`. */
 export interface SessionHandlerParts {
   readonly sessions: Sessions;
   readonly authentication: Authentication;
@@ -50,17 +33,20 @@ export interface SessionHandlerParts {
   readonly hasData: () => Promise<boolean | null>;
 }
 
-/** Creates the handlers of signing in and out, by path. */
-export function createSessionHandlers(parts: SessionHandlerParts): ReadonlyMap<string, Handler> {
+/**
+ * Creates the routes of signing in and out. Signing in is open; the secret is in the body. The end of a session is checked in its handler,
+ * which is the same.
+ */
+export function createSessionRoutes(parts: SessionHandlerParts): Route[] {
   const { sessions } = parts;
   const me: Handler = async (request, reply) =>
-    send(request, reply, await describe(parts, accessOrNull(parts, request)));
+    sendJson(request, reply, await describe(parts, accessOrNull(parts, request)));
   const session: Handler = (request, reply) =>
     request.method === 'POST' ? signIn(parts, request, reply) : signOut(parts, request, reply);
   const list: Handler = async (request, reply) => {
     const access = request.visit.access as Access;
     const visible = sessions.list().filter((one) => mayManage(access, one));
-    return send(request, reply, { sessions: visible.map((one) => describeSession(parts, one, access)) });
+    return sendJson(request, reply, { sessions: visible.map((one) => describeSession(parts, one, access)) });
   };
   const end: Handler = async (request, reply) => {
     const { id } = request.params as { id: string };
@@ -69,12 +55,15 @@ export function createSessionHandlers(parts: SessionHandlerParts): ReadonlyMap<s
     await sessions.end(one.id);
     return reply.code(204).send();
   };
-  return new Map([
-    [SESSION_PATHS.me, me],
-    [SESSION_PATHS.session, session],
-    [SESSION_PATHS.sessions, list],
-    [SESSION_PATHS.one, end],
-  ]);
+  const route = (path: string, methods: readonly string[], isOpen: boolean, handler: Handler): Route => {
+    return { path, methods, isOpen, isPage: true, handler, bodyBytesMax: SECRET_BYTES_MAX };
+  };
+  return [
+    route('/data/me', READ, true, me),
+    route('/data/session', ['POST', 'DELETE'], true, session),
+    route('/data/sessions', READ, false, list),
+    route('/data/sessions/{id}', ['DELETE'], false, end),
+  ];
 }
 
 async function signIn(parts: SessionHandlerParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -92,7 +81,7 @@ async function signIn(parts: SessionHandlerParts, request: FastifyRequest, reply
   }
   const cookie = sessionCookie(request.headers, opened.text, SESSION_SECONDS);
   const access = authentication.ofSession(opened.session, opened.text);
-  return send(request, reply.header('set-cookie', cookie), {
+  return sendJson(request, reply.header('set-cookie', cookie), {
     ...(await describe(parts, access)),
     // Browsers drop such a cookie if they are connected without TLS.
     secure: isSecure(request.headers),
@@ -197,10 +186,4 @@ function describeSession({ keyring }: SessionHandlerParts, session: StoredSessio
   const { id, createdAt, usedAt, userAgent, keyId } = session;
   const key = keyId === null ? null : (keyring.byId(keyId)?.name ?? null);
   return { id, createdAt, usedAt, userAgent: shortAgent(userAgent), key, current: id === access.session };
-}
-
-function send(request: FastifyRequest, reply: FastifyReply, value: unknown): FastifyReply {
-  const bytes = Buffer.from(JSON.stringify(value));
-  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
-  return reply.headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }).send(bytes);
 }

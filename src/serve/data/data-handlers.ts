@@ -11,18 +11,15 @@ import { describeQueries, runDeclaredQuery } from '../../query/metrics/run-decla
 import type { MetricsSource, TableResult } from '../../query/metrics/table-result.ts';
 import type { ServedReplica } from '../../query/open-replica.ts';
 import type { Service } from '../../query/service.ts';
-import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
 import { toBytes } from '../http/content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
 import { contentTypeOf, encodingOf, type Format, fileOf, formatOf, varyOf } from '../http/content/negotiation.ts';
-import { DATA_PATHS } from '../http/page-paths.ts';
-import { splitUrl } from '../http/paths.ts';
+import { notModified, sendBytes, sendEncoded } from '../http/content/send.ts';
+import { DATA_PATHS, pageRoute } from '../http/page-paths.ts';
+import { type Handler, type Route, splitUrl } from '../http/paths.ts';
 import { leavingOf, serviceFor } from '../http/read-handler.ts';
 import type { Answers, Computable } from '../http/responses.ts';
-import { sendBytes } from '../pages/asset-handler.ts';
 import { toListPage } from './list-page.ts';
-
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /** The questions that pages ask about a replica. */
 export interface Tables {
@@ -39,8 +36,8 @@ export interface DataParts {
   readonly tables?: Tables;
 }
 
-/** Creates the handlers of the tables that pages show, by path. */
-export function createDataHandlers({ service, clock, answers, tables }: DataParts): ReadonlyMap<string, Handler> {
+/** Creates the routes of the tables that pages show. */
+export function createDataRoutes({ service, clock, answers, tables }: DataParts): Route[] {
   const { operations = dataOperations, runQuery = runDeclaredQuery } = tables ?? {};
   const { catalogue } = service;
   const handler = (run: Run, hasRows: boolean): Handler => {
@@ -60,21 +57,22 @@ export function createDataHandlers({ service, clock, answers, tables }: DataPart
       return send(request, reply, computable, { name, format, answers });
     };
   };
-  return new Map<string, Handler>([
-    [DATA_PATHS.queries, async (request, reply) => sendValue(request, reply, describeQueries())],
-    [
-      DATA_PATHS.model,
-      async (request, reply) => {
-        const replica = await serviceFor(service, request).newest().catch(withoutData);
-        const upstream = replica === null ? {} : upstreamNotes(replica.conventions, replica.doubts);
-        return sendValue(request, reply, { ...describeModel(), upstream });
-      },
-    ],
-    [DATA_PATHS.query, handler(runQuery, true)],
-    ...operations.map((operation): [string, Handler] => {
-      return [operation.path, handler((source, _name, given) => operation(source, given), hasRowsIn(operation))];
-    }),
-  ]);
+  const model: Handler = async (request, reply) => {
+    const replica = await serviceFor(service, request).newest().catch(withoutData);
+    const upstream = replica === null ? {} : upstreamNotes(replica.conventions, replica.doubts);
+    return sendValue(request, reply, { ...describeModel(), upstream });
+  };
+  return [
+    ...operations.map((operation) =>
+      pageRoute(
+        operation.path,
+        handler((source, _name, given) => operation(source, given), hasRowsIn(operation)),
+      ),
+    ),
+    pageRoute(DATA_PATHS.queries, (request, reply) => sendValue(request, reply, describeQueries())),
+    pageRoute(DATA_PATHS.query, handler(runQuery, true)),
+    pageRoute(DATA_PATHS.model, model),
+  ];
 }
 
 // The model exists before the first sync.
@@ -133,22 +131,12 @@ async function send(
 /** Sends a small value as JSON, or 304 if the browser already has it. */
 export async function sendValue(request: FastifyRequest, reply: FastifyReply, value: unknown): Promise<FastifyReply> {
   const plain = Buffer.from(JSON.stringify(value));
-  const encoding = plain.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
-  const tag = entityTag(createHash('sha256').update(plain).digest('hex').slice(0, 32), 'json', encoding);
-  reply.headers({
-    etag: tag,
-    'cache-control': 'private, no-cache',
-    vary: varyOf(reply),
+  const version = createHash('sha256').update(plain).digest('hex').slice(0, 32);
+  return sendEncoded(request, reply, {
+    mediaType: contentTypeOf('json'),
+    cacheControl: 'private, no-cache',
+    length: plain.length,
+    tagOf: (encoding) => entityTag(version, 'json', encoding),
+    read: () => plain,
   });
-  const condition = request.headers['if-none-match'];
-  if (isNotModified(condition, tag) || matchesAnything(condition)) return notModified(request, reply);
-  reply.header('content-type', contentTypeOf('json'));
-  if (encoding === 'identity') return sendBytes(request, reply, plain);
-  return sendBytes(request, reply.header('content-encoding', encoding), await compress(plain, encoding));
-}
-
-function notModified(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  request.visit.cache = 'unchanged';
-  request.visit.bytes = 0;
-  return reply.code(304).send();
 }

@@ -3,16 +3,17 @@ import { gallery } from '../../analytics/gallery/gallery.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { SavedQueries } from '../../operations/sql/saved-queries.ts';
 import type { SqlCaller, SqlResult, SqlService } from '../../operations/sql/sql-service.ts';
-import { contentTypeOf } from '../http/content/negotiation.ts';
-import { SQL_PATHS } from '../http/page-paths.ts';
+import { sendBytes, sendJson } from '../http/content/send.ts';
+import { pageRoute, SQL_PATHS } from '../http/page-paths.ts';
+import { type Endpoint, type Handler, READ, type Route } from '../http/paths.ts';
 import { leavingOf } from '../http/read-handler.ts';
 import { Refusal } from '../http/refusal.ts';
-import { sendBytes } from '../pages/asset-handler.ts';
 import { sendValue } from './data-handlers.ts';
 import { fileHeaders, sqlFormatOf } from './sql-files.ts';
 import { ifMatchOf, questionOf, textOf } from './sql-request.ts';
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+/** For saved queries, which browsers check before each use. */
+const CHECKED = 'private, no-cache';
 
 /** Dependencies of the handlers. */
 export interface SqlParts {
@@ -22,8 +23,8 @@ export interface SqlParts {
   readonly callerOf: (request: FastifyRequest) => Promise<SqlCaller>;
 }
 
-/** Creates the handlers of the SQL page, by path. */
-export function createSqlHandlers({ sql, saved, callerOf }: SqlParts): ReadonlyMap<string, Handler> {
+/** Creates the routes of the SQL page. Saved queries may name any brand, so they need a key for all. */
+export function createSqlRoutes({ sql, saved, callerOf }: SqlParts): Route[] {
   const run: Handler = async (request, reply) => {
     const question = questionOf(request);
     const format = sqlFormatOf(request.headers.accept);
@@ -31,9 +32,9 @@ export function createSqlHandlers({ sql, saved, callerOf }: SqlParts): ReadonlyM
     const caller = await callerOf(request);
     const asked = { ...question, rowsMax, format: format === 'json' ? null : format };
     const result = await sql.run(caller, asked, leavingOf(request, reply));
-    reply.header('cache-control', 'no-store');
     if (format === 'json') return sendJsonTable(request, reply, question.sql, result);
-    return sendBytes(request, reply.headers(fileHeaders(format)), result.bytes);
+    reply.headers({ ...fileHeaders(format), 'cache-control': 'no-store' });
+    return sendBytes(request, reply, result.bytes);
   };
   const cancel: Handler = async (request, reply) => {
     const { session } = await callerOf(request);
@@ -46,23 +47,29 @@ export function createSqlHandlers({ sql, saved, callerOf }: SqlParts): ReadonlyM
     const { tables } = await sql.schema(await callerOf(request), leavingOf(request, reply));
     return sendValue(request, reply, { tables });
   };
-  return new Map<string, Handler>([
-    [SQL_PATHS.run, run],
-    [SQL_PATHS.query, cancel],
-    [SQL_PATHS.schema, schema],
-    [SQL_PATHS.gallery, async (request, reply) => sendValue(request, reply, { queries: gallery() })],
-    [SQL_PATHS.saved, async (request, reply) => sendValue(request, reply, { queries: await saved.list() })],
-    [SQL_PATHS.savedQuery, createSavedHandler(saved)],
-  ]);
+  const list: Handler = async (request, reply) => sendValue(request, reply, { queries: await saved.list() });
+  const route = (path: string, handler: Handler, more: Partial<Endpoint> = {}): Route =>
+    pageRoute(path, handler, { scopes: ['sql'], ...more });
+  return [
+    route(SQL_PATHS.run, run, { methods: ['POST'] }),
+    route(SQL_PATHS.schema, schema),
+    route(SQL_PATHS.gallery, (request, reply) => sendValue(request, reply, { queries: gallery() })),
+    route(SQL_PATHS.saved, list, { forAllBrands: true }),
+    route(SQL_PATHS.savedQuery, createSavedHandler(saved), {
+      methods: [...READ, 'PUT', 'PATCH', 'DELETE'],
+      forAllBrands: true,
+    }),
+    route(SQL_PATHS.query, cancel, { methods: ['DELETE'] }),
+  ];
 }
 
 // A new query is written with If-None-Match: *, all other changes with If-Match and the ETag that was read.
 function createSavedHandler(saved: SavedQueries): Handler {
   return async (request, reply) => {
     const { name } = request.params as { name: string };
-    reply.header('cache-control', 'private, no-cache');
+    reply.header('cache-control', CHECKED);
     const sent = (query: { readonly etag: string }): FastifyReply =>
-      sendJson(request, reply.header('etag', `"${query.etag}"`), query);
+      sendJson(request, reply.header('etag', `"${query.etag}"`), query, CHECKED);
     switch (request.method) {
       case 'PUT': {
         const sql = textOf(request, 'sql');
@@ -125,8 +132,4 @@ function toTable(
 
 function parsed(value: unknown): unknown {
   return typeof value === 'string' ? (JSON.parse(value) as unknown) : value;
-}
-
-function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): FastifyReply {
-  return sendBytes(request, reply.header('content-type', contentTypeOf('json')), Buffer.from(JSON.stringify(value)));
 }

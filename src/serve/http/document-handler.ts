@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Resource } from '../../contract/catalogue.ts';
 import type { Service } from '../../query/service.ts';
-import { compress } from './content/compression.ts';
-import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
-import { type Encoding, encodingOf, varyOf } from './content/negotiation.ts';
+import { entityTag } from './content/etag.ts';
+import { contentTypeOf, type Encoding } from './content/negotiation.ts';
+import { sendEncoded } from './content/send.ts';
 
 /** Input of the document handler. */
 export interface DocumentParts {
@@ -19,7 +19,8 @@ export interface DocumentParts {
 interface Document {
   readonly learned: string;
   readonly version: string;
-  readonly bytes: Map<Encoding, Buffer>;
+  readonly plain: Buffer;
+  readonly packed: Map<Encoding, Buffer>;
 }
 
 /**
@@ -35,18 +36,11 @@ export function createDocumentHandler(parts: DocumentParts) {
     const limit = rateLimit === 'off' ? null : rateLimit;
     const { namesOf, isBare } = service;
     const writersOf = (resource: Resource) => service.formsOf(resource)?.writers ?? null;
-    const value = createOpenApi({
-      catalogue,
-      namesOf,
-      isBare,
-      writersOf,
-      baseUrl: baseUrl(),
-      rateLimit: limit,
-      hasData,
-    });
+    const learnedParts = { catalogue, namesOf, isBare, writersOf };
+    const value = createOpenApi({ ...learnedParts, baseUrl: baseUrl(), rateLimit: limit, hasData });
     const plain = Buffer.from(JSON.stringify(value));
     const version = createHash('sha256').update(plain).digest('hex').slice(0, 32);
-    return { learned, version, bytes: new Map([['identity', plain]]) };
+    return { learned, version, plain, packed: new Map() };
   };
   const current = async (): Promise<Document> => {
     // Parameter names, envelopes and forms of values learned from the data are known only after the replica was opened.
@@ -61,23 +55,14 @@ export function createDocumentHandler(parts: DocumentParts) {
     return document;
   };
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { version, bytes } = await current();
-    const encoding = encodingOf(request.headers['accept-encoding']);
-    const tag = entityTag(version, 'json', encoding);
-    const vary = varyOf(reply);
-    reply.headers({ etag: tag, 'cache-control': 'no-cache', vary });
-    const condition = request.headers['if-none-match'];
-    if (isNotModified(condition, tag) || matchesAnything(condition)) return reply.code(304).send();
-    const packed = bytes.get(encoding) ?? (await pack(bytes, encoding));
-    if (encoding !== 'identity') reply.header('content-encoding', encoding);
-    request.visit.bytes = request.method === 'HEAD' ? 0 : packed.length;
-    return reply.header('content-type', 'application/json; charset=utf-8').send(packed);
+    const { version, plain, packed } = await current();
+    return sendEncoded(request, reply, {
+      mediaType: contentTypeOf('json'),
+      cacheControl: 'no-cache',
+      length: plain.length,
+      tagOf: (encoding) => entityTag(version, 'json', encoding),
+      read: () => plain,
+      packed,
+    });
   };
-}
-
-async function pack(bytes: Map<Encoding, Buffer>, encoding: Encoding): Promise<Buffer> {
-  const plain = bytes.get('identity') as Buffer;
-  const packed = encoding === 'identity' ? plain : await compress(plain, encoding);
-  bytes.set(encoding, packed);
-  return packed;
 }

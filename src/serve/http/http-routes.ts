@@ -1,73 +1,73 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { SightlineError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Service } from '../../query/service.ts';
 import type { Scope } from '../../session/stored-keys.ts';
 import { type AccessControl, LOOPBACK } from '../auth/access-control.ts';
-import type { SiteOAuth } from '../auth/oauth/oauth.ts';
-import { SECRET_BYTES_MAX } from '../auth/session-handlers.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
 import { createReferenceHandler } from '../pages/asset-handler.ts';
-import type { Pages } from '../pages/site-pages.ts';
-import { createDocumentHandler } from './document-handler.ts';
+import { sendJson } from './content/send.ts';
+import { createDocumentHandler, type DocumentParts } from './document-handler.ts';
 import { attempt } from './hooks.ts';
-import type { ListStreams } from './list-streams.ts';
-import { DATA_PATHS } from './page-paths.ts';
 import {
   BASE_PATH,
   type Endpoint,
+  type Handler,
   LIVE_PATH,
   MCP_PATH,
   OPENAPI_PATH,
+  openRoute,
+  READ,
   READY_PATH,
   REFERENCE_PATHS,
-  SNAPSHOT_FILE_PATHS,
-  SNAPSHOT_MANIFEST_PATH,
-  SNAPSHOTS_PATH,
+  type Route,
   toFastifyPath,
 } from './paths.ts';
-import { createReadHandler, serviceFor } from './read-handler.ts';
+import { createReadHandler, type ReadParts, serviceFor } from './read-handler.ts';
 import { nothingThere, Refusal } from './refusal.ts';
 import { createResponseWriter } from './response-writer.ts';
-import type { Answers } from './responses.ts';
-import { createSnapshotHandlers } from './snapshots.ts';
 
 /** Maximum nesting of the JSON in a request. */
 const DEPTH_MAX = 64;
 
-/** Dependencies of the routes. */
-export interface RouteParts {
-  readonly service: Service;
-  readonly answers: Answers;
-  readonly lists: ListStreams;
-  readonly endpoints: readonly Endpoint[];
-  /** Returns the base URL of the API, once the server listens. */
-  readonly baseUrl: () => string;
-  readonly rateLimit: number | 'off';
+/** Dependencies of the routes of the API. */
+export interface RouteParts extends Omit<ReadParts, 'responseWriter'>, Omit<DocumentParts, 'service'> {
   /** Returns the handler of MCP requests for a reader with these scopes. */
   readonly mcp: (service: Service, scopes: readonly Scope[]) => McpHandler;
-  readonly accessControl: AccessControl;
   readonly bodyBytesMax: number;
   /** Maximum number of concurrent MCP requests. */
   readonly mcpRunningMax: number;
-  /** Whether any origin is allowed, so that responses may have CORS headers. */
-  readonly hasPages: boolean;
-  /** Folder of the published snapshots; null if none are served. */
-  readonly snapshots: string | null;
-  /** Null if no access tokens are accepted. */
-  readonly oauth: SiteOAuth | null;
-  /** Null if no pages are served. */
-  readonly pages: Pages | null;
-  /** Handlers of signing in and out, by path. */
-  readonly sessionHandlers: ReadonlyMap<string, Handler>;
   readonly isStopping: () => boolean;
 }
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
+/** Returns the routes of the API, its description, MCP and the probes. */
+export function createApiRoutes(parts: RouteParts): Route[] {
+  const { service } = parts;
+  const reading = { ...parts, responseWriter: createResponseWriter() };
+  const reference = createReferenceHandler();
+  return [
+    ...service.catalogue.resources.map((resource): Route => {
+      const handler = createReadHandler(reading, resource);
+      return { path: `${BASE_PATH}${resource.path}`, methods: READ, isOpen: false, scopes: ['read'], handler };
+    }),
+    openRoute(OPENAPI_PATH, createDocumentHandler(parts)),
+    ...REFERENCE_PATHS.map((path) => openRoute(path, reference)),
+    {
+      path: MCP_PATH,
+      methods: ['POST', 'GET', 'DELETE'],
+      isOpen: false,
+      // Each tool checks its own scope.
+      scopes: ['read', 'metrics', 'sql'],
+      handler: createMcpRoute(parts),
+      bodyBytesMax: parts.bodyBytesMax,
+    },
+    openRoute(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' })),
+    openRoute(READY_PATH, createReadyHandler(service, parts.isStopping)),
+  ];
+}
 
-/** Adds every endpoint to Fastify. */
-export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
-  const { service, answers, endpoints, accessControl, hasPages } = parts;
+/** Adds routes to Fastify, each behind the gate. */
+export function addRoutes(app: FastifyInstance, routes: readonly Route[], accessControl: AccessControl): void {
   const admit = (request: FastifyRequest, endpoint: Endpoint): void => {
     try {
       accessControl.admit(request, endpoint);
@@ -78,56 +78,16 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
       request.visit.refusal = thrown;
     }
   };
-  const add = (path: string, handler: Handler, bodyLimit?: number): void => {
-    const endpoint = endpoints.find((candidate) => candidate.path === path);
-    if (endpoint === undefined) throw new TypeError(`${path} is not a declared endpoint`);
+  for (const { handler, bodyBytesMax: bodyLimit, ...endpoint } of routes) {
     app.route({
       method: [...endpoint.methods],
-      url: toFastifyPath(path),
+      url: toFastifyPath(endpoint.path),
       config: { endpoint },
       onRequest: (request, _reply, done) => attempt(() => admit(request, endpoint), done),
       handler,
       ...(bodyLimit === undefined ? {} : { bodyLimit }),
     });
-  };
-  const reading = {
-    service,
-    answers,
-    lists: parts.lists,
-    responseWriter: createResponseWriter(),
-    accessControl,
-    hasPages,
-  };
-  for (const resource of service.catalogue.resources) {
-    add(`${BASE_PATH}${resource.path}`, createReadHandler(reading, resource));
   }
-  const snapshots = createSnapshotHandlers(parts.snapshots);
-  add(SNAPSHOTS_PATH, snapshots.list);
-  add(SNAPSHOT_MANIFEST_PATH, snapshots.manifest);
-  for (const path of SNAPSHOT_FILE_PATHS) add(path, snapshots.file);
-  for (const [path, handler] of parts.pages?.handlers(accessControl, snapshots) ?? []) add(path, handler);
-  for (const [path, handler] of parts.sessionHandlers) add(path, handler, SECRET_BYTES_MAX);
-  const { paths = [], metadata } = parts.oauth?.resource ?? {};
-  for (const path of paths) add(path, (request, reply) => sendJson(request, reply, metadata));
-  add(LIVE_PATH, (request, reply) => sendJson(request, reply, { status: 'ok' }));
-  add(READY_PATH, createReadyHandler(service, parts.isStopping));
-  add(
-    OPENAPI_PATH,
-    createDocumentHandler({ ...parts, hasData: endpoints.some(({ path }) => path === DATA_PATHS.queries) }),
-  );
-  const reference = createReferenceHandler();
-  for (const path of REFERENCE_PATHS) add(path, reference);
-  add(MCP_PATH, createMcpRoute(parts), parts.bodyBytesMax);
-}
-
-/** Sends a value as JSON that must not be cached. */
-export function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): FastifyReply {
-  const bytes = Buffer.from(JSON.stringify(value));
-  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
-  return reply
-    .header('content-type', 'application/json; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .send(bytes);
 }
 
 function createReadyHandler(service: Service, isStopping: () => boolean): Handler {

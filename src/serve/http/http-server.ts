@@ -132,8 +132,8 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     if (only !== null) (await pool.enter(only)).leave();
     await app.ready();
     dispatch(app, async (request) => siteOf(await choose(request)));
-    const pagesOf = () => [front, ...pool.present().map(({ site }) => site)].flatMap((site) => site?.pages ?? []);
-    const hasPages = pagesOf().length > 0;
+    const pagesOf = () => pool.present().flatMap(({ site }) => site.pages ?? []);
+    const hasPages = surroundings.fleet !== undefined || pagesOf().length > 0;
     const addresses = await listenFor(app, options, { surroundings, state, hasPages });
     return {
       ...addresses.urls,

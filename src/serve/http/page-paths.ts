@@ -1,5 +1,4 @@
-import { dataOperations } from '../../query/metrics/data-operations.ts';
-import type { Endpoint } from './paths.ts';
+import { type Endpoint, type Handler, READ, type Route } from './paths.ts';
 
 /** Paths of the data pages. All return the same document; the browser shows the page of the path. */
 export const APP_PATHS = [
@@ -67,65 +66,14 @@ export const REPORTS_PATH = '/reports';
 export const REPORT_LIST_PATHS = [REPORTS_PATH, `${REPORTS_PATH}/`] as const;
 export const REPORT_FILE_PATHS = [`${REPORTS_PATH}/{file}`, `${REPORTS_PATH}/{folder}/{file}`] as const;
 
-const READ = ['GET', 'HEAD'] as const;
-
-/** Returns the endpoints that need no key: documents and files without data. */
-export function openPageEndpoints(): Endpoint[] {
-  return [...APP_PATHS, APP_FILE_PATH].map((path) => ({ path, methods: READ, isOpen: true, isPage: true }));
-}
-
-/** Returns the endpoints with the data of a workspace. */
-export function closedPageEndpoints(): Endpoint[] {
-  const { data, events } = STATUS_PATHS;
-  const { reports, ...tables } = DATA_PATHS;
-  // The status page and reports show all brands.
-  const ofAllBrands = [data, reports, ...REPORT_LIST_PATHS, ...REPORT_FILE_PATHS].map((path) => {
-    return { ...closed(path), forAllBrands: true } as const;
-  });
-  return [
-    ...dataOperations.map(({ path }) => closed(path)),
-    ...Object.values(tables).map(closed),
-    ...ofAllBrands,
-    { ...closed(events), forAllBrands: true, methods: ['GET'] },
-  ];
-}
-
-/** Returns the endpoints of the setup, which is for the owner of the folder only. */
-export function setupEndpoints(): Endpoint[] {
-  const { state, ...changes } = SETUP_PATHS;
-  const owner = (path: string, methods: readonly string[]): Endpoint => {
-    return { path, methods, isOpen: false, isPage: true, forOwner: true };
-  };
-  return [owner(state, READ), ...Object.values(changes).map((path) => owner(path, ['POST']))];
-}
-
-/** Returns the endpoint of the list of workspaces. */
-export function fleetEndpoint(): Endpoint {
-  return closed(FLEET_PATH);
-}
-
-/** Returns the endpoints of the SQL page. Saved queries may name any brand, so they need a key for all. */
-export function sqlEndpoints(): Endpoint[] {
-  const { run, query, schema, gallery, saved, savedQuery } = SQL_PATHS;
-  const sql = (path: string, methods: readonly string[]): Endpoint => ({ ...closed(path), methods, scopes: ['sql'] });
-  return [
-    sql(run, ['POST']),
-    sql(schema, READ),
-    sql(gallery, READ),
-    { ...sql(saved, READ), forAllBrands: true },
-    { ...sql(savedQuery, [...READ, 'PUT', 'PATCH', 'DELETE']), forAllBrands: true },
-    sql(query, ['DELETE']),
-  ];
+/** Returns a route of the data of pages. By default it needs the scope `metrics`. */
+export function pageRoute(path: string, handler: Handler, more: Partial<Endpoint> = {}): Route {
+  return { path, methods: READ, isOpen: false, isPage: true, scopes: ['metrics'], handler, ...more };
 }
 
 /** Returns whether a path belongs to a page: its document, files or data. */
 export function isPagePath(path: string): boolean {
   return pageSegments.has(path.split('/')[1] ?? '');
-}
-
-function closed(path: string): Endpoint {
-  const isReport = path.startsWith(REPORTS_PATH);
-  return { path, methods: READ, isOpen: false, isPage: true, scopes: [isReport ? 'snapshots' : 'metrics'] };
 }
 
 const pageSegments: ReadonlySet<string> = new Set(

@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../contract/catalogue.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Scope } from '../../session/stored-keys.ts';
 
 /** Base path of the API. */
@@ -29,7 +29,8 @@ export const SNAPSHOT_FILE_PATHS = [
   `${SNAPSHOTS_PATH}/{id}/{table}/{month}/{file}`,
 ] as const;
 
-const READ = ['GET', 'HEAD'] as const;
+/** Methods of routes that change nothing. */
+export const READ = ['GET', 'HEAD'] as const;
 
 /** Rights that an endpoint requires. */
 export interface RequiredRights {
@@ -50,36 +51,31 @@ export interface Endpoint extends RequiredRights {
   readonly isPage?: true;
 }
 
-/** Returns endpoints that are open without a key. */
-export function openEndpoints(paths: readonly string[]): Endpoint[] {
-  return paths.map((path) => ({ path, methods: READ, isOpen: true }));
+/** Handles an admitted request. */
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
+
+/** An endpoint and its handler. */
+export interface Route extends Endpoint {
+  readonly handler: Handler;
+  /** Maximum size of a request's body; default: the limit of the server. */
+  readonly bodyBytesMax?: number;
 }
 
-/** Returns all endpoints except the endpoints of the pages and of OAuth. */
-export function endpointsOf(catalogue: Catalogue): Endpoint[] {
-  return [
-    ...catalogue.resources.map(({ path }) => {
-      return { path: `${BASE_PATH}${path}`, methods: READ, isOpen: false, scopes: ['read'] } as const;
-    }),
-    { path: OPENAPI_PATH, methods: READ, isOpen: true },
-    ...REFERENCE_PATHS.map((path) => ({ path, methods: READ, isOpen: true })),
-    // Each tool checks its own scope.
-    { path: MCP_PATH, methods: ['POST', 'GET', 'DELETE'], isOpen: false, scopes: ['read', 'metrics', 'sql'] },
-    ...[SNAPSHOTS_PATH, SNAPSHOT_MANIFEST_PATH, ...SNAPSHOT_FILE_PATHS].map((path) => {
-      return { path, methods: READ, isOpen: false, scopes: ['snapshots'], forAllBrands: true } as const;
-    }),
-    { path: LIVE_PATH, methods: READ, isOpen: true },
-    { path: READY_PATH, methods: READ, isOpen: true },
-  ];
+/** Returns a route that is open without a key. */
+export function openRoute(path: string, handler: Handler): Route {
+  return { path, methods: READ, isOpen: true, handler };
 }
 
-/** Creates a function that finds the endpoint of a path as sent by a client, for any method. */
+/** Creates a function that finds the endpoint of a path as sent by a client, for any method. All endpoints must exist at its first call. */
 export function createFinder(endpoints: readonly Endpoint[]): (path: string) => Endpoint | undefined {
-  const patterns = endpoints.map((endpoint) => {
-    const text = endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+');
-    return { endpoint, pattern: new RegExp(`^${text}$`) };
-  });
-  return (path) => patterns.find(({ pattern }) => pattern.test(path))?.endpoint;
+  let patterns: readonly { readonly endpoint: Endpoint; readonly pattern: RegExp }[] | null = null;
+  return (path) => {
+    patterns ??= endpoints.map((endpoint) => {
+      const text = endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+');
+      return { endpoint, pattern: new RegExp(`^${text}$`) };
+    });
+    return patterns.find(({ pattern }) => pattern.test(path))?.endpoint;
+  };
 }
 
 /** Prefix of the addresses of a workspace, if a server has several. */

@@ -9,24 +9,27 @@ import { createHostRules, isLoopback } from '../auth/hosts.ts';
 import type { Key, Keyring } from '../auth/keys.ts';
 import { createLimiter, type Limiter } from '../auth/limiter.ts';
 import type { SiteOAuth } from '../auth/oauth/oauth.ts';
-import { createSessionHandlers, sessionEndpoints } from '../auth/session-handlers.ts';
+import { createSessionRoutes } from '../auth/session-handlers.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { Tables } from '../data/data-handlers.ts';
 import type { Fleet } from '../data/fleet.ts';
 import type { SqlParts } from '../data/sql-handlers.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
-import { createFrontPages, createPages, PAGE_HEADERS, type Pages, withFleet } from '../pages/site-pages.ts';
+import { createAppRoutes } from '../pages/app-files.ts';
+import { createFleetRoute, createPages, PAGE_HEADERS, type Pages } from '../pages/site-pages.ts';
 import type { StatusParts } from '../pages/status-report.ts';
 import { createLogRequest, type Log } from '../telemetry/server-log.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { sendJson } from './content/send.ts';
 import { createFramework } from './framework.ts';
 import { addHooks } from './hooks.ts';
 import type { HttpLimits } from './http-limits.ts';
-import { addBodyParser, addRoutes } from './http-routes.ts';
+import { addBodyParser, addRoutes, createApiRoutes } from './http-routes.ts';
 import type { ListStreams } from './list-streams.ts';
 import type { Listener } from './listener.ts';
-import { BASE_PATH, createFinder, endpointsOf, openEndpoints } from './paths.ts';
+import { BASE_PATH, createFinder, openRoute, type Route } from './paths.ts';
 import type { Answers } from './responses.ts';
+import { createSnapshots } from './snapshots.ts';
 
 /** Requests per key and minute of pages. A page sends about 12 for each change of a filter. */
 const PAGE_REQUESTS_MAX = 3_000;
@@ -93,7 +96,7 @@ export interface SiteSurroundings {
 /** A workspace's routes behind their gate, without a listener. */
 export interface Site {
   readonly app: FastifyInstance;
-  /** Null if no pages are served. */
+  /** Null if the site has no pages with data. */
   readonly pages: Pages | null;
 }
 
@@ -105,25 +108,17 @@ export async function createSite(
   listener?: Listener,
 ): Promise<Site> {
   const { clock, limits, log, lists, telemetry, limiter, address, isFleet, isStopping, usedAt } = surroundings;
-  const { sessions = null, fleet, app: folder } = surroundings;
+  const { sessions = null, fleet } = surroundings;
   const { status, service, answers, keyring, workspace, workspacesOf, oauth = null } = parts;
-  const files = folder === undefined ? {} : { app: folder };
-  const own = status === undefined ? null : createPages({ ...parts, ...files, status, usedAt, clock });
-  const pages = fleet === undefined ? own : withFleet(own ?? createFrontPages(files), fleet);
-  const endpoints = [
-    ...endpointsOf(service.catalogue),
-    ...openEndpoints(oauth?.resource.paths ?? []),
-    ...(pages?.endpoints ?? []),
-    ...(sessions === null ? [] : sessionEndpoints),
-  ];
   const { monotonic } = clock;
   const authentication = createAuthentication({ keyring, sessions, workspacesOf, clock, limits, oauth });
+  const routes: Route[] = [];
   const accessControl = createAccessControl({
     hosts: createHostRules(options),
     authentication,
     limiter,
     urlCharactersMax: limits.urlCharactersMax,
-    find: createFinder(endpoints),
+    find: createFinder(routes),
     isStopping,
     page: {
       access: status?.access ?? (sessions === null ? undefined : 'key'),
@@ -133,15 +128,6 @@ export async function createSite(
     onKey: (keyId) => usedAt.set(keyId, clock.now()),
     ...(parts.checkWorkspace === undefined ? {} : { checkWorkspace: parts.checkWorkspace }),
   });
-  const signingIn = {
-    authentication,
-    accessControl,
-    keyring,
-    workspace,
-    isFleet,
-    hasSetup: parts.setup !== undefined,
-    hasData: async () => (status === undefined ? null : hasRows(service)),
-  };
   const app = createFramework(limits, log, isFleet, listener);
   await addHooks(
     app,
@@ -153,26 +139,51 @@ export async function createSite(
     oauth,
   );
   addBodyParser(app);
-  addRoutes(app, {
-    service,
-    answers,
-    lists,
-    endpoints,
-    baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
-    rateLimit: options.rateLimit,
-    mcp: createMcpHandlers(parts, options, surroundings, app.log),
-    bodyBytesMax: limits.bodyBytesMax,
-    mcpRunningMax: limits.computationsMax,
+  const snapshots = createSnapshots(parts.snapshots ?? null);
+  const pages =
+    status === undefined
+      ? null
+      : createPages({ ...parts, status, usedAt, clock, accessControl, snapshotList: snapshots.read });
+  const signingIn = {
+    authentication,
     accessControl,
-    hasPages: options.corsOrigins.length > 0,
-    snapshots: parts.snapshots ?? null,
-    oauth,
-    pages,
-    sessionHandlers: sessions === null ? new Map() : createSessionHandlers({ ...signingIn, sessions }),
-    isStopping,
-  });
+    keyring,
+    workspace,
+    isFleet,
+    hasSetup: parts.setup !== undefined,
+    hasData: async () => (status === undefined ? null : hasRows(service)),
+  };
+  routes.push(
+    ...createApiRoutes({
+      service,
+      answers,
+      lists,
+      baseUrl: () => (isLoopback(options.host) && options.allowedHosts.length === 0 ? address.baseUrl : BASE_PATH),
+      rateLimit: options.rateLimit,
+      hasData: pages !== null,
+      mcp: createMcpHandlers(parts, options, surroundings, app.log),
+      bodyBytesMax: limits.bodyBytesMax,
+      mcpRunningMax: limits.computationsMax,
+      accessControl,
+      hasPages: options.corsOrigins.length > 0,
+      isStopping,
+    }),
+    ...snapshots.routes,
+    ...metadataRoutes(oauth),
+    ...(pages === null && fleet === undefined ? [] : createAppRoutes(surroundings.app)),
+    ...(pages?.routes ?? []),
+    ...(fleet === undefined ? [] : [createFleetRoute(fleet)]),
+    ...(sessions === null ? [] : createSessionRoutes({ ...signingIn, sessions })),
+  );
+  addRoutes(app, routes, accessControl);
   await app.ready();
   return { app, pages };
+}
+
+// The metadata of the API as a resource of an authorization server.
+function metadataRoutes(oauth: SiteOAuth | null): Route[] {
+  const { paths = [], metadata } = oauth?.resource ?? {};
+  return paths.map((path) => openRoute(path, (request, reply) => sendJson(request, reply, metadata)));
 }
 
 // An estimate publishes a replica that has lists only. The pages need days, or the end of a sync that found none.

@@ -2,10 +2,16 @@ import { type FileHandle, open, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isSnapshotId, MANIFEST, type Manifest, readManifest, type SnapshotFile } from '../../snapshot/manifest.ts';
-import { COMPRESSED_BYTES_MIN, compress } from './content/compression.ts';
-import { isNotModified, matchesAnything } from './content/etag.ts';
-import { attachment, encodingOf, varyOf } from './content/negotiation.ts';
-import { SNAPSHOTS_PATH } from './paths.ts';
+import { attachment, contentTypeOf } from './content/negotiation.ts';
+import { isCurrent, notModified, sendEncoded, sendJson } from './content/send.ts';
+import {
+  type Handler,
+  READ,
+  type Route,
+  SNAPSHOT_FILE_PATHS,
+  SNAPSHOT_MANIFEST_PATH,
+  SNAPSHOTS_PATH,
+} from './paths.ts';
 import { nothingThere, Refusal } from './refusal.ts';
 
 /** Alias of the newest snapshot's id. */
@@ -16,20 +22,16 @@ const MANIFESTS_MAX = 32;
 const IMMUTABLE = 'private, max-age=31536000, immutable';
 const PARQUET = 'application/vnd.apache.parquet';
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
-
 /** A byte range of a file, inclusive, starting at 0. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Handlers of the list of snapshots, of a manifest, and of the files listed in a manifest. */
-export interface SnapshotHandlers {
-  readonly list: Handler;
-  readonly manifest: Handler;
-  readonly file: Handler;
-  /** Returns the list that `list` sends, newest snapshot first. */
+/** The routes of the list of snapshots, of a manifest, and of the files listed in a manifest. */
+export interface Snapshots {
+  readonly routes: readonly Route[];
+  /** Returns the list, newest snapshot first. */
   read(): Promise<SnapshotList>;
 }
 
@@ -44,8 +46,8 @@ interface Known {
   readonly files: ReadonlyMap<string, SnapshotFile>;
 }
 
-/** Creates the handlers over the snapshots folder, which may not exist yet; null serves none. */
-export function createSnapshotHandlers(folder: string | null): SnapshotHandlers {
+/** Creates the routes over the snapshots folder, which may not exist yet; null serves none. */
+export function createSnapshots(folder: string | null): Snapshots {
   const remembered = new Map<string, Known>();
   const known = async (id: string): Promise<Known> => {
     const found = remembered.get(id);
@@ -81,41 +83,41 @@ export function createSnapshotHandlers(folder: string | null): SnapshotHandlers 
     const manifests = (await Promise.all(ids.map((id) => known(id).catch(() => null)))).filter((one) => one !== null);
     return { latest: await latest(), snapshots: manifests.map(describe) };
   };
-  return {
-    read,
-    list: async (request, reply) => sendJson(request, reply, await read()),
-    manifest: async (request, reply) => {
-      const id = await idOf(request);
-      await known(id);
-      const handle = await openFile(id, MANIFEST);
-      const body = await handle.readFile().finally(() => handle.close());
-      const isLatest = (request.params as Record<string, string>)['id'] === LATEST;
-      const encoding = body.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
-      const tag = encoding === 'identity' ? `"${id}"` : `"${id}-${encoding}"`;
-      const vary = varyOf(reply);
-      reply.headers({ etag: tag, 'cache-control': isLatest ? 'private, no-cache' : IMMUTABLE, vary });
-      reply.header('content-location', `${SNAPSHOTS_PATH}/${id}/${MANIFEST}`);
-      if (isKnown(request, tag)) return unchanged(request, reply);
-      const packed = encoding === 'identity' ? body : await compress(body, encoding);
-      if (encoding !== 'identity') reply.header('content-encoding', encoding);
-      request.visit.bytes = request.method === 'HEAD' ? 0 : packed.length;
-      return reply.header('content-type', 'application/json; charset=utf-8').send(packed);
-    },
-    file: async (request, reply) => {
-      const id = await idOf(request);
-      const { table = '', month, file = '' } = request.params as Record<string, string>;
-      const path = [table, month, file].filter((part) => part !== undefined).join('/');
-      const listed = (await known(id)).files.get(path);
-      if (listed === undefined) throw nothingThere();
-      const handle = await openFile(id, path);
-      try {
-        return await sendFile(request, reply, listed, handle);
-      } catch (thrown) {
-        await handle.close();
-        throw thrown;
-      }
-    },
+  const list: Handler = async (request, reply) => sendJson(request, reply, await read(), 'private, no-cache');
+  const manifest: Handler = async (request, reply) => {
+    const id = await idOf(request);
+    await known(id);
+    const handle = await openFile(id, MANIFEST);
+    const body = await handle.readFile().finally(() => handle.close());
+    const isLatest = (request.params as Record<string, string>)['id'] === LATEST;
+    reply.header('content-location', `${SNAPSHOTS_PATH}/${id}/${MANIFEST}`);
+    return sendEncoded(request, reply, {
+      mediaType: contentTypeOf('json'),
+      cacheControl: isLatest ? 'private, no-cache' : IMMUTABLE,
+      length: body.length,
+      tagOf: (encoding) => (encoding === 'identity' ? `"${id}"` : `"${id}-${encoding}"`),
+      read: () => body,
+    });
   };
+  const file: Handler = async (request, reply) => {
+    const id = await idOf(request);
+    const { table = '', month, file: name = '' } = request.params as Record<string, string>;
+    const path = [table, month, name].filter((part) => part !== undefined).join('/');
+    const listed = (await known(id)).files.get(path);
+    if (listed === undefined) throw nothingThere();
+    const handle = await openFile(id, path);
+    try {
+      return await sendFile(request, reply, listed, handle);
+    } catch (thrown) {
+      await handle.close();
+      throw thrown;
+    }
+  };
+  const route = (path: string, handler: Handler): Route => {
+    return { path, methods: READ, isOpen: false, scopes: ['snapshots'], forAllBrands: true, handler };
+  };
+  const files = SNAPSHOT_FILE_PATHS.map((path) => route(path, file));
+  return { read, routes: [route(SNAPSHOTS_PATH, list), route(SNAPSHOT_MANIFEST_PATH, manifest), ...files] };
 }
 
 async function sendFile(
@@ -126,9 +128,9 @@ async function sendFile(
 ): Promise<FastifyReply> {
   const tag = `"${sha256}"`;
   const common = { etag: tag, 'cache-control': IMMUTABLE, 'accept-ranges': 'bytes' };
-  if (isKnown(request, tag)) {
+  if (isCurrent(request, tag)) {
     await handle.close();
-    return unchanged(request, reply.headers(common));
+    return notModified(request, reply.headers(common));
   }
   const { size } = await handle.stat();
   if (size !== bytes) throw new Error(`a snapshot file has ${size} bytes; its manifest lists ${bytes}`);
@@ -153,17 +155,6 @@ async function sendFile(
   return reply.send(handle.createReadStream({ start, end }));
 }
 
-function isKnown(request: FastifyRequest, tag: string): boolean {
-  const condition = request.headers['if-none-match'];
-  return isNotModified(condition, tag) || matchesAnything(condition);
-}
-
-function unchanged(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  request.visit.cache = 'unchanged';
-  request.visit.bytes = 0;
-  return reply.code(304).send();
-}
-
 function describe({ manifest: { id, createdAt, tables } }: Known) {
   const files = tables.flatMap((table) => table.files);
   return {
@@ -174,14 +165,6 @@ function describe({ manifest: { id, createdAt, tables } }: Known) {
     files: files.length,
     manifest: `${SNAPSHOTS_PATH}/${id}/${MANIFEST}`,
   };
-}
-
-function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): FastifyReply {
-  const bytes = Buffer.from(JSON.stringify(value));
-  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
-  return reply
-    .headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'private, no-cache' })
-    .send(bytes);
 }
 
 /**

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type { Asset } from '../../web/plain/asset.ts';
-import { basePathOf } from '../http/paths.ts';
+import { APP_FILE_PATH, APP_PATHS } from '../http/page-paths.ts';
+import { basePathOf, type Handler, openRoute, type Route } from '../http/paths.ts';
 import { nothingThere, Refusal } from '../http/refusal.ts';
 import { type AssetHandler, createAssetHandler } from './asset-handler.ts';
 
@@ -26,17 +27,11 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 };
 
-/** Handlers of the document of the data pages, and of the files that it loads. */
-export interface AppHandlers {
-  readonly document: AssetHandler;
-  readonly file: AssetHandler;
-}
-
 /**
- * Creates the handlers. The files are read on first use. The document names the prefix of its workspace, if the address has one, so
- * that the browser adds it to every address.
+ * Creates the routes of the data pages, which need no key. All paths return the same document, which names the prefix of its workspace, if
+ * the address has one, so that the browser adds it to every address. The files are read on first use.
  */
-export function createAppHandlers(folder: URL = APP_FOLDER): AppHandlers {
+export function createAppRoutes(folder: URL = APP_FOLDER): Route[] {
   const text = once(() => readDocument(folder));
   const documents = new Map<string, AssetHandler>();
   const documentOf = async (base: string): Promise<AssetHandler> => {
@@ -52,16 +47,17 @@ export function createAppHandlers(folder: URL = APP_FOLDER): AppHandlers {
     const path = new URL(`assets/${name}`, folder);
     return createAssetHandler(assetOf(name, await readFile(path)), IMMUTABLE);
   };
-  return {
-    document: async (request, reply) => (await documentOf(basePathOf(request)).catch(notBuilt))(request, reply),
-    file: async (request, reply) => {
-      const { file: name = '' } = request.params as Record<string, string>;
-      if (!(await names().catch(notBuilt)).has(name)) throw nothingThere();
-      const handler = handlers.get(name) ?? open(name);
-      handlers.set(name, handler);
-      return (await handler)(request, reply);
-    },
+  const document: Handler = async (request, reply) =>
+    (await documentOf(basePathOf(request)).catch(notBuilt))(request, reply);
+  const file: Handler = async (request, reply) => {
+    const { file: name = '' } = request.params as Record<string, string>;
+    if (!(await names().catch(notBuilt)).has(name)) throw nothingThere();
+    const handler = handlers.get(name) ?? open(name);
+    handlers.set(name, handler);
+    return (await handler)(request, reply);
   };
+  const route = (path: string, handler: Handler): Route => ({ ...openRoute(path, handler), isPage: true });
+  return [...APP_PATHS.map((path) => route(path, document)), route(APP_FILE_PATH, file)];
 }
 
 async function readDocument(folder: URL): Promise<string> {

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Asset } from '../../web/plain/asset.ts';
-import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
-import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
-import { type Encoding, encodingOf, varyOf } from '../http/content/negotiation.ts';
+import { entityTag } from '../http/content/etag.ts';
+import type { Encoding } from '../http/content/negotiation.ts';
+import { sendEncoded } from '../http/content/send.ts';
 import { REFERENCE_PATHS } from '../http/paths.ts';
 
 /** Handles a request for a file of a page. */
@@ -11,25 +11,10 @@ export type AssetHandler = (request: FastifyRequest, reply: FastifyReply) => Pro
 
 /** Creates the handler of a file, which is compressed once per encoding. By default browsers ask for changes on each use. */
 export function createAssetHandler({ bytes, mediaType, version }: Asset, cacheControl = 'no-cache'): AssetHandler {
-  const packed = new Map<Encoding, Buffer>([['identity', bytes]]);
-  return async (request, reply) => {
-    const encoding = bytes.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
-    const tag = entityTag(version, 'page', encoding);
-    reply.headers({
-      etag: tag,
-      'cache-control': cacheControl,
-      vary: varyOf(reply),
-    });
-    const condition = request.headers['if-none-match'];
-    if (isNotModified(condition, tag) || matchesAnything(condition)) {
-      request.visit.bytes = 0;
-      return reply.code(304).send();
-    }
-    const body = packed.get(encoding) ?? (encoding === 'identity' ? bytes : await compress(bytes, encoding));
-    packed.set(encoding, body);
-    if (encoding !== 'identity') reply.header('content-encoding', encoding);
-    return sendBytes(request, reply.header('content-type', mediaType), body);
-  };
+  const packed = new Map<Encoding, Buffer>();
+  const tagOf = (encoding: Encoding): string => entityTag(version, 'page', encoding);
+  const file = { mediaType, cacheControl, length: bytes.length, tagOf, read: () => bytes, packed };
+  return (request, reply) => sendEncoded(request, reply, file);
 }
 
 /** Creates the handler of the pages that document the API. Their files are read at the first request. */
@@ -60,10 +45,4 @@ async function readReference(): Promise<Reference> {
     (file) => [file.name === '' ? root : `${root}/${file.name}`, createAssetHandler(file)] as const,
   );
   return { headers: REFERENCE_HEADERS, handlers: new Map(handlers) };
-}
-
-/** Sends a body and records its length for the log. */
-export function sendBytes(request: FastifyRequest, reply: FastifyReply, bytes: Buffer): FastifyReply {
-  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
-  return reply.send(bytes);
 }

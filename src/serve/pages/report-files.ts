@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { escaped } from '../../web/plain/escaped.ts';
 import { PAGE_RULES } from '../../web/plain/page-rules.ts';
-import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
-import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
-import { encodingOf, varyOf } from '../http/content/negotiation.ts';
-import { REPORTS_PATH } from '../http/page-paths.ts';
-import { basePathOf } from '../http/paths.ts';
+import { sendValue } from '../data/data-handlers.ts';
+import { entityTag } from '../http/content/etag.ts';
+import { sendBytes, sendEncoded } from '../http/content/send.ts';
+import { DATA_PATHS, pageRoute, REPORT_FILE_PATHS, REPORT_LIST_PATHS, REPORTS_PATH } from '../http/page-paths.ts';
+import { basePathOf, type Handler, type Route } from '../http/paths.ts';
 import { nothingThere } from '../http/refusal.ts';
-import { sendBytes } from './asset-handler.ts';
 
 /** Maximum number of reports in the list; further ones are left out. */
 const REPORTS_MAX = 1_000;
@@ -48,19 +47,11 @@ export interface ReportLine {
   readonly charts: readonly string[];
 }
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
-
-/** Handlers of the list of reports, and of their files. */
-export interface ReportHandlers {
-  /** The list as a page. */
-  readonly list: Handler;
-  readonly file: Handler;
-  /** Returns the reports, by name. */
-  read(): Promise<readonly ReportLine[]>;
-}
-
-/** Creates the handlers over the folder that `sightline report` writes to, which may not exist yet. */
-export function createReportHandlers(folder: string): ReportHandlers {
+/**
+ * Creates the routes of the list of reports, as a page and as data, and of their files, over the folder that `sightline report` writes to,
+ * which may not exist yet. Reports show all brands.
+ */
+export function createReportRoutes(folder: string): Route[] {
   const read = async (): Promise<ReportLine[]> => {
     const names = (await readdir(folder).catch(() => [])).filter((name) => FILE_NAME.test(name) && isPage(name));
     const lines = await Promise.all(
@@ -71,24 +62,29 @@ export function createReportHandlers(folder: string): ReportHandlers {
     );
     return lines.filter((line) => line !== null);
   };
-  return {
-    read,
-    list: async (request, reply) => {
-      const body = Buffer.from(listPage(await read(), basePathOf(request)));
-      allowStyles(request);
-      reply.headers({ 'content-type': MEDIA_TYPES['html'], 'cache-control': 'no-store' });
-      return sendBytes(request, reply, body);
-    },
-    file: async (request, reply) => {
-      const { folder: within, file = '' } = request.params as Record<string, string>;
-      const handle = await openFile(folder, within ?? null, file);
-      try {
-        return await sendFile(request, reply, file, handle);
-      } finally {
-        await handle.close();
-      }
-    },
+  const list: Handler = async (request, reply) => {
+    const body = Buffer.from(listPage(await read(), basePathOf(request)));
+    allowStyles(request);
+    reply.headers({ 'content-type': MEDIA_TYPES['html'], 'cache-control': 'no-store' });
+    return sendBytes(request, reply, body);
   };
+  const file: Handler = async (request, reply) => {
+    const { folder: within, file: name = '' } = request.params as Record<string, string>;
+    const handle = await openFile(folder, within ?? null, name);
+    try {
+      return await sendFile(request, reply, name, handle);
+    } finally {
+      await handle.close();
+    }
+  };
+  const data: Handler = async (request, reply) => sendValue(request, reply, { reports: await read() });
+  const route = (path: string, handler: Handler): Route =>
+    pageRoute(path, handler, { forAllBrands: true, scopes: ['snapshots'] });
+  return [
+    pageRoute(DATA_PATHS.reports, data, { forAllBrands: true }),
+    ...REPORT_LIST_PATHS.map((path) => route(path, list)),
+    ...REPORT_FILE_PATHS.map((path) => route(path, file)),
+  ];
 }
 
 // Follows no symbolic link below the folder, so that no other file can be read.
@@ -112,24 +108,14 @@ async function sendFile(
   const stats = await handle.stat({ bigint: true });
   if (!stats.isFile() || stats.size > FILE_BYTES_MAX) throw nothingThere();
   const mediaType = MEDIA_TYPES[endingOf(name)] as string;
-  const isText = mediaType.includes('charset') && stats.size >= COMPRESSED_BYTES_MIN;
-  const encoding = isText ? encodingOf(request.headers['accept-encoding']) : 'identity';
-  const tag = entityTag(`${stats.ino}-${stats.mtimeNs}-${stats.size}`, 'report', encoding);
   allowStyles(request);
-  reply.headers({
-    'cache-control': 'private, no-cache',
-    etag: tag,
-    vary: varyOf(reply),
+  return sendEncoded(request, reply, {
+    mediaType,
+    cacheControl: 'private, no-cache',
+    length: mediaType.includes('charset') ? Number(stats.size) : 0,
+    tagOf: (encoding) => entityTag(`${stats.ino}-${stats.mtimeNs}-${stats.size}`, 'report', encoding),
+    read: () => handle.readFile(),
   });
-  const condition = request.headers['if-none-match'];
-  if (isNotModified(condition, tag) || matchesAnything(condition)) {
-    request.visit.bytes = 0;
-    return reply.code(304).send();
-  }
-  const bytes = await handle.readFile();
-  reply.header('content-type', mediaType);
-  if (encoding === 'identity') return sendBytes(request, reply, bytes);
-  return sendBytes(request, reply.header('content-encoding', encoding), await compress(bytes, encoding));
 }
 
 // Replaces the policy of the other pages.

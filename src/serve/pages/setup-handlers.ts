@@ -1,29 +1,28 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { isRecord } from '../../base/json.ts';
 import type { FirstRun } from '../../operations/first-run.ts';
 import { toShownTexts } from '../../query/shown-text.ts';
+import { sendJson } from '../http/content/send.ts';
 import { SETUP_PATHS } from '../http/page-paths.ts';
+import { type Handler, READ, type Route } from '../http/paths.ts';
 import { Refusal } from '../http/refusal.ts';
 
 /** Maximum length of the base URL and of the API key. */
 const FIELD_CHARACTERS_MAX = 2_000;
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
-
-/** Creates the handlers of the setup, by path. Only the owner of the folder reaches them. */
-export function createSetupHandlers(setup: FirstRun): ReadonlyMap<string, Handler> {
-  return new Map<string, Handler>([
-    [SETUP_PATHS.state, async (request, reply) => send(request, reply, setup.state())],
-    [SETUP_PATHS.test, async (request, reply) => send(request, reply, await setup.test(readFields(request)))],
-    [SETUP_PATHS.estimate, async (request, reply) => send(request, reply, setup.estimate())],
-    [SETUP_PATHS.start, async (request, reply) => send(request, reply, setup.start())],
-  ]);
-}
-
-function send(request: FastifyRequest, reply: FastifyReply, value: object): FastifyReply {
-  const bytes = Buffer.from(JSON.stringify(toShownTexts(value)));
-  request.visit.bytes = request.method === 'HEAD' ? 0 : bytes.length;
-  return reply.headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }).send(bytes);
+/** Creates the routes of the setup, which is for the owner of the folder only. */
+export function createSetupRoutes(setup: FirstRun): Route[] {
+  const route = (path: string, methods: readonly string[], answer: (request: FastifyRequest) => unknown): Route => {
+    const handler: Handler = async (request, reply) =>
+      sendJson(request, reply, toShownTexts((await answer(request)) as object));
+    return { path, methods, isOpen: false, isPage: true, forOwner: true, handler };
+  };
+  return [
+    route(SETUP_PATHS.state, READ, () => setup.state()),
+    route(SETUP_PATHS.test, ['POST'], (request) => setup.test(readFields(request))),
+    route(SETUP_PATHS.estimate, ['POST'], () => setup.estimate()),
+    route(SETUP_PATHS.start, ['POST'], () => setup.start()),
+  ];
 }
 
 // The message must not quote the body, which contains the key.

@@ -1,67 +1,49 @@
 import type { ServerResponse } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../base/clock.ts';
+import type { FastifyRequest } from 'fastify';
 import { SightlineError } from '../../base/errors.ts';
-import type { Service } from '../../query/service.ts';
 import { type AccessControl, LOOPBACK } from '../auth/access-control.ts';
-import { COMPRESSED_BYTES_MIN, compress } from '../http/content/compression.ts';
-import { encodingOf, varyOf } from '../http/content/negotiation.ts';
-import { STATUS_PATHS } from '../http/page-paths.ts';
-import type { SnapshotHandlers } from '../http/snapshots.ts';
-import { sendBytes } from './asset-handler.ts';
+import { contentTypeOf } from '../http/content/negotiation.ts';
+import { sendEncoded } from '../http/content/send.ts';
+import { pageRoute, STATUS_PATHS } from '../http/page-paths.ts';
+import type { Handler, Route } from '../http/paths.ts';
 import { createFeed, type Feed, type FeedEvent, type Listener } from './feed.ts';
-import { createReporter, type StatusParts } from './status-report.ts';
+import { createReporter, type ReporterParts, type StatusParts } from './status-report.ts';
 
 /** Maximum number of listening pages. */
 const LISTENERS_MAX = 64;
 /** Unread bytes above which a page is considered disconnected. */
 const UNREAD_BYTES_MAX = 256 * 1024;
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
-
 /** Dependencies of the data of the operations page. */
-export interface StatusPageParts {
+export interface StatusPageParts extends Omit<ReporterParts, keyof StatusParts> {
   readonly status: StatusParts;
-  readonly service: Service;
-  readonly clock: Clock;
-  /** Last use of each key by id, epoch milliseconds. */
-  readonly usedAt: ReadonlyMap<string, number>;
+  readonly accessControl: AccessControl;
 }
 
-/** The data of the operations page. */
+/** The data of the operations page. They are about all brands. */
 export interface StatusPage {
-  /** Returns the handler of each of its paths. */
-  handlers(accessControl: AccessControl, snapshots: SnapshotHandlers): ReadonlyMap<string, Handler>;
+  readonly routes: readonly Route[];
   /** Ends the event streams of listening pages. */
   close(): void;
 }
 
-/** Creates the handlers of the status and of its changes. */
-export function createStatusPage({ status, service, clock, usedAt }: StatusPageParts): StatusPage {
-  const open: { feed: Feed | null } = { feed: null };
-  const handlers: StatusPage['handlers'] = (accessControl, snapshots) => {
-    const reporter = createReporter({ ...status, service, clock, usedAt, snapshotList: () => snapshots.read() });
-    const feed = createFeed(reporter, clock, LISTENERS_MAX);
-    open.feed = feed;
-    const data: Handler = async (request, reply) => sendJson(request, reply, await reporter.read());
-    return new Map<string, Handler>([
-      [STATUS_PATHS.data, data],
-      [STATUS_PATHS.events, createEventsHandler(feed, accessControl)],
-    ]);
+/** Creates the routes of the status and of its changes. */
+export function createStatusPage({ status, accessControl, ...parts }: StatusPageParts): StatusPage {
+  const reporter = createReporter({ ...status, ...parts });
+  const feed = createFeed(reporter, parts.clock, LISTENERS_MAX);
+  const data: Handler = async (request, reply) => {
+    const plain = Buffer.from(JSON.stringify(await reporter.read()));
+    const body = { mediaType: contentTypeOf('json'), cacheControl: 'no-store', length: plain.length };
+    return sendEncoded(request, reply, { ...body, read: () => plain });
   };
-  return { handlers, close: () => open.feed?.close() };
-}
-
-async function sendJson(request: FastifyRequest, reply: FastifyReply, value: unknown): Promise<FastifyReply> {
-  const plain = Buffer.from(JSON.stringify(value));
-  const encoding = plain.length < COMPRESSED_BYTES_MIN ? 'identity' : encodingOf(request.headers['accept-encoding']);
-  reply.headers({
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-    vary: varyOf(reply),
-  });
-  if (encoding === 'identity') return sendBytes(request, reply, plain);
-  return sendBytes(request, reply.header('content-encoding', encoding), await compress(plain, encoding));
+  const events = createEventsHandler(feed, accessControl);
+  return {
+    routes: [
+      pageRoute(STATUS_PATHS.data, data, { forAllBrands: true }),
+      pageRoute(STATUS_PATHS.events, events, { forAllBrands: true, methods: ['GET'] }),
+    ],
+    close: feed.close,
+  };
 }
 
 function createEventsHandler(feed: Feed, accessControl: AccessControl): Handler {
