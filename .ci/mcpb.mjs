@@ -15,7 +15,7 @@ const platform = `${process.platform}-${process.arch}`;
 const binding = `@duckdb/node-bindings-${platform}`;
 const output = resolve(process.argv[2] ?? '.', `sightline-${version}-${platform}.mcpb`);
 const { declarations } = await import('../dist/schemas/catalogue.js');
-const { dataTools } = await import('../dist/src/serve/mcp/data-tools/data-tools.js');
+const { dataTools } = await import('../dist/src/serve/mcp/tool-set.js');
 
 const manifest = {
   manifest_version: '0.3',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import { readXlsx } from 'hucre/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { RESULT_TOKENS } from '../../src/serve/mcp/endpoints/tool-input.ts';
+import { RESULT_TOKENS } from '../../src/serve/mcp/tool-result.ts';
 import { openScratch } from '../../src/warehouse/scratch.ts';
 import { shareCli } from '../cli/helpers.ts';
 import { openServer } from '../serve/http/support.ts';

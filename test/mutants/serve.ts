@@ -220,13 +220,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/serve/mcp/tool-calls.ts',
-    from: `    requireScope('read', options);\n`,
+    from: `    requireScope(tool.scope, options);\n`,
     to: '',
     tests: ['test/serve/mcp/rights.test.ts'],
   },
   {
-    file: 'src/serve/mcp/call-data-tool.ts',
-    from: 'left -= tokensOfJson(row) + SEPARATOR_TOKENS;',
+    file: 'src/serve/mcp/tool-result.ts',
+    from: 'left -= tokensOfJson(toForm(row)) + SEPARATOR_TOKENS;',
     to: 'left -= SEPARATOR_TOKENS;',
     tests: ['test/serve/mcp/data-tool-bounds.test.ts'],
   },
@@ -243,7 +243,7 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/serve/mcp/errors.test.ts'],
   },
   {
-    file: 'src/serve/mcp/truncate.ts',
+    file: 'src/serve/mcp/tool-result.ts',
     from: '  for (const { row } of rows.slice(skipped)) {',
     to: '  for (const { row } of rows) {',
     tests: ['test/serve/mcp/bounds.test.ts'],

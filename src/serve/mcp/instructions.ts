@@ -2,10 +2,11 @@ import { brandListOf } from '../../contract/catalogue.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
 import type { Scope } from '../../session/stored-keys.ts';
 import { TOOL_URI } from './endpoints/data-dictionary.ts';
-import { commonArguments, listWorkspaces } from './endpoints/tools.ts';
+import { commonArguments } from './endpoints/endpoint-tool.ts';
 import { DICTIONARY_URI, FRESHNESS_URI } from './mcp-resources.ts';
-import { NOTE } from './result-note.ts';
 import type { Served } from './served.ts';
+import { listWorkspaces } from './tool-calls.ts';
+import { NOTE } from './tool-result.ts';
 
 /** Workspaces that the instructions name. */
 const WORKSPACES_NAMED_MAX = 10;

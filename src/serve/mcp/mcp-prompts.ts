@@ -1,10 +1,9 @@
 import type { GetPromptResult, Prompt as PromptDefinition } from '@modelcontextprotocol/server';
 import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { chosenWorkspace, mayUse, requireScope } from './caller.ts';
 import { type Prompt, prompts, RULES } from './prompt-table.ts';
 import { toProtocolError } from './protocol-error.ts';
-import type { Calling } from './tool-calls.ts';
+import { type Calling, chosenWorkspace, mayUse, requireScope } from './tool-calls.ts';
 
 /** Lists the prompts. All prompts use the metrics tools, so a caller without the scope `metrics` gets an empty list. */
 export function listPrompts({ served, options }: Calling): PromptDefinition[] {

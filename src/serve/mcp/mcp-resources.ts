@@ -7,12 +7,11 @@ import {
 import { nearestName } from '../../base/choose-name.ts';
 import { type DescribedTable, tableName } from '../../operations/sql/sql-schema.ts';
 import type { Freshness, Service } from '../../query/service.ts';
-import { chosenWorkspace, requireScope, sourceOf } from './caller.ts';
 import { CHART_URI, chartOf, chartTemplate, readChartUri, SVG_TYPE } from './charts/chart-content.ts';
 import { describeIndex, type Entry, TABLE_URI, TOOL_URI, tableText } from './endpoints/data-dictionary.ts';
 import { toProtocolError } from './protocol-error.ts';
 import type { Served } from './served.ts';
-import { type Caller, type Calling, readTables } from './tool-calls.ts';
+import { type Caller, type Calling, chosenWorkspace, readTables, requireScope, sourceOf } from './tool-calls.ts';
 
 /** Resources that clients can read, besides the parts of the data dictionary. */
 export const DICTIONARY_URI = 'sightline://dictionary';

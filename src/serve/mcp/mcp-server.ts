@@ -3,20 +3,19 @@ import type { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import type { Report } from '../../query/metrics/table-result.ts';
 import { SCOPES } from '../../session/stored-keys.ts';
-import { createDerived } from './derived-tools.ts';
-import { errorResult } from './endpoints/tool-error.ts';
 import { instructionsOf } from './instructions.ts';
 import { getPrompt, listPrompts } from './mcp-prompts.ts';
 import { readResource, resourceEntries, resourceTemplates } from './mcp-resources.ts';
 import type { Served } from './served.ts';
-import { callByName, listTools, type McpOptions } from './tool-calls.ts';
+import { callByName, errorResult, listTools, type McpOptions } from './tool-calls.ts';
+import { createToolSets } from './tool-set.ts';
 
 /** The caller of a connection without authentication. */
 const LOCAL_SESSION = 'local';
 
 /** Creates a factory of MCP servers, one per request or connection. All of them share the derived tools. */
 export function createServerFactory(served: Served, options: McpOptions = {}): () => Server {
-  const derive = createDerived(served);
+  const derive = createToolSets(served);
   const instructions = instructionsOf(served, options.scopes ?? SCOPES);
   const calling = { served, derive, options };
   return () => {

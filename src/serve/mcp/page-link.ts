@@ -1,7 +1,7 @@
 import type { DimensionName } from '../../analytics/model/dimensions.ts';
 import type { Scope } from '../../analytics/model/scope-sql.ts';
 import { resolveScope } from '../../query/metrics/scope-request.ts';
-import type { ToolContext } from './data-tool.ts';
+import type { ToolContext } from './tool.ts';
 
 /** Path of a data page, and the parameters of its address besides the filters. */
 export interface PageView {

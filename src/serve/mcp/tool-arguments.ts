@@ -13,20 +13,24 @@ const FILTERS = 'where';
 /** Most choices of a list that the schema has. Errors name those of longer lists. */
 const CHOICES_MAX = 12;
 
+/** Arguments of several tools, which the instructions of the server describe once. Errors state their bounds. */
+const COMMON = ['skip', 'maxTokens', 'max_tokens', 'plain'];
+
 /** Returns the JSON Schema of the arguments. */
 export function argumentsSchema(declared: InputMembers): JsonSchema {
   const properties: Record<string, JsonSchema> = {};
   const required: string[] = [];
   const filters: Record<string, JsonSchema> = {};
-  for (const [name, { isFilter = false, isRequired = false, format: _, ...schema }] of Object.entries(declared)) {
+  for (const [name, { isFilter = false, isRequired = false, ...schema }] of Object.entries(declared)) {
     if (isRequired) required.push(name);
     if (isFilter) filters[name] = {};
-    const description = 'Names or ids.';
-    properties[isFilter ? FILTERS : name] = isFilter
-      ? { type: 'object', properties: filters, additionalProperties: false, description }
-      : (schema.items?.enum?.length ?? 0) > CHOICES_MAX
-        ? { ...schema, items: { type: 'string' } }
-        : schema;
+    if (isFilter) {
+      const description = 'Names or ids.';
+      properties[FILTERS] = { type: 'object', properties: filters, additionalProperties: false, description };
+    } else if (COMMON.includes(name)) properties[name] = { type: schema.type };
+    else if ((schema.items?.enum?.length ?? 0) > CHOICES_MAX)
+      properties[name] = { ...schema, items: { type: 'string' } };
+    else properties[name] = schema;
   }
   return { type: 'object', properties, ...(required.length === 0 ? {} : { required }), additionalProperties: false };
 }

@@ -4,25 +4,19 @@ import {
   ProtocolErrorCode,
   type Tool as ToolDefinition,
 } from '@modelcontextprotocol/server';
-import { type ErrorCode, errorTable, type SightlineError, toSightlineError } from '../../base/errors.ts';
-import { checkInput } from '../../contract/operation/read-input.ts';
+import { chooseName } from '../../base/choose-name.ts';
+import { type ErrorCode, errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
+import type { ServerTool } from '../../contract/generic/server-tools.ts';
+import { readInput } from '../../contract/operation/read-input.ts';
 import type { DescribedTable } from '../../operations/sql/sql-schema.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
-import type { Scope } from '../../session/stored-keys.ts';
-import { callDataTool } from './call-data-tool.ts';
-import { chosenWorkspace, isServed, mayUse, requireScope, sourceOf, visibleTools } from './caller.ts';
-import type { DataTool, ToolContext } from './data-tool.ts';
-import { argumentsOf, dataTools, definitionOf } from './data-tools/data-tools.ts';
+import { SCOPES, type Scope } from '../../session/stored-keys.ts';
 import { tablesOf } from './data-tools/sql-tools.ts';
-import type { Derive } from './derived-tools.ts';
-import { callTool } from './endpoints/call-tool.ts';
-import { describeNumbers } from './endpoints/numbers-text.ts';
-import { errorResult, toErrorResult } from './endpoints/tool-error.ts';
-import { RESULT_TOKENS, readInput } from './endpoints/tool-input.ts';
-import type { Tool } from './endpoints/tool.ts';
-import { listWorkspaces } from './endpoints/tools.ts';
 import type { Served, ServedWorkspace } from './served.ts';
 import { toParameters } from './tool-arguments.ts';
+import { RESULT_TOKENS, toResult } from './tool-result.ts';
+import type { Derive } from './tool-set.ts';
+import { definitionOf, READ_ONLY, type Tool, type ToolContext } from './tool.ts';
 
 /** Options of an MCP server. */
 export interface McpOptions {
@@ -66,49 +60,101 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   sql_rejected: 'Use one SELECT over the tables of `list_tables`.',
 };
 
+/** The definition of the tool that lists the workspaces. */
+export const listWorkspaces = {
+  name: 'list_workspaces' satisfies ServerTool,
+  title: 'List workspaces',
+  description: 'Names of the workspaces. Every other tool requires one as `workspace`.',
+  inputSchema: { type: 'object' as const, properties: {}, additionalProperties: false },
+  outputSchema: {
+    type: 'object' as const,
+    properties: { workspaces: { type: 'array', items: { type: 'string' } } },
+    required: ['workspaces'],
+  },
+  annotations: READ_ONLY,
+};
+
+/** Returns whether the caller has a scope. */
+export function mayUse(scope: Scope, { scopes = SCOPES }: Pick<McpOptions, 'scopes'>): boolean {
+  return scopes.includes(scope);
+}
+
+/** Throws `forbidden` if the caller lacks a scope. */
+export function requireScope(scope: Scope, options: Pick<McpOptions, 'scopes'>): void {
+  if (!mayUse(scope, options)) throw new SightlineError('forbidden', `the key lacks the scope ${scope}`);
+}
+
+/**
+ * Returns the workspace that a call names; null if the server has only one workspace.
+ *
+ * @throws SightlineError `invalid_parameter` with the known names
+ */
+export function chosenWorkspace({ workspaces }: Served, given: string | null): string | null {
+  if (workspaces === null) return null;
+  const known = workspaces.join(', ');
+  if (given === null) throw new SightlineError('invalid_parameter', `workspace is missing; allowed: ${known}`);
+  try {
+    return chooseName('workspace', given, workspaces);
+  } catch (thrown) {
+    throw new SightlineError('invalid_parameter', toSightlineError(thrown).message, { cause: thrown });
+  }
+}
+
+/** Returns the newest replica of a workspace, limited to the brands of the caller. */
+export async function sourceOf(
+  { catalogue, clock }: Served,
+  { service }: ServedWorkspace,
+  signal: AbortSignal,
+  report?: Report,
+): Promise<MetricsSource> {
+  const replica = await service.newest();
+  const { allowedBrands } = replica;
+  const brands = allowedBrands === null ? {} : { brands: [...allowedBrands] };
+  return { replica, catalogue, nowMs: clock.now(), signal, ...brands, ...(report === undefined ? {} : { report }) };
+}
+
 /** Lists the tools that the caller may use: the data tools first, then the endpoints. */
 export async function listTools({ served, derive, options }: Calling): Promise<ToolDefinition[]> {
-  const own = visibleTools(served, options).map((tool) => definitionOf(tool, served));
-  const endpoints = mayUse('read', options)
-    ? [...(await derive()).tools.values()].map(({ definition }) => definition)
-    : [];
   const first = served.workspaces === null ? [] : [listWorkspaces as ToolDefinition];
-  return [...first, ...own, ...endpoints];
+  return [...first, ...(await usableTools(derive, options)).map((tool) => definitionOf(tool, served))];
+}
+
+async function usableTools(derive: Derive, options: McpOptions): Promise<readonly Tool[]> {
+  return [...(await derive()).tools.values()].filter(({ scope }) => mayUse(scope, options));
 }
 
 /** Calls a tool. Errors of the call are returned as results, because clients show results to the model. */
-export async function callByName(calling: Calling, call: Call): Promise<CallToolResult> {
-  const { served, derive, options } = calling;
+export async function callByName({ served, derive, options }: Calling, call: Call): Promise<CallToolResult> {
   if (served.workspaces !== null && call.name === listWorkspaces.name) {
     const structuredContent = { workspaces: [...served.workspaces] };
     return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
   }
-  const data = dataTools.find(({ name, scope }) => name === call.name && isServed(served, scope));
-  if (data !== undefined) return callData(calling, data, call);
-  const { tools } = await derive();
-  const tool = tools.get(call.name);
-  if (tool !== undefined) return callEndpoint(calling, tool, call);
-  const known = [...visibleTools(served, options).map(({ name }) => name), ...tools.keys()].join(', ');
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${call.name}; known: ${known}`);
-}
-
-async function callData({ served, options }: Calling, tool: DataTool, call: Call): Promise<CallToolResult> {
-  const declared = argumentsOf(tool, served);
+  const tool = (await derive()).tools.get(call.name);
+  if (tool === undefined) {
+    const known = (await usableTools(derive, options)).map(({ name }) => name).join(', ');
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${call.name}; known: ${known}`);
+  }
   try {
     requireScope(tool.scope, options);
     const given = toParameters(call.arguments ?? {});
-    const { max_tokens: tokensMax } = checkInput(declared, given);
-    const workspace = chosenWorkspace(served, served.workspaces === null ? null : given.get('workspace'));
-    return await served.use(workspace, (open) =>
-      callDataTool(tool, contextOf(served, open, workspace, call), given, Number(tokensMax)),
-    );
-  } catch (thrown) {
-    return failed(thrown, call, options, ({ code, hint }) => {
-      // Hints of the error table are for operators at a command line.
-      const own = hint === errorTable[code].hint ? (HINTS[code] ?? hint) : hint;
-      return `${own} Arguments of ${tool.name}: ${Object.keys(declared).join(', ')}.`;
+    const workspace = chosenWorkspace(served, given.get('workspace'));
+    if (workspace !== null) given.delete('workspace');
+    return await served.use(workspace, async (open) => {
+      // With several workspaces, the parameter names and the form of the numbers may differ from the tool definitions.
+      const own = workspace === null ? tool : ((await derive(open.service)).tools.get(call.name) ?? tool);
+      const tokensMax = sizeOf(own, given) ?? options.tokensMax ?? RESULT_TOKENS.standard;
+      const output = await own.run(contextOf(served, open, workspace, call), given);
+      return toResult(output, tokensMax, await open.service.running());
     });
+  } catch (thrown) {
+    return failed(thrown, tool, call, options);
   }
+}
+
+function sizeOf({ size, members }: Tool, given: URLSearchParams): number | null {
+  const member = size === null ? undefined : members[size];
+  if (size === null || member === undefined) return null;
+  return (readInput({ [size]: member }, given)[size] as number | undefined) ?? null;
 }
 
 /** Returns the tables that the caller can query; an empty list if the caller cannot run SQL, before the first sync, or with several workspaces. */
@@ -133,37 +179,27 @@ function contextOf(
   return { workspace, workspaceName, catalogue, source, report, session, signal };
 }
 
-async function callEndpoint({ served, derive, options }: Calling, tool: Tool, call: Call): Promise<CallToolResult> {
-  const { tokensMax: standard = RESULT_TOKENS.standard } = options;
-  const { signal } = call;
-  const given = call.arguments ?? {};
-  try {
-    requireScope('read', options);
-    const workspace = chosenWorkspace(served, readInput(tool, given).workspace);
-    return await served.use(workspace, async ({ service }) => {
-      // With several workspaces, the parameter names and the form of the numbers may differ from the tool definitions.
-      const own = workspace === null ? tool : ((await derive(service)).tools.get(call.name) ?? tool);
-      const conventions = workspace === null ? null : service.conventions();
-      const numbers =
-        conventions === null ? [] : describeNumbers(served.catalogue, own.resource, conventions, service.doubts());
-      const input = readInput(own, given);
-      return callTool(service, own, input, { signal, tokensMax: input.maxTokens ?? standard, numbers });
-    });
-  } catch (thrown) {
-    return failed(thrown, call, options, (error) => toErrorResult(error, served.catalogue, tool));
-  }
-}
-
-function failed(
-  thrown: unknown,
-  { signal }: Call,
-  { onError }: McpOptions,
-  describe: (error: SightlineError) => CallToolResult | string,
-): CallToolResult {
+function failed(thrown: unknown, tool: Tool, { signal }: Call, { onError }: McpOptions): CallToolResult {
   // The client no longer waits for this response.
   if (signal.aborted) throw thrown;
   const error = toSightlineError(thrown);
   if (error.code === 'internal') onError?.(error);
-  const described = describe(error);
-  return typeof described === 'string' ? errorResult(error, described) : described;
+  return errorResult(error, tool.advise?.(error) ?? adviceOn(error, tool));
+}
+
+// Hints of the error table are for operators at a command line.
+function adviceOn({ code, hint }: SightlineError, { name, members }: Tool): string {
+  const own = hint === errorTable[code].hint ? (HINTS[code] ?? hint) : hint;
+  if (code !== 'invalid_parameter') return own;
+  const names = Object.entries(members).map(([member, { isRequired }]) =>
+    isRequired === true ? `${member} (required)` : member,
+  );
+  return `${own} Arguments of ${name}: ${names.length === 0 ? 'none' : names.join(', ')}.`;
+}
+
+/** Returns a result for a model about an error: what is wrong, what is allowed, the next step. Text only. */
+export function errorResult({ code, message }: SightlineError, advice: string): CallToolResult {
+  // The message of an internal error goes to the log only, because it may contain details that clients must not see.
+  const text = `${code}: ${code === 'internal' ? errorTable.internal.about : message}\n${advice}`;
+  return { isError: true, content: [{ type: 'text', text }] };
 }

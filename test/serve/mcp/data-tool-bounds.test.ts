@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addDays, dayOf } from '../../../src/contract/time.ts';
-import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
 import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
+import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { countOf } from '../../support/counts.ts';
@@ -19,7 +19,7 @@ const many = Array.from({ length: 101 }, () => 'x');
 /** Invalid arguments, most of which the metrics layer does not see, and parts of the error, by tool. BRAND is the name of a brand, and BRAN~ is it without its last letter. */
 const INVALID: Readonly<Record<string, readonly [values: Record<string, unknown>, ...told: string[]][]>> = {
   query_metrics: [
-    [{ metrics: undefined }, 'metrics is required', 'Arguments of query_metrics: metrics, group_by, grain'],
+    [{ metrics: undefined }, 'metrics is required', 'Arguments of query_metrics: metrics (required), group_by, grain'],
     [{ metrics: null }, 'metrics is required'],
     [{ metrics: ['visiblity'] }, 'metrics is "visiblity"; allowed: ', 'did you mean "visibility"?'],
     [{ metrics: [{}] }, 'metrics is {}; allowed: a text'],
@@ -108,13 +108,13 @@ describe('a result that is too long', () => {
     expect(shown.rows.length).toBeLessThan(300);
     expect(estimateTokens(text)).toBeLessThanOrEqual(1_500);
     expect(note.omitted).toBe(
-      `Only the first ${shown.rows.length} of 300 rows fit: allow more with max_tokens, or ask for less.`,
+      `${300 - shown.rows.length} of 300 rows are omitted because the result would be too long: allow more with max_tokens, or ask for less.`,
     );
     const cut = await ask('query', { sql, limit: 200, max_tokens: 1_500 });
-    expect(cut.note.omitted).toContain('of 300 rows fit');
+    expect(cut.note.omitted).toContain('of 300 rows are omitted');
     const byAll = { metrics: ['visibility'], group_by: ['brand', 'engine', 'prompt'], grain: 'day' };
     const metrics = await ask('query_metrics', { ...byAll, max_tokens: 1_000 });
-    expect(metrics.note.omitted).toContain('of more than 200 rows fit');
+    expect(metrics.note.omitted).toContain(`More than ${200 - metrics.shown.rows.length} rows are omitted`);
   });
 
   it('never exceeds max_tokens by the estimate, unless it is a single row', async () => {

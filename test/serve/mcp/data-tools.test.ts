@@ -157,7 +157,7 @@ describe('query_metrics', () => {
         completeTo: below.completeTo,
         coverage: below.partial ? 'partial' : 'complete',
       });
-      expect(remarks.includes('Days of the range were not read completely')).toBe(below.partial);
+      expect(remarks.includes('Some data were never read completely')).toBe(below.partial);
       partial.push(below.partial);
     }
     expect(new Set(partial)).toEqual(new Set([true, false]));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { declarations } from '../../../schemas/catalogue.ts';
 import type { Service } from '../../../src/query/service.ts';
-import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
+import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
 import { emptyServerBefore, NO_REPLICA, openServer, serverBefore } from '../http/support.ts';
 import { type Body, call, clientBefore, connect, post, startBareMcp } from './support.ts';
 
@@ -25,14 +25,14 @@ const INVALID: Readonly<Record<string, readonly [values: Record<string, unknown>
     [{ brand: 1 }, 'parameter must be one of from, to, engine'],
     [{ from: '2026-02-30' }, 'from must be a calendar day'],
     [{ from: '2020-01-01', to: '2026-01-01' }, 'a range has at most 366 days'],
-    [{ engine: ['a', 'b'] }, 'engine must be a string, number or boolean; got ["a","b"]'],
-    [{ engine: { a: 1 } }, 'got {"a":1}'],
+    [{ engine: ['a', 'b'] }, 'engine must be given once; got "a and b"'],
+    [{ engine: { a: 1 } }, 'engine is {"a":1}; allowed: a text'],
     [{ engine: 'nobody' }, 'engine must be one of'],
-    [{ skip: -1 }, 'skip must be a whole number from 0'],
-    [{ skip: 'all' }, 'skip must be a whole number from 0'],
-    [{ skip: 99_999_999 }, 'skip must be a whole number from 0'],
-    [{ maxTokens: 20_001 }, 'maxTokens must be a whole number from 1000 to 20000; got "20001"'],
-    [{ plain: 'maybe' }, 'plain must be true or false; got "maybe"'],
+    [{ skip: -1 }, 'skip is "-1"; allowed: 0 to 10000000'],
+    [{ skip: 'all' }, 'skip is "all"; allowed: 0 to 10000000'],
+    [{ skip: 99_999_999 }, 'skip is "99999999"; allowed: 0 to 10000000'],
+    [{ maxTokens: 20_001 }, 'maxTokens is "20001"; allowed: 1000 to 20000'],
+    [{ plain: 'maybe' }, 'plain is "maybe"; allowed: true, false'],
     [{ topicId: 'no such topic' }, 'Unknown topic "no such topic"; allowed: '],
   ],
   list_responses: [

@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import { dimensions } from '../../../src/analytics/model/dimensions.ts';
 import { addDays, dayOf } from '../../../src/contract/time.ts';
-import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
+import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { brandAttempts } from '../../operations/sql/brand-attempts.ts';
 import { NOW_MS } from '../../support/clocks.ts';

@@ -2,7 +2,7 @@ import type { Client, Tool } from '@modelcontextprotocol/client';
 import type { ValidateFunction } from 'ajv';
 import { expect } from 'vitest';
 import { createKey, type KeyRights } from '../../../src/serve/auth/keys.ts';
-import { NOTE } from '../../../src/serve/mcp/result-note.ts';
+import { NOTE } from '../../../src/serve/mcp/tool-result.ts';
 import type { ServedWorkspace } from '../../../src/serve/serve-workspace.ts';
 import { SCOPES } from '../../../src/session/stored-keys.ts';
 import type { World } from '../../support/worlds.ts';

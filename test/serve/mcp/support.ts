@@ -9,10 +9,10 @@ import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { isRecord } from '../../../src/base/json.ts';
 import type { Service } from '../../../src/query/service.ts';
-import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { createMcpHandler } from '../../../src/serve/mcp/mcp-http.ts';
 import { type ServedWorkspace, servedOne } from '../../../src/serve/mcp/served.ts';
 import type { McpOptions } from '../../../src/serve/mcp/tool-calls.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-result.ts';
 import type { TestServer } from '../http/support.ts';
 import { type CloseLater, sharedBefore, stillClock } from '../served-world.ts';
 

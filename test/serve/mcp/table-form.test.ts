@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tokensOfJson } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { toTable } from '../../../src/serve/mcp/table-form.ts';
-import { takeRows } from '../../../src/serve/mcp/truncate.ts';
+import { takeRows } from '../../../src/serve/mcp/tool-result.ts';
 import { withoutTables } from './support.ts';
 
 /** Limit that no list of these tests reaches. */
@@ -23,7 +23,7 @@ describe('a list in a result', () => {
         const { content, shown } = takeRows({ data: rows }, ['data'], {
           skip: 0,
           tokensMax: UNLIMITED,
-          isPlain: false,
+          form: 'shortest',
         });
         expect(shown).toBe(rows.length);
         expect(withoutTables(content)).toEqual({ data: rows });
@@ -43,9 +43,9 @@ describe('a list in a result', () => {
         [3, [['a', null]]],
       ],
     };
-    const wanted = { skip: 0, tokensMax: UNLIMITED, isPlain: false };
+    const wanted = { skip: 0, tokensMax: UNLIMITED, form: 'shortest' } as const;
     expect(takeRows({ data: rows }, ['data'], wanted).content).toEqual({ data: table });
-    expect(takeRows({ data: rows }, ['data'], { ...wanted, isPlain: true }).content).toEqual({ data: rows });
+    expect(takeRows({ data: rows }, ['data'], { ...wanted, form: 'objects' }).content).toEqual({ data: rows });
     expect(toTable([{ a: 1 }, { b: 1 }])).toBeNull();
     expect(toTable([{ a: 1, b: 2 }, { a: 1 }])).toBeNull();
     expect(toTable(['a', 'b'])).toBeNull();

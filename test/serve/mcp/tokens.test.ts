@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSqlService } from '../../../src/operations/sql/sql-service.ts';
-import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
-import { RESULT_TOKENS } from '../../../src/serve/mcp/endpoints/tool-input.ts';
 import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
+import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-result.ts';
+import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { serverBefore } from '../http/support.ts';
 import { stillClock } from '../served-world.ts';

@@ -4,7 +4,7 @@ import type { Choices } from '../../../schemas/fixtures/choices.ts';
 import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import type { Resource } from '../../../src/contract/catalogue.ts';
 import { dayOf } from '../../../src/contract/time.ts';
-import { dataTools } from '../../../src/serve/mcp/data-tools/data-tools.ts';
+import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { conventionsOf } from '../../analytics/workspace.ts';
 import { openMirror } from '../../query/mirror.ts';

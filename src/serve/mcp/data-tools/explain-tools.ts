@@ -10,8 +10,9 @@ import {
 } from '../../../query/metrics/explanations.ts';
 import type { MetricsSource } from '../../../query/metrics/table-result.ts';
 import { syncedAtOf, toBriefValue } from '../brief-values.ts';
-import { operationTool, type ToolOutput } from '../data-tool.ts';
 import { OVERVIEW, type PageView, pageLink } from '../page-link.ts';
+import type { ToolOutput } from '../tool-result.ts';
+import { operationTool } from '../tool.ts';
 
 /** Members of each dimension that an explanation shows, those with the greatest effects; fewer if it would be too long. */
 const MEMBERS_SHOWN = [5, 3, 1, 0] as const;
@@ -90,12 +91,11 @@ export const whatChanged = operationTool(listChanges, {
     days.set('from', since.slice(0, 10));
     days.set('to', dayOf(source.nowMs));
     const url = await pageLink(context, days, pageOfKinds<ChangeKind>(kinds, CHANGE_PAGES));
+    const columns = ['at', 'kind', 'brand', 'sentence', 'ids'];
+    const rows = changes.map(({ at, kind, brand, sentence, ids }) => [at, kind, brand, sentence, ids]);
     return {
-      content: { since, counts, ...url, columns: ['at', 'kind', 'brand', 'sentence', 'ids'] },
-      list: {
-        name: 'changes',
-        rows: changes.map(({ at, kind, brand, sentence, ids }) => [at, kind, brand, sentence, ids]),
-      },
+      content: { since, counts, ...url, columns, changes: rows },
+      lists: ['changes'],
       total: Object.values(counts).reduce((sum, count) => sum + count, 0),
       asOf: await syncedAtOf(context.workspace.service),
       ...(await beginningRemark(source, since)),
@@ -127,8 +127,8 @@ export const findOpportunities = operationTool(listOpportunities, {
       return [rank, kind, id, n, sentence, evidence.slice(0, EVIDENCE_MAX)];
     });
     return {
-      content: { from, to, ...url, columns: ['rank', 'kind', 'id', 'n', 'sentence', 'evidence'] },
-      list: { name: 'opportunities', rows },
+      content: { from, to, ...url, columns: ['rank', 'kind', 'id', 'n', 'sentence', 'evidence'], opportunities: rows },
+      lists: ['opportunities'],
       total,
     };
   },

@@ -6,8 +6,8 @@ import { dimensionValues } from '../../../query/metrics/dimension-values.ts';
 import { runMetrics } from '../../../query/metrics/run-metrics.ts';
 import { roundNumber, syncedAtOf } from '../brief-values.ts';
 import { chartContent } from '../charts/chart-content.ts';
-import { defineTool, operationTool } from '../data-tool.ts';
 import { pageLink, pageOfDimensions } from '../page-link.ts';
+import { defineTool, operationTool } from '../tool.ts';
 
 /** Parts of a measure's columns that a result has unless it is exact. Lower and upper bounds become one column. */
 const SHOWN = ['', '_n', '_before', '_before_n', '_change', '_p_adjusted', '_significant'] as const;
@@ -33,12 +33,13 @@ export const queryMetrics = operationTool(runMetrics, {
       definitions: Object.fromEntries(asked.map((measure) => [measure.name, definitionOf(measure)])),
       ...(await pageLink(context, given, view)),
       columns,
+      rows,
     };
     return {
       content: own.include_sql === true ? { sql: result.sql, ...content } : content,
       // SQL that is cut cannot be run.
       shorter: [{ content, omitted: 'The SQL is left out: allow more with max_tokens.' }],
-      list: { name: 'rows', rows },
+      lists: ['rows'],
       total: result.truncated ? null : rows.length,
       ...(own.chart === true ? await chartContent(source, given, result, context.workspaceName) : {}),
     };
@@ -54,20 +55,18 @@ export const listMetrics = defineTool({
   input: z.object({}),
   results: ['metrics', 'dimensions', 'grains'],
   run: async () => ({
-    list: {
-      name: 'metrics',
-      rows: measures.map((measure) => ({
+    content: {
+      dimensions: Object.fromEntries(dimensions.map(({ name, about }) => [name, about])),
+      grains: GRAINS,
+      tests,
+      metrics: measures.map((measure) => ({
         name: measure.name,
         ...definitionOf(measure),
         about: measure.about,
         group_by: measure.dimensions.join(', '),
       })),
     },
-    content: {
-      dimensions: Object.fromEntries(dimensions.map(({ name, about }) => [name, about])),
-      grains: GRAINS,
-      tests,
-    },
+    lists: ['metrics'],
   }),
 });
 
@@ -76,8 +75,8 @@ export const listDimensionValues = operationTool(dimensionValues, {
   results: ['columns', 'values'],
   own: z.object({}),
   brief: async ({ context, result: { columns, rows, total } }) => ({
-    content: { columns: columns.map(({ name }) => name) },
-    list: { name: 'values', rows },
+    content: { columns: columns.map(({ name }) => name), values: rows },
+    lists: ['values'],
     total,
     asOf: await syncedAtOf(context.workspace.service),
   }),

@@ -3,7 +3,7 @@ import { nearestName } from '../../../base/choose-name.ts';
 import { SightlineError } from '../../../base/errors.ts';
 import { type DescribedTable, tableName } from '../../../operations/sql/sql-schema.ts';
 import type { SqlCaller, SqlService } from '../../../operations/sql/sql-service.ts';
-import { defineTool, type ToolContext } from '../data-tool.ts';
+import { defineTool, type ToolContext } from '../tool.ts';
 
 /** Maximum length of a query. */
 const SQL_CHARACTERS_MAX = 20_000;
@@ -28,8 +28,11 @@ export const query = defineTool({
     const { columns, rows, isTruncated, rowsTotal, asOf, completeTo } = await sql.run(caller, question, context.signal);
     context.report('The query has ended.', 1, 1);
     return {
-      content: { columns: columns.map(({ name, type }) => `${name} ${type}`) },
-      list: { name: 'rows', rows: rows.map((row) => row.map(shortCell)) },
+      content: {
+        columns: columns.map(({ name, type }) => `${name} ${type}`),
+        rows: rows.map((row) => row.map(shortCell)),
+      },
+      lists: ['rows'],
       total: isTruncated ? rowsTotal : rows.length,
       asOf,
       completeTo,
@@ -55,8 +58,8 @@ export const listTables = defineTool({
     });
     const hidden = tables.length - shown.length;
     return {
-      content: {},
-      list: { name: 'tables', rows: shown.map(({ about, ...table }) => `${tableName(table)}: ${shortAbout(about)}`) },
+      content: { tables: shown.map(({ about, ...table }) => `${tableName(table)}: ${shortAbout(about)}`) },
+      lists: ['tables'],
       ...(search === '' && hidden > 0
         ? {
             remarks: [
@@ -81,8 +84,13 @@ export const describeTable = defineTool({
   run: async (context, { table }) => {
     const { schema, name, kind, about, columns } = findTable(await tablesOf(context), table);
     return {
-      content: { table: tableName({ schema, name }), kind, about },
-      list: { name: 'columns', rows: columns.map((column) => [column.name, column.type, column.about]) },
+      content: {
+        table: tableName({ schema, name }),
+        kind,
+        about,
+        columns: columns.map((column) => [column.name, column.type, column.about]),
+      },
+      lists: ['columns'],
     };
   },
 });

@@ -5,8 +5,14 @@ import { listerOf, type Resource } from '../../../contract/catalogue.ts';
 import { isUuid } from '../../../contract/query-parameters.ts';
 import type { Question, Service } from '../../../query/service.ts';
 import { sourceOf } from './describe-tool.ts';
-import type { ToolInput } from './tool-input.ts';
-import { pathParametersOf, type Tool, takesName } from './tool.ts';
+import { type EndpointShape, pathParametersOf, takesName } from './endpoint-shape.ts';
+
+/** Arguments of a request to REST. */
+export interface ToolInput {
+  /** Values of the path parameters, by name. */
+  readonly path: Readonly<Record<string, string>>;
+  readonly given: URLSearchParams;
+}
 
 /** A validated request, and its arguments with ids. */
 export interface Asked {
@@ -20,7 +26,12 @@ export interface Asked {
  *
  * @throws SightlineError like the service; for an unknown name its hint has the known names and the nearest one
  */
-export async function askByName(service: Service, tool: Tool, input: ToolInput, signal: AbortSignal): Promise<Asked> {
+export async function askByName(
+  service: Service,
+  tool: EndpointShape,
+  input: ToolInput,
+  signal: AbortSignal,
+): Promise<Asked> {
   const { resource } = tool;
   try {
     return { question: await service.ask(resource, input.path, input.given), input };
@@ -45,7 +56,7 @@ export async function askByName(service: Service, tool: Tool, input: ToolInput, 
  */
 export async function unknownIds(
   service: Service,
-  { inQuery }: Tool,
+  { inQuery }: EndpointShape,
   { path, given }: ToolInput,
   signal: AbortSignal,
 ): Promise<string[]> {
@@ -73,7 +84,12 @@ export async function unknownIds(
 }
 
 // Returns null if no argument is a name.
-async function withIds(service: Service, tool: Tool, input: ToolInput, signal: AbortSignal): Promise<ToolInput | null> {
+async function withIds(
+  service: Service,
+  tool: EndpointShape,
+  input: ToolInput,
+  signal: AbortSignal,
+): Promise<ToolInput | null> {
   const { catalogue } = service;
   const path: Record<string, string> = { ...input.path };
   const given = new URLSearchParams(input.given);
@@ -93,7 +109,7 @@ async function withIds(service: Service, tool: Tool, input: ToolInput, signal: A
     isChanged ||= id !== value;
     given.set(name, id);
   }
-  return isChanged ? { ...input, path, given } : null;
+  return isChanged ? { path, given } : null;
 }
 
 /** An argument that is not an id. */

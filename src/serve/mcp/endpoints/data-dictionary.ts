@@ -1,7 +1,8 @@
 import type { Catalogue } from '../../../contract/catalogue.ts';
 import { type DescribedTable, tableName } from '../../../operations/sql/sql-schema.ts';
 import { fieldsOf } from './describe-tool.ts';
-import { answerParts, type Tool, type ToolSet } from './tool.ts';
+import { answerParts } from './endpoint-shape.ts';
+import type { EndpointTool } from './endpoint-tool.ts';
 
 /** URIs of the descriptions of a tool and of a table. */
 export const TOOL_URI = 'sightline://tool/';
@@ -16,10 +17,10 @@ export interface Entry {
 }
 
 /** Returns the entries of the data dictionary by URI: one for each tool, and one for each table. */
-export function dictionaryOf(catalogue: Catalogue, tools: ToolSet): ReadonlyMap<string, Entry> {
-  const ofTools = [...tools.values()].map((tool): [string, Entry] => {
-    const { name } = tool.definition;
-    const { about } = tool.resource;
+export function dictionaryOf(catalogue: Catalogue, tools: readonly EndpointTool[]): ReadonlyMap<string, Entry> {
+  const ofTools = tools.map((tool): [string, Entry] => {
+    const { name, resource } = tool;
+    const { about } = resource;
     return [`${TOOL_URI}${name}`, { name, about, text: () => describeResult(catalogue, tool) }];
   });
   const ofTables = [...catalogue.tables, ...catalogue.histories].map(
@@ -61,13 +62,13 @@ export function describeIndex(entries: ReadonlyMap<string, Entry>): string {
   ].join('\n');
 }
 
-function describeResult(catalogue: Catalogue, { definition, resource }: Tool): string {
+function describeResult(catalogue: Catalogue, { name: tool, about, resource }: EndpointTool): string {
   const fields = answerParts(catalogue, resource).flatMap(({ list, fields, beside }) => [
     ...fieldsOf(beside),
     ...fieldsOf(fields, list === null ? '' : `${list}[].`),
   ]);
   const rows = fields.map(({ name, about }) => [`\`${name}\``, about]);
-  return page(definition.name, definition.description ?? resource.about, table(['field', 'meaning'], rows));
+  return page(tool, about, table(['field', 'meaning'], rows));
 }
 
 function page(title: string, about: string, content: string): string {

@@ -1,7 +1,7 @@
 import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
 import { type Fields, metaOf } from '../../../contract/fields.ts';
 import type { Parameter } from '../../../contract/parameters.ts';
-import { type AnswerPart, answerParts, type ToolShape, takesName } from './tool.ts';
+import { type AnswerPart, answerParts, type EndpointShape, takesName } from './endpoint-shape.ts';
 
 /** Words of tool names with irregular spelling in titles. */
 const SPELLINGS: Readonly<Record<string, string>> = { ai: 'AI', url: 'URL', urls: 'URLs', id: 'id' };
@@ -17,7 +17,7 @@ export function titleOf(tool: string): string {
  * Returns a tool's description for a model: result, use, order, paging, and how its numbers are written. Types, bounds and defaults
  * of arguments are in the input schema.
  */
-export function describeTool(catalogue: Catalogue, shape: ToolShape, numbers: readonly string[]): string {
+export function describeTool(catalogue: Catalogue, shape: EndpointShape, numbers: readonly string[]): string {
   const { resource, inQuery } = shape;
   const sentences = [resource.about];
   if (resource.use !== undefined) sentences.push(resource.use);

@@ -4,7 +4,7 @@ import { decimalsText } from '../../../analytics/calibration/point-words.ts';
 import { doubtText, reportSentences } from '../../../analytics/calibration/report-sentences.ts';
 import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
 import { fieldsOf } from './describe-tool.ts';
-import { answerParts } from './tool.ts';
+import { answerParts } from './endpoint-shape.ts';
 
 /**
  * Returns how the numbers of a resource's response are written: percent or fraction, scale, direction. With `doubts`, also how they are

@@ -1,28 +1,13 @@
-import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
 import type { Fields } from '../../../contract/fields.ts';
 import type { Parameter } from '../../../contract/parameters.ts';
 
-/** Arguments of tools that REST does not have. */
-export const OWN_ARGUMENTS = ['skip', 'maxTokens', 'plain', 'workspace'] as const;
-export type OwnArgument = (typeof OWN_ARGUMENTS)[number];
-
-/** An endpoint as a tool: its arguments and their names. */
-export interface ToolShape {
+/** An endpoint, and the names of its parameters as served. */
+export interface EndpointShape {
   readonly resource: Resource;
   readonly inPath: readonly string[];
   readonly inQuery: readonly { readonly name: string; readonly parameter: Parameter }[];
-  /** The arguments of this tool that REST does not have. `skip` continues an unpaged list. */
-  readonly own: readonly OwnArgument[];
 }
-
-/** A tool and its definition for clients. */
-export interface Tool extends ToolShape {
-  readonly definition: ToolDefinition;
-}
-
-/** The tools by name, one per resource, in catalogue order. */
-export type ToolSet = ReadonlyMap<string, Tool>;
 
 /** Returns the names of the parameters in a resource's path. */
 export function pathParametersOf(resource: Resource): string[] {
