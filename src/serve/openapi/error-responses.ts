@@ -1,7 +1,14 @@
 import { type ErrorCode, errorTable, SightlineError } from '../../base/errors.ts';
 import type { JsonSchema } from '../../contract/json-schema.ts';
 import { envelope, statusOf, tooMany } from '../http/refusal.ts';
-import { errorHeaders, type Json } from './header-objects.ts';
+import { headersOf, type Json } from './header-objects.ts';
+
+/** Headers of errors by status. */
+const OWN_HEADERS: Readonly<Record<number, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
 
 const REQUEST_ID = '0f8b6c1a-5d0e-4c0b-9a51-6e6f3f0f8d21';
 const WAIT_SECONDS = 12;
@@ -95,7 +102,7 @@ function responseOf(status: number, codes: readonly ErrorCode[], rateLimit: numb
   const examples = codes.map((code) => [code, { summary: errorTable[code].about, value: exampleOf(code) }]);
   return {
     description: codes.map((code) => `\`${code}\`: ${errorTable[code].about}`).join(' '),
-    headers: errorHeaders(rateLimit, status),
+    headers: headersOf(status === 401 ? null : rateLimit, OWN_HEADERS[status]),
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },

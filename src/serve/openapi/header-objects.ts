@@ -6,57 +6,21 @@ type Headers = Readonly<Record<string, Json>>;
 
 const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'RateLimit', 'RateLimit-Policy'];
 
+/** Headers of a response with data of the API. */
+export const DATA_HEADERS = ['ETag', 'X-Data-As-Of', 'X-Data-Coverage', 'X-Sync-Progress'];
+/** Headers of a page of a list. */
+export const PAGE_HEADERS = ['X-Next-Cursor', 'Link'];
+
 /** Returns the header components; rate limit headers are left out if there is no limit. */
 export function headerComponents(rateLimit: number | null): Headers {
   const limited = rateLimit === null ? {} : rateHeaders(rateLimit);
   return { ...limited, ...common };
 }
 
-/** Returns references to the headers of a successful response, with or without the next cursor. */
-export function answerHeaders(rateLimit: number | null, hasCursor: boolean): Headers {
-  const paged = hasCursor ? ['X-Next-Cursor', 'Link'] : [];
-  return references(rateLimit, [
-    'ETag',
-    'X-Data-As-Of',
-    'X-Data-Coverage',
-    'X-Sync-Progress',
-    ...paged,
-    'X-Request-Id',
-    'X-Content-Type-Options',
-  ]);
-}
-
-/** Returns references to the headers of a response outside the versioned API. */
-export function serverHeaders(rateLimit: number | null): Headers {
-  return references(rateLimit, ['X-Request-Id', 'X-Content-Type-Options']);
-}
-
-/** Returns references to the headers of a file that never changes. */
-export function fileHeaders(rateLimit: number | null): Headers {
-  return references(rateLimit, ['ETag', 'X-Request-Id', 'X-Content-Type-Options']);
-}
-
-/** Returns references to the headers of a response that needs no key. */
-export function probeHeaders(): Headers {
-  return references(null, ['X-Request-Id', 'X-Content-Type-Options']);
-}
-
-/** Returns references to the headers of an error. */
-export function errorHeaders(rateLimit: number | null, status: number): Headers {
-  const own: Readonly<Record<number, readonly string[]>> = {
-    401: ['WWW-Authenticate'],
-    429: ['Retry-After'],
-    503: ['Retry-After'],
-  };
-  return references(status === 401 ? null : rateLimit, [
-    ...(own[status] ?? []),
-    'X-Request-Id',
-    'X-Content-Type-Options',
-  ]);
-}
-
-function references(rateLimit: number | null, names: readonly string[]): Headers {
-  const all = rateLimit === null ? names : [...RATE_HEADERS, ...names];
+/** Returns references to the headers of a response: those of the rate limit, if there is one, `names`, and those of all responses. */
+export function headersOf(rateLimit: number | null, names: readonly string[] = []): Headers {
+  const limited = rateLimit === null ? [] : RATE_HEADERS;
+  const all = [...limited, ...names, 'X-Request-Id', 'X-Content-Type-Options'];
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 

@@ -50,10 +50,11 @@ export function createOpenApi({
     { get: resourceOperation(surroundings, resource) },
   ]);
   const origin = baseUrl.slice(0, -BASE_PATH.length) || '/';
+  const server = { refer, errors, rateLimit, origin };
   const paths = {
     ...Object.fromEntries(resourcePaths),
-    ...(hasData ? serverPathItems(dataOperationsByPath(refer), DATA_TAG.name, { errors, origin }) : {}),
-    ...serverPathItems(serverOperations({ catalogue, rateLimit, refer }), SERVER_TAG.name, { errors, origin }),
+    ...(hasData ? serverPathItems(dataOperationsByPath(), DATA_TAG.name, server) : {}),
+    ...serverPathItems(serverOperations(catalogue), SERVER_TAG.name, server),
   };
   return {
     openapi: '3.1.0',

@@ -8,7 +8,7 @@ import { RANGE_DAYS_MAX } from '../../contract/time.ts';
 import { MEDIA_TYPES } from '../http/content/negotiation.ts';
 import type { ErrorResponses } from './error-responses.ts';
 import { exampleAnswer, parameterExample } from './examples.ts';
-import { answerHeaders, type Json } from './header-objects.ts';
+import { DATA_HEADERS, headersOf, type Json, PAGE_HEADERS } from './header-objects.ts';
 
 /** What the operations of a document share. */
 export interface OperationSurroundings {
@@ -48,7 +48,7 @@ export function resourceOperation(surroundings: OperationSurroundings, resource:
     schema: parameterSchema(parameter),
     ...parameterExample(name, parameter),
   }));
-  const headers = answerHeaders(rateLimit, resource.paging === 'cursor');
+  const headers = headersOf(rateLimit, [...DATA_HEADERS, ...(resource.paging === 'cursor' ? PAGE_HEADERS : [])]);
   return {
     operationId: resource.tool,
     ...(resource.generic === true ? { 'x-sightline-generic': true } : {}),
@@ -58,7 +58,7 @@ export function resourceOperation(surroundings: OperationSurroundings, resource:
     parameters: [...pathParameters(catalogue, resource), ...inQuery, ifNoneMatch],
     responses: {
       200: { description: 'The response.', headers, ...contentOf(surroundings, resource) },
-      304: { description: "The client's response is still current.", headers: answerHeaders(rateLimit, false) },
+      304: { description: "The client's response is still current.", headers: headersOf(rateLimit, DATA_HEADERS) },
       ...errors.responsesOf({ reads: true, hasId: resource.path.includes('{') }),
     },
   };

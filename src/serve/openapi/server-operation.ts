@@ -1,53 +1,88 @@
-import type { JsonSchema } from '../../contract/json-schema.ts';
+import type { z } from 'zod';
+import type { Refer } from '../../contract/json-schema.ts';
+import { toJsonSchema } from '../../contract/operation/operation.ts';
 import { MEDIA_TYPES } from '../http/content/negotiation.ts';
 import type { ErrorResponses, OperationKind } from './error-responses.ts';
-import type { Json } from './header-objects.ts';
+import { exampleOf } from './examples.ts';
+import { headersOf, type Json } from './header-objects.ts';
+import { ifNoneMatch } from './resource-operation.ts';
 
 /** A GET operation outside the versioned API. */
-export interface ServerOperation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
+export interface ServerOperation extends OperationKind {
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
   readonly parameters?: readonly Json[];
-  /** Successful responses by status. */
-  readonly responses: Json;
-  readonly kind: OperationKind;
+  /** Schema of the JSON result; null for a Parquet file. */
+  readonly output: z.ZodType | null;
+  /** Name of the schema; default: from the name of the operation. */
+  readonly schema?: string;
+  /** Whether the result has an ETag, and the status may be 304. */
+  readonly hasTag?: true;
+  /** Whether the result is also available as a table. */
+  readonly hasRows?: boolean;
+  /** Whether requests count against the rate limit of the API, so that responses report it. */
+  readonly isLimited?: true;
 }
 
-/** Returns the path items of operations with a common tag. `origin` is the URL of the server without a path. */
+/** Parts of the document that its operations share. */
+export interface ServerSurroundings {
+  readonly refer: Refer;
+  readonly errors: ErrorResponses;
+  readonly rateLimit: number | null;
+  /** URL of the server without a path. */
+  readonly origin: string;
+}
+
+/** Returns the path items of operations with a common tag. */
 export function serverPathItems(
   operations: Readonly<Record<string, ServerOperation>>,
   tag: string,
-  { errors, origin }: { readonly errors: ErrorResponses; readonly origin: string },
+  surroundings: ServerSurroundings,
 ): Json {
+  const { errors, origin } = surroundings;
   const servers = [{ url: origin, description: 'This server, outside the versioned API.' }];
   return Object.fromEntries(
-    Object.entries(operations).map(([path, { kind, responses, ...described }]) => {
-      const security = kind.isOpen === true ? { security: [] } : {};
-      const get = { ...described, tags: [tag], ...security, responses: { ...responses, ...errors.responsesOf(kind) } };
+    Object.entries(operations).map(([path, operation]) => {
+      const { name, title, about, parameters = [], hasTag, isOpen } = operation;
+      const get = {
+        operationId: name,
+        summary: title,
+        description: about,
+        parameters: [...parameters, ...(hasTag === true ? [ifNoneMatch] : [])],
+        tags: [tag],
+        ...(isOpen === true ? { security: [] } : {}),
+        responses: { ...resultsOf(operation, surroundings), ...errors.responsesOf(operation) },
+      };
       return [path, { servers, get }];
     }),
   );
 }
 
-/** Schema of a text. */
-export const text = { type: 'string' } as const;
+function resultsOf(operation: ServerOperation, { refer, rateLimit }: ServerSurroundings): Json {
+  const { hasTag, sendsRanges, isLimited, output } = operation;
+  const headers = headersOf(isLimited === true ? rateLimit : null, hasTag === true ? ['ETag'] : []);
+  const content =
+    output === null ? { content: { [MEDIA_TYPES.parquet]: binary } } : jsonContent(operation, output, refer);
+  return {
+    200: { description: 'The result.', headers, ...content },
+    ...(sendsRanges === true ? { 206: { description: 'The requested part of the file.', headers, ...content } } : {}),
+    ...(hasTag === true ? { 304: { description: "The client's result is still current.", headers } } : {}),
+  };
+}
+
+function jsonContent({ name, schema: given, hasRows }: ServerOperation, output: z.ZodType, refer: Refer): Json {
+  const schema = toJsonSchema(output);
+  const ofName = `${name.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Result`;
+  const content = { [MEDIA_TYPES.json]: { schema: refer(given ?? ofName, schema), example: exampleOf(schema, '') } };
+  return { content, ...(hasRows === true ? { 'x-media-types': rowTypes } : {}) };
+}
+
+const binary = { schema: { type: 'string', format: 'binary' } };
+const { json: _, ...rowFormats } = MEDIA_TYPES;
+const rowTypes = Object.fromEntries(Object.values(rowFormats).map((type) => [type, binary]));
 
 /** A required parameter of the path. */
 export function pathParameter(name: string, description: string, example: string): Json {
-  return { name, in: 'path', required: true, description, schema: text, example };
-}
-
-/** Schema of an object; it may have further properties. */
-export function object(
-  properties: Record<string, JsonSchema>,
-  description: string,
-  required = Object.keys(properties),
-): JsonSchema {
-  return { type: 'object', description, properties, required, additionalProperties: true };
-}
-
-/** A response with a JSON body. */
-export function json(description: string, headers: Json, schema: JsonSchema, example: unknown): Json {
-  return { description, headers, content: { [MEDIA_TYPES.json]: { schema, example } } };
+  return { name, in: 'path', required: true, description, schema: { type: 'string' }, example };
 }
