@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { access, constants, mkdir, open, rename, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -68,6 +68,12 @@ export async function swapSymlink(target: string, link: string): Promise<void> {
     await rm(aside, { force: true });
     throw thrown;
   }
+}
+
+/** Returns a text that changes when the file or folder at a path is changed or replaced; empty if there is none. */
+export function fileIdentity(path: string): string {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`;
 }
 
 /**

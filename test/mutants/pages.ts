@@ -244,8 +244,8 @@ const inServer: readonly Mutant[] = [
   },
   {
     file: 'src/serve/pages/setup-handlers.ts',
-    from: "if (typeof value !== 'string') throw refusal;",
-    to: "if (typeof value !== 'string') throw new TypeError(String(value));",
+    from: "typeof value === 'string' ? value.trim() : ''",
+    to: '(value as string).trim()',
     tests: ['test/web/setup-page.test.ts'],
   },
   {

@@ -310,8 +310,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/serve/openapi/error-responses.ts',
-    from: 'headers: errorHeaders(rateLimit, status),',
-    to: 'headers: errorHeaders(rateLimit, 400),',
+    from: 'OWN_HEADERS[status]',
+    to: 'OWN_HEADERS[400]',
     tests: ['test/serve/openapi.test.ts'],
   },
   {

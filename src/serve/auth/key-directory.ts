@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { SightlineError } from '../../base/errors.ts';
+import { fileIdentity } from '../../base/files.ts';
 import { keyFilePath, readKeyFile } from '../../session/stored-keys.ts';
 import { type Key, type Keyring, openKeyring, opensWorkspace } from './keys.ts';
 
@@ -166,8 +166,7 @@ function hashOf(text: string): string {
 
 function identityOf(path: string): string {
   try {
-    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stats === undefined ? 'none' : `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
+    return fileIdentity(path);
   } catch (thrown) {
     return String((thrown as NodeJS.ErrnoException).code);
   }

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isRecord } from '../../base/json.ts';
 import { VERSION } from '../../base/version.ts';
 import type { StoredSession } from '../../session/stored-sessions.ts';
 import { sendJson } from '../http/content/send.ts';
+import { typedJsonOf } from '../http/json-body.ts';
 import { type Handler, READ, type Route } from '../http/paths.ts';
 import { nothingThere, Refusal } from '../http/refusal.ts';
 import type { AccessControl } from './access-control.ts';
@@ -109,26 +109,11 @@ async function signOut(
     .send();
 }
 
-// Only JSON, which pages of other sites cannot send without a preflight.
-function readSecret({ headers, body }: FastifyRequest): { readonly token: string } | { readonly key: string } {
-  const refuse = (): never => {
-    throw new Refusal(
-      'bad_request',
-      'The body must be JSON, {"token": "…"} or {"key": "…"}, of type application/json.',
-    );
-  };
-  if (!/^application\/json\b/i.test(headers['content-type'] ?? '') || typeof body !== 'string') return refuse();
-  let given: unknown;
-  try {
-    given = JSON.parse(body);
-  } catch {
-    return refuse();
-  }
-  if (!isRecord(given)) return refuse();
-  const { token, key } = given;
+function readSecret(request: FastifyRequest): { readonly token: string } | { readonly key: string } {
+  const { token, key } = typedJsonOf(request) ?? {};
   if (typeof token === 'string' && key === undefined) return { token };
   if (typeof key === 'string' && token === undefined) return { key };
-  return refuse();
+  throw new Refusal('bad_request', 'The body must be JSON, {"token": "…"} or {"key": "…"}, of type application/json.');
 }
 
 // The page asks before it has signed in, and a wrong credential is the same as none for it.

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import PQueue from 'p-queue';
 import { METRICS } from '../../analytics/model/measures.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
+import { fileIdentity } from '../../base/files.ts';
 import { dayOf } from '../../contract/time.ts';
 import type { ReplicaState } from '../../operations/verdict.ts';
 import type { TableResult } from '../../query/metrics/table-result.ts';
@@ -71,7 +72,7 @@ export function createFleetSummaries(parts: FleetSummariesParts): FleetSummaries
   };
   return {
     read: (config) => {
-      const identity = `${config.folder} ${identityOf(layoutOf(config.folder).analytics)} ${dayOf(clock.now())}`;
+      const identity = `${config.folder} ${fileIdentity(layoutOf(config.folder).analytics)} ${dayOf(clock.now())}`;
       const before = entries.get(config.name);
       const entry = before?.identity === identity ? before : begin(config, identity, before);
       entries.set(config.name, entry);
@@ -124,9 +125,4 @@ const LAST_COMPLETE =
 /** Returns the message of an error for readers; null for unexpected errors, because their messages may contain paths. */
 export function messageOf(thrown: unknown): string | null {
   return thrown instanceof SightlineError && thrown.code !== 'internal' ? thrown.message : null;
-}
-
-function identityOf(path: string): string {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`;
 }

@@ -8,7 +8,7 @@ import { writerOf } from '../../session/lock-driver.ts';
 import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
 import type { FleetRow } from '../../web/page-data/fleet-row.ts';
 import type { Level } from '../../web/page-data/status-lines.ts';
-import { type Key, listKeys } from '../auth/keys.ts';
+import { readableKeys } from '../auth/keys.ts';
 import { createFleetSummaries, type FleetSummariesParts, type FleetSummary, messageOf } from './fleet-summaries.ts';
 
 /** How long a request waits for summaries that are being computed. */
@@ -78,7 +78,7 @@ async function readRow(config: WorkspaceConfig, nowMs: number, summary: FleetSum
     jobLines(config, nowMs),
   ]);
   const { copy = 'current', why = null, status = null, syncedAt = null, visibility = null } = summary ?? {};
-  const [isOwned, keys] = [writer !== null, readKeys(folder)];
+  const [isOwned, keys] = [writer !== null, readableKeys(folder)];
   const { level, sentence } = verdictOf({ nowMs, workspace, copy, why, status, progress, isOwned, jobs, keys });
   const [job] = jobs.flatMap(({ name, next }) => (next === null ? [] : [{ name, at: next }])).sort(byTime);
   return toShownTexts({
@@ -112,13 +112,4 @@ function shownSync({ command, startedAt, done, expected, secondsToGo }: RunningS
 
 function byTime(a: { readonly at: string }, b: { readonly at: string }): number {
   return Date.parse(a.at) - Date.parse(b.at);
-}
-
-// Null if the key file is damaged.
-function readKeys(folder: string): readonly Key[] | null {
-  try {
-    return listKeys(folder);
-  } catch {
-    return null;
-  }
 }

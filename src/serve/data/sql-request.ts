@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { SightlineError } from '../../base/errors.ts';
-import { isRecord } from '../../base/json.ts';
 import { PAGE_ROWS, PAGE_ROWS_MAX, type SqlQuestion } from '../../operations/sql/sql-service.ts';
+import { jsonObjectOf } from '../http/json-body.ts';
 
 /** Returns the question of a request body with `sql`, `id` and `rowsMax`. Throws `invalid_parameter`. */
 export function questionOf(request: FastifyRequest): SqlQuestion & { readonly rowsMax: number } {
@@ -27,22 +27,14 @@ export function ifMatchOf({ headers }: FastifyRequest): string | undefined {
   return given === undefined ? undefined : (/^"([^"]*)"$/.exec(given.trim())?.[1] ?? given.trim());
 }
 
-function bodyOf({ body }: FastifyRequest, names: readonly string[]): Record<string, unknown> {
-  const parsed = parse(body);
-  if (!isRecord(parsed)) throw new SightlineError('invalid_parameter', 'the body is not a JSON object');
+function bodyOf(request: FastifyRequest, names: readonly string[]): Record<string, unknown> {
+  const parsed = jsonObjectOf(request);
+  if (parsed === null) throw new SightlineError('invalid_parameter', 'the body is not a JSON object');
   const unknown = Object.keys(parsed).find((name) => !names.includes(name));
   if (unknown === undefined) return parsed;
   const allowed = names.join(', ');
   const message = `unknown property ${JSON.stringify(unknown.slice(0, 80))} of the body; allowed: ${allowed}`;
   throw new SightlineError('invalid_parameter', message, { parameter: unknown, allowed });
-}
-
-function parse(body: unknown): unknown {
-  try {
-    return typeof body === 'string' ? JSON.parse(body) : null;
-  } catch {
-    return null;
-  }
 }
 
 function wrong(parameter: string, given: unknown, allowed: string): SightlineError {

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import { isRecord } from '../../base/json.ts';
 import type { FirstRun } from '../../operations/first-run.ts';
 import { toShownTexts } from '../../query/shown-text.ts';
 import { sendJson } from '../http/content/send.ts';
+import { typedJsonOf } from '../http/json-body.ts';
 import { SETUP_PATHS } from '../http/page-paths.ts';
 import { type Handler, READ, type Route } from '../http/paths.ts';
 import { Refusal } from '../http/refusal.ts';
@@ -26,25 +26,16 @@ export function createSetupRoutes(setup: FirstRun): Route[] {
 }
 
 // The message must not quote the body, which contains the key.
-function readFields({ headers, body }: FastifyRequest): { readonly baseUrl: string; readonly key: string } {
-  const refusal = new Refusal(
+function readFields(request: FastifyRequest): { readonly baseUrl: string; readonly key: string } {
+  const given = typedJsonOf(request) ?? {};
+  const [baseUrl, key] = [given['baseUrl'], given['key']].map((value) =>
+    typeof value === 'string' ? value.trim() : '',
+  );
+  const isField = (text: string | undefined): text is string =>
+    text !== undefined && text !== '' && text.length <= FIELD_CHARACTERS_MAX;
+  if (isField(baseUrl) && isField(key)) return { baseUrl, key };
+  throw new Refusal(
     'bad_request',
     `The body must be JSON, {"baseUrl": "…", "key": "…"}, of type application/json, each at most ${FIELD_CHARACTERS_MAX} characters.`,
   );
-  if (!/^application\/json\b/i.test(headers['content-type'] ?? '') || typeof body !== 'string') throw refusal;
-  let given: unknown = null;
-  try {
-    given = JSON.parse(body);
-  } catch {
-    throw refusal;
-  }
-  if (!isRecord(given)) throw refusal;
-  return { baseUrl: toField(given['baseUrl'], refusal), key: toField(given['key'], refusal) };
-}
-
-function toField(value: unknown, refusal: Refusal): string {
-  if (typeof value !== 'string') throw refusal;
-  const text = value.trim();
-  if (text === '' || text.length > FIELD_CHARACTERS_MAX) throw refusal;
-  return text;
 }

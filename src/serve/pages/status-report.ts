@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
+import { fileIdentity } from '../../base/files.ts';
 import { VERSION } from '../../base/version.ts';
 import { dayOf } from '../../contract/time.ts';
 import { type ReplicaState, verdictOf } from '../../operations/verdict.ts';
@@ -13,7 +14,7 @@ import { layoutOf } from '../../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
 import { withDerivedEnd } from '../../warehouse/ledger/runs.ts';
 import type { BudgetHour, Finding, JobLine, SnapshotLine } from '../../web/page-data/status-lines.ts';
-import { type Key, listKeys } from '../auth/keys.ts';
+import { type Key, readableKeys } from '../auth/keys.ts';
 import { createBudgetWatch } from './budget-watch.ts';
 import type { PageAccess } from './page-access.ts';
 
@@ -88,7 +89,7 @@ export function createReporter(parts: ReporterParts): Reporter {
   // Publishing or deleting a snapshot changes the folder, so the list is cached by the folder's identity.
   let listed: { readonly folder: string; readonly list: ReturnType<ReporterParts['snapshotList']> } | null = null;
   const snapshots = (): ReturnType<ReporterParts['snapshotList']> => {
-    const now = identityOf(layout.snapshots);
+    const now = fileIdentity(layout.snapshots);
     if (listed?.folder !== now) listed = { folder: now, list: parts.snapshotList() };
     return listed.list;
   };
@@ -148,7 +149,7 @@ export function createReporter(parts: ReporterParts): Reporter {
     const lines = await parts.jobs(clock.now());
     const keys = readKeys(parts)?.map(({ lastUsedAt: _, ...key }) => key);
     return {
-      data: `${identityOf(layout.analytics)} ${identityOf(layout.latest)}`,
+      data: `${fileIdentity(layout.analytics)} ${fileIdentity(layout.latest)}`,
       jobs: JSON.stringify(lines.map(({ name, last }) => [name, last])),
       keys: JSON.stringify(keys ?? null),
     };
@@ -156,16 +157,14 @@ export function createReporter(parts: ReporterParts): Reporter {
   return { read, progress, marks };
 }
 
-// Null if the key file is damaged.
 function readKeys({ folder, usedAt }: ReporterParts): StatusReport['keys'] {
-  try {
-    return listKeys(folder).map((key) => {
+  const keys = readableKeys(folder);
+  return (
+    keys?.map((key) => {
       const at = usedAt.get(key.id);
       return { ...key, lastUsedAt: at === undefined ? null : new Date(at).toISOString() };
-    });
-  } catch {
-    return null;
-  }
+    }) ?? null
+  );
 }
 
 // Caches the report of a replica for a day.
@@ -193,7 +192,7 @@ interface NewestReplica {
 function createNewest(service: Service, path: string): () => Promise<NewestReplica> {
   const files = new WeakMap<ServedReplica, string>();
   return async () => {
-    const file = identityOf(path);
+    const file = fileIdentity(path);
     try {
       const replica = await service.newest();
       if (!files.has(replica)) files.set(replica, file);
@@ -204,11 +203,6 @@ function createNewest(service: Service, path: string): () => Promise<NewestRepli
       return { state: file === '' ? 'none' : 'unreadable', replica: null, why: thrown.message };
     }
   };
-}
-
-function identityOf(path: string): string {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? '' : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`;
 }
 
 function bytesOf({ warehouse, analytics }: ReturnType<typeof layoutOf>): StatusReport['bytes'] {
