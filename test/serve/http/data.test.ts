@@ -3,7 +3,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
 import type { History } from '../../../src/analytics/explain/what-changed.ts';
-import { SightlineError } from '../../../src/base/errors.ts';
 import { dataOperations } from '../../../src/query/metrics/data-operations.ts';
 import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
 import type { Tables } from '../../../src/serve/data/data-handlers.ts';
@@ -84,14 +83,14 @@ function toJson(type: string, value: unknown): unknown {
 }
 
 /** Checks that the Arrow form of a table has the columns and rows of its JSON form. Returns the Arrow types. */
-async function expectSameRows(arrow: Response, { columns, rows }: TableResult, path = ''): Promise<string[]> {
+async function expectSameRows(arrow: Response, { columns, rows }: TableResult): Promise<string[]> {
   const table = tableFromIPC(new Uint8Array(await arrow.arrayBuffer()));
   const read = table.toArray().map((row) => columns.map(({ name, type }) => toJson(type, row[name])));
   const times = columns.map(({ type }) => type.startsWith('TIMESTAMP'));
   const expected = rows.map((row) =>
     row.map((value, at) => (times[at] && value !== null ? Date.parse(`${value}`) : value)),
   );
-  expect(read, path).toEqual(expected);
+  expect(read).toEqual(expected);
   return table.schema.fields.map(({ name, type }) => `${name} ${type}`);
 }
 
@@ -179,39 +178,9 @@ describe('tables', () => {
     await asked;
     await until('the computation is aborted', async () => signals[0]?.aborted === true);
   });
-
-  it('are rejected with the error envelope', async () => {
-    const { ask } = await openData(async (_source, name) => {
-      throw new SightlineError('not_found', `there is no query ${name}`);
-    });
-    const missing = await ask('/queries/none');
-    expect(missing.status).toBe(404);
-    expect(await missing.json()).toMatchObject({
-      error: { code: 'not_found', message: 'there is no query none', requestId: missing.headers.get('x-request-id') },
-    });
-  });
 });
 
 describe('the declared queries and the measures', () => {
-  it('have the same rows as JSON, Arrow and CSV', async () => {
-    const { ask } = real();
-    const declared = (await (await ask('/queries')).json()) as readonly { readonly name: string }[];
-    expect(declared.map(({ name }) => name)).toEqual(expect.arrayContaining(['brands', 'series_events']));
-    const brand = `brand=${world().brandId}`;
-    const byDay = `/metrics?metrics=visibility,position&group_by=prompt&grain=day&${brand}`;
-    for (const path of [`/queries/series_events?${brand}`, byDay]) {
-      const json = await ask(path);
-      expect(json.status, path).toBe(200);
-      const table = (await json.json()) as TableResult;
-      expect(table.sql, path).toMatch(/select/i);
-      await expectSameRows(await ask(path, { accept: 'application/vnd.apache.arrow.stream' }), table, path);
-      const csv = await (await ask(path, { accept: 'text/csv' })).text();
-      expect(csv.split('\r\n')[0], path).toBe(table.columns.map(({ name }) => name).join());
-    }
-    const measured = (await (await ask(byDay)).json()) as TableResult;
-    expect(measured.rows.length).toBeGreaterThan(0);
-  });
-
   it('match the served OpenAPI document', async () => {
     const { ask, baseUrl } = real();
     // oxlint-disable-next-line typescript/no-explicit-any -- the document is judged by its schemas, not by types

@@ -71,16 +71,22 @@ async function computed(request: Readonly<Record<string, string | string[]>>): P
 }
 
 describe('query_metrics', () => {
-  it('with exact returns all columns and rows of the metrics layer', async () => {
+  it('with exact returns all columns and rows of the metrics layer, with their time and coverage', async () => {
+    const partial = new Set<boolean>();
     for (const request of REQUESTS) {
       const { given, below } = await computed(request);
-      const { shown, note } = await ask('query_metrics', { ...given, exact: true, max_tokens: 20_000 });
+      const { shown, note, remarks } = await ask('query_metrics', { ...given, exact: true, max_tokens: 20_000 });
       expect(shown.columns).toEqual(below.columns.map(({ name }) => name));
       const rows = plain(below.rows);
       expect(shown.rows).toEqual(rows.slice(0, shown.rows.length));
-      expect(shown.rows.length === rows.length).toBe(!/fit/.test(note.omitted ?? ''));
+      expect(shown.rows.length === rows.length).toBe(!/too long/.test(note.omitted ?? ''));
       expect(shown.about).toBe(below.about);
+      const coverage = below.partial ? 'partial' : 'complete';
+      expect(note).toMatchObject({ asOf: below.asOf, completeTo: below.completeTo, coverage });
+      expect(remarks.includes('Some data were never read completely')).toBe(below.partial);
+      partial.add(below.partial);
     }
+    expect(partial).toEqual(new Set([true, false]));
   });
 
   it('without exact rounds to 4 significant digits, joins bounds to intervals, and omits ids that have a name', async () => {
@@ -145,22 +151,6 @@ describe('query_metrics', () => {
     });
     const repeated = await ask('query', { sql: traced.sql });
     expect(repeated.shown.rows).toEqual(traced.rows);
-  });
-
-  it('reports the time and the coverage of the data like the metrics layer', async () => {
-    const partial: boolean[] = [];
-    for (const request of REQUESTS) {
-      const { given, below } = await computed(request);
-      const { note, remarks } = await ask('query_metrics', given);
-      expect(note).toMatchObject({
-        asOf: below.asOf,
-        completeTo: below.completeTo,
-        coverage: below.partial ? 'partial' : 'complete',
-      });
-      expect(remarks.includes('Some data were never read completely')).toBe(below.partial);
-      partial.push(below.partial);
-    }
-    expect(new Set(partial)).toEqual(new Set([true, false]));
   });
 });
 
