@@ -250,8 +250,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/serve/mcp/mcp-prompts.ts',
-    from: 'if (value !== null) return JSON.stringify(value);',
-    to: 'if (value !== null) return value;',
+    from: "(prompt.arguments[argument]?.standard ?? '') : JSON.stringify(value);",
+    to: "(prompt.arguments[argument]?.standard ?? '') : String(value);",
     tests: ['test/serve/mcp/prompts.test.ts'],
   },
   {

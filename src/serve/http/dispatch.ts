@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Stay } from '../pool.ts';
-import { type ErrorReply, toErrorReply } from './refusal.ts';
+import { writeError } from './refusal.ts';
 import type { Site } from './site.ts';
 
 /**
@@ -48,15 +48,9 @@ export function dispatch(
       (thrown: unknown) => {
         const id = randomUUID();
         app.log.error({ id, err: thrown });
-        refuse(response, toErrorReply(thrown, id));
+        // The rest of the request is not read.
+        writeError(response.setHeader('Connection', 'close'), thrown, id);
       },
     );
   });
-}
-
-// The rest of the request is not read.
-function refuse(response: ServerResponse, { status, headers, body }: ErrorReply): void {
-  const type = { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff' };
-  response.writeHead(status, { ...headers, ...type, connection: 'close' });
-  response.end(body);
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { type ErrorCode, type ErrorFacts, errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
 import { ERRORS_PATH } from './paths.ts';
 
@@ -42,6 +43,19 @@ export function toErrorReply(thrown: unknown, requestId: string): ErrorReply {
     body: envelope(sent, requestId),
     unexpected: sent === error ? null : thrown,
   };
+}
+
+/** Writes anything thrown as the response to a request that no route handles. */
+export function writeError(response: ServerResponse, thrown: unknown, requestId: string): void {
+  const { status, headers, body } = toErrorReply(thrown, requestId);
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
+    ...headers,
+  });
+  response.end(body);
 }
 
 /** Returns the HTTP status of an error; null if the read server never sends it. */

@@ -1,6 +1,10 @@
 import type { GetPromptResult, Prompt as PromptDefinition } from '@modelcontextprotocol/server';
-import { suggestion } from '../../base/choose-name.ts';
-import { SightlineError } from '../../base/errors.ts';
+import {
+  checkInput,
+  type InputMember,
+  type InputMembers,
+  invalidParameter,
+} from '../../contract/operation/read-input.ts';
 import { type Prompt, prompts, RULES } from './prompt-table.ts';
 import { toProtocolError } from './protocol-error.ts';
 import { type Calling, chosenWorkspace, mayUse, requireScope } from './tool-calls.ts';
@@ -27,15 +31,27 @@ export function listPrompts({ served, options }: Calling): PromptDefinition[] {
  *
  * @throws ProtocolError `InvalidParams` for an unknown prompt or argument, a missing argument, and a caller without the scope `metrics`
  */
-export function getPrompt(calling: Calling, name: string, given: Given, signal: AbortSignal): GetPromptResult {
-  const { served, options } = calling;
+export function getPrompt(
+  { served, options }: Calling,
+  name: string,
+  given: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): GetPromptResult {
   try {
-    const prompt = findPrompt(name);
+    const names = prompts.map((prompt) => prompt.name);
+    const prompt = prompts.find((one) => one.name === name);
+    if (prompt === undefined) throw invalidParameter('prompt', name.slice(0, 80), names.join(', '), names);
     requireScope('metrics', options);
-    checkNames(prompt, given, served.workspaces !== null);
-    const workspace = chosenWorkspace(served, textGiven(given, 'workspace'));
+    const texts = new URLSearchParams(
+      Object.entries(given).map(([argument, text]): [string, string] => [argument, text.trim()]),
+    );
+    const values = checkInput(membersOf(prompt, served.workspaces !== null), texts);
+    const workspace = chosenWorkspace(served, texts.get('workspace'));
     const scope = workspace === null ? '' : `Pass "workspace": ${JSON.stringify(workspace)} to every tool.\n\n`;
-    const task = prompt.text.replace(/\{([a-z]+)\}/g, (_, argument: string) => shownArgument(prompt, given, argument));
+    const task = prompt.text.replace(/\{([a-z]+)\}/g, (_, argument: string) => {
+      const value = values[argument];
+      return value === undefined ? (prompt.arguments[argument]?.standard ?? '') : JSON.stringify(value);
+    });
     const text = `${scope}${task}\n\n${RULES}`;
     return { description: prompt.about, messages: [{ role: 'user', content: { type: 'text', text } }] };
   } catch (thrown) {
@@ -43,34 +59,9 @@ export function getPrompt(calling: Calling, name: string, given: Given, signal: 
   }
 }
 
-type Given = Readonly<Record<string, string>>;
-
-function findPrompt(name: string): Prompt {
-  const found = prompts.find((prompt) => prompt.name === name);
-  if (found !== undefined) return found;
-  const names = prompts.map((prompt) => prompt.name);
-  const message = `prompt is ${JSON.stringify(name.slice(0, 80))}; allowed: ${names.join(', ')}${suggestion(name, names)}`;
-  throw new SightlineError('invalid_parameter', message);
-}
-
-function checkNames({ name, arguments: declared }: Prompt, given: Given, hasWorkspaces: boolean): void {
-  const known = [...(hasWorkspaces ? ['workspace'] : []), ...Object.keys(declared)];
-  for (const argument of Object.keys(given)) {
-    if (known.includes(argument)) continue;
-    const message = `${name} has no argument ${JSON.stringify(argument.slice(0, 80))}; allowed: ${known.join(', ')}${suggestion(argument, known)}`;
-    throw new SightlineError('invalid_parameter', message);
-  }
-}
-
-function shownArgument({ arguments: declared }: Prompt, given: Given, name: string): string {
-  const value = textGiven(given, name);
-  if (value !== null) return JSON.stringify(value);
-  const standard = declared[name]?.standard;
-  if (standard === undefined) throw new SightlineError('invalid_parameter', `${name} is required`);
-  return standard;
-}
-
-function textGiven(given: Given, name: string): string | null {
-  const text = given[name]?.trim() ?? '';
-  return text === '' ? null : text;
+function membersOf({ arguments: declared }: Prompt, hasWorkspaces: boolean): InputMembers {
+  const own = Object.entries(declared).map(([argument, { standard }]): [string, InputMember] => {
+    return [argument, { type: 'string', ...(standard === undefined ? { isRequired: true } : {}) }];
+  });
+  return { ...(hasWorkspaces ? { workspace: { type: 'string' } } : {}), ...Object.fromEntries(own) };
 }

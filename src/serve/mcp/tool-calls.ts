@@ -4,10 +4,9 @@ import {
   ProtocolErrorCode,
   type Tool as ToolDefinition,
 } from '@modelcontextprotocol/server';
-import { chooseName } from '../../base/choose-name.ts';
 import { type ErrorCode, errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { ServerTool } from '../../contract/generic/server-tools.ts';
-import { readInput } from '../../contract/operation/read-input.ts';
+import { invalidParameter, readInput } from '../../contract/operation/read-input.ts';
 import type { DescribedTable } from '../../operations/sql/sql-schema.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import { SCOPES, type Scope } from '../../session/stored-keys.ts';
@@ -91,13 +90,8 @@ export function requireScope(scope: Scope, options: Pick<McpOptions, 'scopes'>):
  */
 export function chosenWorkspace({ workspaces }: Served, given: string | null): string | null {
   if (workspaces === null) return null;
-  const known = workspaces.join(', ');
-  if (given === null) throw new SightlineError('invalid_parameter', `workspace is missing; allowed: ${known}`);
-  try {
-    return chooseName('workspace', given, workspaces);
-  } catch (thrown) {
-    throw new SightlineError('invalid_parameter', toSightlineError(thrown).message, { cause: thrown });
-  }
+  if (given !== null && workspaces.includes(given)) return given;
+  throw invalidParameter('workspace', given ?? '', workspaces.join(', '), workspaces);
 }
 
 /** Returns the newest replica of a workspace, limited to the brands of the caller. */

@@ -1,11 +1,18 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { createObserver, type Monitored, type Observation } from '../../query/observer.ts';
 import type { Service } from '../../query/service.ts';
+import type { HostRules } from '../auth/hosts.ts';
+import { nothingThere, Refusal, writeError } from '../http/refusal.ts';
 import type { Answers } from '../http/responses.ts';
 import type { Visit } from '../http/visit.ts';
 import { dataMetrics } from './data-metrics.ts';
 import { syncMetrics } from './sync-metrics.ts';
+
+/** Path of the metrics. */
+export const METRICS_PATH = '/metrics';
 
 /** Histogram buckets in seconds: from a cached response to a query close to its timeout. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -144,4 +151,34 @@ function addWorkspaceMetrics(registry: Registry): (observation: Observation) => 
       }
     }
   };
+}
+
+/**
+ * Creates the metrics listener. It has its own port, so that access to metrics and to the API can be granted
+ * separately.
+ */
+export function createMetricsServer(telemetry: Telemetry, hosts: HostRules): Server {
+  return createServer({ requestTimeout: 10_000, keepAliveTimeout: 5_000 }, (request, response) => {
+    request.resume();
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    answer(telemetry, hosts, request, response).catch((thrown: unknown) => writeError(response, thrown, randomUUID()));
+  });
+}
+
+async function answer(
+  telemetry: Telemetry,
+  hosts: HostRules,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (!hosts.acceptsHost(request.headers.host ?? '')) {
+    throw new Refusal('forbidden', 'This server does not answer under that host name.');
+  }
+  if ((request.url ?? '').split('?')[0] !== METRICS_PATH) throw nothingThere();
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    throw new Refusal('method_not_allowed', 'This address accepts GET, HEAD.', { Allow: 'GET, HEAD' });
+  }
+  const { text, mediaType } = await telemetry.render();
+  response.writeHead(200, { 'Content-Type': mediaType, 'Content-Length': Buffer.byteLength(text) });
+  response.end(text);
 }

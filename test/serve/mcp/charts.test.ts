@@ -167,7 +167,7 @@ describe('a chart as a resource', () => {
     const { result } = await client.request('resources/read', { uri: link.uri });
     expect(result.contents[0].text).toContain('>Visibility by brand</text>');
     const { error } = await client.request('resources/read', { uri: link.uri.replace('beta', 'gamma') });
-    expect(error.message).toContain('unknown workspace "gamma"; allowed: alpha, beta');
+    expect(error.message).toContain('workspace is "gamma"; allowed: alpha, beta');
     const { error: malformed } = await client.request('resources/read', { uri: link.uri.replace('beta', '%E0%A4%A') });
     expect(malformed.message).toContain('Unknown resource: ');
   });

@@ -149,10 +149,10 @@ describe('the arguments of prompts', () => {
     const known = { workspace: 'alpha', brand: 'Acme' };
     const cases: [string, object, RegExp][] = [
       ['weekly_brand', known, /prompt is "weekly_brand"; allowed: .*weekly_brand_brief.*did you mean/],
-      ['weekly_brand_brief', { brand: 'Acme' }, /workspace is missing; allowed: alpha, beta/],
-      ['weekly_brand_brief', { workspace: 'gamma', brand: 'Acme' }, /unknown workspace "gamma"; allowed: alpha, beta/],
+      ['weekly_brand_brief', { brand: 'Acme' }, /workspace is required; allowed: alpha, beta/],
+      ['weekly_brand_brief', { workspace: 'gamma', brand: 'Acme' }, /workspace is "gamma"; allowed: alpha, beta/],
       ['weekly_brand_brief', { workspace: 'alpha' }, /brand is required/],
-      ['weekly_brand_brief', { ...known, until: '1' }, /no argument "until"; allowed: workspace, brand, to/],
+      ['weekly_brand_brief', { ...known, until: '1' }, /parameter is "until"; allowed: workspace, brand, to/],
       ['competitor_deep_dive', { ...known, competitor: ' ' }, /competitor is required/],
     ];
     for (const [name, given, message] of cases) {

@@ -149,7 +149,7 @@ describe('sightline mcp --all', () => {
     ] as const) {
       const { structuredContent, content } = await client.call(name, { ...given, workspace: 'acme' });
       if (name !== 'list_brands') expect(structuredContent?.rows, content[0].text).toHaveLength(1);
-      expect(await textOf(name, given)).toContain('workspace is missing; allowed: acme, default');
+      expect(await textOf(name, given)).toContain('workspace is required; allowed: acme, default');
       expect(await textOf(name, { ...given, workspace: 'amce' })).toContain('did you mean "acme"?');
     }
     const read = (uri: string) => client.request('resources/read', { uri });
