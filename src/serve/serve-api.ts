@@ -52,7 +52,7 @@ export async function serveApi(
   const signal = AbortSignal.any([surroundings.signal, stop.signal]);
   const { log, workspaces, queryTimeoutMs, pages, fleetFolder } = options;
   const directory = createKeyDirectory({
-    folders: createFolders(workspaces),
+    workspaces,
     fleetFolder,
     monotonic: clock.monotonic,
     onDamage: (workspace, thrown) => log.logger.error({ workspace, err: thrown }),
@@ -142,19 +142,5 @@ function createVersions(workspaces: ApiOptions['workspaces']): (name: string) =>
     const endpoints = versions.get(config) ?? createFormsVersion(layoutOf(config.folder).endpoints);
     versions.set(config, endpoints);
     return `${name} ${endpoints()}`;
-  };
-}
-
-// Rebuilt only when the settings change, because every request calls it.
-function createFolders(workspaces: ApiOptions['workspaces']): () => ReadonlyMap<string, string> {
-  let of: ReadonlyMap<string, WorkspaceConfig> = new Map();
-  let folders: ReadonlyMap<string, string> = new Map();
-  return () => {
-    const current = workspaces();
-    if (current !== of) {
-      of = current;
-      folders = new Map([...current].map(([name, { folder }]) => [name, folder]));
-    }
-    return folders;
   };
 }

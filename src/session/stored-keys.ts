@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { quotedArgument } from '../base/visible.ts';
+import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { changePrivateFile, type PrivateFile, readPrivateFile } from './private-file.ts';
 
 /** Rights that a key can have. */
@@ -22,10 +23,13 @@ const keySchema = z.strictObject({
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
   scopes: z.array(z.enum(SCOPES)),
-  /** Ids or exact names of the brands that the key can read; default: all. */
-  brands: z.array(z.string().min(1)).min(1).optional(),
-  /** Workspaces that the key opens. Required in the file of the data folder; default: the workspace of the file. */
-  workspaces: z.union([z.literal('all'), z.array(z.string().min(1)).min(1)]).optional(),
+  /** Ids or exact names of the brands that the key can read; null for all. */
+  brands: z.array(z.string().min(1)).min(1).nullable().default(null),
+  /** Workspaces that the key opens. Required in the file of the data folder; null for the workspace of the file. */
+  workspaces: z
+    .union([z.literal('all'), z.array(z.string().min(1)).min(1)])
+    .nullable()
+    .default(null),
 });
 const fileSchema = z.strictObject({
   version: z.literal(1),
@@ -36,7 +40,7 @@ const fileSchema = z.strictObject({
 });
 
 /** Contents of the key file. Keys are stored only as hashes. */
-export type KeyFile = z.infer<typeof fileSchema>;
+export type KeyFile = ValueOf<typeof fileSchema>;
 
 /** A stored key: its SHA-256 in hex, never its text. */
 export type StoredKey = KeyFile['keys'][number];

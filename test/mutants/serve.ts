@@ -112,7 +112,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/serve/auth/key-directory.ts',
-    from: '.filter(({ workspaces }) => name !== FLEET || workspaces !== undefined)',
+    from: '.filter(({ workspaces }) => name !== FLEET || workspaces !== null)',
     to: '',
     tests: ['test/serve/fleet-keys.test.ts'],
   },

@@ -23,8 +23,8 @@ export interface KeyDirectory extends Keyring {
 
 /** Options of a key directory. */
 export interface KeyDirectoryOptions {
-  /** Returns the current folder of each workspace. */
-  readonly folders: () => ReadonlyMap<string, string>;
+  /** Returns the current workspaces by name. A changed list must be a new Map. */
+  readonly workspaces: () => ReadonlyMap<string, { readonly folder: string }>;
   /** The data folder, with the keys for several workspaces. */
   readonly fleetFolder: string;
   /** Monotonic clock in milliseconds. */
@@ -50,13 +50,12 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
   const owners = new Map<string, string>();
   let reported: ReadonlySet<string> = new Set();
   let checkedAt = Number.NEGATIVE_INFINITY;
-  const folders = (): ReadonlyMap<string, string> => new Map([...options.folders(), [FLEET, options.fleetFolder]]);
   const refresh = (): void => {
     if (monotonic() - checkedAt < CHECK_INTERVAL_MS) return;
-    const current = folders();
+    const current = new Map([...options.workspaces(), [FLEET, { folder: options.fleetFolder }] as const]);
     let isChanged = false;
     for (const name of files.keys()) if (!current.has(name)) isChanged = files.delete(name);
-    for (const [name, folder] of current) {
+    for (const [name, { folder }] of current) {
       const identity = identityOf(keyFilePath(folder));
       const known = files.get(name);
       if (known?.identity === identity && known.folder === folder) continue;
@@ -71,7 +70,7 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
     try {
       const file = readKeyFile(folder);
       // Ignore keys of one workspace that were copied to the data folder.
-      const keys = (file?.keys ?? []).filter(({ workspaces }) => name !== FLEET || workspaces !== undefined);
+      const keys = (file?.keys ?? []).filter(({ workspaces }) => name !== FLEET || workspaces !== null);
       return {
         hashes: keys.map(({ hash }) => hash),
         ids: keys.map(({ id }) => id),
@@ -84,7 +83,7 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
   };
   const ownerOf = (name: string): string | undefined => {
     const known = owners.get(name);
-    if (known !== undefined && (known === FLEET || options.folders().has(known))) return known;
+    if (known !== undefined && (known === FLEET || options.workspaces().has(known))) return known;
     refresh();
     return owners.get(name);
   };
@@ -94,9 +93,9 @@ export function createKeyDirectory(options: KeyDirectoryOptions): KeyDirectory {
     if (key === null || owner === undefined) return null;
     return owner === FLEET ? key : ownedKey(key, owner);
   };
-  let names: { readonly of: ReadonlyMap<string, string>; readonly sorted: readonly string[] } | null = null;
+  let names: { readonly of: ReadonlyMap<string, object>; readonly sorted: readonly string[] } | null = null;
   const workspacesOf: KeyDirectory['workspacesOf'] = (key) => {
-    const current = options.folders();
+    const current = options.workspaces();
     if (key !== null && typeof key.workspaces === 'object') {
       return (key.workspaces ?? []).filter((name) => current.has(name));
     }

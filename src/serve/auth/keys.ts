@@ -106,7 +106,7 @@ export async function createKey(
       const names = namesOf(before);
       throw new SightlineError('usage', `there are ${KEYS_MAX} keys; allowed: ${KEYS_MAX}. Revoke one of ${names}`);
     }
-    const stored = storedPart(key, hashOf(text).toString('hex'));
+    const stored = { ...key, hash: hashOf(text).toString('hex') };
     return { after: { ...before, keys: [...before.keys, stored] }, result: { key, text } };
   });
 }
@@ -205,7 +205,7 @@ export function openKeyring(folder: string): Keyring {
 export function joinKeyrings(own: Keyring, fleet: Keyring, workspace: string): Keyring {
   const opening = (key: Key | null): Key | null => (key !== null && opensWorkspace(key, workspace) ? key : null);
   // Ignore keys of one workspace that were copied to the data folder.
-  const ofFleet = (key: Key | null): Key | null => (key?.workspaces == null ? null : opening(key));
+  const ofFleet = (key: Key | null): Key | null => (key === null || key.workspaces === null ? null : opening(key));
   return {
     find: (text) => opening(own.find(text)) ?? ofFleet(fleet.find(text)),
     byId: (id) => opening(own.byId(id)) ?? ofFleet(fleet.byId(id)),
@@ -248,16 +248,6 @@ function namesOf({ keys }: KeyFile): string {
   return keys.map(({ name }) => JSON.stringify(name)).join(', ');
 }
 
-function publicPart({ hash: _, scopes, brands, workspaces, ...stored }: StoredKey): Key {
-  return { ...stored, scopes, brands: brands ?? null, workspaces: workspaces ?? null };
-}
-
-function storedPart({ scopes, brands, workspaces, ...key }: Key, hash: string): StoredKey {
-  return {
-    ...key,
-    hash,
-    scopes: [...scopes],
-    ...(brands === null ? {} : { brands: [...brands] }),
-    ...(workspaces === null ? {} : { workspaces: workspaces === 'all' ? 'all' : [...workspaces] }),
-  };
+function publicPart({ hash: _, ...key }: StoredKey): Key {
+  return key;
 }

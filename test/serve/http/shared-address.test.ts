@@ -108,9 +108,9 @@ it('a workspace is served from the folder in the current settings', async () => 
 async function routed(names: readonly string[], gate: (name: string) => Promise<void>, openMax = 10) {
   const { folder, keys, log } = await prepare(...names);
   const closed: string[] = [];
-  const folders = new Map(names.map((name) => [name, join(folder, name)]));
+  const workspaces = new Map(names.map((name) => [name, { folder: join(folder, name) }]));
   const directory = createKeyDirectory({
-    folders: () => folders,
+    workspaces: () => workspaces,
     fleetFolder: folder,
     monotonic: systemClock.monotonic,
     onDamage: () => undefined,

@@ -129,20 +129,14 @@ describe('snapshots over HTTP', () => {
     expect(await part('bytes=0-3')).toEqual({ status: 206, range: `bytes 0-3/${bytes}`, body: Buffer.from('PAR1') });
     const footer = { status: 206, range: `bytes ${bytes - 8}-${bytes - 1}/${bytes}`, body: whole.subarray(-8) };
     expect(await part('bytes=-8')).toEqual(footer);
-    expect(await part(`bytes=${bytes - 8}-`)).toEqual(footer);
-    expect(await part(`bytes=${bytes - 8}-${bytes + 100}`)).toEqual(footer);
     expect(await part('bytes=0-3', { 'if-range': `"${sha256}"` })).toMatchObject({ status: 206 });
     for (const condition of ['"another"', `W/"${sha256}"`, 'Sat, 21 Nov 2026 00:00:00 GMT']) {
       expect(await part('bytes=0-3', { 'if-range': condition })).toMatchObject({ status: 200, range: null });
     }
-    for (const range of ['bytes=0-1,4-5', 'bytes=3-2', 'lines=1-2', 'bytes=-', 'bytes=a-b']) {
-      expect(await part(range)).toEqual({ status: 200, range: null, body: whole });
-    }
-    for (const range of [`bytes=${bytes}-`, 'bytes=-0']) {
-      const refused = await part(range);
-      expect(refused).toMatchObject({ status: 416, range: `bytes */${bytes}` });
-      expect(JSON.parse(refused.body.toString())).toMatchObject({ error: { code: 'range_not_satisfiable' } });
-    }
+    expect(await part('lines=1-2')).toEqual({ status: 200, range: null, body: whole });
+    const refused = await part(`bytes=${bytes}-`);
+    expect(refused).toMatchObject({ status: 416, range: `bytes */${bytes}` });
+    expect(JSON.parse(refused.body.toString())).toMatchObject({ error: { code: 'range_not_satisfiable' } });
     const head = await ask(url, { method: 'HEAD', headers: { range: 'bytes=0-3' } });
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(bytes)]);
     expect((await ask(url, { headers: { 'if-none-match': `"${sha256}"`, range: 'bytes=0-3' } })).status).toBe(304);
@@ -209,12 +203,24 @@ describe('snapshots over HTTP', () => {
   });
 });
 
-test('Range headers are parsed according to RFC 9110', () => {
-  expect(rangeOf(undefined, 10)).toBe(null);
-  expect(rangeOf('bytes=2-5', 10)).toEqual({ start: 2, end: 5 });
-  expect(rangeOf('BYTES=9-', 10)).toEqual({ start: 9, end: 9 });
-  expect(rangeOf('bytes=-20', 10)).toEqual({ start: 0, end: 9 });
-  expect(rangeOf('bytes=10-', 10)).toBe('unsatisfiable');
+test.each([
+  [undefined, null],
+  ['bytes=2-5', { start: 2, end: 5 }],
+  ['BYTES=9-', { start: 9, end: 9 }],
+  ['bytes=2-20', { start: 2, end: 9 }],
+  ['bytes=-8', { start: 2, end: 9 }],
+  ['bytes=-20', { start: 0, end: 9 }],
+  ['bytes=10-', 'unsatisfiable'],
+  ['bytes=-0', 'unsatisfiable'],
+  ['bytes=99999999999999999999-', 'unsatisfiable'],
+  ['bytes=0-1,4-5', null],
+  ['bytes=3-2', null],
+  ['bytes=-', null],
+  ['bytes=a-b', null],
+])('the Range header %s of 10 bytes is %j, according to RFC 9110', (header, range) => {
+  expect(rangeOf(header, 10)).toEqual(range);
+});
+
+test('an empty file has no range', () => {
   expect(rangeOf('bytes=0-', 0)).toBe('unsatisfiable');
-  expect(rangeOf('bytes=99999999999999999999-', 10)).toBe('unsatisfiable');
 });

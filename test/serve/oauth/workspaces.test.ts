@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../support/folders.ts';
-import { openFleetServer } from '../fleet-server.ts';
 import { sharedBefore } from '../served-world.ts';
-import { openTokenServer, RESOURCE, settingsOf, startIssuer } from './support.ts';
+import { openTokenServer, RESOURCE, startIssuer } from './support.ts';
 
 const issuer = sharedBefore((closeLater) => startIssuer('', closeLater));
 const open = (given: Record<string, unknown>) => openTokenServer(given, { issuer: issuer() });
@@ -67,15 +65,5 @@ describe('the rights of an access token', () => {
     ] as const) {
       expect(await askWith(more, { typ })).toMatchObject({ status: 401, message });
     }
-  });
-
-  it('must be assigned to workspaces if one address serves several', async () => {
-    const oauth = settingsOf({ issuer: 'https://login.example.com', resource: RESOURCE });
-    const given = { fleetFolder: await temporaryFolder(), workspaces: () => new Map(), oauth };
-    await expect(openFleetServer(given)).rejects.toMatchObject({
-      code: 'config_invalid',
-      message:
-        'oauth assigns no workspace to a token; allowed with --role api: oauth.workspaceClaim, oauth.grants or both',
-    });
   });
 });
