@@ -21,24 +21,15 @@ import { leavingOf, serviceFor } from '../http/read-handler.ts';
 import type { Answers, Computable } from '../http/responses.ts';
 import { toListPage } from './list-page.ts';
 
-/** The questions that pages ask about a replica. */
-export interface Tables {
-  readonly operations: typeof dataOperations;
-  readonly runQuery: typeof runDeclaredQuery;
-}
-
 /** Dependencies of the handlers. */
 export interface DataParts {
   readonly service: Service;
   readonly clock: Clock;
   readonly answers: Answers;
-  /** Default: the metrics layer. */
-  readonly tables?: Tables;
 }
 
 /** Creates the routes of the tables that pages show. */
-export function createDataRoutes({ service, clock, answers, tables }: DataParts): Route[] {
-  const { operations = dataOperations, runQuery = runDeclaredQuery } = tables ?? {};
+export function createDataRoutes({ service, clock, answers }: DataParts): Route[] {
   const { catalogue } = service;
   const handler = (run: Run, hasRows: boolean): Handler => {
     return async (request, reply) => {
@@ -63,14 +54,14 @@ export function createDataRoutes({ service, clock, answers, tables }: DataParts)
     return sendValue(request, reply, { ...describeModel(), upstream });
   };
   return [
-    ...operations.map((operation) =>
+    ...dataOperations.map((operation) =>
       pageRoute(
         operation.path,
         handler((source, _name, given) => operation(source, given), hasRowsIn(operation)),
       ),
     ),
     pageRoute(DATA_PATHS.queries, (request, reply) => sendValue(request, reply, describeQueries())),
-    pageRoute(DATA_PATHS.query, handler(runQuery, true)),
+    pageRoute(DATA_PATHS.query, handler(runDeclaredQuery, true)),
     pageRoute(DATA_PATHS.model, model),
   ];
 }

@@ -11,7 +11,6 @@ import { createLimiter, type Limiter } from '../auth/limiter.ts';
 import type { SiteOAuth } from '../auth/oauth/oauth.ts';
 import { createSessionRoutes } from '../auth/session-handlers.ts';
 import type { Sessions } from '../auth/sessions.ts';
-import type { Tables } from '../data/data-handlers.ts';
 import type { Fleet } from '../data/fleet.ts';
 import type { SqlParts } from '../data/sql-handlers.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
@@ -51,8 +50,6 @@ export interface SiteParts {
   readonly snapshots?: string;
   /** Dependencies of the pages of a workspace; without them there are none. */
   readonly status?: StatusParts;
-  /** Measures and declared queries of the data pages; default: the metrics layer. */
-  readonly tables?: Tables;
   /** The setup through the pages; without it, a workspace is set up with `sightline init`. */
   readonly setup?: FirstRun;
   /** Guarded SQL for the pages. */

@@ -4,7 +4,7 @@ import type { FirstRun } from '../../operations/first-run.ts';
 import type { SqlCaller } from '../../operations/sql/sql-service.ts';
 import type { Service } from '../../query/service.ts';
 import type { Access } from '../auth/access.ts';
-import { createDataRoutes, sendValue, type Tables } from '../data/data-handlers.ts';
+import { createDataRoutes, sendValue } from '../data/data-handlers.ts';
 import type { Fleet } from '../data/fleet.ts';
 import { createSqlRoutes, type SqlParts } from '../data/sql-handlers.ts';
 import { FLEET_PATH, pageRoute } from '../http/page-paths.ts';
@@ -41,7 +41,6 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 /** Dependencies of the pages. */
 export interface PageParts extends StatusPageParts {
   readonly answers: Answers;
-  readonly tables?: Tables;
   /** The setup through the pages; without it there is none. */
   readonly setup?: FirstRun;
   /** Guarded SQL and saved queries; default: no SQL page. */

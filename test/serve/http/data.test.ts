@@ -1,69 +1,20 @@
 import formats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { tableFromIPC } from 'apache-arrow';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { History } from '../../../src/analytics/explain/what-changed.ts';
-import { dataOperations } from '../../../src/query/metrics/data-operations.ts';
-import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
-import type { Tables } from '../../../src/serve/data/data-handlers.ts';
-import { until } from '../../cli/helpers.ts';
-import { sharedBefore, stillClock, worldBefore } from '../served-world.ts';
-import { openServer, PAGE_STATUS, startTestServer, type TestServer, type TestServerOptions } from './support.ts';
+import type { TableResult } from '../../../src/query/metrics/table-result.ts';
+import { NOW_MS } from '../../support/clocks.ts';
+import { type CloseLater, sharedBefore, stillClock, worldBefore } from '../served-world.ts';
+import { PAGE_STATUS, startTestServer, type TestServer, type TestServerOptions } from './support.ts';
 
 const world = worldBefore('small');
 
-const TABLE: TableResult = {
-  name: 'samples',
-  about: 'Samples.',
-  sql: 'SELECT 1',
-  asOf: '2026-11-22T02:15:00Z',
-  completeTo: '2026-11-21',
-  partial: false,
-  from: null,
-  to: null,
-  truncated: false,
-  columns: [
-    ['id', 'UUID'],
-    ['domain', 'VARCHAR'],
-    ['citations', 'BIGINT'],
-    ['share', 'DOUBLE'],
-    ['score', 'DECIMAL(18,3)'],
-    ['is_own', 'BOOLEAN'],
-    ['day', 'DATE'],
-    ['seen_at', 'TIMESTAMP WITH TIME ZONE'],
-    ['engines', 'VARCHAR[]'],
-    ['extra', 'JSON'],
-  ].map(([name = '', type = '']) => ({ name, type, about: `The ${name}.` })),
-  rows: [
-    [
-      '3f2b1c9e-0000-4000-8000-000000000001',
-      'example.com',
-      12,
-      0.25,
-      1.5,
-      true,
-      '2026-11-01',
-      '2026-11-01T10:00:00.250Z',
-      ['a', 'b'],
-      { title: 'عربي', n: [1] },
-    ],
-    ['3f2b1c9e-0000-4000-8000-000000000002', 'a "b",\n<script>', 0, null, null, false, null, null, [], null],
-  ],
-};
+/** Serves the pages of the world. */
+const real = sharedBefore((closeLater) => openData({}, closeLater));
 
-/** A server that computes the tables of its pages with the metrics layer. */
-const real = sharedBefore(async (closeLater) => {
-  return withData(await startTestServer(world().copy, { pages: { status: PAGE_STATUS } }, closeLater));
-});
-
-/** Starts a server with `run` as its queries and metrics. */
-async function openData(run: Tables['runQuery'], options: TestServerOptions = {}) {
-  const operations = dataOperations.map((operation) => {
-    const stub = (source: MetricsSource, given: URLSearchParams) => run(source, operation.name, given);
-    return Object.assign(stub, { ...operation }) as typeof operation;
-  });
-  const tables: Tables = { runQuery: run, operations };
-  return withData(await openServer(world().copy, { pages: { status: PAGE_STATUS, tables }, ...options }));
+async function openData(options: TestServerOptions = {}, closeLater: CloseLater = onTestFinished) {
+  return withData(await startTestServer(world().copy, { pages: { status: PAGE_STATUS }, ...options }, closeLater));
 }
 
 /** Adds a function that requests a path below /data with the key. */
@@ -82,8 +33,8 @@ function toJson(type: string, value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-/** Checks that the Arrow form of a table has the columns and rows of its JSON form. Returns the Arrow types. */
-async function expectSameRows(arrow: Response, { columns, rows }: TableResult): Promise<string[]> {
+/** Checks that the Arrow form of a table has the columns and rows of its JSON form. */
+async function expectSameRows(arrow: Response, { columns, rows }: TableResult): Promise<void> {
   const table = tableFromIPC(new Uint8Array(await arrow.arrayBuffer()));
   const read = table.toArray().map((row) => columns.map(({ name, type }) => toJson(type, row[name])));
   const times = columns.map(({ type }) => type.startsWith('TIMESTAMP'));
@@ -91,96 +42,61 @@ async function expectSameRows(arrow: Response, { columns, rows }: TableResult): 
     row.map((value, at) => (times[at] && value !== null ? Date.parse(`${value}`) : value)),
   );
   expect(read).toEqual(expected);
-  return table.schema.fields.map(({ name, type }) => `${name} ${type}`);
 }
 
-describe('tables', () => {
-  it('have the same values as JSON, Arrow and CSV', async () => {
-    const { ask } = await openData(async () => TABLE);
-    const json = await ask('/queries/samples');
-    expect(Object.fromEntries(json.headers)).toMatchObject({
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'private, no-cache',
-      vary: 'Accept, Accept-Encoding',
-    });
-    expect(await json.json()).toEqual(TABLE);
-
-    const arrow = await ask('/queries/samples', { accept: 'application/vnd.apache.arrow.stream' });
-    expect(arrow.headers.get('content-disposition')).toBe('attachment; filename="samples.arrows"');
-    expect(await expectSameRows(arrow, TABLE)).toEqual([
-      'id Utf8',
-      'domain Utf8',
-      'citations Int64',
-      'share Float64',
-      'score Float64',
-      'is_own Bool',
-      'day Date32<DAY>',
-      'seen_at Timestamp<MICROSECOND, UTC>',
-      'engines Utf8',
-      'extra Utf8',
-    ]);
-
-    const csv = await (await ask('/queries/samples', { accept: 'text/csv' })).text();
-    expect(csv.split('\r\n')[0]).toBe(TABLE.columns.map(({ name }) => name).join());
-    expect(csv).toContain('"a ""b"",\n<script>"');
-    expect(csv).toContain('"[""a"",""b""]"');
+describe('the declared queries and the measures', () => {
+  it('have the same rows as JSON, Arrow and CSV', async () => {
+    const { ask } = real();
+    const brand = `brand=${world().brandId}`;
+    for (const [path, name] of [
+      [`/queries/series_events?${brand}`, 'series_events'],
+      [`/metrics?metrics=visibility,position&group_by=prompt&grain=day&${brand}`, 'metrics'],
+    ] as const) {
+      const json = await ask(path);
+      expect(Object.fromEntries(json.headers), path).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'private, no-cache',
+        vary: 'Accept, Accept-Encoding',
+      });
+      const table = (await json.json()) as TableResult;
+      expect(table.sql, path).toMatch(/select/i);
+      const arrow = await ask(path, { accept: 'application/vnd.apache.arrow.stream' });
+      expect(arrow.headers.get('content-disposition')).toBe(`attachment; filename="${name}.arrows"`);
+      await expectSameRows(arrow, table);
+      const csv = await (await ask(path, { accept: 'text/csv' })).text();
+      expect(csv.split('\r\n')[0], path).toBe(table.columns.map((column) => column.name).join());
+    }
   });
 
   it('are not sent again until the request, the data or the day changes', async () => {
-    const now = { ms: Date.UTC(2026, 10, 22, 12) };
-    const clock = { ...stillClock, now: () => now.ms };
-    const asked: string[] = [];
-    const { ask } = await openData(
-      async (_source, name, given) => {
-        asked.push(`${name}?${given}`);
-        return TABLE;
-      },
-      { clock },
-    );
-    const first = await ask('/queries/samples?engine=a&brand=x');
+    const now = { ms: NOW_MS };
+    const { ask, log } = await openData({ clock: { ...stillClock, now: () => now.ms } });
+    const path = '/metrics?metrics=visibility&group_by=engine';
+    const first = await ask(path);
     const tag = first.headers.get('etag') ?? '';
     await first.arrayBuffer();
     const again = (path: string, headers: Record<string, string> = {}) =>
       ask(path, { 'if-none-match': tag, ...headers }).then(({ status }) => status);
     // The order of different parameters has no meaning.
-    expect(await again('/queries/samples?brand=x&engine=a')).toBe(304);
-    expect(await again('/queries/samples?engine=a&brand=x', { 'if-none-match': '*' })).toBe(304);
+    expect(await again('/metrics?group_by=engine&metrics=visibility')).toBe(304);
+    expect(await again(path, { 'if-none-match': '*' })).toBe(304);
     // The result is cached for requests without a condition.
-    await (await ask('/queries/samples?engine=a&brand=x')).arrayBuffer();
-    expect(asked).toEqual(['samples?engine=a&brand=x']);
-    expect(await again('/queries/samples?engine=b&brand=x')).toBe(200);
-    expect(await again('/queries/others?engine=a&brand=x')).toBe(200);
-    expect(await again('/metrics?engine=a&brand=x')).toBe(200);
-    expect(await again('/queries/samples?engine=a&brand=x', { accept: 'text/csv' })).toBe(200);
+    await (await ask(path)).arrayBuffer();
+    expect((await log()).map(({ cache }) => cache)).toEqual(['computed', 'unchanged', 'unchanged', 'kept']);
+    expect(await again('/metrics?metrics=visibility&group_by=topic')).toBe(200);
+    expect(await again(path, { accept: 'text/csv' })).toBe(200);
     now.ms += 24 * 3_600_000;
-    expect(await again('/queries/samples?engine=a&brand=x')).toBe(200);
-    for (const path of ['/queries', '/metrics/model', '/explain', '/changes', '/opportunities', '/reports']) {
-      const listed = await ask(path);
-      expect(listed.status, path).toBe(200);
-      const same = await ask(path, { 'if-none-match': listed.headers.get('etag') ?? '' });
-      expect(same.status, path).toBe(304);
+    expect(await again(path)).toBe(200);
+    const [brands, events] = await Promise.all(['brands', 'filters'].map((name) => ask(`/queries/${name}`)));
+    expect(brands?.headers.get('etag')).not.toBe(events?.headers.get('etag'));
+    for (const each of addresses()) {
+      const listed = await ask(each);
+      expect(listed.status, each).toBe(200);
+      const same = await ask(each, { 'if-none-match': listed.headers.get('etag') ?? '' });
+      expect(same.status, each).toBe(304);
     }
   });
 
-  it('are cancelled when the client leaves', async () => {
-    const signals: AbortSignal[] = [];
-    const { ask } = await openData(
-      ({ signal }) =>
-        new Promise((_, reject) => {
-          if (signal !== undefined) signals.push(signal);
-          signal?.addEventListener('abort', () => reject(signal.reason));
-        }),
-    );
-    const leaving = new AbortController();
-    const asked = ask('/queries/samples', {}, { signal: leaving.signal }).catch(() => null);
-    await until('the computation runs', async () => signals.length === 1);
-    leaving.abort();
-    await asked;
-    await until('the computation is aborted', async () => signals[0]?.aborted === true);
-  });
-});
-
-describe('the declared queries and the measures', () => {
   it('match the served OpenAPI document', async () => {
     const { ask, baseUrl } = real();
     // oxlint-disable-next-line typescript/no-explicit-any -- the document is judged by its schemas, not by types
@@ -239,25 +155,26 @@ describe('the declared queries and the measures', () => {
   });
 });
 
-describe('the data of the pages', () => {
-  const PATHS = [
+/** Addresses of all data of pages. */
+function addresses(): string[] {
+  const brand = `brand=${world().brandId}`;
+  return [
     '/queries',
-    '/queries/samples',
-    '/metrics',
+    '/queries/brands',
+    '/metrics?metrics=visibility',
     '/metrics/model',
-    '/metrics/values',
-    '/explain',
-    '/changes',
-    '/opportunities',
+    '/metrics/values?dimension=brand',
+    `/explain?metric=visibility&${brand}`,
+    '/changes?since=30d',
+    `/opportunities?${brand}`,
     '/reports',
   ];
+}
 
+describe('the data of the pages', () => {
   it('need a key, and are not available to pages of other sites', async () => {
-    const { ask, origin } = await openData(async () => TABLE, {
-      rateLimit: 1,
-      corsOrigins: ['https://app.example.com'],
-    });
-    for (const path of PATHS) {
+    const { ask, origin } = await openData({ rateLimit: 1, corsOrigins: ['https://app.example.com'] });
+    for (const path of addresses()) {
       const refused = await fetch(`${origin}/data${path}`);
       expect(refused.status, path).toBe(401);
       expect(await refused.json()).toMatchObject({ error: { code: 'unauthorized' } });
