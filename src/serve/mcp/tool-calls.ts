@@ -23,8 +23,6 @@ export interface McpOptions {
   readonly onError?: (error: Error) => void;
   /** Scopes of the caller; default: all. Tools that require another scope are not listed, and calls of them fail. */
   readonly scopes?: readonly Scope[];
-  /** Maximum size of the result of an endpoint, in estimated tokens, for calls without `maxTokens`; default `RESULT_TOKENS.standard`. */
-  readonly tokensMax?: number;
 }
 
 /** The parts of a server that handle tool calls. */
@@ -136,7 +134,7 @@ export async function callByName({ served, derive, options }: Calling, call: Cal
     return await served.use(workspace, async (open) => {
       // With several workspaces, the parameter names and the form of the numbers may differ from the tool definitions.
       const own = workspace === null ? tool : ((await derive(open.service)).tools.get(call.name) ?? tool);
-      const tokensMax = sizeOf(own, given) ?? options.tokensMax ?? RESULT_TOKENS.standard;
+      const tokensMax = sizeOf(own, given) ?? RESULT_TOKENS.standard;
       const output = await own.run(contextOf(served, open, workspace, call), given);
       return toResult(output, tokensMax, await open.service.running());
     });

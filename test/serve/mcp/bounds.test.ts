@@ -9,18 +9,14 @@ import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-result.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { countOf } from '../../support/counts.ts';
 import { serverBefore } from '../http/support.ts';
-import { sharedBefore, stillClock } from '../served-world.ts';
-import { type Body, call, connect, outputValidator, startBareMcp, toolClient } from './support.ts';
+import { type Body, call, clientBefore, connect, outputValidator, startBareMcp, toolClient } from './support.ts';
 
 /** So small that responses of a small workspace do not fit. */
 const TOKENS_MAX = 2_500;
 const CALLS_MAX = 200;
 
 const server = serverBefore();
-const narrow = sharedBefore(async (closeLater) => {
-  const url = await startBareMcp(server().service, { tokensMax: TOKENS_MAX }, {}, stillClock, closeLater);
-  return toolClient(await connect(url, '2026-07-28', {}, closeLater));
-});
+const narrow = clientBefore(server);
 
 describe('a list that is too long', () => {
   it('ends after a complete row, states the next skip, and is complete when continued', async () => {
@@ -28,7 +24,7 @@ describe('a list that is too long', () => {
     const { brandId } = server();
     let continued = 0;
     for (const tool of tools.filter(({ inputSchema }) => inputSchema.properties?.['skip'] !== undefined)) {
-      const values = tool.inputSchema.required?.includes('brandId') ? { brandId } : {};
+      const values = { maxTokens: TOKENS_MAX, ...(tool.inputSchema.required?.includes('brandId') ? { brandId } : {}) };
       const rows = listsIn(await bodyOf(pathOf(tool))).flat();
       const shown = await readOn(client, tool, values);
       expect({ tool: tool.name, rows: shown.rows }).toEqual({ tool: tool.name, rows });
@@ -39,7 +35,7 @@ describe('a list that is too long', () => {
 
   it('is complete if it fits, and reports a skip beyond its end', async () => {
     const { client } = narrow();
-    const values = { brandId: server().brandId };
+    const values = { brandId: server().brandId, maxTokens: TOKENS_MAX };
     const { content, note } = await call(client, 'list_competitors', values);
     expect(note).not.toHaveProperty('omitted');
     const count = content.data.length;
@@ -66,7 +62,7 @@ describe('a page that is too long', () => {
       let cursor: unknown;
       for (let calls = 0; cursor !== null; calls += 1) {
         expect(calls).toBeLessThan(CALLS_MAX);
-        const values = { brandId, limit: 100, ...(cursor === undefined ? {} : { cursor }) };
+        const values = { brandId, limit: 100, maxTokens: TOKENS_MAX, ...(cursor === undefined ? {} : { cursor }) };
         const { isError, text, content, shown, remarks } = await call(client, tool.name, values);
         expect({ isError, text: isError ? text : '' }).toEqual({ isError: false, text: '' });
         expect(estimateTokens(text)).toBeLessThanOrEqual(TOKENS_MAX);
