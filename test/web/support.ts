@@ -4,13 +4,17 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../src/base/config/config.ts';
 import { syncWorkspace } from '../../src/operations/sync.ts';
 import type { TableResult } from '../../src/query/metrics/table-result.ts';
+import type { ReplicaReport } from '../../src/query/replica-report.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
-import type { StatusReport } from '../../src/serve/pages/status-report.ts';
 import type { ServedWorkspace, ServeWorkspaceOptions } from '../../src/serve/serve-workspace.ts';
+import type { OperationsReport } from '../../src/web/page-data/operations-report.ts';
 import { type CloseLater, serveWorld, sharedBefore, stillClock } from '../serve/served-world.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { copyWorld, startWorldSandbox, type World } from '../support/worlds.ts';
+
+/** The operations report with everything that the server sends. */
+type StatusData = Omit<OperationsReport, 'copy'> & { readonly copy: ReplicaReport | null };
 
 /** A synced workspace for all tests of a file. */
 export interface StatusWorkspace {
@@ -57,7 +61,7 @@ export interface StatusServer extends ServedWorkspace {
   /** Returns the rows of a table as objects. */
   records(path: string): Promise<Record<string, unknown>[]>;
   /** Returns the page's data. */
-  data(): Promise<StatusReport>;
+  data(): Promise<StatusData>;
 }
 
 type Served = Pick<StatusWorkspace, 'config' | 'key'> & Partial<Pick<StatusWorkspace, 'clock'>>;
@@ -87,7 +91,7 @@ export async function serveStatus(
     const { columns, rows } = await json<TableResult>(path);
     return rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index]?.name ?? '', value])));
   };
-  return { ...server, close, origin, ask, json, records, data: () => json<StatusReport>('/status/data') };
+  return { ...server, close, origin, ask, json, records, data: () => json<StatusData>('/status/data') };
 }
 
 /** Serves a workspace without sign-in for all tests of a file. */

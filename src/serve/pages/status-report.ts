@@ -13,39 +13,14 @@ import { writerOf } from '../../session/lock-driver.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
 import { withDerivedEnd } from '../../warehouse/ledger/runs.ts';
-import type { BudgetHour, Finding, JobLine, SnapshotLine } from '../../web/page-data/status-lines.ts';
-import { type Key, readableKeys } from '../auth/keys.ts';
+import type { OperationsReport } from '../../web/page-data/operations-report.ts';
+import type { JobLine, SnapshotLine } from '../../web/page-data/status-lines.ts';
+import { readableKeys } from '../auth/keys.ts';
 import { createBudgetWatch } from './budget-watch.ts';
 import type { PageAccess } from './page-access.ts';
 
 /** Maximum number of snapshots reported individually. */
 const SNAPSHOTS_MAX = 50;
-
-/** Data of the operations page; times are ISO 8601, UTC, unless stated otherwise. */
-export interface StatusReport {
-  readonly now: string;
-  readonly version: string;
-  readonly workspace: string;
-  readonly access: string;
-  readonly runsJobs: boolean;
-  /** Most urgent first. */
-  readonly findings: readonly Finding[];
-  readonly copyState: ReplicaState;
-  /** Changes when the numbers of the charts change; null without data. */
-  readonly dataVersion: string | null;
-  readonly copy: ReplicaReport | null;
-  readonly progress: RunningSync | null;
-  readonly budget: BudgetHour;
-  readonly jobs: readonly JobLine[];
-  /** Null if the key file is damaged; `lastUsedAt` covers the time since the server started. */
-  readonly keys: readonly (Key & { readonly lastUsedAt: string | null })[] | null;
-  readonly snapshots: {
-    readonly latest: string | null;
-    readonly all: number;
-    readonly newest: readonly SnapshotLine[];
-  };
-  readonly bytes: { readonly warehouse: number; readonly copy: number };
-}
 
 /** Input of the operations page. The rest is read from the workspace's folder and the replica. */
 export interface StatusParts {
@@ -72,7 +47,7 @@ export interface ReporterParts extends StatusParts {
 
 /** Reports the state of a workspace. */
 export interface Reporter {
-  read(): Promise<StatusReport>;
+  read(): Promise<OperationsReport>;
   progress(): Promise<RunningSync | null>;
   /** Returns texts that change when the data, jobs or keys change. */
   marks(): Promise<Readonly<Record<'data' | 'jobs' | 'keys', string>>>;
@@ -100,7 +75,7 @@ export function createReporter(parts: ReporterParts): Reporter {
     return found;
   };
 
-  const read = async (): Promise<StatusReport> => {
+  const read = async (): Promise<OperationsReport> => {
     const nowMs = clock.now();
     const { state, replica, why = null } = await newest();
     const report = replica === null ? null : await reportOf(replica, nowMs);
@@ -157,7 +132,7 @@ export function createReporter(parts: ReporterParts): Reporter {
   return { read, progress, marks };
 }
 
-function readKeys({ folder, usedAt }: ReporterParts): StatusReport['keys'] {
+function readKeys({ folder, usedAt }: ReporterParts): OperationsReport['keys'] {
   const keys = readableKeys(folder);
   return (
     keys?.map((key) => {
@@ -205,7 +180,7 @@ function createNewest(service: Service, path: string): () => Promise<NewestRepli
   };
 }
 
-function bytesOf({ warehouse, analytics }: ReturnType<typeof layoutOf>): StatusReport['bytes'] {
+function bytesOf({ warehouse, analytics }: ReturnType<typeof layoutOf>): OperationsReport['bytes'] {
   return { warehouse: sizeOf(warehouse) + sizeOf(`${warehouse}.wal`), copy: sizeOf(analytics) };
 }
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
+import type { RunningSync as Sync } from '../../page-data/operations-report.ts';
 import { plural, span } from '../state/amounts.ts';
-import type { RunningSync as Sync } from '../state/live.tsx';
 import { Age, Marked, PlainTable } from './marks.tsx';
 
 /** Progress of a sync in whole percent; at most 99 until it has ended. */

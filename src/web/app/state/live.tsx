@@ -1,28 +1,8 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
+import type { RunningSync } from '../../page-data/operations-report.ts';
 import type { Api } from './api.ts';
 import { useApi } from './data.tsx';
-
-/** The running sync, as the server reports it. */
-export interface RunningSync {
-  readonly command: string;
-  readonly pid: number;
-  readonly startedAt: string;
-  readonly requests: number;
-  readonly waitedMs: number;
-  readonly rows: number;
-  readonly done: number;
-  readonly expected: number;
-  readonly secondsToGo: number | null;
-  readonly budget: { readonly limit: number; readonly capacity: number; readonly left: number };
-  readonly resources: readonly {
-    readonly name: string;
-    readonly done: number;
-    readonly expected: number;
-    readonly rows: number;
-    readonly failed: number;
-  }[];
-}
 
 /** State that the server reports while the page is open. */
 export interface Live {

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import type { Calendar, Replica } from '../../../page-data/operations-report.ts';
 import { plural } from '../../state/amounts.ts';
 import { BrandChoice } from './freshness-table.tsx';
-import type { Calendar, Replica } from './operations-report.ts';
 
 const MONTHS_SHOWN = 6;
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
+import type { Replica } from '../../../page-data/operations-report.ts';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
 import { plural } from '../../state/amounts.ts';
-import type { Replica } from './operations-report.ts';
 
 const KINDS: Readonly<Record<string, string>> = {
   unknown_field: 'undeclared field',

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { BrandStatus, FreshnessRow, Replica, ResourceStatus } from '../../../page-data/operations-report.ts';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
 import { plural } from '../../state/amounts.ts';
-import type { BrandStatus, FreshnessRow, Replica, ResourceStatus } from './operations-report.ts';
 
 /** The state of all resources in one line. */
 export function freshnessLine(copy: Replica): string {
@@ -75,7 +75,7 @@ function Verification({ brands }: { readonly brands: readonly BrandStatus[] }): 
       caption="Verification of each brand"
       columns={['Brand', 'Verified through', 'Checked', '#Days that differ']}
       rows={brands.map((brand) => [
-        <span key="name" class="clamped" title={brand.name}>
+        <span key="name" class="clamped" title={brand.name ?? brand.brandId}>
           {brand.name || brand.brandId}
         </span>,
         brand.verifiedThrough ?? (brand.verifiedAt === null ? 'never verified' : 'not from its first day'),

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
+import type { OperationsReport, Run } from '../../../page-data/operations-report.ts';
 import type { JobLine } from '../../../page-data/status-lines.ts';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
 import { Timestamp } from '../../components/parts.tsx';
 import { size, span } from '../../state/amounts.ts';
-import type { OperationsReport, Run } from './operations-report.ts';
 
 /** Levels of the results of runs and jobs. */
 const LEVELS: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import { ErrorState, Timestamp } from '../../components/parts.tsx';
 import { RunningSync } from '../../components/running-sync.tsx';
 import { SessionList } from '../../components/session-list.tsx';
@@ -9,7 +10,6 @@ import { DayCalendar } from './day-calendar.tsx';
 import { DriftList } from './drift-list.tsx';
 import { Freshness, freshnessLine } from './freshness-table.tsx';
 import { JobTable, KeyTable, RunTable } from './job-tables.tsx';
-import type { OperationsReport } from './operations-report.ts';
 import { PointList, pointsLine } from './point-list.tsx';
 import { HourOfRequests } from './request-hour.tsx';
 import { SnapshotList } from './snapshot-list.tsx';

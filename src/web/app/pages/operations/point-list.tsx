@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
+import type { CalibratedPoint, Replica } from '../../../page-data/operations-report.ts';
 import { Marked, PlainTable } from '../../components/marks.tsx';
 import { plural } from '../../state/amounts.ts';
-import type { CalibratedPoint, Replica } from './operations-report.ts';
 
 /** The state of all points in one line. */
 export function pointsLine({ points }: Replica): string {

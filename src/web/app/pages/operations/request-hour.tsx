@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { OperationsReport } from './operations-report.ts';
+import type { OperationsReport } from '../../../page-data/operations-report.ts';
 
 /** Requests to upstream in each minute of the last hour, and the limit. */
 export function HourOfRequests({ budget }: Pick<OperationsReport, 'budget'>): JSX.Element {

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import type { SnapshotLine } from '../../../page-data/status-lines.ts';
 import { Age, PlainTable } from '../../components/marks.tsx';
 import { ErrorState } from '../../components/parts.tsx';
 import { plural, size } from '../../state/amounts.ts';
 import { useApi, useResource } from '../../state/data.tsx';
-import type { OperationsReport } from './operations-report.ts';
 
 /** Files of a snapshot that are listed. */
 const FILES_MAX = 500;

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
+import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import type { Finding } from '../../../page-data/status-lines.ts';
 import { Age, Marked } from '../../components/marks.tsx';
 import { Facts } from '../../components/running-sync.tsx';
-import type { OperationsReport } from './operations-report.ts';
 
 const WORDS = { good: 'All well', busy: 'Working', attention: 'Attention', problem: 'Problem' } as const;
 

@@ -1,9 +1,29 @@
-import type { BudgetHour, Finding, JobLine, SnapshotLine } from '../../../page-data/status-lines.ts';
-import type { RunningSync } from '../../state/live.tsx';
+import type { BudgetHour, Finding, JobLine, SnapshotLine } from './status-lines.ts';
+
+/** The running sync, as the server reports it. */
+export interface RunningSync {
+  readonly command: string;
+  readonly pid: number;
+  readonly startedAt: string;
+  readonly requests: number;
+  readonly waitedMs: number;
+  readonly rows: number;
+  readonly done: number;
+  readonly expected: number;
+  readonly secondsToGo: number | null;
+  readonly budget: { readonly limit: number; readonly capacity: number; readonly left: number };
+  readonly resources: readonly {
+    readonly name: string;
+    readonly done: number;
+    readonly expected: number;
+    readonly rows: number;
+    readonly failed: number;
+  }[];
+}
 
 export interface BrandStatus {
   readonly brandId: string;
-  readonly name: string;
+  readonly name: string | null;
   readonly verifiedThrough: string | null;
   readonly verifiedAt: string | null;
   readonly differingDays: number;
@@ -16,7 +36,7 @@ export interface ResourceStatus {
   readonly gapBrands: readonly { readonly brandId: string; readonly days: number }[];
   readonly unfinished: number;
   /** Set if its declaration was inferred. */
-  readonly generic?: true;
+  readonly generic?: true | undefined;
 }
 
 export interface FreshnessRow {
@@ -103,10 +123,14 @@ export interface OperationsReport {
   readonly now: string;
   readonly version: string;
   readonly workspace: string;
+  readonly access: string;
   readonly runsJobs: boolean;
   /** Most urgent first. */
   readonly findings: readonly Finding[];
+  /** `none`, `unreadable`, `outdated` (the newest is unreadable, the previous one is shown), or `current`. */
   readonly copyState: string;
+  /** Changes when the numbers of the charts change; null without data. */
+  readonly dataVersion: string | null;
   readonly copy: Replica | null;
   readonly progress: RunningSync | null;
   readonly budget: BudgetHour;
