@@ -15,15 +15,10 @@ import { readProgress, runningSync } from '../sync/progress-file.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/ledger/held-deletions.ts';
 import { withDerivedEnd } from '../warehouse/ledger/runs.ts';
-import {
-  readLastActivity,
-  readStatus,
-  type WarehouseStatus,
-  warehouseStatus,
-} from '../warehouse/ledger/warehouse-status.ts';
+import { readLastActivity, readStatus, warehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { openCurrentReader } from '../warehouse/schema-version.ts';
 import { jobLines } from './jobs/job-list.ts';
-import { type Facts, type ReplicaState, type Verdict, verdict, verdictOf } from './verdict.ts';
+import { type Facts, verdict, verdictOf } from './verdict.ts';
 
 /** Files whose sizes are added up, at most. Beyond that the sum is too small. */
 const FILES_MAX = 100_000;
@@ -62,23 +57,9 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
   };
   const runs = await readJobRuns(config.folder);
   const jobs = runs.filter((run, index) => runs.findIndex(({ job }) => job === run.job) === index);
-  const progress = await readProgress(config.folder, clock.now());
+  const facts = await readLiveFacts(config, clock.now());
+  const { progress } = facts;
   const beside = { workspace: config.name, folder: config.folder, owner, bytes, jobs, progress };
-  const judge = async (copy: ReplicaState, status: WarehouseStatus | null): Promise<Verdict> => {
-    const [nowMs, lines] = [clock.now(), await jobLines(config, clock.now())];
-    const keys = readKeys(config.folder);
-    return verdictOf({
-      nowMs,
-      workspace: config.name,
-      copy,
-      why: null,
-      status,
-      progress,
-      isOwned: owner !== null,
-      jobs: lines,
-      keys,
-    });
-  };
   try {
     const { value, stale } = await readNewestReplica(
       config,
@@ -91,11 +72,17 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
     const { status, asOf } = value;
     const isActive = progress !== null || owner !== null;
     const data = { ...status, lastRun: status.lastRun === null ? null : withDerivedEnd(status.lastRun, isActive) };
-    return { ...beside, verdict: await judge('current', data), asOf, stale, data };
+    return { ...beside, verdict: verdictOf({ ...facts, copy: 'current', why: null, status: data }), asOf, stale, data };
   } catch (thrown) {
     const isFirst = thrown instanceof SightlineError && thrown.code === 'no_data' && owner !== null;
     if (!isFirst) throw thrown;
-    return { ...beside, verdict: await judge('none', null), asOf: null, stale: false, data: null };
+    return {
+      ...beside,
+      verdict: verdictOf({ ...facts, copy: 'none', why: null, status: null }),
+      asOf: null,
+      stale: false,
+      data: null,
+    };
   }
 }
 
@@ -112,6 +99,20 @@ export async function readNewestRuns<T extends { readonly status: string; readon
   const isActive = owner !== null || (await readProgress(config.folder, clock.now())) !== null;
   const found = await readNewestReplica(config, read, { afterKill: 'live' });
   return { ...found, value: found.value.map((run) => withDerivedEnd(run, isActive)) };
+}
+
+/** Reads the facts of a verdict that do not come from the replica. */
+export async function readLiveFacts(
+  config: WorkspaceConfig,
+  nowMs: number,
+): Promise<Omit<Facts, 'copy' | 'why' | 'status'>> {
+  const { folder, name: workspace } = config;
+  const [progress, owner, jobs] = await Promise.all([
+    readProgress(folder, nowMs),
+    writerOf(folder),
+    jobLines(config, nowMs),
+  ]);
+  return { nowMs, workspace, progress, isOwned: owner !== null, jobs, keys: readKeys(folder) };
 }
 
 // Null if the key file is damaged.

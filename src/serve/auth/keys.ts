@@ -120,15 +120,6 @@ export function listKeys(folder: string): Key[] {
   return (readKeyFile(folder)?.keys ?? []).map(publicPart);
 }
 
-/** Returns the keys in a file like `listKeys`; null if the file is damaged. */
-export function readableKeys(folder: string): Key[] | null {
-  try {
-    return listKeys(folder);
-  } catch {
-    return null;
-  }
-}
-
 /**
  * Revokes the key with this name, prefix, id or text, and returns it. If the folder has no such key, that of `otherFolder` is
  * revoked.

@@ -1,14 +1,12 @@
 import PQueue from 'p-queue';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
-import { jobLines } from '../../operations/jobs/job-list.ts';
+import { readLiveFacts } from '../../operations/status.ts';
 import { verdictOf } from '../../operations/verdict.ts';
 import type { TableResult } from '../../query/metrics/table-result.ts';
 import { toShownTexts } from '../../query/shown-text.ts';
-import { writerOf } from '../../session/lock-driver.ts';
-import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
+import type { RunningSync } from '../../sync/progress-file.ts';
 import type { FleetRow } from '../../web/page-data/fleet-row.ts';
 import type { Level } from '../../web/page-data/status-lines.ts';
-import { readableKeys } from '../auth/keys.ts';
 import { createFleetSummaries, type FleetSummariesParts, type FleetSummary, messageOf } from './fleet-summaries.ts';
 
 /** How long a request waits for summaries that are being computed. */
@@ -71,15 +69,10 @@ export function createFleet(parts: FleetParts): Fleet {
 }
 
 async function readRow(config: WorkspaceConfig, nowMs: number, summary: FleetSummary | null): Promise<FleetRow> {
-  const { folder, name: workspace } = config;
-  const [progress, writer, jobs] = await Promise.all([
-    readProgress(folder, nowMs),
-    writerOf(folder),
-    jobLines(config, nowMs),
-  ]);
   const { copy = 'current', why = null, status = null, syncedAt = null, visibility = null } = summary ?? {};
-  const [isOwned, keys] = [writer !== null, readableKeys(folder)];
-  const { level, sentence } = verdictOf({ nowMs, workspace, copy, why, status, progress, isOwned, jobs, keys });
+  const facts = await readLiveFacts(config, nowMs);
+  const { workspace, progress, jobs } = facts;
+  const { level, sentence } = verdictOf({ ...facts, copy, why, status });
   const [job] = jobs.flatMap(({ name, next }) => (next === null ? [] : [{ name, at: next }])).sort(byTime);
   return toShownTexts({
     workspace,

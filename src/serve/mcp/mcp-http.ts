@@ -1,8 +1,8 @@
 import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler as createLibraryHandler, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
+import { createMcpHandler as createLibraryHandler, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SightlineError } from '../../base/errors.ts';
-import { createRefusing, createServerFactory } from './mcp-server.ts';
+import { createServerFactory } from './mcp-server.ts';
 import type { Served } from './served.ts';
 import type { McpOptions } from './tool-calls.ts';
 
@@ -29,20 +29,16 @@ export interface McpCaller {
 export function createMcpHandler(served: Served, options: McpOptions = {}): McpHandler {
   const onerror = (error: Error): void => options.onError?.(error);
   // Tools and resources never change at runtime, so there are no subscriptions and no streams to keep open.
-  const toHandler = (factory: () => Server): NodeHandler =>
-    toNodeHandler(createLibraryHandler(factory, { onerror, maxSubscriptions: 0 }), { onerror });
-  const answer = toHandler(createServerFactory(served, options));
+  const handler = createLibraryHandler(createServerFactory(served, options), { onerror, maxSubscriptions: 0 });
+  const answer = toNodeHandler(handler, { onerror });
   return async (raw, response, body, { session, refusal }) => {
     // The library passes `auth` on to the handlers, which do not need the token.
-    const request = Object.assign(raw, { auth: { token: '', clientId: session, scopes: [] } });
+    const request = Object.assign(raw, { auth: { token: '', clientId: session, scopes: [], extra: { refusal } } });
     if (request.method !== 'POST') response.setHeader('Allow', 'POST');
     if (Array.isArray(body) && body.length > 1) refuseBatch(response);
-    else if (refusal === undefined) await answer(request as NodeIncomingMessageLike, response, body);
-    else await toHandler(createRefusing(refusal))(request as NodeIncomingMessageLike, response, body);
+    else await answer(request as NodeIncomingMessageLike, response, body);
   };
 }
-
-type NodeHandler = ReturnType<typeof toNodeHandler>;
 
 // A batch would count as one request against the rate limit; only an obsolete revision has batches.
 function refuseBatch(response: Response): void {

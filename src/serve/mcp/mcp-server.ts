@@ -1,5 +1,5 @@
 import { Server, type ServerContext } from '@modelcontextprotocol/server';
-import type { SightlineError } from '../../base/errors.ts';
+import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import type { Report } from '../../query/metrics/table-result.ts';
 import { SCOPES } from '../../session/stored-keys.ts';
@@ -27,7 +27,10 @@ export function createServerFactory(served: Served, options: McpOptions = {}): (
     server.onerror = (error) => options.onError?.(error);
     server.setRequestHandler('tools/list', async () => ({ tools: await listTools(calling) }));
     server.setRequestHandler('tools/call', ({ params }, { mcpReq, http }) => {
-      const session = http?.authInfo?.clientId ?? LOCAL_SESSION;
+      const { clientId: session = LOCAL_SESSION, extra } = http?.authInfo ?? {};
+      const refusal = extra?.['refusal'];
+      // The message states when to try again.
+      if (refusal instanceof SightlineError) return errorResult(refusal, 'The call was not carried out.');
       return callByName(calling, { ...params, session, signal: mcpReq.signal, report: reportOf(mcpReq) });
     });
     server.setRequestHandler('resources/list', async () => {
@@ -55,15 +58,5 @@ function reportOf({ _meta, notify, signal }: ServerContext['mcpReq']): Report | 
     const params = { progressToken, progress, message, ...(total === null ? {} : { total }) };
     // The caller may have disconnected; its signal ends the call.
     notify({ method: 'notifications/progress', params }).catch(() => undefined);
-  };
-}
-
-/** Creates a factory of servers whose tools all fail with the same error. */
-export function createRefusing(refusal: SightlineError): () => Server {
-  return () => {
-    const server = new Server({ name: 'sightline', version: VERSION }, { capabilities: { tools: {} } });
-    // The message states when to try again.
-    server.setRequestHandler('tools/call', async () => errorResult(refusal, 'The call was not carried out.'));
-    return server;
   };
 }

@@ -15,7 +15,7 @@ import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
 import { withDerivedEnd } from '../../warehouse/ledger/runs.ts';
 import type { OperationsReport } from '../../web/page-data/operations-report.ts';
 import type { JobLine, SnapshotLine } from '../../web/page-data/status-lines.ts';
-import { readableKeys } from '../auth/keys.ts';
+import { listKeys } from '../auth/keys.ts';
 import { createBudgetWatch } from './budget-watch.ts';
 import type { PageAccess } from './page-access.ts';
 
@@ -132,14 +132,16 @@ export function createReporter(parts: ReporterParts): Reporter {
   return { read, progress, marks };
 }
 
+// Null if the key file is damaged.
 function readKeys({ folder, usedAt }: ReporterParts): OperationsReport['keys'] {
-  const keys = readableKeys(folder);
-  return (
-    keys?.map((key) => {
+  try {
+    return listKeys(folder).map((key) => {
       const at = usedAt.get(key.id);
       return { ...key, lastUsedAt: at === undefined ? null : new Date(at).toISOString() };
-    }) ?? null
-  );
+    });
+  } catch {
+    return null;
+  }
 }
 
 // Caches the report of a replica for a day.
