@@ -36,12 +36,14 @@ it('a pool replaces a member with another version, and tries again to open one t
   });
   await expect(pool.enter('a')).rejects.toThrow('broken');
   state.isBroken = false;
-  const first = await pool.enter('a');
+  const [first, second] = [await pool.enter('a'), await pool.enter('a')];
   state.version = '2';
   expect(await pool.use('a', async (member) => member)).toBe('2');
+  first.leave();
+  first.leave();
   expect(closed).toEqual([]);
-  first.leave();
-  first.leave();
+  second.leave();
+  expect(closed).toEqual(['1']);
   await pool.close();
   expect(closed.sort()).toEqual(['1', '2']);
 });

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Monitored } from '../../query/observer.ts';
 import { createHostRules } from '../auth/hosts.ts';
-import { KEYS_MAX } from '../auth/keys.ts';
 import { createLimiter, type Limiter } from '../auth/limiter.ts';
 import type { OAuth } from '../auth/oauth/oauth.ts';
 import { createPool, type Pool, type Stay } from '../pool.ts';
@@ -23,7 +22,8 @@ import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurro
 /** How often idle connections are closed while others are still active. */
 const SWEEP_MS = 25;
 
-/** Maximum number of keys of several workspaces that the rate limit tracks. */
+/** Maximum number of keys that the rate limit tracks: those of one workspace with those of the data folder, and those of several. */
+const KEYS_MAX = 64;
 const FLEET_KEYS_MAX = 100_000;
 /** Number of subjects of access tokens that the rate limit tracks, and the times of requests that it stores for them. */
 const SUBJECTS_MAX = 10_000;
@@ -37,7 +37,8 @@ export interface OpenedWorkspace {
 }
 
 /** Dependencies of a server. */
-export interface ServerParts extends Pick<SiteSurroundings, 'clock' | 'app' | 'sessions'> {
+export interface ServerParts
+  extends Pick<SiteSurroundings, 'clock'>, Partial<Pick<SiteSurroundings, 'app' | 'sessions'>> {
   readonly log: LogTarget;
   /** The workspace of all requests, or the workspaces of which the credential of a request selects one. */
   readonly workspaces: string | SharedAddressParts;
@@ -92,7 +93,7 @@ interface Hosted extends Pick<SiteParts, 'service' | 'answers'> {
  * @throws Node's own error if it cannot listen
  */
 export async function startServer(parts: ServerParts, options: ServerOptions): Promise<RunningServer> {
-  const { clock, workspaces, monitored = null } = parts;
+  const { clock, workspaces, sessions, app: files, monitored = null } = parts;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const state = { isStopping: false, baseUrl: '' };
   const only = typeof workspaces === 'string' ? workspaces : null;
@@ -100,7 +101,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   const telemetry =
     options.metricsPort === null ? null : createTelemetry({ sites, isFleet: only === null, clock, monitored });
   const surroundings: SiteSurroundings = {
-    ...parts,
+    clock,
     limits,
     log: openLog(parts.log, options.logLevel, clock),
     lists: createListStreams(limits, clock.monotonic),
@@ -109,9 +110,11 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     limiter: limiterOf(options, parts),
     address: state,
     isFleet: only === null,
-    ...(typeof workspaces === 'string' ? {} : { fleet: workspaces.fleet }),
     isStopping: () => state.isStopping,
     usedAt: new Map(),
+    sessions,
+    fleet: typeof workspaces === 'string' ? undefined : workspaces.fleet,
+    app: files,
   };
   const pool = createSitePool(parts, options, surroundings);
   const shared = typeof workspaces === 'string' ? null : createSharedAddress(workspaces, parts);

@@ -33,7 +33,7 @@ export interface SharedAddressParts {
 /** The credentials of a server, besides its keys. */
 interface Credentials {
   /** Browser sessions, which open the workspaces of their keys. */
-  readonly sessions?: Sessions;
+  readonly sessions?: Sessions | undefined;
   readonly oauth?: OAuth;
 }
 

@@ -83,11 +83,11 @@ export interface SiteSurroundings {
   /** Times at which keys were used last, by id. */
   readonly usedAt: Map<string, number>;
   /** Browser sessions; without them, pages need a key. */
-  readonly sessions?: Sessions;
+  readonly sessions: Sessions | undefined;
   /** The list of workspaces, if one address serves several with pages. */
-  readonly fleet?: Fleet | undefined;
+  readonly fleet: Fleet | undefined;
   /** Folder of the built data pages; default: the pages of this package. */
-  readonly app?: URL;
+  readonly app: URL | undefined;
 }
 
 /** A workspace's routes behind their gate, without a listener. */

@@ -48,7 +48,7 @@ export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>
   readonly snapshots?: string;
   readonly oauth?: OAuth;
   /** Dependencies of the pages; default: no pages. */
-  readonly pages?: Pick<SiteParts, 'status'> & Pick<SiteSurroundings, 'app'>;
+  readonly pages?: Pick<SiteParts, 'status'> & Partial<Pick<SiteSurroundings, 'app'>>;
   /** Wraps the query layer, for example to delay responses. */
   readonly around?: (service: Service) => Service;
 }
