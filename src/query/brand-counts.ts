@@ -1,52 +1,40 @@
-import type { Counting, DayCounts } from '../analytics/numbers/aggregate.ts';
-import { readDayCounts } from '../analytics/numbers/day-counts.ts';
-import type { Catalogue } from '../contract/catalogue.ts';
-import type { Query } from '../warehouse/database.ts';
+import type { GroupTally } from '../analytics/numbers/aggregate.ts';
 
-/** Once this many counts are in memory, those of further brands are not read: dropping some would mean reading them again. */
-const CELLS_MAX = 100_000;
+/** Limit of the counts of all brands by day, engine and entity. Each takes about 300 bytes of memory. */
+const COUNTS_MAX = 50_000;
 
-/** Keeps the counts of requested brands in memory. */
+/** Keeps the counts of requested brands by day and engine. */
 export interface BrandCounts {
-  /** Returns the counts of a brand; undefined while they are being read, and if they would be too many. */
-  of(brandId: string): DayCounts | undefined;
+  /** Returns the counts of a brand; undefined while they are being read, and if there are too many. */
+  of(brandId: string): readonly GroupTally[] | undefined;
   /** Resolves once no counts are being read. */
   settled(): Promise<void>;
 }
 
-/** Options of `createBrandCounts`. */
-export interface BrandCountsOptions {
-  readonly catalogue: Catalogue;
-  readonly counting: Counting;
-  /** Whether a response may list the same competitor twice. */
-  readonly mayRepeat: boolean;
-  /** Runs a task while no request waits for it. */
-  read(task: (query: Query) => Promise<DayCounts | null>): Promise<DayCounts | null>;
-}
-
-/** Creates the counts of one replica. The first request for a brand starts reading its counts in the background. */
-export function createBrandCounts({ catalogue, counting, mayRepeat, read }: BrandCountsOptions): BrandCounts {
-  const known = new Map<string, DayCounts | undefined>();
-  const reading = new Set<Promise<void>>();
-  let cells = 0;
-  const begin = (brandId: string): void => {
-    known.set(brandId, undefined);
-    const brand = { catalogue, brandId, mayRepeat, counting };
-    const done: Promise<void> = read((query) => readDayCounts(query, brand))
-      .then((counts) => {
-        cells += counts?.cells ?? 0;
-        if (counts !== null) known.set(brandId, counts);
-      })
-      // Without them, every request is counted with SQL.
-      .catch(() => undefined)
-      .finally(() => reading.delete(done));
-    reading.add(done);
+/**
+ * Creates the counts of one replica. The first request for a brand starts reading its counts with `read` in the background. `read` returns
+ * null if there are more than `countsMax`; requests are then counted with SQL, also after an error.
+ */
+export function createBrandCounts(
+  read: (brandId: string, countsMax: number) => Promise<readonly GroupTally[] | null>,
+): BrandCounts {
+  const known = new Map<string, readonly GroupTally[] | undefined>();
+  let reading: Promise<void> = Promise.resolve();
+  let left = COUNTS_MAX;
+  const add = async (brandId: string): Promise<void> => {
+    const groups = await read(brandId, left).catch(() => null);
+    if (groups === null) return;
+    known.set(brandId, groups);
+    for (const { competitors } of groups) left -= 1 + competitors.size;
   };
   return {
     of: (brandId) => {
-      if (!known.has(brandId) && cells < CELLS_MAX) begin(brandId);
+      if (!known.has(brandId)) {
+        known.set(brandId, undefined);
+        reading = reading.then(() => add(brandId));
+      }
       return known.get(brandId);
     },
-    settled: async () => void (await Promise.all(reading)),
+    settled: () => reading,
   };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Conventions } from '../analytics/calibration/conventions.ts';
 import type { Doubts } from '../analytics/calibration/findings.ts';
-import { REPEATED_MENTIONS } from '../analytics/numbers/aggregate.ts';
+import { readDayCounts, REPEATED_MENTIONS } from '../analytics/numbers/aggregate.ts';
 import { SightlineError } from '../base/errors.ts';
 import { type BesideMember, besideMembers } from '../contract/beside-list.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
@@ -133,12 +133,13 @@ async function readServedReplica(
     daysOf,
     brands: new Map((await readBrandList(query, catalogue)).map((brand) => [brand.id, brand])),
     allowedBrands: null,
-    counts: createBrandCounts({
-      catalogue,
-      counting: conventions,
-      mayRepeat,
-      read: (task) => replica.work((own) => task(own), undefined, 'background'),
-    }),
+    counts: createBrandCounts((brandId, countsMax) =>
+      replica.work(
+        (own) => readDayCounts(own, { catalogue, brandId, mayRepeat, counting: conventions }, countsMax),
+        undefined,
+        'background',
+      ),
+    ),
     mayRepeat,
     rowCache: createRowCache(),
     items,

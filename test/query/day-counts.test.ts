@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
-import { type DayCounts, type GroupTally, type Selection, tally } from '../../src/analytics/numbers/aggregate.ts';
-import { readDayCounts } from '../../src/analytics/numbers/day-counts.ts';
+import { type GroupTally, readDayCounts, type Selection, tally } from '../../src/analytics/numbers/aggregate.ts';
 import { addDays } from '../../src/contract/time.ts';
 import { createBrandCounts } from '../../src/query/brand-counts.ts';
 import type { Query } from '../../src/warehouse/database.ts';
@@ -11,6 +10,8 @@ import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const MODES = ['first', 'best', 'each'] as const;
 const FIRST = '2026-03-07';
+const LABELS = [['positive', 'neutral', 'negative', 'mixed'], ['', 'negative'], []] as const;
+const MANY = 1_000_000;
 
 type Mode = (typeof MODES)[number];
 
@@ -18,7 +19,7 @@ interface World {
   readonly workspace: TestWorkspace;
   readonly query: Query;
   readonly engines: readonly string[];
-  selection(mode: Mode): Omit<Selection, 'from' | 'to'>;
+  selection(mode: Mode, labels: readonly string[]): Omit<Selection, 'from' | 'to'>;
 }
 
 // Some responses list a competitor twice, have no label, no engine or no time, or are deleted.
@@ -44,13 +45,17 @@ async function openWorld(): Promise<World> {
     workspace,
     query: (sql, parameters) => database.exclusive((session) => session.query(sql, parameters)),
     engines: engines.map(({ engine }) => String(engine)),
-    selection: (mode) => ({
+    selection: (mode, labels) => ({
       catalogue,
       brandId: String(brand?.['id']),
       declared: catalogue.get('metrics_daily').query,
       values: {},
       mayRepeat: true,
-      counting: { ...defaultConventions, repeatedMentions: mode },
+      counting: {
+        ...defaultConventions,
+        repeatedMentions: mode,
+        labels: Object.fromEntries(labels.map((label) => [label, 1])),
+      },
     }),
   };
 }
@@ -62,10 +67,15 @@ function sorted(groups: readonly GroupTally[]): unknown[] {
     .toSorted((a, b) => (JSON.stringify(a.key) < JSON.stringify(b.key) ? -1 : 1));
 }
 
-test('counts in memory are those of SQL for random days, engines, groupings and labels', async () => {
+test('counts by day and engine add to those of SQL for random days, engines, groupings and labels', async () => {
   const { query, engines, selection } = await openWorld();
-  const counts = new Map<Mode, DayCounts | null>();
-  for (const mode of MODES) counts.set(mode, await readDayCounts(query, selection(mode)));
+  const counts = new Map<string, Selection['counts']>();
+  for (const mode of MODES) {
+    for (const labels of LABELS) {
+      const groups = await readDayCounts(query, selection(mode, labels), MANY);
+      counts.set(JSON.stringify([mode, labels]), groups ?? []);
+    }
+  }
   const day = fc.integer({ min: -3, max: 16 }).map((days) => addDays(FIRST, days));
   let withRows = 0;
   await fc.assert(
@@ -78,17 +88,20 @@ test('counts in memory are those of SQL for random days, engines, groupings and 
         lastDay: fc.option(day, { nil: undefined }),
         engine: fc.option(fc.constantFrom(...engines, 'none'), { nil: undefined }),
         grouping: fc.constantFrom('nothing' as const, 'day' as const, 'day-and-engine' as const),
-        labels: fc.subarray(['positive', 'neutral', 'negative', 'mixed', '']),
+        labels: fc.constantFrom(...LABELS),
       }),
       async ({ mode, from, span, lastDay, engine, grouping, labels }) => {
-        const to = addDays(from, span);
         const values = engine === undefined ? {} : { engine };
         const limited = lastDay === undefined ? {} : { lastDay };
-        const wanted: Selection = { ...selection(mode), from, to, values, ...limited };
-        const expected = sorted(await tally(query, wanted, grouping, labels));
-        const inMemory = counts.get(mode)?.tally(wanted, grouping, labels) ?? [];
-        expect(sorted(inMemory)).toEqual(expected);
-        if (inMemory.some(({ own, competitors }) => own.responses > 0 && competitors.size > 0)) withRows += 1;
+        const wanted: Selection = { ...selection(mode, labels), from, to: addDays(from, span), values, ...limited };
+        const known = counts.get(JSON.stringify([mode, labels])) ?? [];
+        const added = await tally(
+          () => Promise.reject(new Error('SQL is run')),
+          { ...wanted, counts: known },
+          grouping,
+        );
+        expect(sorted(added)).toEqual(sorted(await tally(query, wanted, grouping)));
+        if (added.some(({ own, competitors }) => own.responses > 0 && competitors.size > 0)) withRows += 1;
       },
     ),
     { numRuns: countOf(100, 1_000) },
@@ -96,40 +109,43 @@ test('counts in memory are those of SQL for random days, engines, groupings and 
   expect(withRows).toBeGreaterThan(15);
 });
 
-test('filters and groupings by prompt, and calibrations with uncounted responses, use SQL; counts are read once', async () => {
+test('filters and groupings by prompt are counted with SQL', async () => {
   const { query, selection, workspace } = await openWorld();
-  const brand = { ...selection('first'), from: FIRST, to: addDays(FIRST, 9) };
-  const counts = await readDayCounts(query, brand);
-  expect(counts?.tally(brand, 'day', [])).not.toBe(null);
-  expect(counts?.tally(brand, 'prompt', [])).toBe(null);
   const [prompt] = await workspace.query('SELECT CAST(id AS VARCHAR) AS id FROM prompts');
-  for (const values of [{ promptId: String(prompt?.['id']) }, { branded: 'branded' }])
-    expect(counts?.tally({ ...brand, values }, 'day', [])).toBe(null);
-  const counting = { ...defaultConventions, countedResponses: 'active' } as const;
-  expect(await readDayCounts(query, { ...brand, counting })).toBe(null);
-  await expectReadOnce({ workspace, query, selection });
+  const brand = { ...selection('first', LABELS[0]), from: FIRST, to: addDays(FIRST, 9) };
+  for (const [values, grouping] of [
+    [{}, 'prompt'],
+    [{ promptId: String(prompt?.['id']) }, 'day'],
+    [{ branded: 'branded' }, 'day'],
+  ] as const) {
+    const wanted = { ...brand, values };
+    expect(sorted(await tally(query, { ...wanted, counts: [] }, grouping))).toEqual(
+      sorted(await tally(query, wanted, grouping)),
+    );
+  }
 });
 
-// Counts are read once after the first request; a failure leaves the brand to SQL.
-async function expectReadOnce({ workspace, query, selection }: Omit<World, 'engines'>): Promise<void> {
-  const { catalogue, brandId } = selection('first');
-  const options = { catalogue, counting: defaultConventions, mayRepeat: false };
+test('counts of a brand are read once after its first request, unless they are too many or cannot be read', async () => {
+  const { query, selection } = await openWorld();
+  const brand = selection('first', LABELS[0]);
+  const groups = (await readDayCounts(query, brand, MANY)) ?? [];
+  const rows = groups.reduce((sum, { competitors }) => sum + 1 + competitors.size, 0);
+  expect(rows).toBeGreaterThan(20);
+  expect(await readDayCounts(query, brand, rows - 1)).toBe(null);
   let reads = 0;
-  const counts = createBrandCounts({
-    ...options,
-    read: (task) => {
-      reads += 1;
-      return task(query);
-    },
+  const limits: number[] = [];
+  const counts = createBrandCounts(async (brandId, countsMax) => {
+    reads += 1;
+    limits.push(countsMax);
+    if (brandId === 'failing') throw new Error('stopped');
+    return brandId === 'large' ? null : groups;
   });
-  expect(counts.of(brandId)).toBe(undefined);
-  expect(counts.of(brandId)).toBe(undefined);
+  for (const brandId of [brand.brandId, 'failing', 'large', 'last'])
+    for (let request = 0; request < 2; request++) expect(counts.of(brandId)).toBe(undefined);
   await counts.settled();
-  expect(counts.of(brandId)?.cells).toBeGreaterThan(20);
-  expect(reads).toBe(1);
-  const failing = createBrandCounts({ ...options, read: () => Promise.reject(new Error('stopped')) });
-  failing.of(brandId);
-  await failing.settled();
-  expect(failing.of(brandId)).toBe(undefined);
-  expect(workspace.warehouse().database.damage()).toBeNull();
-}
+  expect(counts.of(brand.brandId)).toBe(groups);
+  expect(counts.of('failing')).toBe(undefined);
+  expect(counts.of('large')).toBe(undefined);
+  expect(reads).toBe(4);
+  expect(limits).toEqual([limits[0], Number(limits[0]) - rows, Number(limits[0]) - rows, Number(limits[0]) - rows]);
+});

@@ -3,7 +3,7 @@ import { repeatsForm } from '../../contract/formats.ts';
 import type { Parameters } from '../../contract/parameters.ts';
 import type { Query as Values } from '../../contract/query-parameters.ts';
 import type { ChildTable, ResourceTable } from '../../contract/tables.ts';
-import { earlierDay } from '../../contract/time.ts';
+import { DAY_MAX, earlierDay } from '../../contract/time.ts';
 import {
   type Bindings,
   childOf,
@@ -14,12 +14,12 @@ import {
 } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
-import { type Conventions, defaultConventions } from '../calibration/conventions.ts';
+import type { Conventions } from '../calibration/conventions.ts';
 import { responseSums } from '../model/response-sums.ts';
 import type { MentionCounts } from './definitions.ts';
 
-/** Conventions that decide which responses and mentions count. */
-export type Counting = Pick<Conventions, 'countedResponses' | 'deletedPrompts' | 'repeatedMentions'>;
+/** Conventions that decide which responses, mentions and labels count. */
+export type Counting = Pick<Conventions, 'countedResponses' | 'deletedPrompts' | 'repeatedMentions' | 'labels'>;
 
 /** Selects the responses to count: one brand, a range of days, and the filters of a request. */
 export interface Selection {
@@ -31,20 +31,11 @@ export interface Selection {
   readonly values: Values['values'];
   /** Whether a response may list the same competitor twice. Counting is much faster when none does. */
   readonly mayRepeat: boolean;
-  /** Counts of the brand in memory; selections that they cannot answer are counted with SQL. Default: none. */
-  readonly counts?: DayCounts;
-  /** Default: every response and its first mentions count. */
-  readonly counting?: Counting;
+  readonly counting: Counting;
+  /** The result of `readDayCounts`; default: none. */
+  readonly counts?: readonly GroupTally[];
   /** The last day that is counted, even if `to` is later. */
   readonly lastDay?: string;
-}
-
-/** Counts of a brand in memory, by day and engine. They answer selections of any days, with or without one engine. */
-export interface DayCounts {
-  /** Number of counts; each takes about 150 bytes. */
-  readonly cells: number;
-  /** Counts like `tally` with SQL; null if the selection or the grouping depends on more than days and engines. */
-  tally(selection: Selection, grouping: Grouping, labels: readonly string[]): GroupTally[] | null;
 }
 
 /** The grouping of counts. Each part of a key is a string, or null if the response has no value for it. */
@@ -59,53 +50,115 @@ export interface GroupTally {
 }
 
 /** SQL of the parts of keys, for a table `t` that `selectionConditions` applies to. */
-export const keyParts = { day: `strftime(${utc('t.created_at')}, '%Y-%m-%d')`, engine: 't.engine' } as const;
-
 const keys: Readonly<Record<Grouping, readonly string[]>> = {
   nothing: [],
-  'day-and-engine': [keyParts.day, keyParts.engine],
-  day: [keyParts.day],
+  'day-and-engine': [`strftime(${utc('t.created_at')}, '%Y-%m-%d')`, 't.engine'],
+  day: [`strftime(${utc('t.created_at')}, '%Y-%m-%d')`],
   prompt: ['CAST(t.prompt_id AS VARCHAR)'],
 };
 
 /**
- * Counts the selected responses by group for the brand and every competitor, with mentions per sentiment label in
- * `labels`. All values are counts or sums of integers, so the tallies of groups can be added.
+ * Counts the selected responses by group for the brand and every competitor. All values are counts or sums of integers, so the
+ * tallies of groups can be added: if only days and engines select the responses, counts that were read before are added.
  */
-export async function tally(
-  query: Query,
-  selection: Selection,
-  grouping: Grouping,
-  labels: readonly string[],
-): Promise<GroupTally[]> {
-  const counted = selection.counts?.tally(selection, grouping, labels) ?? null;
-  if (counted !== null) return counted;
-  const by = keys[grouping];
-  const own = await tallyBrand(query, selection, grouping, labels);
-  const groups = new Map(
-    own.map((group) => [JSON.stringify(group.key), { ...group, competitors: new Map<string, MentionCounts>() }]),
-  );
-  for (const row of await query(...competitorStatement(selection, by, labels))) {
-    const group = groups.get(JSON.stringify(row.slice(0, by.length)));
-    const [competitorId, mentions, ...rest] = row.slice(by.length) as [string, number, ...number[]];
-    group?.competitors.set(competitorId, toTally(group.own.responses, mentions, rest, labels));
-  }
-  return [...groups.values()];
+export async function tally(query: Query, selection: Selection, grouping: Grouping): Promise<readonly GroupTally[]> {
+  const groups =
+    addDayCounts(selection, grouping) ??
+    groupsOf(await query(...statementOf(selection, grouping)), selection, grouping);
+  // Responses that are not grouped have a tally even if there are none.
+  return grouping === 'nothing' && groups.length === 0 ? [sumTallies([], selection.counting)] : groups;
 }
 
 /** Counts the selected responses by group for the brand only. */
-export async function tallyBrand(
+export async function tallyBrand(query: Query, selection: Selection, grouping: Grouping): Promise<GroupTally[]> {
+  return groupsOf(await query(...statementOf(selection, grouping, 'brand')), selection, grouping);
+}
+
+const FIRST_DAY = '0001-01-01';
+
+/** Counts of a brand by day and engine, for `counts` of selections with the same conventions; null if there are more than `countsMax`. */
+export async function readDayCounts(
   query: Query,
-  selection: Selection,
-  grouping: Grouping,
-  labels: readonly string[],
-): Promise<Pick<GroupTally, 'key' | 'own'>[]> {
-  const by = keys[grouping];
-  const rows = await query(...ownStatement(selection, by, labels));
-  return rows.map((row) => {
-    const [responses = 0, mentions = 0, ...rest] = row.slice(by.length) as number[];
-    return { key: row.slice(0, by.length) as (string | null)[], own: toTally(responses, mentions, rest, labels) };
-  });
+  brand: Omit<Selection, 'from' | 'to' | 'declared' | 'values'>,
+  countsMax: number,
+): Promise<GroupTally[] | null> {
+  const everything = { ...brand, from: FIRST_DAY, to: DAY_MAX, declared: {}, values: {} };
+  const [sql, parameters] = statementOf(everything, 'day-and-engine');
+  const rows = await query(`${sql} LIMIT ${countsMax + 1}`, parameters);
+  return rows.length > countsMax ? null : groupsOf(rows, everything, 'day-and-engine');
+}
+
+// Returns null if the counts by day and engine cannot answer the selection.
+function addDayCounts(selection: Selection, grouping: Grouping): GroupTally[] | null {
+  const { catalogue, brandId, declared, values, counts, counting } = selection;
+  const { engine, ...others } = values;
+  const target = { catalogue, table: answerTables(catalogue).answers, alias: 't', brandId };
+  const isOfPrompts = parameterConditions(target, declared, others, createBindings()).length > 0;
+  if (counts === undefined || grouping === 'prompt' || isOfPrompts) return null;
+  const { from, to } = selectedDays(selection);
+  const selected = counts.filter(
+    ({ key: [day, slug] }) => from <= String(day) && String(day) <= to && (engine === undefined || slug === engine),
+  );
+  if (grouping === 'day-and-engine') return selected;
+  if (grouping === 'nothing') return [sumTallies(selected, counting)];
+  const days = new Map<string, GroupTally[]>();
+  for (const group of selected) {
+    const day = String(group.key[0]);
+    days.set(day, [...(days.get(day) ?? []), group]);
+  }
+  return [...days].map(([day, groups]) => ({ ...sumTallies(groups, counting), key: [day] }));
+}
+
+/** Adds the tallies of groups. */
+export function sumTallies(groups: readonly GroupTally[], { labels }: Pick<Counting, 'labels'>): GroupTally {
+  const own = emptySum(labels);
+  const rivals = new Map<string, Sum>();
+  for (const group of groups) {
+    add(own, group.own);
+    for (const [id, counts] of group.competitors) {
+      const sum = rivals.get(id) ?? emptySum(labels);
+      rivals.set(id, sum);
+      add(sum, counts);
+    }
+  }
+  const competitors = [...rivals].map(([id, sum]): [string, MentionCounts] => [id, countsOf(sum, own.responses)]);
+  return { key: [], own: countsOf(own), competitors: new Map(competitors) };
+}
+
+/** Adds the counts of one entity in several groups. */
+export function sumCounts(all: readonly MentionCounts[], { labels }: Pick<Counting, 'labels'>): MentionCounts {
+  const sum = emptySum(labels);
+  for (const counts of all) add(sum, counts);
+  return countsOf(sum);
+}
+
+/** Counts that are being added. The sums of `labels` are in `times`. */
+interface Sum {
+  responses: number;
+  mentions: number;
+  placed: number;
+  places: number;
+  readonly labels: readonly string[];
+  readonly times: number[];
+}
+
+function emptySum(worths: Counting['labels']): Sum {
+  const labels = Object.keys(worths);
+  return { responses: 0, mentions: 0, placed: 0, places: 0, labels, times: labels.map(() => 0) };
+}
+
+function add(sum: Sum, { responses, mentions, positions, labels }: MentionCounts): void {
+  sum.responses += responses;
+  sum.mentions += mentions;
+  sum.placed += positions.count;
+  sum.places += positions.sum;
+  for (let index = 0; index < sum.times.length; index++)
+    sum.times[index] = (sum.times[index] ?? 0) + (labels[sum.labels[index] ?? ''] ?? 0);
+}
+
+function countsOf({ mentions, placed, places, labels, times, ...sum }: Sum, responses = sum.responses): MentionCounts {
+  const byLabel = labels.map((label, index): [string, number] => [label, times[index] ?? 0]);
+  return { responses, mentions, positions: { count: placed, sum: places }, labels: Object.fromEntries(byLabel) };
 }
 
 /** The recorded response form that shows that a response may list a competitor twice. */
@@ -122,14 +175,14 @@ export function answerTables(catalogue: Catalogue): {
 }
 
 /** Returns the first and the last day that count. */
-export function selectedDays({ from, to, lastDay = to }: Selection): { readonly from: string; readonly to: string } {
+function selectedDays({ from, to, lastDay = to }: Selection): { readonly from: string; readonly to: string } {
   return { from, to: earlierDay(to, lastDay) };
 }
 
 /** Returns SQL conditions for a selection. Table `t` holds responses, or repeats their prompt, engine and time. */
 export function selectionConditions(selection: Selection, bindings: Bindings): string[] {
   const { catalogue, brandId, declared, values } = selection;
-  const keepsDeleted = countingOf(selection).deletedPrompts === 'stay';
+  const keepsDeleted = selection.counting.deletedPrompts === 'stay';
   const target = { catalogue, table: answerTables(catalogue).answers, alias: 't', brandId, keepsDeleted };
   return [
     ...liveConditions('t', brandId, bindings),
@@ -139,14 +192,9 @@ export function selectionConditions(selection: Selection, bindings: Bindings): s
   ];
 }
 
-/** Returns the conventions by which a selection counts. */
-export function countingOf({ counting = defaultConventions }: Pick<Selection, 'counting'>): Counting {
-  return counting;
-}
-
 function promptConditions(selection: Selection, bindings: Bindings): string[] {
   const { catalogue, brandId } = selection;
-  const counted = countingOf(selection).countedResponses;
+  const counted = selection.counting.countedResponses;
   if (counted === 'all') return [];
   const prompts = catalogue.get('prompts').derived[0] as ResourceTable;
   const active = counted === 'active' ? ['x.active IS DISTINCT FROM false'] : [];
@@ -156,82 +204,69 @@ function promptConditions(selection: Selection, bindings: Bindings): string[] {
 
 type Statement = [sql: string, parameters: Bindings['values']];
 
-function ownStatement(selection: Selection, by: readonly string[], labels: readonly string[]): Statement {
-  const bindings = createBindings();
-  const { answers } = answerTables(selection.catalogue);
-  const { mention_count, placed_count, position_sum, label_count } = responseSums;
-  const [mentioned, position] = ['t.brand_mentioned', 't.brand_position'];
-  const columns = [
-    ...by,
-    'count(*)',
-    mention_count(mentioned),
-    placed_count(mentioned, position),
-    position_sum(mentioned, position),
-    ...labels.map((label) => label_count(mentioned, labelled('t.brand_sentiment', label), bindings.bind(label))),
-  ];
-  const where = selectionConditions(selection, bindings).join(' AND ');
-  const groupBy = by.length === 0 ? '' : ` GROUP BY ${by.map((_, index) => index + 1).join(', ')}`;
-  return [`SELECT ${columns.join(', ')} FROM ${quoted(answers.name)} t WHERE ${where}${groupBy}`, bindings.values];
-}
-
-// The empty label stands for mentions without a label.
-function labelled(column: string, label: string): string {
-  return label === '' ? `coalesce(${column}, '')` : column;
-}
-
 /** The order of the mentions of one competitor in one response; only the first one counts. */
 const MENTION_ORDERS: Readonly<Record<Exclude<Conventions['repeatedMentions'], 'each'>, string>> = {
   first: 't.ordinal',
   best: 't.position NULLS LAST, t.ordinal',
 };
 
-// Groups by label first, then pivots the few remaining rows. A filtered count scans every row, and a distinct count
-// costs far more.
-function competitorStatement(selection: Selection, by: readonly string[], labels: readonly string[]): Statement {
+// Returns one row per group and entity, the brand as null. Counts by label first and then pivots the few remaining rows: a filtered
+// count scans every row, and a distinct count costs far more.
+function statementOf(selection: Selection, grouping: Grouping, entities: 'all' | 'brand' = 'all'): Statement {
   const bindings = createBindings();
-  const keyNames = by.map((_, index) => `key${index}`);
-  const conditions = [...selectionConditions(selection, bindings), 't.competitor_id IS NOT NULL'];
-  const source = mentionSource(selection, conditions.join(' AND '));
-  const counted = `SELECT ${by.map((key, index) => `${key} AS ${keyNames[index]}, `).join('')}t.competitor_id, t.sentiment,
-      count(*) AS mentions, count(t.position) AS placed, sum(t.position) AS places
-    FROM ${source} GROUP BY ALL`;
-  const columns = [
-    ...keyNames,
-    'CAST(competitor_id AS VARCHAR)',
-    'CAST(sum(mentions) AS BIGINT)',
-    'CAST(sum(placed) AS BIGINT)',
-    'CAST(coalesce(sum(places), 0) AS BIGINT)',
-    ...labels.map((label) => {
-      const times = `sum(mentions) FILTER (${labelled('sentiment', label)} = ${bindings.bind(label)})`;
-      return `CAST(coalesce(${times}, 0) AS BIGINT)`;
-    }),
-  ];
-  const grouped = [...keyNames, 'competitor_id'].join(', ');
-  return [`SELECT ${columns.join(', ')} FROM (${counted}) GROUP BY ${grouped}`, bindings.values];
+  const by = keys[grouping];
+  const key = by.map((part, index) => `${part} AS key${index}, `).join('');
+  const where = selectionConditions(selection, bindings).join(' AND ');
+  const { mention_count, placed_count, position_sum } = responseSums;
+  const [mentioned, position] = ['t.brand_mentioned', 't.brand_position'];
+  const own = `SELECT ${key}CAST(NULL AS UUID) AS competitor_id, t.brand_sentiment AS label, count(*) AS responses,
+      ${mention_count(mentioned)} AS mentions, ${placed_count(mentioned, position)} AS placed, ${position_sum(mentioned, position)} AS places
+    FROM ${quoted(answerTables(selection.catalogue).answers.name)} t WHERE ${where} GROUP BY ALL`;
+  const rivals = `SELECT ${key}t.competitor_id, t.sentiment, 0, count(*), ${placed_count('true', 't.position')}, ${position_sum('true', 't.position')}
+    FROM ${mentionSource(selection, `${where} AND t.competitor_id IS NOT NULL`)} GROUP BY ALL`;
+  const labels = Object.keys(selection.counting.labels).map((label) => {
+    // The empty label stands for mentions without a label.
+    const column = label === '' ? "coalesce(label, '')" : 'label';
+    return `CAST(coalesce(sum(mentions) FILTER (${column} = ${bindings.bind(label)}), 0) AS BIGINT)`;
+  });
+  const sums = ['responses', 'mentions', 'placed', 'places'].map((name) => `CAST(sum(${name}) AS BIGINT)`);
+  const grouped = [...by.map((_, index) => `key${index}`), 'competitor_id'];
+  const columns = [...grouped.slice(0, -1), 'CAST(competitor_id AS VARCHAR)', ...sums, ...labels].join(', ');
+  const counted = entities === 'brand' ? own : `${own} UNION ALL ${rivals}`;
+  return [`SELECT ${columns} FROM (${counted}) GROUP BY ${grouped.join(', ')}`, bindings.values];
+}
+
+// Mentions in a group without responses are left out.
+function groupsOf(rows: readonly unknown[][], { counting }: Selection, grouping: Grouping): GroupTally[] {
+  const width = keys[grouping].length;
+  const groups = new Map<string, GroupTally & { readonly competitors: Map<string, MentionCounts> }>();
+  // Equal ids are the same string, because maps compare others by their characters.
+  const ids = new Map<string, string>();
+  const labels = Object.keys(counting.labels);
+  const countsIn = (row: readonly unknown[], responses: number): MentionCounts => {
+    const [mentions = 0, placed = 0, places = 0, ...times] = row.slice(width + 2) as number[];
+    return countsOf({ responses, mentions, placed, places, labels, times });
+  };
+  for (const row of rows) {
+    if (row[width] !== null) continue;
+    const key = row.slice(0, width) as (string | null)[];
+    groups.set(JSON.stringify(key), { key, own: countsIn(row, Number(row[width + 1])), competitors: new Map() });
+  }
+  for (const row of rows) {
+    const group = groups.get(JSON.stringify(row.slice(0, width)));
+    if (row[width] === null || group === undefined) continue;
+    const id = ids.get(String(row[width])) ?? String(row[width]);
+    ids.set(id, id);
+    group.competitors.set(id, countsIn(row, group.own.responses));
+  }
+  return [...groups.values()];
 }
 
 /** Returns SQL of the counted mentions `t` of competitors that match a condition. */
-export function mentionSource(
-  selection: Pick<Selection, 'catalogue' | 'mayRepeat' | 'counting'>,
-  where: string,
-): string {
+function mentionSource(selection: Pick<Selection, 'catalogue' | 'mayRepeat' | 'counting'>, where: string): string {
   const table = `${quoted(answerTables(selection.catalogue).competitors.name)} t`;
-  const { repeatedMentions } = countingOf(selection);
+  const { repeatedMentions } = selection.counting;
   if (!selection.mayRepeat || repeatedMentions === 'each') return `${table} WHERE ${where}`;
   return `(SELECT DISTINCT ON (t.response_id, t.competitor_id) t.* FROM ${table} WHERE ${where}
     ORDER BY t.response_id, t.competitor_id, ${MENTION_ORDERS[repeatedMentions]}) t`;
-}
-
-function toTally(
-  responses: number,
-  mentions: number,
-  [count = 0, sum = 0, ...times]: readonly number[],
-  labels: readonly string[],
-): MentionCounts {
-  return {
-    responses,
-    mentions,
-    positions: { count, sum },
-    labels: Object.fromEntries(labels.map((label, index) => [label, times[index] ?? 0])),
-  };
 }

@@ -3,7 +3,7 @@ import { createBindings, liveConditions } from '../../warehouse/conditions.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import { listingOrder } from '../../warehouse/write/listings.ts';
 import type { Conventions } from '../calibration/conventions.ts';
-import type { GroupTally } from './aggregate.ts';
+import { type GroupTally, sumCounts, sumTallies } from './aggregate.ts';
 import { avgPosition, type MentionCounts, sentiment, share, visibilityChange, voiceShare } from './definitions.ts';
 import { sortedBy } from './order.ts';
 import {
@@ -16,7 +16,7 @@ import {
   withoutPromptFilters,
 } from './prompt-list.ts';
 import { type PromptTallies, tallyPrompts } from './prompts.ts';
-import { beforeSorting, mentionsOfAll, nothing, type Report, type ReportRequest } from './report-request.ts';
+import { beforeSorting, mentionsOfAll, type Report, type ReportRequest } from './report-request.ts';
 
 interface Group {
   readonly groupId: string | null;
@@ -52,11 +52,17 @@ async function groupRows(request: ReportRequest, by: string) {
     const { groupId, name, members, known, listed, isOthers } = group;
     const isMatched = members.some(({ id }) => matching.has(id));
     if (keepsMembers && !isMatched) return [];
-    const tallies = sum(members.flatMap(({ id }) => now.get(id) ?? []));
+    const tallies = sumTallies(
+      members.flatMap(({ id }) => now.get(id) ?? []),
+      conventions,
+    );
     const { own } = tallies;
     if (!members.some(({ id }) => answered.has(id)) && !isListedEmpty(conventions, isMatched, isOthers)) return [];
     const ownIn = (counted: PromptTallies['before']): MentionCounts =>
-      members.reduce((total, { id }) => add(total, counted.get(id)?.own ?? nothing), nothing);
+      sumCounts(
+        members.flatMap(({ id }) => counted.get(id)?.own ?? []),
+        conventions,
+      );
     const row = {
       groupId,
       name,
@@ -223,24 +229,4 @@ async function readReportedNames(
     [brand.id, by],
   );
   return new Map(rows.map(([id, shown]) => [String(id), String(shown)]));
-}
-
-function sum(groups: readonly GroupTally[]): GroupTally {
-  const competitors = new Map<string, MentionCounts>();
-  let own = nothing;
-  for (const group of groups) {
-    own = add(own, group.own);
-    for (const [id, tally] of group.competitors) competitors.set(id, add(competitors.get(id) ?? nothing, tally));
-  }
-  return { key: [], own, competitors };
-}
-
-function add(a: MentionCounts, b: MentionCounts): MentionCounts {
-  const labels = new Set([...Object.keys(a.labels), ...Object.keys(b.labels)]);
-  return {
-    responses: a.responses + b.responses,
-    mentions: a.mentions + b.mentions,
-    positions: { count: a.positions.count + b.positions.count, sum: a.positions.sum + b.positions.sum },
-    labels: Object.fromEntries([...labels].map((label) => [label, (a.labels[label] ?? 0) + (b.labels[label] ?? 0)])),
-  };
 }

@@ -8,7 +8,6 @@ import {
   beforeSorting,
   changeRanges,
   formerMentioned,
-  labelsOf,
   nothing,
   type Report,
   type ReportRequest,
@@ -99,14 +98,13 @@ function sortValue(values: Readonly<Record<string, unknown>>, key: string): Sort
 export async function tallyPrompts(request: ReportRequest): Promise<PromptTallies> {
   const { query, conventions, asked } = request;
   const selection = selectionOf(request);
-  const labels = labelsOf(conventions);
   const byPrompt = <T extends Pick<GroupTally, 'key'>>(groups: readonly T[]): Map<string, T> =>
     new Map(groups.flatMap((group) => (typeof group.key[0] === 'string' ? [[group.key[0], group]] : [])));
-  const now = await tally(query, selection, 'prompt', labels);
+  const now = await tally(query, selection, 'prompt');
   const ranges = changeRanges(asked, conventions);
   const isWhole = ranges.now.from === asked.from;
-  const later = isWhole ? now : await tallyBrand(query, { ...selection, ...ranges.now }, 'prompt', labels);
-  const before = await tallyBrand(query, { ...selection, ...ranges.before }, 'prompt', labels);
+  const later = isWhole ? now : await tallyBrand(query, { ...selection, ...ranges.now }, 'prompt');
+  const before = await tallyBrand(query, { ...selection, ...ranges.before }, 'prompt');
   return { now: byPrompt(now), later: byPrompt<Pick<GroupTally, 'key' | 'own'>>(later), before: byPrompt(before) };
 }
 

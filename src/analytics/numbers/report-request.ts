@@ -5,7 +5,7 @@ import type { ResourceDeclaration } from '../../contract/resource.ts';
 import { addDays, dayOf, daysInRange } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { Conventions } from '../calibration/conventions.ts';
-import type { DayCounts, GroupTally, Selection } from './aggregate.ts';
+import type { GroupTally, Selection } from './aggregate.ts';
 import type { MentionCounts } from './definitions.ts';
 
 /** A brand or a competitor in a report. */
@@ -28,8 +28,8 @@ export interface ReportRequest {
   readonly nowMs: number;
   /** Whether a response may list the same competitor twice. */
   readonly mayRepeat: boolean;
-  /** Counts of the brand in memory; default: everything is counted with SQL. */
-  readonly counts?: DayCounts;
+  /** Counts of the brand by day and engine; default: every request is counted with SQL. */
+  readonly counts?: Selection['counts'];
   /** Writes stored values in upstream's forms; default: the forms that the project uses. */
   readonly writers?: FieldWriters;
   /** Returns an earlier result if it has read the same values of the conventions; default: computes every time. */
@@ -103,11 +103,6 @@ export function selectionOf(request: ReportRequest): Selection {
 /** Returns the last day that reports count; null if they count every day. */
 export function lastCountedDay({ conventions, nowMs }: Pick<ReportRequest, 'conventions' | 'nowMs'>): string | null {
   return conventions.currentDay === 'excluded' ? addDays(dayOf(nowMs), -1) : null;
-}
-
-/** Returns the sentiment labels that have a worth. */
-export function labelsOf({ labels }: Conventions): string[] {
-  return Object.keys(labels);
 }
 
 /** Returns the competitors that were tracked earlier and that a group of responses mentions. */

@@ -4,7 +4,6 @@ import { avgPosition, type MentionCounts, sentiment, share, voiceShare } from '.
 import { type SortValue, sortedBy } from './order.ts';
 import {
   beforeSorting,
-  labelsOf,
   lastCountedDay,
   listedCompetitors,
   mentionsOfAll,
@@ -18,10 +17,9 @@ import {
 export async function reportTotals(request: ReportRequest): Promise<Report> {
   const { from, to } = request.asked;
   const { responses, entities } = await beforeSorting(request, async (given) => {
-    const { query, conventions } = given;
-    const [group] = await tally(query, selectionOf(given), 'nothing', labelsOf(conventions));
+    const [group] = await tally(given.query, selectionOf(given), 'nothing');
     const counted = group?.own.responses ?? 0;
-    const isEmpty = counted === 0 && conventions.emptyRange === 'absent';
+    const isEmpty = counted === 0 && given.conventions.emptyRange === 'absent';
     return { responses: counted, entities: isEmpty ? [] : entityRows(given, group, false) };
   });
   const rows = sortEntities(request, entities).map(({ entity, numbers }) => ({ ...entity, ...numbers }));
@@ -54,9 +52,8 @@ export async function reportDays(request: ReportRequest): Promise<Report> {
 
 // The brand and its competitors on each day, or for each engine on a day, in no order.
 async function readDays(request: ReportRequest, isCombined: boolean) {
-  const { query, conventions } = request;
   const by = isCombined ? 'day' : 'day-and-engine';
-  const groups = await tally(query, selectionOf(request), by, labelsOf(conventions));
+  const groups = await tally(request.query, selectionOf(request), by);
   const found = new Map(groups.map((group) => [JSON.stringify(group.key), group]));
   const counted = groups.map(({ key }) => key);
   return listedDays(request, counted, isCombined).map((key) => ({

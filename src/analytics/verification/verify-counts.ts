@@ -172,7 +172,7 @@ async function readReported(query: Query, { catalogue, brandId, from, to }: DayC
 async function readHeld(query: Query, scope: DayCountsScope, { uncounted, mayRepeat }: Rules): Promise<ByDay> {
   const { catalogue, brandId, from, to, conventions } = scope;
   const selection = { catalogue, brandId, from, to, declared: {}, values: {}, mayRepeat, counting: conventions };
-  const groups = await tally(query, selection, 'day-and-engine', Object.keys(conventions.labels));
+  const groups = await tally(query, selection, 'day-and-engine');
   const byDay: ByDay = new Map();
   for (const group of groups) {
     const [day, engine] = group.key;

@@ -117,7 +117,7 @@ async function readHeld(scope: VerifyScope, range: { from: string; to: string })
   const { catalogue, query, brand, mayRepeat, comparison } = scope;
   const counting = comparison.exact;
   const selection = { catalogue, brandId: brand.id, ...range, declared: {}, values: {}, mayRepeat, counting };
-  const groups = await tally(query, selection, 'day-and-engine', Object.keys(counting.labels));
+  const groups = await tally(query, selection, 'day-and-engine');
   const byDay: ByDay<GroupTally> = new Map();
   for (const group of groups) {
     const [day, engine] = group.key;
