@@ -6,8 +6,9 @@ import type { Query } from '../../warehouse/database.ts';
 import type { Audit, Comparison } from '../../warehouse/ledger/audits.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import type { Conventions } from '../calibration/conventions.ts';
-import { answerTables, type GroupTally, REPEATED_MENTIONS, tally } from '../numbers/aggregate.ts';
-import { avgPosition, type MentionCounts, sentiment } from '../numbers/definitions.ts';
+import { answerTables, type GroupTally, REPEATED_MENTIONS } from '../numbers/aggregate.ts';
+import { avgPosition, sentiment } from '../numbers/definitions.ts';
+import { namesOf, type ReportedRow, readReportedDays, readStoredDays, responsesOf } from './day-figures.ts';
 
 /** Relative tolerance within which two numbers are equal. */
 const TOLERANCE = 1e-9;
@@ -55,15 +56,11 @@ export async function compareDayCounts(
     else changed.push(day);
   }
   for (const range of rangesOf(changed)) {
-    const upstream = await readReported(query, { ...scope, ...range });
-    const held = await readHeld(query, { ...scope, ...range }, rules);
+    const reported = await readReportedDays(query, { ...scope, ...range });
+    const stored = await readStoredDays(query, { ...scope, ...range }, rules);
     for (const day of changed.filter((candidate) => range.from <= candidate && candidate <= range.to)) {
-      const sides = {
-        upstream: upstream.get(day) ?? new Map(),
-        held: held.get(day) ?? new Map(),
-        tracked: rules.tracked,
-      };
-      audits.set(day, { ...compareDay(day, sides, scope.learned), mark: marks.get(day) ?? null });
+      const entities = entitiesOf(reported.get(day) ?? new Map(), stored.get(day) ?? new Map(), rules);
+      audits.set(day, { ...compareDay(day, entities, rules), mark: marks.get(day) ?? null });
     }
   }
   return { days: [...marks.keys()].flatMap((day) => audits.get(day) ?? []), uncounted: rules.uncounted };
@@ -92,28 +89,31 @@ interface Rules {
   /** Engines whose responses are not compared. */
   readonly uncounted: readonly string[];
   readonly mayRepeat: boolean;
+  readonly counting: Conventions;
+  readonly learned: DayCountsScope['learned'];
   /** Competitors that are tracked now. */
   readonly tracked: ReadonlySet<string>;
 }
 
-async function readRules(query: Query, { catalogue, brandId }: DayCountsScope): Promise<Rules> {
+async function readRules(query: Query, { catalogue, brandId, conventions, learned }: DayCountsScope): Promise<Rules> {
   const repeats = await query('SELECT 1 FROM sync.shapes WHERE resource = $1 AND name = $2', [
     REPEATED_MENTIONS.resource,
     REPEATED_MENTIONS.form,
   ]);
   const uncounted = await readUncountedEngines(query, { catalogue, brandId });
-  return { uncounted, mayRepeat: repeats.length > 0, tracked: await readTracked(query, catalogue, brandId) };
+  const tracked = await readTracked(query, catalogue, brandId);
+  return { uncounted, mayRepeat: repeats.length > 0, counting: conventions, learned, tracked };
 }
 
 // Returns the days present on either side, in order, each with a hash of everything its comparison depends on. The
 // hash combines the 64-bit hashes of the source items, so a collision of two different sets of rows is negligible.
 async function readMarks(
   query: Query,
-  { catalogue, brandId, from, to, conventions, learned }: DayCountsScope,
-  { uncounted, mayRepeat, tracked }: Rules,
+  { catalogue, brandId, from, to }: DayCountsScope,
+  { uncounted, mayRepeat, counting, learned, tracked }: Rules,
 ): Promise<Map<string, string>> {
   const { answers } = answerTables(catalogue);
-  const rules = JSON.stringify([conventions, [...learned].sort(), mayRepeat, [...tracked].sort(), ...uncounted]);
+  const rules = JSON.stringify([counting, [...learned].sort(), mayRepeat, [...tracked].sort(), ...uncounted]);
   const rows = await query(
     `WITH held AS (
        SELECT CAST(created_at AS DATE) AS day, concat(count(*), ' ', bit_xor(hash(id, _row_hash))) AS rows
@@ -140,53 +140,12 @@ function rangesOf(days: readonly string[]): { from: string; to: string }[] {
   return [{ from: first.from, to: last.to }];
 }
 
-/** Figures by day, then by JSON of engine and competitor id; the id is null for the brand. */
-type ByDay = Map<string, Map<string, Figures>>;
-
 // Upstream's counts by engine for brand $1, from day $2 to day $3.
 const REPORTED = `brand_id = CAST($1 AS UUID) AND row_mode = 'engine' AND _deleted_at IS NULL
   AND date >= CAST($2 AS DATE) AND date <= CAST($3 AS DATE) AND responses > 0`;
 
 function dailyTable(catalogue: Catalogue): ResourceTable {
   return catalogue.get('metrics_daily').derived[0] as ResourceTable;
-}
-
-async function readReported(query: Query, { catalogue, brandId, from, to }: DayCountsScope): Promise<ByDay> {
-  const rows = await query(
-    `SELECT strftime(date, '%Y-%m-%d'), engine, CAST(competitor_id AS VARCHAR), responses, mentions, avg_position, sentiment
-     FROM ${quoted(dailyTable(catalogue).name)} WHERE ${REPORTED}`,
-    [brandId, from, to],
-  );
-  const byDay: ByDay = new Map();
-  for (const [day, engine, competitorId, responses, mentions, position, mood] of rows) {
-    put(byDay, String(day), keyOf(engine, competitorId), {
-      responses: Number(responses),
-      mentions: mentions as number | null,
-      avgPosition: position as number | null,
-      sentiment: mood as number | null,
-    });
-  }
-  return byDay;
-}
-
-async function readHeld(query: Query, scope: DayCountsScope, { uncounted, mayRepeat }: Rules): Promise<ByDay> {
-  const { catalogue, brandId, from, to, conventions } = scope;
-  const selection = { catalogue, brandId, from, to, declared: {}, values: {}, mayRepeat, counting: conventions };
-  const groups = await tally(query, selection, 'day-and-engine');
-  const byDay: ByDay = new Map();
-  for (const group of groups) {
-    const [day, engine] = group.key;
-    if (engine !== null && engine !== undefined && uncounted.includes(engine)) continue;
-    for (const [entity, of] of entitiesOf(group)) {
-      put(byDay, String(day), keyOf(engine, entity), {
-        responses: of.responses,
-        mentions: of.mentions,
-        avgPosition: avgPosition(conventions, of),
-        sentiment: sentiment(conventions, of),
-      });
-    }
-  }
-  return byDay;
 }
 
 async function readTracked(query: Query, catalogue: Catalogue, brandId: string): Promise<Set<string>> {
@@ -198,42 +157,57 @@ async function readTracked(query: Query, catalogue: Catalogue, brandId: string):
   return new Set(rows.map(([id]) => String(id)));
 }
 
-function entitiesOf({ own, competitors }: GroupTally): [string | null, MentionCounts][] {
-  return [[null, own], ...competitors];
+/** An entity on a day and engine; null on a side that does not list it. */
+interface Entity {
+  readonly engine: string;
+  /** Empty for the brand. */
+  readonly id: string;
+  readonly upstream: Figures | null;
+  readonly held: Figures | null;
 }
 
-function put(byDay: ByDay, day: string, key: string, figures: Figures): void {
-  const entities = byDay.get(day) ?? new Map<string, Figures>();
-  byDay.set(day, entities.set(key, figures));
-}
-
-function keyOf(engine: unknown, competitorId: unknown): string {
-  return JSON.stringify([engine ?? null, competitorId ?? null]);
-}
-
-function compareDay(
-  day: string,
-  {
-    upstream,
-    held,
-    tracked,
-  }: Readonly<Record<'upstream' | 'held', ReadonlyMap<string, Figures>>> & Pick<Rules, 'tracked'>,
-  learned: ReadonlySet<string>,
-): Omit<Comparison, 'mark'> {
-  const keys = [...new Set([...upstream.keys(), ...held.keys()])].sort();
-  const agreed = keys.every((key) => {
-    const [, id] = JSON.parse(key) as [unknown, string | null];
-    // Upstream counts mentions of currently tracked competitors only; responses also name former ones.
-    const isOf = upstream.has(key) || id === null || tracked.has(id);
-    return !isOf || agrees(key, upstream.get(key), held.get(key), learned);
+function entitiesOf(
+  reported: ReadonlyMap<string, readonly ReportedRow[]>,
+  stored: ReadonlyMap<string, GroupTally>,
+  { counting, uncounted }: Rules,
+): Entity[] {
+  return namesOf(reported, stored).flatMap((engine) => {
+    const rows = (reported.get(engine) ?? []).filter((row) => responsesOf([row]) > 0);
+    const upstream = new Map(rows.map((row) => [row.competitorId ?? '', figuresOf(row)]));
+    const group = uncounted.includes(engine) ? undefined : stored.get(engine);
+    const counts = group === undefined ? [] : [['', group.own] as const, ...group.competitors];
+    const held = new Map(
+      counts.map(([id, of]) => [
+        id,
+        figuresOf({ ...of, avgPosition: avgPosition(counting, of), sentiment: sentiment(counting, of) }),
+      ]),
+    );
+    return namesOf(upstream, held).map((id) => ({
+      engine,
+      id,
+      upstream: upstream.get(id) ?? null,
+      held: held.get(id) ?? null,
+    }));
   });
-  const text = JSON.stringify(keys.map((key) => [key, upstream.get(key) ?? null, held.get(key) ?? null]));
+}
+
+function figuresOf(row: Readonly<Record<keyof Figures, unknown>>): Figures {
+  const numberOf = (value: unknown): number | null => (value === null ? null : Number(value));
+  return {
+    responses: Number(row.responses),
+    mentions: numberOf(row.mentions),
+    avgPosition: numberOf(row.avgPosition),
+    sentiment: numberOf(row.sentiment),
+  };
+}
+
+function compareDay(day: string, entities: readonly Entity[], rules: Rules): Omit<Comparison, 'mark'> {
   return {
     day,
-    upstream: answersOf(upstream),
-    held: answersOf(held),
-    agreed,
-    figures: hashOf(text),
+    upstream: responsesOn(entities, 'upstream'),
+    held: responsesOn(entities, 'held'),
+    agreed: entities.every((entity) => agrees(entity, rules)),
+    figures: hashOf(JSON.stringify(entities)),
   };
 }
 
@@ -242,32 +216,27 @@ function hashOf(text: string): string {
 }
 
 // An entity listed on one side only has 0 mentions on the other.
-function agrees(
-  key: string,
-  upstream: Figures | undefined,
-  held: Figures | undefined,
-  learned: ReadonlySet<string>,
-): boolean {
-  const isBrand = (JSON.parse(key) as unknown[])[1] === null;
+function agrees({ id, upstream, held }: Entity, { learned, tracked }: Rules): boolean {
+  const isBrand = id === '';
   if (isBrand && (upstream?.responses ?? 0) !== (held?.responses ?? 0)) return false;
-  if (upstream === undefined) return isBrand || (held?.mentions ?? 0) === 0;
-  const ours = held ?? { mentions: 0, avgPosition: null, sentiment: null };
-  if (upstream.mentions !== null && upstream.mentions !== (ours.mentions ?? 0)) return false;
+  const mentions = held?.mentions ?? 0;
+  // Upstream counts mentions of currently tracked competitors only; responses also name former ones.
+  if (upstream === null) return isBrand || !tracked.has(id) || mentions === 0;
+  if (upstream.mentions !== null && upstream.mentions !== mentions) return false;
   const means = ['avgPosition', 'sentiment'] as const;
   // A mean without mentions is a placeholder, which has its own convention (`emptyMean`).
-  if ((ours.mentions ?? 0) === 0) return true;
+  if (mentions === 0) return true;
   return means.every((name) => {
     const isKnown = name === 'sentiment' ? learned.has('sentiment') && learned.has('labels') : learned.has(name);
-    return !isKnown || isSame(upstream[name], ours[name]);
+    return !isKnown || isSame(upstream[name], held?.[name] ?? null);
   });
 }
 
-function answersOf(figures: ReadonlyMap<string, Figures>): number {
+// Every entity of an engine has the number of responses of the engine.
+function responsesOn(entities: readonly Entity[], side: 'upstream' | 'held'): number {
   const byEngine = new Map<string, number>();
-  for (const [key, { responses }] of figures) {
-    const engine = JSON.stringify((JSON.parse(key) as unknown[])[0]);
-    byEngine.set(engine, Math.max(byEngine.get(engine) ?? 0, responses));
-  }
+  for (const { engine, [side]: figures } of entities)
+    byEngine.set(engine, Math.max(byEngine.get(engine) ?? 0, figures?.responses ?? 0));
   return [...byEngine.values()].reduce((sum, responses) => sum + responses, 0);
 }
 

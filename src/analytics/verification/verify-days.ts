@@ -1,11 +1,11 @@
-import type { ResourceTable } from '../../contract/tables.ts';
 import { addDays, eachDay } from '../../contract/time.ts';
 import { createBindings, liveConditions, rangeCondition } from '../../warehouse/conditions.ts';
 import { quoted } from '../../warehouse/schema.ts';
-import { answerTables, type GroupTally, tally } from '../numbers/aggregate.ts';
+import { answerTables, type GroupTally } from '../numbers/aggregate.ts';
 import { avgPosition, type MentionCounts, sentiment, share } from '../numbers/definitions.ts';
 import { mentionsOfAll, nothing } from '../numbers/report-request.ts';
 import type { Difference, VerifyScope } from './comparison.ts';
+import { namesOf, type ReportedRow, readReportedDays, readStoredDays, responsesOf } from './day-figures.ts';
 
 /** Number of days before today on which upstream may still add or remove responses. */
 export const SETTLING_DAYS = 2;
@@ -24,17 +24,6 @@ export interface DayVerification {
   readonly differences: readonly Difference[];
 }
 
-interface ReportedRow {
-  readonly competitorId: string | null;
-  readonly name: string | null;
-  readonly responses: unknown;
-  readonly mentions: unknown;
-  readonly visibility: unknown;
-  readonly shareOfVoice: unknown;
-  readonly avgPosition: unknown;
-  readonly sentiment: unknown;
-}
-
 /** By day: when the reports and the responses were last read completely, in epoch milliseconds. */
 export interface DayReads {
   readonly reports: ReadonlyMap<string, number>;
@@ -47,23 +36,25 @@ export async function verifyDays(
   reads: DayReads,
   range: { readonly from: string; readonly to: string },
 ): Promise<DayVerification[]> {
-  const reported = await readReported(scope, range);
-  const held = await readHeld(scope, range);
+  const { catalogue, query, brand, mayRepeat } = scope;
+  const days = { catalogue, brandId: brand.id, ...range };
+  const reported = await readReportedDays(query, days);
+  const held = await readStoredDays(query, days, { mayRepeat, counting: scope.comparison.exact });
   const unlabelled = await readDaysOfUnknownWeight(scope, range);
-  const named = [...reported.keys(), ...held.keys()].sort();
+  const named = namesOf(reported, held);
   const [first, last] = [named[0], named.at(-1)];
   if (first === undefined || last === undefined) return [];
-  const days: DayVerification[] = [];
+  const verified: DayVerification[] = [];
   for (const day of eachDay(first, last)) {
-    const theirs = reported.get(day) ?? new Map<string, ReportedRow[]>();
+    const theirs = reported.get(day) ?? new Map<string, readonly ReportedRow[]>();
     const ours = held.get(day) ?? new Map<string, GroupTally>();
     const differences = compareDay(scope, theirs, ours, !unlabelled.has(day));
     const upstream = sum([...theirs.values()].map(responsesOf));
     const here = sum([...ours.values()].map(({ own }) => own.responses));
     const status = statusOf(day, reads, differences.length === 0, here > upstream);
-    days.push({ day, status, upstream, held: here, differences: status === 'unreported' ? [] : differences });
+    verified.push({ day, status, upstream, held: here, differences: status === 'unreported' ? [] : differences });
   }
-  return days;
+  return verified;
 }
 
 // If the responses were read after the report, they may include later ones; if before, they may lack some.
@@ -76,55 +67,6 @@ function statusOf(day: string, reads: DayReads, agrees: boolean, holdsMore: bool
   if (day < addDays(today, -SETTLING_DAYS)) return 'differs';
   const answeredAt = reads.answers.get(day) ?? 0;
   return holdsMore || answeredAt < reportedAt ? 'settling' : 'differs';
-}
-
-/** By day, then by engine. */
-type ByDay<T> = Map<string, Map<string, T>>;
-
-async function readReported(scope: VerifyScope, range: { from: string; to: string }): Promise<ByDay<ReportedRow[]>> {
-  const { catalogue, query, brand } = scope;
-  const table = catalogue.get('metrics_daily').derived[0] as ResourceTable;
-  const bindings = createBindings();
-  const where = [...liveConditions('t', brand.id, bindings), rangeCondition('t.date', range, bindings)];
-  const rows = await query(
-    `SELECT strftime(t.date, '%Y-%m-%d'), t.engine, CAST(t.competitor_id AS VARCHAR), t.name, t.responses, t.mentions,
-       t.visibility, t.share_of_voice, t.avg_position, t.sentiment
-     FROM ${quoted(table.name)} t WHERE ${where.join(' AND ')} AND t.row_mode = 'engine'`,
-    bindings.values,
-  );
-  const byDay: ByDay<ReportedRow[]> = new Map();
-  for (const [day, engine, competitorId, name, responses, mentions, ...ratios] of rows) {
-    const [visibility, shareOfVoice, position, mood] = ratios;
-    const row = {
-      competitorId: competitorId as string | null,
-      name: name as string | null,
-      responses,
-      mentions,
-      visibility,
-      shareOfVoice,
-      avgPosition: position,
-      sentiment: mood,
-    };
-    const engines = byDay.get(String(day)) ?? new Map<string, ReportedRow[]>();
-    byDay.set(String(day), engines);
-    const key = engine === null ? '' : String(engine);
-    engines.set(key, [...(engines.get(key) ?? []), row]);
-  }
-  return byDay;
-}
-
-async function readHeld(scope: VerifyScope, range: { from: string; to: string }): Promise<ByDay<GroupTally>> {
-  const { catalogue, query, brand, mayRepeat, comparison } = scope;
-  const counting = comparison.exact;
-  const selection = { catalogue, brandId: brand.id, ...range, declared: {}, values: {}, mayRepeat, counting };
-  const groups = await tally(query, selection, 'day-and-engine');
-  const byDay: ByDay<GroupTally> = new Map();
-  for (const group of groups) {
-    const [day, engine] = group.key;
-    const engines = byDay.get(String(day)) ?? new Map<string, GroupTally>();
-    byDay.set(String(day), engines.set(engine ?? '', group));
-  }
-  return byDay;
 }
 
 /** Returns the days with a sentiment label of unknown worth. Their mean sentiment cannot be computed. */
@@ -152,8 +94,7 @@ function compareDay(
   ours: ReadonlyMap<string, GroupTally>,
   withSentiment: boolean,
 ): Difference[] {
-  const engines = [...new Set([...theirs.keys(), ...ours.keys()])].sort();
-  return engines.flatMap((engine) => {
+  return namesOf(theirs, ours).flatMap((engine) => {
     const rows = theirs.get(engine) ?? [];
     const group = ours.get(engine) ?? { key: [], own: nothing, competitors: new Map<string, MentionCounts>() };
     const label = engine === '' ? 'no engine' : engine;
@@ -216,10 +157,6 @@ function compareEntities(
       differences.push({ measure: 'mentions', subject: `${engine}, ${name ?? competitorId}`, upstream: null, held });
   }
   return differences;
-}
-
-function responsesOf(rows: readonly ReportedRow[]): number {
-  return Math.max(0, ...rows.map(({ responses }) => Number(responses ?? 0)));
 }
 
 function sum(numbers: readonly number[]): number {
