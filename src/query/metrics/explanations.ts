@@ -10,7 +10,6 @@ import {
 } from '../../analytics/explain/opportunities.ts';
 import { history, whatChanged } from '../../analytics/explain/what-changed.ts';
 import type { DayRange, Scope } from '../../analytics/model/scope-sql.ts';
-import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
 import { day, freshness, number, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { defineOperation } from '../../contract/operation/operation.ts';
 import { invalidParameter } from '../../contract/operation/read-input.ts';
@@ -60,7 +59,7 @@ export const explainMetric = defineOperation({
         metric,
         scope: compared,
         labels: replica.conventions.labels,
-        mayRepeat: replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null,
+        mayRepeat: replica.mayRepeat,
       });
       return { ...explained, ...freshnessIn(source, compared) };
     }, signal);

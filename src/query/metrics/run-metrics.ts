@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { type DimensionName, dimensionName } from '../../analytics/model/dimensions.ts';
 import { GRAINS, METRICS, type Measure, measures } from '../../analytics/model/measures.ts';
 import { type MetricsRequest, metricsColumns, metricsSql } from '../../analytics/model/metrics-sql.ts';
-import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
 import { defineOperation } from '../../contract/operation/operation.ts';
 import { invalidParameter, splitList } from '../../contract/operation/read-input.ts';
 import { freshnessOf } from './scope-freshness.ts';
@@ -70,7 +69,7 @@ async function readMetricsRequest(
     grain,
     scope,
     labels: source.replica.conventions.labels,
-    mayRepeat: source.replica.shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null,
+    mayRepeat: source.replica.mayRepeat,
   };
   const columns = metricsColumns(request).map(({ name }) => name);
   return { ...request, order: readOrder(input.order, columns), limit };
