@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { questions } from '../analytics/numbers/questions.ts';
+import { gallery } from '../analytics/gallery/gallery.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ConfigSources } from '../base/config/config-file.ts';
 import { loadConfig } from '../base/config/config.ts';
@@ -17,6 +17,9 @@ import { type OnProgress, syncWorkspace } from './sync.ts';
 
 /** Marks a folder that a demo created and the next demo may replace. */
 const MARKER = '.demo';
+
+/** Numbers of the queries of the gallery that a demo runs. Their results are short. */
+const SHOWN: readonly number[] = [1, 8, 13];
 
 /** Input of a demo. */
 export interface DemoOptions {
@@ -50,7 +53,7 @@ export interface Demo {
 }
 
 /**
- * Copies a sandbox into a new warehouse, exports a snapshot and runs the example queries. Keeps the data and replaces those of an
+ * Copies a sandbox into a new warehouse, exports a snapshot and runs some queries of the gallery. Keeps the data and replaces those of an
  * earlier demo.
  *
  * @throws `usage` if the folder was not created by a demo.
@@ -80,9 +83,9 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     const snapshot = await exportWorkspace(context, () => undefined);
     onStage({ of: 'exported', snapshot });
     const answers: { title: string; result: QueryResult }[] = [];
-    for (const { title, sql } of questions) {
+    for (const { question, sql } of gallery().filter(({ number }) => SHOWN.includes(number))) {
       const [result] = await queryWorkspace(config, sql);
-      answers.push({ title, result: result as QueryResult });
+      answers.push({ title: question, result: result as QueryResult });
     }
     const demo = { workspace: DEMO_WORKSPACE, folder: config.folder, snapshot, answers };
     await options.use?.(demo, context);

@@ -122,7 +122,7 @@ describe('demo', () => {
     expect(visible(stdout + stderr)).toBe(stdout + stderr);
     const made = ['.demo', 'analytics.duckdb', 'raw', 'snapshots', 'warehouse.duckdb'];
     expect((await readdir(folder)).sort()).toEqual(made);
-    for (const title of ['How visible', 'share of voice', 'Which domains']) expect(stdout).toContain(title);
+    for (const title of ['our key figures', 'week by week', 'In which topics']) expect(stdout).toContain(title);
     for (const path of ['warehouse.duckdb', 'analytics.duckdb', 'snapshots/latest']) {
       expect(stdout).toContain(join('data/demo', path));
       expect(existsSync(join(folder, path))).toBe(true);
