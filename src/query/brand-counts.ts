@@ -1,6 +1,6 @@
 import type { GroupTally } from '../analytics/numbers/aggregate.ts';
 
-/** Limit of the counts of all brands by day, engine and entity. Each takes about 300 bytes of memory. */
+/** Limit of the counts of all brands by day, engine and entity. Each takes about 150 bytes of memory. */
 const COUNTS_MAX = 50_000;
 
 /** Keeps the counts of requested brands by day and engine. */

@@ -273,7 +273,7 @@ const inExports: readonly Mutant[] = [
   {
     file: 'src/analytics/exports/exported-measures.ts',
     from: "voiced: sum('voices'),",
-    to: "voiced: { over: 'count', of: 'voices' },",
+    to: "voiced: { agg: 'count', expr: 'voices' },",
     tests: ['test/analytics/exports.test.ts'],
   },
   {

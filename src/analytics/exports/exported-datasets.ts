@@ -39,15 +39,20 @@ export interface ExportedDataset {
 }
 
 /** Dimensions that are not exported, with reasons. */
-const UNEXPORTED: Partial<Record<DimensionName, string>> = {
+export const unexportedDimensions: Partial<Record<DimensionName, string>> = {
   tag: 'A response counts in every tag of its prompt. Tools that join each response with at most one prompt cannot express that.',
 };
 
-/** The dimensions that are not exported, as a list. */
-export const unexportedDimensions = Object.entries(UNEXPORTED).map(([name, reason]) => ({ name, reason }));
-
 /** The day of a row. */
 export const DAY = 'day';
+
+/** Joins of a response `r`: `p` with the first place, and `v` with its mentions. */
+const FIRST_PLACE = `CROSS JOIN (
+  ${responseSums.first_place()}
+) p`;
+const VOICES = `LEFT JOIN (
+  SELECT response_id, count(*) AS voices FROM mart.fct_entity_mention GROUP BY response_id
+) v ON v.response_id = r.response_id`;
 
 /** The datasets: dimensions first, then facts. */
 export const exportedDatasets: readonly ExportedDataset[] = [
@@ -93,13 +98,9 @@ export const exportedDatasets: readonly ExportedDataset[] = [
   coalesce(c.own_citations, 0) AS own_citations
 FROM mart.fct_response r
 JOIN mart.dim_brand b ON b.brand_id = r.brand_id
-CROSS JOIN (
-  ${responseSums.first_place()}
-) p
+${FIRST_PLACE}
 LEFT JOIN mart.sentiment_label l ON l.label = r.brand_sentiment
-LEFT JOIN (
-  SELECT response_id, count(*) AS voices FROM mart.fct_entity_mention GROUP BY response_id
-) v ON v.response_id = r.response_id
+${VOICES}
 LEFT JOIN (
   SELECT c.response_id, count(*) AS citations, count(c.domain) AS named_citations,
     count(*) FILTER (d.owner = 'owned') AS own_citations
@@ -132,15 +133,11 @@ JOIN (
   SELECT brand_id, 'brand' AS entity_type, CAST(NULL AS UUID) AS competitor_id, name AS entity FROM mart.dim_brand
   UNION ALL SELECT brand_id, 'competitor', competitor_id, name FROM mart.dim_competitor
 ) e ON e.brand_id = r.brand_id
-CROSS JOIN (
-  ${responseSums.first_place()}
-) p
+${FIRST_PLACE}
 LEFT JOIN mart.fct_entity_mention m ON m.response_id = r.response_id AND m.entity_type = e.entity_type
   AND m.competitor_id IS NOT DISTINCT FROM e.competitor_id
 LEFT JOIN mart.sentiment_label l ON l.label = m.sentiment
-LEFT JOIN (
-  SELECT response_id, count(*) AS voices FROM mart.fct_entity_mention GROUP BY response_id
-) v ON v.response_id = r.response_id`,
+${VOICES}`,
     key: ['response_id', 'entity_id'],
     columns: [
       ...responseColumns(),
@@ -217,7 +214,7 @@ function ofResponse(): Relation[] {
 
 function promptGroups(): DimensionName[] {
   return dimensions
-    .filter(({ name, groupBy }) => groupBy !== undefined && UNEXPORTED[name] === undefined)
+    .filter(({ name, groupBy }) => groupBy !== undefined && unexportedDimensions[name] === undefined)
     .map(({ name }) => name);
 }
 
