@@ -98,9 +98,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/query/metrics/run-metrics.ts',
-    from: 'REPEATED_MENTIONS.form) !== null',
-    to: 'REPEATED_MENTIONS.form) === null',
+    from: 'mayRepeat: source.replica.mayRepeat',
+    to: 'mayRepeat: !source.replica.mayRepeat',
     tests: NAIVE,
+  },
+  {
+    file: 'src/analytics/numbers/aggregate.ts',
+    from: 'countsOf(sum, own.responses)',
+    to: 'countsOf(sum)',
+    tests: ['test/query/day-counts.test.ts'],
   },
   {
     file: 'src/query/metrics/dimension-values.ts',
