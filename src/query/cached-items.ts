@@ -1,4 +1,3 @@
-import { firstIndex } from '../base/first-index.ts';
 import { addDays, DAY_MAX } from '../contract/time.ts';
 import type { Position } from './cursor-signer.ts';
 import type { Block, ItemSpill } from './item-spill.ts';
@@ -194,4 +193,15 @@ function slice({ bytes, ends }: ChunkContent, first: number, beyond: number): Bu
 
 function withCommas(parts: readonly Buffer[]): Buffer[] {
   return parts.flatMap((part, index) => (index === 0 ? [part] : [COMMA, part]));
+}
+
+// Returns the index of the first item with a property that all later items have too; the number of items if none has it.
+function firstIndex<T>(items: readonly T[], has: (item: T) => boolean): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (has(items[middle] as T)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -49,12 +49,22 @@ export interface GroupTally {
   readonly competitors: ReadonlyMap<string, MentionCounts>;
 }
 
-/** SQL of the parts of keys, for a table `t` that `selectionConditions` applies to. */
-const keys: Readonly<Record<Grouping, readonly string[]>> = {
+/** A part of a key: SQL over a table `t` that `selectionConditions` applies to, and SQL of its text. */
+interface KeyPart {
+  readonly sql: string;
+  text(column: string): string;
+}
+
+const DAY: KeyPart = {
+  sql: `CAST(${utc('t.created_at')} AS DATE)`,
+  text: (column) => `strftime(${column}, '%Y-%m-%d')`,
+};
+
+const keys: Readonly<Record<Grouping, readonly KeyPart[]>> = {
   nothing: [],
-  'day-and-engine': [`strftime(${utc('t.created_at')}, '%Y-%m-%d')`, 't.engine'],
-  day: [`strftime(${utc('t.created_at')}, '%Y-%m-%d')`],
-  prompt: ['CAST(t.prompt_id AS VARCHAR)'],
+  'day-and-engine': [DAY, { sql: 't.engine', text: (column) => column }],
+  day: [DAY],
+  prompt: [{ sql: 't.prompt_id', text: (column) => `CAST(${column} AS VARCHAR)` }],
 };
 
 /**
@@ -156,9 +166,9 @@ function add(sum: Sum, { responses, mentions, positions, labels }: MentionCounts
     sum.times[index] = (sum.times[index] ?? 0) + (labels[sum.labels[index] ?? ''] ?? 0);
 }
 
-function countsOf({ mentions, placed, places, labels, times, ...sum }: Sum, responses = sum.responses): MentionCounts {
-  const byLabel = labels.map((label, index): [string, number] => [label, times[index] ?? 0]);
-  return { responses, mentions, positions: { count: placed, sum: places }, labels: Object.fromEntries(byLabel) };
+function countsOf(sum: Sum, responses = sum.responses): MentionCounts {
+  const labels = Object.fromEntries(sum.labels.map((label, index) => [label, sum.times[index] ?? 0]));
+  return { responses, mentions: sum.mentions, positions: { count: sum.placed, sum: sum.places }, labels };
 }
 
 /** The recorded response form that shows that a response may list a competitor twice. */
@@ -215,7 +225,7 @@ const MENTION_ORDERS: Readonly<Record<Exclude<Conventions['repeatedMentions'], '
 function statementOf(selection: Selection, grouping: Grouping, entities: 'all' | 'brand' = 'all'): Statement {
   const bindings = createBindings();
   const by = keys[grouping];
-  const key = by.map((part, index) => `${part} AS key${index}, `).join('');
+  const key = by.map(({ sql }, index) => `${sql} AS key${index}, `).join('');
   const where = selectionConditions(selection, bindings).join(' AND ');
   const { mention_count, placed_count, position_sum } = responseSums;
   const [mentioned, position] = ['t.brand_mentioned', 't.brand_position'];
@@ -230,10 +240,13 @@ function statementOf(selection: Selection, grouping: Grouping, entities: 'all' |
     return `CAST(coalesce(sum(mentions) FILTER (${column} = ${bindings.bind(label)}), 0) AS BIGINT)`;
   });
   const sums = ['responses', 'mentions', 'placed', 'places'].map((name) => `CAST(sum(${name}) AS BIGINT)`);
-  const grouped = [...by.map((_, index) => `key${index}`), 'competitor_id'];
-  const columns = [...grouped.slice(0, -1), 'CAST(competitor_id AS VARCHAR)', ...sums, ...labels].join(', ');
+  const texts = by.map(({ text }, index) => text(`key${index}`));
+  const columns = [...texts, 'CAST(competitor_id AS VARCHAR)', ...sums, ...labels].join(', ');
   const counted = entities === 'brand' ? own : `${own} UNION ALL ${rivals}`;
-  return [`SELECT ${columns} FROM (${counted}) GROUP BY ${grouped.join(', ')}`, bindings.values];
+  return [
+    `SELECT ${columns} FROM (${counted}) GROUP BY ${by.map((_, index) => `key${index}, `).join('')}competitor_id`,
+    bindings.values,
+  ];
 }
 
 // Mentions in a group without responses are left out.
@@ -247,17 +260,16 @@ function groupsOf(rows: readonly unknown[][], { counting }: Selection, grouping:
     const [mentions = 0, placed = 0, places = 0, ...times] = row.slice(width + 2) as number[];
     return countsOf({ responses, mentions, placed, places, labels, times });
   };
-  for (const row of rows) {
-    if (row[width] !== null) continue;
+  const [own, mentions] = [rows.filter((row) => row[width] === null), rows.filter((row) => row[width] !== null)];
+  for (const row of own) {
     const key = row.slice(0, width) as (string | null)[];
     groups.set(JSON.stringify(key), { key, own: countsIn(row, Number(row[width + 1])), competitors: new Map() });
   }
-  for (const row of rows) {
+  for (const row of mentions) {
     const group = groups.get(JSON.stringify(row.slice(0, width)));
-    if (row[width] === null || group === undefined) continue;
     const id = ids.get(String(row[width])) ?? String(row[width]);
     ids.set(id, id);
-    group.competitors.set(id, countsIn(row, group.own.responses));
+    group?.competitors.set(id, countsIn(row, group.own.responses));
   }
   return [...groups.values()];
 }
