@@ -28,12 +28,20 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
-/** Returns JSON text with the keys of every object sorted, so that equal values give equal text. */
+/** Returns JSON text with the members of every object sorted, so that equal values give equal text. */
 export function toCanonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    isRecord(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
-      : inner,
+  return JSON.stringify(sortMembers(value));
+}
+
+/** Returns a value with the members of every object sorted by name. */
+export function sortMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortMembers);
+  if (!isRecord(value)) return value;
+  // `fromEntries` defines members, so that a field named __proto__ stays a member.
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+      .map(([name, inner]) => [name, sortMembers(inner)]),
   );
 }
 

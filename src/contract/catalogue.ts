@@ -7,6 +7,7 @@ import {
   deriveTables,
   detailColumns,
   engineColumns,
+  itemColumn,
   type ResourceTable,
   toColumnName,
 } from './tables.ts';
@@ -175,6 +176,10 @@ function checkTotals(name: string, derived: readonly ResourceTable[], { table, a
     throw new TypeError(`resource ${name}: ${table} is not a table by range with the columns ${adds.join(', ')}`);
 }
 
+function hasItemColumn(table: ResourceTable | ChildTable): boolean {
+  return 'declaration' in table && table.declaration.whole === undefined;
+}
+
 function warehouseTables(resources: readonly Resource[]): WarehouseTable[] {
   const tables = new Map<string, WarehouseTable>();
   const add = (table: ResourceTable | ChildTable, time: string | undefined): void => {
@@ -182,7 +187,7 @@ function warehouseTables(resources: readonly Resource[]): WarehouseTable[] {
     tables.set(table.name, {
       name: table.name,
       about: table.about,
-      columns: [...table.columns, ...engineColumns],
+      columns: [...table.columns, ...engineColumns, ...(hasItemColumn(table) ? [itemColumn] : [])],
       key: table.key,
       time,
     });
@@ -206,7 +211,7 @@ function warehouseTables(resources: readonly Resource[]): WarehouseTable[] {
       const columns = list.columns.filter((column) => column.source.from !== 'engine');
       tables.set(table.name, {
         ...list,
-        columns: [...columns, ...own, ...engineColumns, ...detailColumns],
+        columns: [...columns, ...own, ...engineColumns, itemColumn, ...detailColumns],
       });
       for (const child of table.children) add(child, undefined);
     }

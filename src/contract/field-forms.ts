@@ -9,7 +9,7 @@ export const FIELD_FORMS = {
   /** The form of the values. */
   value: (place: string): string => `form of ${place}`,
   empty: (place: string): string => `empty ${place}`,
-  /** `true` if some values have another form. Those are stored as they were sent, in `_extra`. */
+  /** `true` if some values have another form. */
   varies: (place: string): string => `varies ${place}`,
 } as const;
 

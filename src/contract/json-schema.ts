@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { FieldWriters } from './field-forms.ts';
 import { type ColumnKind, type Fields, metaOf } from './fields.ts';
+import { BODY_PLACE } from './observed-forms.ts';
 import type { Parameter } from './parameters.ts';
 import type { ResourceDeclaration, TableDeclaration } from './resource.ts';
-import { BODY_PLACE } from './sent-values.ts';
 
 /** A JSON Schema, draft 2020-12, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

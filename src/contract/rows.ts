@@ -1,26 +1,20 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isRecord, toCanonicalJson, toExactJson } from '../base/json.ts';
+import { isRecord, sortMembers, toCanonicalJson, toExactJson } from '../base/json.ts';
 import { createBesideReader } from './beside-list.ts';
 import { BodyError, frameOf, itemsOf, PageBoundError } from './body.ts';
 import type { Catalogue, Resource } from './catalogue.ts';
 import { converterOf, withNumbers } from './convert.ts';
 import { createObservedForms, type ObservedForms } from './field-forms.ts';
-import { type Fields, isDerived } from './fields.ts';
+import { type Fields, isDerived, metaOf } from './fields.ts';
 import type { Implausible } from './implausible.ts';
 import { createOrderObserver } from './list-order.ts';
-import {
-  createBodyReader,
-  createSentReader,
-  placeOf,
-  type SentReader,
-  undeclaredReader,
-  withSent,
-} from './sent-values.ts';
+import { createBodyObserver, createFormObserver, type FormObserver, placeOf } from './observed-forms.ts';
 import {
   type ChildTable,
   CONTENT_KEY,
   type Column,
+  columnOf,
   hasContentKey,
   pointerOfColumn,
   type ResourceTable,
@@ -34,8 +28,14 @@ export interface Row {
   readonly values: Values;
   /** Values of the key columns. */
   readonly key: Values;
-  /** 16 hex digits: the first 64 bits of SHA-256 over the row's content, children and unknown fields included. */
+  /**
+   * 16 hex digits: the first 64 bits of SHA-256 over the item as sent. Items of unknown form are hashed with sorted members, because
+   * their only content is the item.
+   */
   readonly hash: string;
+  /** The item as upstream sent it, as JSON text; null if a field has it. Without the lists of a body that is an item. */
+  readonly item: string | null;
+  /** Undeclared fields, with sorted members. */
   readonly extra: unknown;
   readonly children: readonly ChildRows[];
 }
@@ -132,7 +132,7 @@ export function createRowReader(
   forms: ObservedForms = createObservedForms(),
 ): RowReader {
   const readers = resource.derived.map((table) => tableReader({ catalogue, resource, forms }, table));
-  const observeBody = createBodyReader(resource, forms);
+  const observeBody = createBodyObserver(resource, forms);
   const observeBeside = createBesideReader(resource, forms);
   return {
     read: (body, fixed, options = UNBOUNDED) => {
@@ -164,8 +164,8 @@ function tableReader(parts: ReaderParts, table: ResourceTable) {
   );
   const readBeside = valueReader(table.columns.filter((column) => column.source.from === 'body'));
   const readKey = keyReader(table, itemColumns);
-  const sent = sentReader(parts, table);
-  const readRow = rowReader(parts, table, { readItem: valueReader(itemColumns), sent });
+  const observe = formObserver(parts, table);
+  const readRow = rowReader(parts, table, { readItem: valueReader(itemColumns, wholeColumnOf(table)), observe });
   const observeOrder = createOrderObserver(resource, table, parts.forms);
 
   return (body: unknown, fixed: Values, options: ReadOptions): TableRows => {
@@ -187,7 +187,7 @@ function tableReader(parts: ReaderParts, table: ResourceTable) {
     const seen = new Map<string, Values>();
     // Null can mean an empty list, but does not prove that all rows were deleted.
     let unidentified = listed === null ? 1 : 0;
-    sent?.learn(items);
+    observe?.learn(items);
     for (const raw of items) {
       const shaped = declaration.normalize === undefined ? raw : declaration.normalize(raw);
       const key = hasContentKey(table) ? contentKey(table, raw, common, repeats) : readKey(shaped, common);
@@ -233,7 +233,7 @@ type Refused = Pick<Rejected, 'reason' | 'implausible'>;
 function rowReader(
   { catalogue, resource, forms }: ReaderParts,
   table: ResourceTable,
-  { readItem, sent }: { readonly readItem: (item: Item) => Item; readonly sent: SentReader | null },
+  { readItem, observe }: { readonly readItem: (item: Item) => Item; readonly observe: FormObserver | null },
 ) {
   const { declaration } = table;
   const sentFields = Object.fromEntries(Object.entries(declaration.fields).filter(([, field]) => !isDerived(field)));
@@ -242,7 +242,8 @@ function rowReader(
   if (declaration.at === 'body') for (const name of frameOf(resource)) known.add(name);
   const readExtra = undeclaredReader(known, declaration.fields);
   const readChildren = table.children.map((child) => childReader(resource.name, table, child, forms));
-  const hashOf = resource.generic === true ? wholeHasher(table) : createHasher(table);
+  const readItemText = itemTextReader(resource, table);
+  const hashOf = createHasher(table);
 
   return ({ raw, shaped, key, common }: ListedItem, { bytes, isDamaged, check }: ReadOptions): Row | Refused => {
     if (!isRecord(shaped)) return { reason: 'the item is not an object' };
@@ -259,21 +260,32 @@ function rowReader(
     const refusal = check?.(table, values) ?? null;
     if (refusal !== null) return refusal;
     const children = readChildren.map((read) => read(parsed.data, values, shaped));
-    // An inferred declaration stores the item whole.
-    const extra = resource.generic === true ? null : withSent(readExtra(raw), sent?.read(raw) ?? null);
-    return { values, key, extra, children, hash: hashOf(values, children, extra) };
+    observe?.read(raw);
+    // An inferred declaration has no other fields than the item.
+    const extra = resource.generic === true ? null : sortMembers(readExtra(raw));
+    const text = readItemText(raw);
+    return { values, key, extra, children, item: text, hash: hashOf(values, text) };
   };
 }
 
-// Items of unknown form are stored whole, so nothing is lost. A detail repeats the fields of its list.
-function sentReader({ catalogue, resource, forms }: ReaderParts, table: ResourceTable): SentReader | null {
+// Items of unknown form have no declared fields. A detail repeats the fields of its list.
+function formObserver({ catalogue, resource, forms }: ReaderParts, table: ResourceTable): FormObserver | null {
   const { declaration, name } = table;
   if (declaration.normalize !== undefined) return null;
   const list = resource.change.kind === 'detail' ? catalogue.get(resource.change.of).derived : [];
   const repeated = list.find((candidate) => candidate.name === name)?.declaration.fields;
   const fields = { ...repeated, ...declaration.fields };
   const isComputed = resource.computes !== undefined;
-  return createSentReader({ resource: resource.name, place: name, fields, forms, isComputed });
+  return createFormObserver({ resource: resource.name, place: name, fields, forms, isComputed });
+}
+
+// Returns null for tables whose declaration has a field with the item. The lists of a body are tables of their own.
+function itemTextReader(resource: Resource, { declaration }: ResourceTable): (item: unknown) => string | null {
+  if (declaration.whole !== undefined) return () => null;
+  if (declaration.at !== 'body' || resource.derived.length === 1) return toExactJson;
+  const frame = frameOf(resource);
+  return (body) =>
+    toExactJson(isRecord(body) ? Object.fromEntries(Object.entries(body).filter(([name]) => !frame.has(name))) : body);
 }
 
 // Fields of the list that a detail repeats. They are known fields, but the list resource stores them.
@@ -283,14 +295,46 @@ function listFields(catalogue: Catalogue, resource: Resource, table: ResourceTab
   return Object.keys(list?.declaration.fields ?? {});
 }
 
+// Returns the reader of an item's fields other than `known`, and of undeclared fields of its nested objects. It returns null if there are
+// none.
+function undeclaredReader(
+  known: ReadonlySet<string>,
+  fields: Fields,
+): (item: unknown) => Record<string, unknown> | null {
+  const groups = new Map<string, (item: unknown) => Record<string, unknown> | null>();
+  // Child rows cannot distinguish a null array from an empty one, so null arrays are stored in `_extra`.
+  const lists = new Set<string>();
+  for (const [name, field] of Object.entries(fields)) {
+    const meta = metaOf(field);
+    if (meta.as === 'child') lists.add(name);
+    if (meta.as === 'group') groups.set(name, undeclaredReader(new Set(Object.keys(meta.fields)), meta.fields));
+  }
+  return (item) => {
+    if (!isRecord(item)) return null;
+    let extra: Record<string, unknown> | null = null;
+    for (const name of Object.keys(item)) {
+      const isNullList = item[name] === null && lists.has(name);
+      const value = known.has(name) && !isNullList ? groups.get(name)?.(item[name]) : item[name];
+      if (value === undefined || (value === null && known.has(name) && !isNullList)) continue;
+      extra ??= {};
+      // Define, do not assign: upstream may name a field __proto__.
+      Object.defineProperty(extra, name, { value, enumerable: true, configurable: true, writable: true });
+    }
+    return extra;
+  };
+}
+
 // Readers are compiled once per table, because a page has thousands of values.
 
 type Item = Record<string, unknown>;
 
-function valueReader(columns: readonly Column[]): (item: Item) => Item {
-  const steps = columns.flatMap(({ name, kind, source }) =>
-    source.from === 'item' || source.from === 'body' ? [{ name, path: source.path, convert: converterOf(kind) }] : [],
-  );
+// Members of JSON columns are sorted, because upstream may reorder them, except in the column with the item.
+function valueReader(columns: readonly Column[], itemColumn: string | null = null): (item: Item) => Item {
+  const steps = columns.flatMap(({ name, kind, source }) => {
+    if (source.from !== 'item' && source.from !== 'body') return [];
+    const convert = kind === 'json' && name !== itemColumn ? sortMembers : converterOf(kind);
+    return [{ name, path: source.path, convert }];
+  });
   return (item) => {
     const values: Item = {};
     for (const { name, path, convert } of steps) {
@@ -348,7 +392,7 @@ function childReader(
 ): (item: Item, parent: Values, raw: Item) => ChildRows {
   const read = valueReader(child.columns);
   const readExtra = undeclaredReader(new Set(Object.keys(child.fields)), child.fields);
-  const sent = createSentReader({ resource, place: placeOf(table, child), fields: child.fields, forms });
+  const observe = createFormObserver({ resource, place: placeOf(table, child), fields: child.fields, forms });
   const links = child.columns.flatMap(({ name, source }) =>
     source.from === 'parent' ? [{ name, from: source.column }] : [],
   );
@@ -356,52 +400,38 @@ function childReader(
     const list = item[child.field];
     const items = Array.isArray(list) ? (list as Item[]) : [];
     const rawItems = Array.isArray(raw[child.field]) ? (raw[child.field] as Item[]) : [];
-    sent.learn(rawItems);
+    observe.learn(rawItems);
     const inherited: Item = {};
     for (const { name, from } of links) inherited[name] = parent[from];
     const rows = items.map((entry, ordinal) => {
       const values = read(entry);
       values['ordinal'] = ordinal;
-      return { values, extra: withSent(readExtra(entry), sent.read(rawItems[ordinal])) };
+      observe.read(rawItems[ordinal]);
+      return { values, extra: sortMembers(readExtra(entry)) };
     });
     return { table: child, inherited, rows };
   };
 }
 
-// JSON columns and unknown fields are hashed in canonical form, because upstream may reorder their keys. Other values are in
-// declared order. Columns set by the request belong to the key and are not hashed.
+// The names of the columns are hashed too, so that rows get the values of new columns. Columns set by the request belong to the key. The
+// derived columns of an item of unknown form change with upstream's items, and its hash must not.
 function createHasher(table: ResourceTable) {
-  const prefix = [table.name, ...table.columns.map((column) => column.name)].join();
-  const contentOf = contentReader(table.columns);
-  const childContents = table.children.map((child) => contentReader(child.columns));
-  return (values: Values, children: readonly ChildRows[], extra: unknown): string => {
-    const content = [
-      contentOf(values),
-      children.map(({ rows }, index) =>
-        rows.map((row) => [childContents[index]?.(row.values), row.extra === null ? null : toCanonicalJson(row.extra)]),
-      ),
-      extra === null ? null : toCanonicalJson(extra),
-    ];
-    return createHash('sha256').update(prefix).update(JSON.stringify(content)).digest('hex').slice(0, 16);
-  };
-}
-
-// The columns of an inferred declaration change with upstream's items, and its hashes must not.
-function wholeHasher({ name, declaration: { whole = '' } }: ResourceTable) {
-  return (values: Values): string =>
+  const { name, columns } = table;
+  const itemColumn = wholeColumnOf(table);
+  const prefix = [name, ...(itemColumn === null ? columns.map((column) => column.name) : [])].join();
+  const beside = columns.filter(({ source }) => source.from === 'body').map((column) => column.name);
+  return (values: Values, item: string | null): string =>
     createHash('sha256')
-      .update(`${name}\n${toCanonicalJson(values[whole] ?? null)}`)
+      .update(prefix)
+      .update(JSON.stringify(beside.map((column) => values[column])))
+      .update(item ?? toCanonicalJson(values[itemColumn ?? ''] ?? null))
       .digest('hex')
       .slice(0, 16);
 }
 
-function contentReader(columns: readonly Column[]): (values: Values) => unknown[] {
-  const own = columns.filter(({ source }) => source.from === 'item' || source.from === 'body');
-  return (values) =>
-    own.map(({ name, kind }) => {
-      const value = values[name];
-      return kind === 'json' && value !== null ? toCanonicalJson(value) : value;
-    });
+// Returns the column of the field with the item; null if the declaration has none.
+function wholeColumnOf({ declaration: { whole, fields } }: ResourceTable): string | null {
+  return whole === undefined ? null : columnOf(fields, whole);
 }
 
 // A rejected item is stored unchanged; of a long item, only the beginning of its JSON text.

@@ -64,12 +64,22 @@ export const engineColumns: readonly Column[] = [
   engine(
     '_extra',
     'json',
-    'Fields that upstream sent but the API specification does not list, as JSON. `_sent` has values that are written in another form than usual, `_absent` the fields that were left out.',
+    'Fields that upstream sent but the API specification does not list, as JSON with sorted members.',
   ),
 ];
 
+/** Column with the item as upstream sent it. */
+export const WHOLE_ITEM = '_item';
+
+/** Column with the detail of an item as upstream sent it. */
+export const DETAIL_ITEM = '_detail_item';
+
+/** Engine column of the tables whose declaration has no field with the item. Child tables do not have it: the parent's item contains theirs. */
+export const itemColumn: Column = engine(WHOLE_ITEM, 'text', 'The item as upstream sent it, as JSON text.');
+
 /** Engine columns that a detail resource adds to its list's table. */
 export const detailColumns: readonly Column[] = [
+  engine(DETAIL_ITEM, 'text', 'The detail as upstream sent it, as JSON text; null until it is read.'),
   engine('_detail_synced_at', 'timestamp', 'When upstream sent this version of the detail (UTC).'),
   engine('_detail_hash', 'text', 'Hash of the detail; null until it is read.'),
   engine('_detail_extra', 'json', 'Unknown fields of the detail, as JSON.'),
@@ -77,9 +87,6 @@ export const detailColumns: readonly Column[] = [
 
 /** Time column of a singleton's series. */
 export const OBSERVED_AT = 'observed_at';
-
-/** Column with the item exactly as upstream sent it, of endpoints that no declaration describes. */
-export const WHOLE_ITEM = '_item';
 
 /** Key column of rows that are identified by their content. */
 export const CONTENT_KEY = '_content_key';
@@ -95,6 +102,18 @@ const contentKey: Column = {
 /** Returns the JSON pointer from which the warehouse derives a column; null if responses fill it. */
 export function pointerOfColumn({ source }: Column): string | null {
   return source.from === 'item' ? (source.pointer ?? null) : null;
+}
+
+/** Whether a column has JSON text of items. Snapshots and exports do not have these engine columns. */
+export function isItemText({ name, source }: Column): boolean {
+  return source.from === 'engine' && (name === WHOLE_ITEM || name === DETAIL_ITEM);
+}
+
+/** Returns the column with the item as upstream sent it, of the rows that a resource writes. */
+export function itemColumnOf({ change }: Pick<ResourceDeclaration, 'change'>, table: ResourceTable): string {
+  const { whole, fields } = table.declaration;
+  if (whole !== undefined) return columnOf(fields, whole);
+  return change.kind === 'detail' ? DETAIL_ITEM : WHOLE_ITEM;
 }
 
 /** Whether the rows of a table are identified by their content. */

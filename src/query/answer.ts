@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { listOrderOf } from '../analytics/calibration/conventions.ts';
 import { readReportedBrand } from '../analytics/numbers/brand.ts';
 import { computeReport } from '../analytics/numbers/reports.ts';
@@ -7,16 +8,15 @@ import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import { FORMS, servedListName, tableListOf } from '../contract/formats.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
+import type { TableDeclaration } from '../contract/resource.ts';
 import type { ResourceTable } from '../contract/tables.ts';
 import type { Query } from '../warehouse/database.ts';
-import type { CachedPage, Place } from './cached-items.ts';
-import { cachedPage, findCachedPage } from './cached-pages.ts';
 import type { Position } from './cursor-signer.ts';
 import type { ServedReplica } from './open-replica.ts';
 import { writeReport } from './report-forms.ts';
 import { toRowSet } from './row-set.ts';
 import type { Answer, ListPage, RowSet } from './service.ts';
-import { hasParent, readStored, readUndeclared, type StoredItems } from './stored-items.ts';
+import { hasParent, type Place, readStored, readUndeclared, type StoredItems } from './stored-items.ts';
 import type { StoredRequest } from './stored-request.ts';
 
 /** Name of the list in the bodies of paged and tabular responses. */
@@ -44,59 +44,36 @@ export async function computeAnswer(query: Query, request: AnswerRequest, cursor
   const { resource } = request;
   if (resource.computes !== undefined) return computedAnswer(query, request, resource.computes);
   const stored = { ...storedRequestOf(request), query };
-  const page = await findCachedPage(stored, request.replica);
-  const written = page === null ? null : writtenAnswer(request, page, cursorAfter);
-  if (written !== null) return written;
   const tables = await readStored(stored);
   const [parameter, id] = Object.entries(request.parent ?? {}).at(-1) ?? [];
-  const isEmpty = tables.every(({ items }) => items.length === 0);
+  const isEmpty = tables.every(({ texts }) => texts.length === 0);
   if (parameter !== undefined && id !== undefined && isEmpty && !(await hasParent(stored)))
     throw notFound(parameter, id);
   const [last] = tables.flatMap((table) => table.last ?? []);
   const nextCursor = last === undefined ? null : cursorAfter(last);
+  const json = writeBody(storedBody(request, tables, nextCursor), tables);
   return {
-    body: storedBody(request, tables, nextCursor),
+    json,
     nextCursor,
+    get body() {
+      return parseExactJson(json);
+    },
     get list() {
       return listOf(resource, tables);
     },
   };
 }
 
-/** Text in place of the items of a body, as in JSON. */
-const ITEMS = '\u0000items';
-const WRITTEN_ITEMS = JSON.stringify(ITEMS);
+/** Marks the place of an item in a body: the table and the item by their numbers. */
+const PLACE = randomUUID();
+const WRITTEN_PLACE = new RegExp(`"${PLACE} (\\d+) (\\d+)"`, 'g');
 
-/** Returns a response from cached items; null if it must be computed. */
-export async function cachedAnswer(request: AnswerRequest, cursorAfter: CursorAfter): Promise<Answer | null> {
-  const page = await cachedPage(storedRequestOf(request), request.replica);
-  return page === null ? null : writtenAnswer(request, page, cursorAfter);
-}
-
-// Returns null if the body contains the placeholder twice, so that the position of the items is unknown.
-function writtenAnswer(
-  request: AnswerRequest,
-  { pieces: items, last }: CachedPage,
-  cursorAfter: CursorAfter,
-): Answer | null {
-  const [table] = request.resource.derived as [ResourceTable];
-  const nextCursor = last === null ? null : cursorAfter(last);
-  const frame = toExactJson(storedBody(request, [{ table, items: [ITEMS], last }], nextCursor));
-  const [head, tail, ...others] = frame.split(WRITTEN_ITEMS);
-  if (head === undefined || tail === undefined || others.length > 0) return null;
-  const pieces = [Buffer.from(head), ...items, Buffer.from(tail)];
-  return {
-    pieces,
-    nextCursor,
-    get body() {
-      return parseExactJson(Buffer.concat(pieces).toString());
-    },
-    get list() {
-      return listOf(request.resource, [
-        { table, items: parseExactJson(`[${Buffer.concat(items)}]`) as unknown[], last },
-      ]);
-    },
-  };
+// Writes a body with the items at their places.
+function writeBody(body: unknown, tables: readonly StoredItems[]): string {
+  return toExactJson(body).replace(
+    WRITTEN_PLACE,
+    (_place, table: string, item: string) => tables[Number(table)]?.texts[Number(item)] ?? 'null',
+  );
 }
 
 async function computedAnswer(
@@ -119,7 +96,7 @@ async function computedAnswer(
     body: { ...besideValues(replica, resource, asked), ...report.beside, [LIST]: report.rows },
     nextCursor: null,
     get list() {
-      return { items: report.rows, rows: toRowSet(table?.declaration.fields ?? {}, report.rows) };
+      return { texts: report.rows.map(toExactJson), rows: toRowSet(table?.declaration.fields ?? {}, report.rows) };
     },
   };
 }
@@ -142,13 +119,13 @@ export async function* scanList(
     const undeclared = await replica.work((query) => readUndeclared({ ...stored, query }, table), signal);
     let after = request.after;
     do {
-      const { items, last } = await replica.work(
+      const page = await replica.work(
         async (_query, _read, prepared) => (await readStored({ ...stored, query: prepared, after }))[0] as StoredItems,
         signal,
         'continued',
       );
-      yield { items, rows: toRowSet(table.declaration.fields, items, undeclared) };
-      after = last === null ? null : { ...last, from, to };
+      yield toListPage(page.texts, (items) => toRowSet(table.declaration.fields, items, undeclared));
+      after = page.last === null ? null : { ...page.last, from, to };
     } while (after !== null);
   } finally {
     release();
@@ -156,26 +133,29 @@ export async function* scanList(
 }
 
 function storedRequestOf(request: AnswerRequest): Omit<StoredRequest, 'query'> {
-  const { writersOf, allowedBrands, conventions, rowCache } = request.replica;
+  const { allowedBrands, conventions, rowCache } = request.replica;
   const keepsDeleted = conventions.deletedPrompts === 'stay';
   const order = listOrderOf(request.resource.name, conventions);
-  return { ...request, order, writers: writersOf(request.resource), allowedBrands, rowCache, keepsDeleted };
+  return { ...request, order, allowedBrands, rowCache, keepsDeleted };
 }
 
 function storedBody(request: AnswerRequest, tables: readonly StoredItems[], nextCursor: string | null): unknown {
   const { resource, replica } = request;
   const [first] = tables;
+  const placesOf = (table: number): string[] =>
+    (tables[table]?.texts ?? []).map((_, item) => `${PLACE} ${table} ${item}`);
   if (first !== undefined && first.table.declaration.at === 'body') {
-    if (first.items.length === 0) throw nothingStored(request);
-    return replica.isBare(resource) ? first.items[0] : { [LIST]: first.items[0] };
+    const [item] = placesOf(0);
+    if (item === undefined) throw nothingStored(request);
+    return replica.isBare(resource) ? item : { [LIST]: item };
   }
-  if (replica.isBare(resource)) return first?.items ?? [];
+  if (replica.isBare(resource)) return placesOf(0);
   let body: Record<string, unknown> = besideValues(replica, resource, request.asked);
-  for (const { table, items } of tables) {
+  for (const [index, { table }] of tables.entries()) {
     const { at } = table.declaration;
     if (at === 'body') continue;
     const name = servedListName(resource, at.list, replica.shapes.get(resource.name, FORMS.envelope));
-    body = withMember(body, name, items);
+    body = withMember(body, name, placesOf(index));
   }
   if (resource.paging === 'cursor') body['nextCursor'] = nextCursor;
   if (resource.pages !== undefined) body = withMember(body, resource.pages.next, nextCursor);
@@ -201,14 +181,24 @@ function listOf(resource: Resource, tables: readonly StoredItems[]): ListPage | 
   const name = tableListOf(resource);
   const list = tables.find(({ table: { declaration } }) => declaration.at !== 'body' && declaration.at.list === name);
   if (list === undefined) return null;
+  const { declaration } = list.table;
+  return toListPage(list.texts, (items) =>
+    resource.generic === true ? typedRows(declaration, items) : toRowSet(flatFields(declaration, items), items),
+  );
+}
+
+// Parses the items of a list when they are used.
+function toListPage(texts: readonly string[], toRows: (items: readonly unknown[]) => RowSet): ListPage {
   return {
-    items: list.items,
-    rows: resource.generic === true ? typedRows(list) : toRowSet(flatFields(list), list.items),
+    texts,
+    get rows() {
+      return toRows(texts.map(parseExactJson));
+    },
   };
 }
 
 // Items of inferred endpoints have the types of their columns, and further members as JSON.
-function typedRows({ table: { declaration }, items }: StoredItems): RowSet {
+function typedRows(declaration: TableDeclaration, items: readonly unknown[]): RowSet {
   const { derive, whole = '' } = declaration;
   const { [whole]: _, ...fields } = declaration.fields;
   const known = new Set(Object.keys(fields).map((field) => field.split('.')[0]));
@@ -219,10 +209,8 @@ function typedRows({ table: { declaration }, items }: StoredItems): RowSet {
   return toRowSet(fields, members);
 }
 
-// Items of `whole` tables are served as received, so their fields come from the items; declared fields are used if
-// there are none.
-function flatFields({ table: { declaration }, items }: StoredItems): Fields {
-  const { whole, fields } = declaration;
+// Items of `whole` tables have an unknown form, so their fields come from the items; declared fields are used if there are none.
+function flatFields({ whole, fields }: TableDeclaration, items: readonly unknown[]): Fields {
   if (whole === undefined) return fields;
   const known = Object.entries(fields).filter(([name]) => name !== whole);
   return items.length === 0 ? Object.fromEntries(known) : {};

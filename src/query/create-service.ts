@@ -20,7 +20,7 @@ import {
 import { dayOf } from '../contract/time.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { ReplicaOptions } from '../warehouse/replica.ts';
-import { type AnswerRequest, type CursorAfter, cachedAnswer, computeAnswer, notFound, scanList } from './answer.ts';
+import { type AnswerRequest, type CursorAfter, computeAnswer, notFound, scanList } from './answer.ts';
 import { type Covered, chosenOf, coveredBy, worstOf } from './coverage.ts';
 import { type CursorSigner, createCursorSigner, type Position } from './cursor-signer.ts';
 import { limitReplica, type ServedReplica } from './open-replica.ts';
@@ -51,8 +51,6 @@ export interface ServiceOptions {
   readonly readConventions: (query: Query) => Promise<Conventions>;
   /** Reads the conventions that may differ from upstream's; default: none. */
   readonly readDoubts?: (query: Query) => Promise<Doubts>;
-  /** Bytes of memory for items of lists; default: 48 MiB. On disk they may take ten times as much. */
-  readonly itemBytesMax?: number;
   /** Reads the progress of the sync that is running in any process; default: none is. */
   readonly readRunning?: () => Promise<Running | null>;
 }
@@ -157,13 +155,10 @@ function createAsk({ catalogue, clock }: ServiceOptions, view: ReplicaView, sign
           signal?.throwIfAborted();
           const limited = upTo(rowsMax);
           const cursorAfter: CursorAfter = (last) => signer.write({ ...last, from, to }, binding);
-          return (
-            (await cachedAnswer(limited, cursorAfter)) ??
-            replica.replica.work(
-              (query, _read, prepared) =>
-                computeAnswer(resource.computes === undefined ? prepared : query, limited, cursorAfter),
-              signal,
-            )
+          return replica.replica.work(
+            (query, _read, prepared) =>
+              computeAnswer(resource.computes === undefined ? prepared : query, limited, cursorAfter),
+            signal,
           );
         }),
     } satisfies Question;

@@ -1,10 +1,8 @@
-import { isRecord, parseExactJson } from '../base/json.ts';
+import { parseExactJson } from '../base/json.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { FIELD_FORMS } from '../contract/field-forms.ts';
-import { SENT } from '../contract/sent-values.ts';
-import type { ResourceTable } from '../contract/tables.ts';
+import { itemColumnOf } from '../contract/tables.ts';
 import { idsIn } from '../contract/value-forms.ts';
-import { columnAt } from '../warehouse/conditions.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { Shapes } from '../warehouse/ledger/shapes.ts';
 import { quoted } from '../warehouse/schema.ts';
@@ -24,30 +22,22 @@ export async function readSpellings(
   );
   const varies = rows.some(([resource, name]) => computed.has(resource) && name.startsWith(FIELD_FORMS.varies('')));
   if (!varies) return spellings;
-  for (const { derived } of catalogue.resources) {
-    for (const table of derived.filter(({ extent }) => extent.kind !== 'time')) {
-      for (const sql of statementsOf(table)) {
-        for (const [text] of await query(sql)) {
-          for (const id of idsIn(sentIn(String(text)))) spellings.set(id.toLowerCase(), id);
-        }
-      }
+  for (const resource of catalogue.resources) {
+    for (const table of resource.derived.filter(({ extent }) => extent.kind !== 'time')) {
+      const item = quoted(itemColumnOf(resource, table));
+      const items = await query(
+        `SELECT DISTINCT CAST(${item} AS VARCHAR) FROM ${quoted(table.name)} WHERE ${item} IS NOT NULL`,
+      );
+      const ids = items.flatMap(([text]) => idsIn(parseExactJson(String(text))));
+      for (const id of unusual(ids)) spellings.set(id.toLowerCase(), id);
     }
   }
   return spellings;
 }
 
-// Items of unknown form are stored whole; of other items, only the values with an unusual form.
-function statementsOf(table: ResourceTable): string[] {
-  const { whole } = table.declaration;
-  const column = whole === undefined ? null : columnAt(table, whole);
-  if (column !== null) return [`SELECT DISTINCT CAST(${quoted(column.name)} AS VARCHAR) FROM ${quoted(table.name)}`];
-  return [table, ...table.children].map(
-    ({ name }) =>
-      `SELECT DISTINCT CAST("_extra" AS VARCHAR) FROM ${quoted(name)} WHERE json_exists("_extra", '$.${SENT.values}')`,
-  );
-}
-
-function sentIn(text: string): unknown {
-  const value = parseExactJson(text);
-  return isRecord(value) && SENT.values in value ? value[SENT.values] : value;
+// Returns the ids that are in another case than most.
+function unusual(ids: readonly string[]): string[] {
+  const upper = ids.filter((id) => id === id.toUpperCase() && id !== id.toLowerCase()).length;
+  const usual = 2 * upper > ids.length ? (id: string) => id.toUpperCase() : (id: string) => id.toLowerCase();
+  return ids.filter((id) => usual(id) !== id);
 }

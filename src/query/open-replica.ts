@@ -10,7 +10,6 @@ import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
 import { isUuid, type KnownValues, type ServedNames } from '../contract/query-parameters.ts';
 import { type ListedBrand, readBrandList } from '../warehouse/brand-list.ts';
 import type { Query } from '../warehouse/database.ts';
-import { spillFolder } from '../warehouse/file/spill.ts';
 import { type DaysOf, readDaysOf } from '../warehouse/ledger/echoed-days.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
@@ -20,8 +19,6 @@ import { type BrandCounts, createBrandCounts } from './brand-counts.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
 import { readSpellings } from './id-spellings.ts';
-import { createItemCache, ITEM_BYTES_MAX, type ItemCache, SPILL_FACTOR } from './item-cache.ts';
-import { createItemSpill } from './item-spill.ts';
 import type { ReportForms } from './report-forms.ts';
 import { createRowCache, type RowCache } from './row-cache.ts';
 
@@ -50,8 +47,6 @@ export interface ServedReplica {
   readonly mayRepeat: boolean;
   /** Results of statements that many requests need. */
   readonly rowCache: RowCache;
-  /** Items of lists in memory and on disk. */
-  readonly items: ItemCache;
   readonly lastRun: LastRun | null;
   readonly dataVersion: number;
   /** Returns the served names of parameters whose name the specification leaves open. */
@@ -81,8 +76,6 @@ export interface ServedReplicaOptions {
   readonly readConventions: (query: Query) => Promise<Conventions>;
   /** Reads the conventions that may differ from upstream's; default: none. */
   readonly readDoubts?: (query: Query) => Promise<Doubts>;
-  /** Bytes of memory for items of lists; default: 48 MiB. On disk they may take ten times as much. */
-  readonly itemBytesMax?: number;
 }
 
 /**
@@ -92,14 +85,8 @@ export interface ServedReplicaOptions {
  */
 export async function openServedReplica(path: string, options: ServedReplicaOptions): Promise<ServedReplica> {
   const replica = await openReplica(path, options.replica);
-  const { itemBytesMax = ITEM_BYTES_MAX } = options;
-  const items = createItemCache(itemBytesMax, createItemSpill(spillFolder(path), SPILL_FACTOR * itemBytesMax));
-  const close = async (): Promise<void> => {
-    await replica.close();
-    await items.close();
-  };
   try {
-    return await replica.work((query) => readServedReplica({ ...replica, close }, items, query, options));
+    return await replica.work((query) => readServedReplica(replica, query, options));
   } catch (thrown) {
     await replica.close();
     throw thrown;
@@ -108,7 +95,6 @@ export async function openServedReplica(path: string, options: ServedReplicaOpti
 
 async function readServedReplica(
   replica: Replica,
-  items: ItemCache,
   query: Query,
   options: ServedReplicaOptions,
 ): Promise<ServedReplica> {
@@ -142,7 +128,6 @@ async function readServedReplica(
     ),
     mayRepeat,
     rowCache: createRowCache(),
-    items,
     lastRun,
     dataVersion,
     writersOf: writersIn(catalogue, shapes, await readSpellings(query, catalogue, shapes)),

@@ -2,8 +2,8 @@ import type { Report } from '../analytics/numbers/report-request.ts';
 import { isRecord } from '../base/json.ts';
 import type { FieldWriters } from '../contract/field-forms.ts';
 import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
+import { BODY_PLACE, bodyFields } from '../contract/observed-forms.ts';
 import type { ResourceDeclaration } from '../contract/resource.ts';
-import { BODY_PLACE, bodyFields } from '../contract/sent-values.ts';
 import { mapIds, type ValueWriter } from '../contract/value-forms.ts';
 
 type Item = Readonly<Record<string, unknown>>;

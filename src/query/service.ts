@@ -84,18 +84,19 @@ export interface CompleteList {
   pages(signal: AbortSignal): AsyncGenerator<ListPage, void, undefined>;
 }
 
-/** Items of a list as in JSON, and as a flat table. */
+/** Items of a list, and as a flat table. */
 export interface ListPage {
-  readonly items: readonly unknown[];
+  /** The items as JSON text. */
+  readonly texts: readonly string[];
   readonly rows: RowSet;
 }
 
 /** A response, as JSON and as a flat table. */
 export interface Answer {
-  /** The body in upstream's format; parsed from `pieces` when it is used. */
+  /** The body in upstream's format; parsed from `json` when it is used. */
   readonly body: unknown;
-  /** The bytes of the body as JSON, if they are already written. They must not be changed. */
-  readonly pieces?: readonly Buffer[];
+  /** The body as JSON text, if it has stored items. */
+  readonly json?: string;
   readonly nextCursor: string | null;
   /** The items of `data`, converted when they are used; null if the endpoint has no `data`. */
   readonly list: ListPage | null;

@@ -1,5 +1,4 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
-import type { FieldWriters } from '../contract/field-forms.ts';
 import type { Query as CheckedQuery } from '../contract/query-parameters.ts';
 import type { Query } from '../warehouse/database.ts';
 import type { Position } from './cursor-signer.ts';
@@ -20,14 +19,10 @@ export interface StoredRequest {
   readonly after: Pick<Position, 'at' | 'id'> | null;
   /** Order of a paged list, as `src/contract/list-order.ts` describes it. */
   readonly order: readonly string[];
-  /** Writes the values in upstream's forms. */
-  readonly writers: FieldWriters;
   /** Ids of the brands to which the reader is limited; null for all. */
   readonly allowedBrands: ReadonlySet<string> | null;
   /** Keeps how the rows of tables are spread over time; null to read every range at once. */
   readonly rowCache: RowCache | null;
   /** Whether filters by a list also match its deleted rows. */
   readonly keepsDeleted: boolean;
-  /** Whether the nested rows include deleted ones; default: false. */
-  readonly withDeleted?: boolean;
 }

@@ -4,7 +4,6 @@ import { mergeConventions, toOverrides } from '../analytics/calibration/override
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { createService } from '../query/create-service.ts';
-import { ITEM_BYTES_MAX } from '../query/item-cache.ts';
 import type { Service } from '../query/service.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -13,7 +12,7 @@ import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
 import { readCursorSecret } from './auth/keys.ts';
 
 /**
- * Builds the query layer of a workspace, one of at most `openMax` in the process. Works before the first sync; requests then fail
+ * Builds the query layer of a workspace. Works before the first sync; requests then fail
  * with `no_data`.
  */
 export function openService(
@@ -21,7 +20,6 @@ export function openService(
   clock: Clock,
   cursorSecret: Uint8Array,
   timeoutMs: number,
-  openMax = 1,
 ): Service {
   const overrides = toOverrides(config.conventions);
   return createService({
@@ -34,7 +32,6 @@ export function openService(
     readDoubts: async (query) =>
       new Map([...(await readDoubts(query))].filter(([name]) => !Object.hasOwn(overrides, name))),
     readRunning: () => readProgress(config.folder, clock.now()),
-    itemBytesMax: Math.floor(ITEM_BYTES_MAX / openMax),
   });
 }
 

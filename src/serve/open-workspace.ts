@@ -15,8 +15,6 @@ export interface OpenDataOptions {
   readonly clock: Clock;
   readonly cursorSecret: Uint8Array;
   readonly queryTimeoutMs: number;
-  /** Maximum number of workspaces that are open in this process at the same time. */
-  readonly openMax: number;
 }
 
 /** The query layer of a workspace, and guarded SQL. */
@@ -28,8 +26,8 @@ export interface WorkspaceData {
 
 /** Opens the data of a workspace, which may not exist yet. */
 export function openData(config: WorkspaceConfig, options: OpenDataOptions): WorkspaceData {
-  const { clock, cursorSecret, queryTimeoutMs, openMax } = options;
-  const service = openService(config, clock, cursorSecret, queryTimeoutMs, openMax);
+  const { clock, cursorSecret, queryTimeoutMs } = options;
+  const service = openService(config, clock, cursorSecret, queryTimeoutMs);
   const path = layoutOf(config.folder).analytics;
   const sql = createSqlService({ path, catalogue: service.catalogue, clock, encoder: ENCODER });
   const close = async (): Promise<void> => {

@@ -44,7 +44,7 @@ export async function serveMcp(
       // If the remote warehouse cannot be reached, serve the replica that is already here.
       await refreshReplica({ config, clock }).catch(() => undefined);
       const cursorSecret = await cursorSecretOf(config, existsSync(config.folder));
-      return { config, ...openData(config, { clock, cursorSecret, queryTimeoutMs, openMax: OPEN_MAX }) };
+      return { config, ...openData(config, { clock, cursorSecret, queryTimeoutMs }) };
     },
     close: ({ close }) => close(),
   });

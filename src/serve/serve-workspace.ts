@@ -44,7 +44,7 @@ export async function serveWorkspace(
   const readBudget = () => budgetUseOf(setup?.written() ?? config, clock);
   const status = pages === 'off' ? null : statusPartsOf(config, pages, runsJobs, readBudget);
   const open: ServerParts['open'] = async () => {
-    const { parts, close } = openForServer(config, fleetKeys, status, { ...options, clock, cursorSecret, openMax: 1 });
+    const { parts, close } = openForServer(config, fleetKeys, status, { ...options, clock, cursorSecret });
     // Open the replica early so that the first request does not wait. If this fails, each request reports the error.
     parts.service.newest().catch(() => undefined);
     return { parts: { ...parts, ...(setup === undefined ? {} : { setup }) }, close };

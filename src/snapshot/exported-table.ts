@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
 import type { Catalogue, WarehouseTable } from '../contract/catalogue.ts';
-import type { Column } from '../contract/tables.ts';
+import { type Column, isItemText } from '../contract/tables.ts';
 import type { Database, Session } from '../warehouse/database.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
 import type { Layout } from './layout.ts';
@@ -43,10 +43,14 @@ export async function attachReplica(
 /** Name of the temporary table with the rows of a view. */
 const STORED_VIEW = 'temp.snapshot_view';
 
-/** The tables and histories of a catalogue. */
+/** The tables and histories of a catalogue, without the text of the items, which the other columns repeat. */
 export function catalogueTables({ tables, histories }: Catalogue): ExportedTable[] {
   return [
-    ...tables.map((table) => ({ ...table, kind: 'data' as const })),
+    ...tables.map((table) => ({
+      ...table,
+      columns: table.columns.filter((column) => !isItemText(column)),
+      kind: 'data' as const,
+    })),
     ...histories.map((table) => ({ ...table, kind: 'history' as const })),
   ];
 }

@@ -1,6 +1,7 @@
 import { chooseName } from '../base/choose-name.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
+import { isItemText } from '../contract/tables.ts';
 import { brandTableOf } from '../warehouse/brand-list.ts';
 import type { CopySource } from '../warehouse/file/copy-out.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
@@ -45,8 +46,11 @@ export async function select(source: CopySource, catalogue: Catalogue, selection
   for (const name of new Set(names)) {
     const sql = known.get(name) as string;
     const rows = await source.all(`DESCRIBE SELECT * FROM ${sql}`);
-    const columns = rows.map((row) => ({ name: String(row['column_name']), type: String(row['column_type']) }));
     const table = all.find((candidate) => candidate.name === name);
+    const hidden = new Set(table?.columns.filter(isItemText).map((column) => column.name));
+    const columns = rows
+      .map((row) => ({ name: String(row['column_name']), type: String(row['column_type']) }))
+      .filter((column) => !hidden.has(column.name));
     const period = periodOf(columns, table);
     const keys = table === undefined ? [] : [...(period === null ? [] : [period.column]), ...table.key];
     selected.push({

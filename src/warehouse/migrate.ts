@@ -1,5 +1,5 @@
 import type { Catalogue, WarehouseTable } from '../contract/catalogue.ts';
-import type { Column } from '../contract/tables.ts';
+import { type Column, isItemText } from '../contract/tables.ts';
 import { bookkeepingComments } from './comments.ts';
 import type { Database, Session } from './database.ts';
 import { DamagedFile } from './errors.ts';
@@ -120,15 +120,20 @@ function tableStatements(path: string, table: WarehouseTable, existing: Readonly
   }
   // Without a default: if an added column has a function as its default, a crash can make the file unopenable.
   const additions = added.map(
-    (column) => `ALTER TABLE ${quoted(table.name)} ADD COLUMN ${quoted(column.name)} ${sqlTypes[column.kind]}`,
+    (column) => `ALTER TABLE ${quoted(table.name)} ADD COLUMN ${quoted(column.name)} ${typeOf(column)}`,
   );
   const about = found.comment === table.about ? [] : [commentOnTable(table)];
   return [...additions, ...about, ...commentsOn(table, [...added, ...reworded])];
 }
 
 function createTable(table: WarehouseTable): string {
-  const columns = table.columns.map((column) => `${quoted(column.name)} ${sqlTypes[column.kind]}`);
+  const columns = table.columns.map((column) => `${quoted(column.name)} ${typeOf(column)}`);
   return `CREATE TABLE ${quoted(table.name)} (${columns.join(', ')})`;
+}
+
+// Items are read rarely and repeat the texts of other columns.
+function typeOf(column: Column): string {
+  return `${sqlTypes[column.kind]}${isItemText(column) ? ' USING COMPRESSION zstd' : ''}`;
 }
 
 function commentOnTable(table: WarehouseTable): string {

@@ -7,6 +7,7 @@ import type { Session } from '../../src/warehouse/database.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { restoreItems } from '../../src/warehouse/write/restored-items.ts';
 
 /** Number of days over which the responses are spread, ending today. */
 const DAYS = 366;
@@ -40,6 +41,7 @@ export async function generate(dataFolder: string, responses: number, brands = 1
     await database.exclusive(async (session) => {
       await session.run("SET wal_autocheckpoint = '1GB'");
       for (const statement of statements(today, responses, brands)) await session.run(statement);
+      await restoreItems(session, catalogue);
       await note(session, today);
       await session.run('CHECKPOINT');
     });

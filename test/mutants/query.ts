@@ -2,7 +2,6 @@ import type { Mutant } from './run-mutants.ts';
 
 const FRESHNESS = ['test/query/freshness.test.ts'];
 const ZONES = ['test/query/traffic-zones.test.ts'];
-const ITEM_CACHE = ['test/query/item-cache.test.ts'];
 const REPLICA_HOLDER = ['test/query/replica-holder.test.ts'];
 const NAIVE = ['test/query/metrics/naive-equality.test.ts'];
 const MARTS = ['test/analytics/marts.test.ts'];
@@ -52,19 +51,6 @@ export const mutants: readonly Mutant[] = [
     from: "thrown.code !== 'warehouse_invalid'",
     to: "thrown.code === 'warehouse_invalid'",
     tests: REPLICA_HOLDER,
-  },
-  { file: 'src/query/item-cache.ts', from: 'misses += 1;', to: '', tests: ITEM_CACHE },
-  {
-    file: 'src/query/cached-items.ts',
-    from: 'if (place.id === id) return index + 1;',
-    to: 'if (place.id === id) return index;',
-    tests: ITEM_CACHE,
-  },
-  {
-    file: 'src/query/cached-items.ts',
-    from: 'addDays(range.to, 1)',
-    to: 'range.to',
-    tests: ITEM_CACHE,
   },
   {
     file: 'src/query/time-spread.ts',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
-import { isRecord, toExactJson } from '../../src/base/json.ts';
+import { ExactNumber, isRecord, toExactJson } from '../../src/base/json.ts';
 import { openMirror, type Reply } from './mirror.ts';
 
 const TOTALS = ['ai_sessions', 'key_events', 'revenue', 'site_sessions', 'share_of_site'];
@@ -14,16 +14,16 @@ test('null arrays, null totals and unknown numbers that exceed a double are serv
   const [brand] = listOf(await upstream('/brands'));
   const path = `/brands/${brand.id}/responses?limit=100`;
   const [first, second, third] = listOf(await mirror(path));
-  const extra = `UPDATE responses SET _extra = CAST($2 AS JSON) WHERE id = CAST($1 AS UUID)`;
+  const change = (item: Item): string[] => [String(item.id), toExactJson(item)];
+  const update = 'UPDATE responses SET _item = $2 WHERE id = CAST($1 AS UUID)';
   await warehouse().database.exclusive(async ({ run }) => {
-    for (const { id } of [first, second]) {
-      await run('DELETE FROM response_citations WHERE response_id = CAST($1 AS UUID)', [String(id)]);
-    }
-    await run(extra, [String(first.id), '{"citations":null}']);
-    await run(extra, [String(third.id), '{"serial":12345678901234567890}']);
+    await run(update, change({ ...first, citations: null }));
+    await run(update, change({ ...second, citations: [] }));
+    await run(update, change({ ...third, serial: new ExactNumber('12345678901234567890') }));
     await run('DELETE FROM traffic_daily');
     await run(
-      `UPDATE traffic_totals SET connected = false, property = NULL, currency = NULL, ${TOTALS.map((name) => `${name} = NULL`).join()}`,
+      `UPDATE traffic_totals SET connected = false, property = NULL, currency = NULL, _item = '{"totals":null}',
+         ${TOTALS.map((name) => `${name} = NULL`).join()}`,
     );
   });
   await publishOnly();

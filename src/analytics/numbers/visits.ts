@@ -1,11 +1,8 @@
 import { isRecord, parseExactJson } from '../../base/json.ts';
-import { createFieldWriters, createObservedForms } from '../../contract/field-forms.ts';
-import { SENT } from '../../contract/sent-values.ts';
-import type { ResourceTable } from '../../contract/tables.ts';
+import { type ResourceTable, WHOLE_ITEM } from '../../contract/tables.ts';
 import { eachDay } from '../../contract/time.ts';
 import type { ResolvedTotals } from '../../plausibility/range-totals.ts';
 import { createBindings, liveConditions, rangeCondition } from '../../warehouse/conditions.ts';
-import { createItemReader } from '../../warehouse/items.ts';
 import { readTotals, totalsWithin } from '../../warehouse/ledger/reported-totals.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import { siteShare } from './definitions.ts';
@@ -45,30 +42,15 @@ export async function reportVisits(request: ReportRequest): Promise<Report> {
   };
 }
 
-async function readDays({
-  catalogue,
-  query,
-  brand,
-  asked,
-  writers,
-}: ReportRequest): Promise<Record<string, unknown>[]> {
+async function readDays({ catalogue, query, brand, asked }: ReportRequest): Promise<Record<string, unknown>[]> {
   const table = catalogue.get('traffic').derived.find(({ name }) => name === 'traffic_daily') as ResourceTable;
-  const { fields } = table.declaration;
-  const { select, read } = createItemReader({
-    fields,
-    columns: table.columns,
-    alias: 't',
-    extra: 't."_extra"',
-    place: table.name,
-    writers: writers ?? createFieldWriters([], createObservedForms()),
-  });
   const bindings = createBindings();
   const conditions = [...liveConditions('t', brand.id, bindings), rangeCondition('t.date', asked, bindings)];
   const rows = await query(
-    `SELECT ${select.join(', ')} FROM ${quoted(table.name)} t WHERE ${conditions.join(' AND ')} ORDER BY t.date, t.source`,
+    `SELECT t.${quoted(WHOLE_ITEM)} FROM ${quoted(table.name)} t WHERE ${conditions.join(' AND ')} ORDER BY t.date, t.source`,
     bindings.values,
   );
-  return rows.map((row) => read(row, () => []));
+  return rows.map(([item]) => parseExactJson(String(item)) as Record<string, unknown>);
 }
 
 interface Site {
@@ -94,9 +76,9 @@ async function readSite({ catalogue, query, brand, asked, resource, nowMs }: Rep
   const bindings = createBindings();
   const live = liveConditions('t', brand.id, bindings).join(' AND ');
   const newest = (column: string): string => `arg_max_null(t.${column}, (t.range_to, t._synced_at))`;
-  const columns = ['connected', 'property', 'currency', '_extra', ...TOTALS.map(([, column]) => column)].map(newest);
+  const columns = ['connected', 'property', 'currency', WHOLE_ITEM, ...TOTALS.map(([, column]) => column)].map(newest);
   const [row = []] = await query(`SELECT ${columns.join(', ')} FROM traffic_totals t WHERE ${live}`, bindings.values);
-  const [connected, property, currency, extra, ...totals] = row;
+  const [connected, property, currency, item, ...totals] = row;
   const last = Object.fromEntries(
     TOTALS.map(([name], index) => [name, connected === null ? 0 : (totals[index] ?? null)]),
   );
@@ -108,15 +90,14 @@ async function readSite({ catalogue, query, brand, asked, resource, nowMs }: Rep
     property: (property ?? null) as string | null,
     currency: (currency ?? null) as string | null,
     sessions,
-    last: Object.values(last).every((value) => value === null) ? sentTotals(extra) : last,
+    last: Object.values(last).every((value) => value === null) ? sentTotals(item) : last,
   };
 }
 
-// An object of nulls and null are stored alike in the columns; `_extra` has the object.
-function sentTotals(extra: unknown): Site['last'] {
-  const stored = typeof extra === 'string' ? parseExactJson(extra) : null;
-  const sent = isRecord(stored) ? stored[SENT.values] : null;
-  const totals = isRecord(sent) ? sent['totals'] : null;
+// An object of nulls and null are stored alike in the columns.
+function sentTotals(item: unknown): Site['last'] {
+  const stored = typeof item === 'string' ? parseExactJson(item) : null;
+  const totals = isRecord(stored) ? stored['totals'] : null;
   return isRecord(totals) ? totals : null;
 }
 

@@ -15,6 +15,7 @@ import { noteOrigin } from '../../warehouse/ledger/origin.ts';
 import { checkSchemaVersion } from '../../warehouse/schema-version.ts';
 import { fileLiteral, quoted, sqlTypes } from '../../warehouse/schema.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { restoreItems } from '../../warehouse/write/restored-items.ts';
 
 /** Tables and rows of a rebuilt warehouse. */
 export const restoredSnapshot = z.object({
@@ -82,6 +83,7 @@ export async function fillFromSnapshot(
       const source = sources.get(table.name);
       if (source !== undefined) rows += await fillTable(session, table, source, folder);
     }
+    await restoreItems(session, warehouse.catalogue);
     await noteOrigin(session, `${manifest.id} ${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}`);
   });
   const names = new Set(known.map(({ name }) => name));

@@ -237,9 +237,9 @@ const writeArrow: BatchWriter = async (path, columns, batches) => {
   const handle = await open(path, 'w');
   try {
     // A page without rows writes the schema, which a file without batches needs too.
-    await handle.writeFile(await encoder.encode({ items: [], rows: { columns, rows: () => [] } }));
+    await handle.writeFile(await encoder.encode({ texts: [], rows: { columns, rows: () => [] } }));
     for await (const rows of batches) {
-      await handle.writeFile(await encoder.encode({ items: [], rows: { columns, rows: () => rows } }));
+      await handle.writeFile(await encoder.encode({ texts: [], rows: { columns, rows: () => rows } }));
     }
     await handle.writeFile(await encoder.end());
   } finally {

@@ -1,8 +1,6 @@
-import { toExactJson } from '../../base/json.ts';
-
-/** Returns a line of JSON per item. */
-export function itemLines(items: readonly unknown[]): string {
-  return items.map((item) => `${toExactJson(item)}\n`).join('');
+/** Returns a line per item. */
+export function itemLines(texts: readonly string[]): string {
+  return texts.map((text) => `${text}\n`).join('');
 }
 
 /**

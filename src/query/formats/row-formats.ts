@@ -38,7 +38,7 @@ export async function createRowEncoder(format: RowFormat): Promise<RowEncoder> {
 /** Encodes rows as a complete file, in a buffer of its own. */
 export async function encodeRows(format: TableFormat, rows: RowSet): Promise<Uint8Array> {
   const encoder = await createRowEncoder(format);
-  return new Uint8Array(Buffer.concat([await encoder.encode({ items: [], rows }), await encoder.end()]));
+  return new Uint8Array(Buffer.concat([await encoder.encode({ texts: [], rows }), await encoder.end()]));
 }
 
 /** Encodes flat rows, all with the same columns and at least one. */
@@ -67,9 +67,9 @@ async function createTableEncoder(format: TableFormat): Promise<TableEncoder> {
 function createLineEncoder(): RowEncoder {
   let count = 0;
   return {
-    encode: async ({ items }) => {
-      count += items.length;
-      return Buffer.from(itemLines(items));
+    encode: async ({ texts }) => {
+      count += texts.length;
+      return Buffer.from(itemLines(texts));
     },
     end: async (nextCursor = null) => Buffer.from(endLine(count, nextCursor)),
   };

@@ -81,21 +81,20 @@ export async function runDeclaredQuery(
   }, source.signal);
 }
 
-// Reads each item as /v1 serves it, in upstream's forms, which SQL cannot write.
+// Reads each item as upstream sent it.
 async function withItems(
-  { replica, catalogue }: MetricsSource,
+  { catalogue }: MetricsSource,
   query: Query,
   { item, columns }: { readonly item: QueryItem; readonly columns: DeclaredQuery['columns'] },
   rows: readonly (readonly unknown[])[],
 ): Promise<unknown[][]> {
   const resource = catalogue.get(item.resource);
-  const writers = replica.writersOf(resource);
   const textIn = (row: readonly unknown[], column: string): string =>
     String(row[columns.findIndex(({ name }) => name === column)]);
   const found: unknown[][] = [];
   for (const row of rows) {
     const brandId = resource.scope === 'brand' ? textIn(row, 'brand_id') : null;
-    const stored = await readItem({ catalogue, query, resource, brandId, writers }, textIn(row, item.id));
+    const stored = await readItem({ query, resource, brandId }, textIn(row, item.id));
     found.push([...row, stored]);
   }
   return found;

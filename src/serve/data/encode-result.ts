@@ -1,5 +1,6 @@
 import type { ColumnKind } from '../../contract/fields.ts';
 import { toExcelCsv } from '../../query/formats/csv.ts';
+import { itemLines } from '../../query/formats/ndjson.ts';
 import { encodeRows, type RowFormat, type TableFormat } from '../../query/formats/row-formats.ts';
 import type { RowSet } from '../../query/service.ts';
 import { encodeWorkbook } from '../../snapshot/row-workbook.ts';
@@ -28,7 +29,7 @@ export const encodeResult: EncodeResult = async (format, { columns, rows }) => {
       return Buffer.from(toExcelCsv(names, values()));
     }
     case 'ndjson':
-      return Buffer.from(page.items.map((item) => `${JSON.stringify(item)}\n`).join(''));
+      return Buffer.from(itemLines(page.texts));
     default:
       return encodeRows(format as TableFormat, fitted(page.rows));
   }

@@ -10,8 +10,10 @@ export function toListPage({ columns, rows }: Pick<TableResult, 'columns' | 'row
   const toCell = (value: unknown, index: number): unknown =>
     kinds[index] === 'json' && value !== null && typeof value !== 'string' ? toExactJson(value) : value;
   return {
-    get items() {
-      return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index]])));
+    get texts() {
+      return rows.map((row) =>
+        JSON.stringify(Object.fromEntries(columns.map(({ name }, index) => [name, row[index]]))),
+      );
     },
     rows: { columns: named, rows: () => rows.map((row) => row.map(toCell)) },
   };

@@ -102,7 +102,7 @@ type Chunks = AsyncGenerator<Uint8Array, void, undefined>;
 async function* encode(list: CompleteList, format: RowFormat, signal: AbortSignal, counted: { rows: number }): Chunks {
   const encoder = await createRowEncoder(format);
   for await (const page of list.pages(signal)) {
-    counted.rows += page.items.length;
+    counted.rows += page.texts.length;
     yield await encoder.encode(page);
   }
   yield await encoder.end();

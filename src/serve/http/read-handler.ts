@@ -5,7 +5,7 @@ import { cursorParameterOf } from '../../contract/query-parameters.ts';
 import type { RowFormat } from '../../query/formats/row-formats.ts';
 import type { CompleteList, Question, Running, Service } from '../../query/service.ts';
 import { type AccessControl, LOOPBACK } from '../auth/access-control.ts';
-import { type Body, type Content, lengthOf } from './content/content-cache.ts';
+import { type Body, type Content } from './content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';
 import {
   contentTypeOf,
@@ -197,7 +197,7 @@ function send(
 ): FastifyReply {
   const { headers, request } = exchange;
   headers['content-type'] = mediaType;
-  headers['content-length'] = String(lengthOf(body));
+  headers['content-length'] = String(body.length);
   if (encoding !== null) headers['content-encoding'] = encoding;
   if (nextCursor !== null) {
     headers['x-next-cursor'] = nextCursor;
@@ -221,7 +221,7 @@ function write(
   body: Body,
 ): FastifyReply {
   const { raw } = reply;
-  request.visit.bytes = request.method === 'HEAD' ? 0 : lengthOf(body);
+  request.visit.bytes = request.method === 'HEAD' ? 0 : body.length;
   raw.writeHead(status, headers);
   reply.hijack();
   responseWriter.end(raw, body);

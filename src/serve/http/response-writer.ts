@@ -16,7 +16,7 @@ export function createResponseWriter(): ResponseWriter {
   const flush = (): void => {
     const now = waiting;
     waiting = [];
-    for (const [response, body] of now) send(response, body);
+    for (const [response, body] of now) response.end(body, 'latin1');
   };
   return {
     end: (response, body) => {
@@ -24,15 +24,4 @@ export function createResponseWriter(): ResponseWriter {
       waiting.push([response, body]);
     },
   };
-}
-
-function send(response: ServerResponse, body: Body): void {
-  if (typeof body === 'string' || Buffer.isBuffer(body)) {
-    response.end(body, 'latin1');
-    return;
-  }
-  response.cork();
-  for (const piece of body as readonly Buffer[]) response.write(piece);
-  response.end();
-  response.uncork();
 }

@@ -2,7 +2,7 @@ import { toExactJson } from '../../base/json.ts';
 import { createRowEncoder } from '../../query/formats/row-formats.ts';
 import type { Answer, Question } from '../../query/service.ts';
 import { COMPRESSED_BYTES_MIN, compress } from './content/compression.ts';
-import { type Content, createContentCache, lengthOf, toBody, toBytes } from './content/content-cache.ts';
+import { type Content, createContentCache, toBody, toBytes } from './content/content-cache.ts';
 import { contentTypeOf, type Encoding, type Format } from './content/negotiation.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { createSingleFlight } from './single-flight.ts';
@@ -39,8 +39,7 @@ export function createAnswers(limits: Pick<HttpLimits, 'cacheBytesMax' | 'comput
       plain.join(key, client, async (signal) => {
         const answer = await question.answer(signal);
         const content = await write(answer, format);
-        // A body from items in memory is written again as fast.
-        if (format !== 'json' || answer.pieces === undefined) cache.set(key, content);
+        cache.set(key, content);
         return content;
       })
     );
@@ -83,7 +82,7 @@ async function write(answer: Answer, format: Format): Promise<Content> {
   const { nextCursor } = answer;
   const list = format === 'json' ? null : answer.list;
   if (format === 'json' || list === null) {
-    const body = answer.pieces ?? toBody(Buffer.from(toExactJson(answer.body)));
+    const body = toBody(Buffer.from(answer.json ?? toExactJson(answer.body)));
     return { body, mediaType: contentTypeOf('json'), encoding: null, nextCursor };
   }
   const encoder = await createRowEncoder(format);
@@ -93,6 +92,6 @@ async function write(answer: Answer, format: Format): Promise<Content> {
 
 // Parquet is already compressed internally, so compressing it again gains nothing.
 async function pack(content: Content, encoding: Exclude<Encoding, 'identity'>): Promise<Content> {
-  if (lengthOf(content.body) < COMPRESSED_BYTES_MIN || content.mediaType === contentTypeOf('parquet')) return content;
+  if (content.body.length < COMPRESSED_BYTES_MIN || content.mediaType === contentTypeOf('parquet')) return content;
   return { ...content, body: toBody(await compress(toBytes(content.body), encoding)), encoding };
 }

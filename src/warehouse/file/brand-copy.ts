@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { SightlineError } from '../../base/errors.ts';
+import { DETAIL_ITEM, WHOLE_ITEM } from '../../contract/tables.ts';
 import { openDatabase, type Session } from '../database.ts';
 import { toOpenError } from '../errors.ts';
 import { literal, quoted } from '../schema.ts';
@@ -123,7 +124,7 @@ function selectOf(table: Table, { brands, shared, ids }: BrandCopyOptions): ((fr
   if (!isShared && sync === undefined) return null;
   const values = columns.map(({ name: one, type }) => {
     if (sync !== undefined) return sync.hidden[one] ?? quoted(one);
-    return type === 'JSON' || one === '_extra' ? 'NULL' : quoted(one);
+    return type === 'JSON' || ['_extra', WHOLE_ITEM, DETAIL_ITEM].includes(one) ? 'NULL' : quoted(one);
   });
   return (from) => `SELECT ${values.join(', ')} FROM ${from}`;
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { SightlineError } from '../../base/errors.ts';
+import { WHOLE_ITEM } from '../../contract/tables.ts';
 import type { ResultRow, Session } from '../database.ts';
 import { INSTANT, literal, quoted } from '../schema.ts';
 
@@ -42,6 +43,7 @@ export async function copyDatabase(
   try {
     const from = quoted(source ?? String(row?.['name']));
     await session.run(`COPY FROM DATABASE ${from} TO ${TARGET} (SCHEMA)`);
+    if (forReaders) await forgetCompression(session);
     await convertTimes(session, forReaders);
     await session.run(`COPY FROM DATABASE ${from} TO ${TARGET} (DATA)`);
     await deleteHidden(session, without);
@@ -61,6 +63,27 @@ async function deleteHidden(session: Session, hidden: readonly HiddenRows[]): Pr
     if (names.has(`${schema}.${table}`))
       await session.run(`DELETE FROM ${TARGET}.${quoted(schema)}.${quoted(table)} WHERE ${where}`);
   }
+}
+
+// Creates the tables with items again in the empty target, so that DuckDB chooses the compression: pages of items that are far apart take
+// five times as long with the warehouse's, and older versions of DuckDB cannot read it.
+async function forgetCompression(session: Session): Promise<void> {
+  const rows = await session.all(
+    `SELECT schema_name, table_name, column_name, t.comment AS about, c.comment FROM duckdb_columns() c
+     JOIN duckdb_tables() t USING (database_name, schema_name, table_name)
+     WHERE database_name = '${TARGET}' AND c.table_oid IN (
+       SELECT table_oid FROM duckdb_columns() WHERE database_name = '${TARGET}' AND column_name = ${literal(WHOLE_ITEM)} AND data_type = 'VARCHAR')`,
+  );
+  const statements = new Set<string>();
+  const comments = new Set<string>();
+  for (const row of rows) {
+    const name = [TARGET, quoted(String(row['schema_name'])), quoted(String(row['table_name']))].join('.');
+    statements.add(`CREATE OR REPLACE TABLE ${name} AS FROM ${name}`);
+    if (row['about'] !== null) comments.add(`COMMENT ON TABLE ${name} IS ${literal(String(row['about']))}`);
+    const column = `${name}.${quoted(String(row['column_name']))}`;
+    if (row['comment'] !== null) comments.add(`COMMENT ON COLUMN ${column} IS ${literal(String(row['comment']))}`);
+  }
+  if (statements.size > 0) await session.run([...statements, ...comments].join(';\n'));
 }
 
 // Changes the types in the empty target; the copy of the data then casts each value.

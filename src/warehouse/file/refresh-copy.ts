@@ -4,6 +4,7 @@ import { copyFile } from 'node:fs/promises';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { DETAIL_ITEM, WHOLE_ITEM } from '../../contract/tables.ts';
 import { addDays } from '../../contract/time.ts';
 import { openDatabase, type Session } from '../database.ts';
 import { literal, quoted } from '../schema.ts';
@@ -156,11 +157,12 @@ async function readParts(session: Session, tables: readonly Table[], hidden: rea
   return parts;
 }
 
-// Columns that change whenever the row changes, and the key.
+// Columns that change whenever the row changes, and the key. The hashes of a row change with its items.
 async function hashedColumns(session: Session, { name, key }: TimedTable): Promise<string[]> {
   const rows = await session.query(
     `SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = 'main'
-       AND table_name = ${literal(name)} AND column_name LIKE '\\_%' ESCAPE '\\' AND data_type <> 'JSON' ORDER BY column_index`,
+       AND table_name = ${literal(name)} AND column_name LIKE '\\_%' ESCAPE '\\' AND data_type <> 'JSON'
+       AND column_name NOT IN (${literal(WHOLE_ITEM)}, ${literal(DETAIL_ITEM)}) ORDER BY column_index`,
   );
   return [...new Set([...key, ...rows.map(([column]) => String(column))])];
 }

@@ -1,5 +1,14 @@
 import type { Row, TableRows, Values } from '../../contract/rows.ts';
-import { detailColumns, engineColumns, OBSERVED_AT, type ResourceTable } from '../../contract/tables.ts';
+import {
+  type Column,
+  DETAIL_ITEM,
+  detailColumns,
+  engineColumns,
+  itemColumn,
+  OBSERVED_AT,
+  type ResourceTable,
+  WHOLE_ITEM,
+} from '../../contract/tables.ts';
 import type { TableLoss } from '../../plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import { quoted, sqlTypes } from '../schema.ts';
@@ -74,7 +83,7 @@ export function createTableWriter(
 const PROVENANCE = ['_synced_at', '_run_id'];
 
 function rowsWriter(table: ResourceTable, { hasDetails, isOnly }: WriterOptions, history: HistoryWriter): TableWriter {
-  const columns = [...table.columns, ...engineColumns];
+  const columns = writtenColumns(table);
   const shared = [...table.fixed, ...PROVENANCE];
   const statements = statementsOf(columns, table.key, shared);
   const insert = insertSql(table.name, columns, statements);
@@ -92,7 +101,7 @@ function rowsWriter(table: ResourceTable, { hasDetails, isOnly }: WriterOptions,
   const children = createChildWriter(table, shared);
   const filter = createNewRowFilter(table, isOnly);
   const staging = (rows: readonly Row[]): string[] =>
-    stage(rows.map((row) => pickColumns({ ...row.values, _row_hash: row.hash, _extra: row.extra }, statements.staged)));
+    stage(rows.map((row) => pickColumns({ ...row.values, ...engineValues(row) }, statements.staged)));
   return {
     write: async (session, { rows }, fixed, provenance, checkLoss) => {
       const values = sharedValues(fixed, provenance);
@@ -124,7 +133,7 @@ function rowsWriter(table: ResourceTable, { hasDetails, isOnly }: WriterOptions,
 }
 
 function seriesWriter(table: ResourceTable): TableWriter {
-  const columns = [...table.columns, ...engineColumns];
+  const columns = writtenColumns(table);
   const statements = statementsOf(columns, table.key, [...table.fixed, ...PROVENANCE]);
   const insert = insertSql(table.name, columns, statements);
   const scope = table.fixed.map((name, index) => {
@@ -141,7 +150,7 @@ function seriesWriter(table: ResourceTable): TableWriter {
         const [last] = await session.all(latest, scoped);
         if (last?.['hash'] === row.hash) continue;
         const observed = laterThan(provenance.syncedAt, last === undefined ? null : Number(last['observed_ms']));
-        const values = { ...row.values, [OBSERVED_AT]: observed, _row_hash: row.hash, _extra: row.extra };
+        const values = { ...row.values, [OBSERVED_AT]: observed, ...engineValues(row) };
         const staging = stage([pickColumns(values, statements.staged)]);
         await session.run(insert, statements.parameters(staging, sharedValues(fixed, provenance)));
         changes.inserted += 1;
@@ -171,7 +180,10 @@ function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter
       const known = rows.filter((row, place) => ![null, undefined, row.hash].includes(found.get(place)?.hash));
       if (changed.length === 0) return nothing();
       const staging = changed.map((row) =>
-        pickColumns({ ...row.values, _detail_hash: row.hash, _detail_extra: row.extra }, statements.staged),
+        pickColumns(
+          { ...row.values, _detail_hash: row.hash, _detail_extra: row.extra, [DETAIL_ITEM]: row.item },
+          statements.staged,
+        ),
       );
       const replaced = pageRows(known, rows, found, history.rowTime);
       // A first detail also overwrites the last values of a deleted row.
@@ -189,6 +201,16 @@ function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter
       return { ...nothing(), updated: known.length, completed: changed.length - known.length };
     },
   };
+}
+
+function writtenColumns(table: ResourceTable): Column[] {
+  const hasItemColumn = table.declaration.whole === undefined;
+  return [...table.columns, ...engineColumns, ...(hasItemColumn ? [itemColumn] : [])];
+}
+
+// Tables whose declaration has a field with the item have it among their own columns.
+function engineValues({ hash, extra, item }: Row): Record<string, unknown> {
+  return { _row_hash: hash, _extra: extra, ...(item === null ? {} : { [WHOLE_ITEM]: item }) };
 }
 
 interface Found {

@@ -238,7 +238,8 @@ describe('a complete list', () => {
     const warehouse = await openWarehouse(large().warehouse, catalogue, {});
     try {
       await warehouse.database.exclusive((session) =>
-        session.run(`UPDATE responses SET prompt = 'edited', _extra = '{"zeta": 1}', _run_id = uuid()`),
+        session.run(`UPDATE responses SET prompt = 'edited', _extra = '{"zeta": 1}', _run_id = uuid(),
+          _item = json_merge_patch(_item, '{"prompt": "edited", "zeta": 1}')`),
       );
       await publishAnalytics(warehouse.database, `${large().copy}.next`);
     } finally {
@@ -267,7 +268,7 @@ function fakeList(count: number): { list: CompleteList; state: { pulled: number;
         for (let page = 0; page < count; page++) {
           state.pulled += 1;
           const id = `${page}`.padEnd(20_000, '.');
-          yield { items: [{ id }], rows: { columns, rows: () => [[id]] } };
+          yield { texts: [JSON.stringify({ id })], rows: { columns, rows: () => [[id]] } };
         }
       } finally {
         state.ended = true;

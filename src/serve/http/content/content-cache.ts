@@ -4,11 +4,8 @@ const ENTRY_BYTES = 512;
 /** Bodies up to this size are stored as a string. */
 const STRING_BYTES_MAX = 16_384;
 
-/**
- * The bytes of a response. Short ones are latin1 strings, one character per byte, which Node sends in one piece with the headers. Bytes in
- * memory are several buffers, because copying them would double the work of the garbage collector.
- */
-export type Body = string | Buffer | readonly Buffer[];
+/** The bytes of a response. Short ones are latin1 strings, one character per byte, which Node sends in one piece with the headers. */
+export type Body = string | Buffer;
 
 /** The encoded body of a response and its metadata. */
 export interface Content {
@@ -63,7 +60,7 @@ export function createContentCache(bytesMax: number): ContentCache {
 }
 
 function costOf({ body }: Content): number {
-  return lengthOf(body) + ENTRY_BYTES;
+  return body.length + ENTRY_BYTES;
 }
 
 /** Converts bytes to the form in which they are stored and sent. */
@@ -73,12 +70,5 @@ export function toBody(bytes: Buffer): string | Buffer {
 
 /** Converts a stored body back to bytes. */
 export function toBytes(body: Body): Buffer {
-  if (typeof body === 'string') return Buffer.from(body, 'latin1');
-  return Buffer.isBuffer(body) ? body : Buffer.concat(body as readonly Buffer[]);
-}
-
-/** Returns the length of a body in bytes. */
-export function lengthOf(body: Body): number {
-  if (typeof body === 'string' || Buffer.isBuffer(body)) return body.length;
-  return (body as readonly Buffer[]).reduce((sum, { length }) => sum + length, 0);
+  return typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
 }
