@@ -5,9 +5,9 @@ import type { Session } from '../database.ts';
 import { literal, quoted, utc } from '../schema.ts';
 
 /**
- * Writes the items of rows that have none from their columns, such as rows of a snapshot. The fields are in declared order and in the
- * project's forms, and missing values are null. The rows lose their hash, so that the next read replaces the items. Call it within a
- * transaction.
+ * Writes the items of all rows from their columns, for rows of a snapshot. The fields are in declared order and in the
+ * project's forms, and missing values are null. All rows lose their hash, so that the next read replaces the items. Call it within a
+ * transaction, in a warehouse whose rows have no items.
  */
 export async function restoreItems(session: Session, { resources }: Catalogue): Promise<void> {
   const tables = resources.flatMap((resource) => (resource.change.kind === 'detail' ? [] : resource.derived));
@@ -21,6 +21,8 @@ export async function restoreItems(session: Session, { resources }: Catalogue): 
       }),
     );
   }
+  const children = resources.flatMap(({ derived }) => derived.flatMap((table) => table.children));
+  for (const { name } of children) await session.run(`UPDATE ${quoted(name)} SET "_row_hash" = ''`);
   for (const detail of resources.filter(({ change }) => change.kind === 'detail')) {
     for (const table of detail.derived) {
       const list = tables.find(({ name }) => name === table.name) as ResourceTable;
