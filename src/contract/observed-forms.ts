@@ -118,7 +118,7 @@ function createValueStep({ resource, place, forms }: FormSource, kind: ColumnKin
   const name = FIELD_FORMS.value(at);
   let form: string | null = null;
   let write: ValueWriter = createValueWriter(kind, null);
-  // Another reader of the same resource may have observed it meanwhile.
+  // Another reader of the same resource may have changed the form.
   const current = (): ValueWriter => {
     const known = forms.get(resource, name);
     if (known !== form) {
@@ -164,7 +164,7 @@ export function placeOf(table: Pick<ResourceTable, 'name'>, child: Pick<ChildTab
   return `${table.name}.${child.field}`;
 }
 
-/** Returns the fields of a resource's body outside its lists: echoed days, and the fields beside a list. */
+/** Returns the fields of a body that are not in a list: echoed days and totals. */
 export function bodyFields({ echoes = [], tables }: ResourceDeclaration): Fields {
   const echoed = Object.fromEntries(echoes.map((name) => [name, day('Echoed day.')]));
   return Object.assign(echoed, ...tables.map(({ beside }) => beside ?? {}));

@@ -279,7 +279,7 @@ function formObserver({ catalogue, resource, forms }: ReaderParts, table: Resour
   return createFormObserver({ resource: resource.name, place: name, fields, forms, isComputed });
 }
 
-// Returns null for tables whose declaration has a field with the item. The lists of a body are tables of their own.
+// Returns null if the declaration already has a field with the item. Lists within a body have their own tables.
 function itemTextReader(resource: Resource, { declaration }: ResourceTable): (item: unknown) => string | null {
   if (declaration.whole !== undefined) return () => null;
   if (declaration.at !== 'body' || resource.derived.length === 1) return toExactJson;

@@ -74,7 +74,7 @@ export const WHOLE_ITEM = '_item';
 /** Column with the detail of an item as upstream sent it. */
 export const DETAIL_ITEM = '_detail_item';
 
-/** Engine column of the tables whose declaration has no field with the item. Child tables do not have it: the parent's item contains theirs. */
+/** Engine column with the item, if the declaration has no field for it. Child tables do not have it, because the parent's item contains their items. */
 export const itemColumn: Column = engine(WHOLE_ITEM, 'text', 'The item as upstream sent it, as JSON text.');
 
 /** Engine columns that a detail resource adds to its list's table. */

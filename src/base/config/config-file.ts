@@ -113,7 +113,7 @@ const apiKeyVariable = variableName('the name of the environment variable with t
 export const baseUrl = z.string().describe('the https URL of the versioned API, such as https://api.example.com/v1');
 /** Folder with a folder per workspace. */
 export const dataDir = z.string().min(1).describe('a folder');
-/** Readers of the data folder besides its owner. */
+/** Schema of `permissions`. */
 export const permissions = z.enum(PERMISSIONS);
 const fileSchema = z.strictObject({
   ...inFile,

@@ -76,7 +76,7 @@ export const oauthSchema = z.strictObject({
   audiences: z
     .array(z.string().min(1).max(512))
     .max(10)
-    .describe('a list of at most 10 values of the aud claim, accepted beside the resource')
+    .describe('a list of at most 10 more accepted values of the aud claim')
     .optional(),
   jwksUri: z
     .string()

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { suggestion } from '../choose-name.ts';
 
 /**
- * Returns the allowed values of a setting in words, for error messages: the description of its schema or, without one, what the type of the
- * schema says.
+ * Returns the allowed values of a setting in words, for error messages: the description of its schema or, without one, a text
+ * derived from the type of the schema.
  */
 export function allowedOf(schema: z.ZodType): string {
   const { description } = schema;
@@ -21,10 +21,10 @@ export function allowedOf(schema: z.ZodType): string {
   return members.length === 0 ? 'a string' : `an object with the members ${listOf(members, 'and')}`;
 }
 
-/** Settings whose values are never shown: they may be a URL or secret that was pasted instead of the name of its variable. */
+/** Settings that messages name without their value, because it may be a URL or secret pasted instead of a variable name. */
 const HIDDEN = ['notify', 'budget', 'runner', 'urlVariable', 'secretVariable', 'publish', 'remote', 'endpoint'];
 
-/** Describes why a value does not match a schema: the setting, its value and what is allowed. `name` is the setting of the whole value. */
+/** Describes why a value does not match a schema: the setting, its value and the allowed values. `name` is the setting with the whole value. */
 export function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown, name?: string): string {
   const setting = [...(name === undefined ? [] : [name]), ...issue.path].join('.');
   const found = schemaAt(schema, issue.path);
@@ -43,7 +43,7 @@ export function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, given:
   return `${setting} ${value === undefined ? 'is not set' : `is ${shown}`}; allowed: ${allowedOf(found)}`;
 }
 
-/** Returns the schema at a path; that of the whole list for a list of plain values, and the last known one if the path leads further. */
+/** Returns the schema at a path. Elements of a list of plain values have the schema of the list; unknown steps end the path. */
 function schemaAt(schema: z.ZodType, [step, ...rest]: readonly PropertyKey[]): z.ZodType {
   if (step === undefined) return schema;
   if (isWrapper(schema)) return schemaAt(schema.unwrap() as z.ZodType, [step, ...rest]);
@@ -57,7 +57,7 @@ function schemaAt(schema: z.ZodType, [step, ...rest]: readonly PropertyKey[]): z
   return first === undefined ? schema : schemaAt(inner.length === 1 ? first : z.union(inner), rest);
 }
 
-/** Returns the names of an object's members; of a choice of objects, those of all. */
+/** Returns the names of an object's members; for a union of objects, the members of each. */
 function membersOf(schema: z.ZodType): string[] {
   if (isWrapper(schema)) return membersOf(schema.unwrap() as z.ZodType);
   return [...new Set(shapesOf(schema).flatMap(Object.keys))];

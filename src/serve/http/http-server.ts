@@ -22,7 +22,7 @@ import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurro
 /** How often idle connections are closed while others are still active. */
 const SWEEP_MS = 25;
 
-/** Maximum number of keys that the rate limit tracks: those of one workspace with those of the data folder, and those of several. */
+/** Maximum number of keys that the rate limit tracks, for a server of one workspace and of several. */
 const KEYS_MAX = 64;
 const FLEET_KEYS_MAX = 100_000;
 /** Number of subjects of access tokens that the rate limit tracks, and the times of requests that it stores for them. */
@@ -32,7 +32,7 @@ const TIMES_MAX = 8_000_000;
 /** An open workspace. */
 export interface OpenedWorkspace {
   readonly parts: Omit<SiteParts, 'workspace' | 'workspacesOf' | 'oauth' | 'answers'>;
-  /** Called when the workspace is no longer in use. */
+  /** Called after the last use of the workspace. */
   close(): Promise<void>;
 }
 
@@ -40,14 +40,14 @@ export interface OpenedWorkspace {
 export interface ServerParts
   extends Pick<SiteSurroundings, 'clock'>, Partial<Pick<SiteSurroundings, 'app' | 'sessions'>> {
   readonly log: LogTarget;
-  /** The workspace of all requests, or the workspaces of which the credential of a request selects one. */
+  /** The workspace of all requests, or several workspaces; the credential of a request then selects one. */
   readonly workspaces: string | SharedAddressParts;
   open(workspace: string): Promise<OpenedWorkspace>;
   /** Returns a text that changes when the workspace must be opened again, such as after a change of settings. Called for every request. */
   version(workspace: string): string;
-  /** Access tokens that are accepted beside keys. */
+  /** Accepts access tokens in addition to keys. */
   readonly oauth?: OAuth;
-  /** The workspace whose metrics are served with the server's own. */
+  /** Adds the metrics of this workspace to the metrics of the server. */
   readonly monitored?: Monitored;
 }
 

@@ -30,7 +30,7 @@ export interface SharedAddressParts {
   readonly fleet: Fleet | undefined;
 }
 
-/** The credentials of a server, besides its keys. */
+/** Credentials in addition to keys. */
 interface Credentials {
   /** Browser sessions, which open the workspaces of their keys. */
   readonly sessions?: Sessions | undefined;

@@ -36,7 +36,7 @@ export interface Tool {
   advise?(error: SightlineError): string | null;
 }
 
-/** Inputs of a call of a tool besides its arguments. */
+/** Inputs of a tool call in addition to its arguments. */
 export interface ToolContext {
   readonly workspace: ServedWorkspace;
   /** Null if the server has one workspace. */

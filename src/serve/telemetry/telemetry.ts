@@ -35,7 +35,7 @@ export interface TelemetryParts {
   /** Whether the server has several workspaces; the age of their data is not reported. */
   readonly isFleet: boolean;
   readonly clock: Clock;
-  /** The workspace whose metrics are included. */
+  /** Adds the metrics of this workspace. */
   readonly monitored: Monitored | null;
 }
 

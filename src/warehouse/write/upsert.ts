@@ -208,7 +208,7 @@ function writtenColumns(table: ResourceTable): Column[] {
   return [...table.columns, ...engineColumns, ...(hasItemColumn ? [itemColumn] : [])];
 }
 
-// Tables whose declaration has a field with the item have it among their own columns.
+// If the declaration has a field with the item, the field's column is one of the table's own columns.
 function engineValues({ hash, extra, item }: Row): Record<string, unknown> {
   return { _row_hash: hash, _extra: extra, ...(item === null ? {} : { [WHOLE_ITEM]: item }) };
 }

@@ -44,9 +44,9 @@ const ownMembers = membersOf(
   }),
 );
 
-/** Inputs from which the tools of endpoints are derived, besides the catalogue. */
+/** Inputs of endpoint tools in addition to the catalogue. */
 export interface EndpointParts {
-  /** Returns the served names of parameters whose name the specification does not define. */
+  /** Returns the served names of parameters that the specification does not name. */
   readonly namesOf: (resource: Resource) => ServedNames;
   /** How numbers are written; null if unknown. */
   readonly conventions: Conventions | null;
