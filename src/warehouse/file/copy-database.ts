@@ -41,9 +41,10 @@ export async function copyDatabase(
   const [row] = await session.all('SELECT current_database() AS name');
   await session.run(`ATTACH ${literal(path)} AS ${TARGET}${forReaders ? " (STORAGE_VERSION 'v1.0.0')" : ''}`);
   try {
-    const from = quoted(source ?? String(row?.['name']));
+    const name = source ?? String(row?.['name']);
+    const from = quoted(name);
     await session.run(`COPY FROM DATABASE ${from} TO ${TARGET} (SCHEMA)`);
-    if (forReaders) await forgetCompression(session);
+    if (forReaders) await forgetCompression(session, name);
     await convertTimes(session, forReaders);
     await session.run(`COPY FROM DATABASE ${from} TO ${TARGET} (DATA)`);
     await deleteHidden(session, without);
@@ -65,14 +66,19 @@ async function deleteHidden(session: Session, hidden: readonly HiddenRows[]): Pr
   }
 }
 
-// Creates the tables with items again in the empty target, so that DuckDB chooses the compression: pages of items that are far apart take
-// five times as long with the warehouse's, and older versions of DuckDB cannot read it.
-async function forgetCompression(session: Session): Promise<void> {
+/** Rows of a table from which its compression matters. */
+const COMPRESSED_ROWS_LEAST = 2_048;
+
+// Creates the large tables with items again in the empty target, so that DuckDB chooses their compression: older versions of DuckDB cannot
+// read the compression of the warehouse, so such columns would not be compressed.
+async function forgetCompression(session: Session, source: string): Promise<void> {
   const rows = await session.all(
     `SELECT schema_name, table_name, column_name, t.comment AS about, c.comment FROM duckdb_columns() c
      JOIN duckdb_tables() t USING (database_name, schema_name, table_name)
-     WHERE database_name = '${TARGET}' AND c.table_oid IN (
-       SELECT table_oid FROM duckdb_columns() WHERE database_name = '${TARGET}' AND column_name = ${literal(WHOLE_ITEM)} AND data_type = 'VARCHAR')`,
+     WHERE database_name = '${TARGET}' AND (schema_name, table_name) IN (
+       SELECT (schema_name, table_name) FROM duckdb_columns() JOIN duckdb_tables() USING (database_name, schema_name, table_name)
+       WHERE database_name = ${literal(source)} AND column_name = ${literal(WHOLE_ITEM)} AND data_type = 'VARCHAR'
+         AND estimated_size >= ${COMPRESSED_ROWS_LEAST})`,
   );
   const statements = new Set<string>();
   const comments = new Set<string>();
