@@ -12,25 +12,29 @@ export class ExactNumber {
   }
 }
 
-const MARK = '\u0000n';
-/** MARK as escaped in JSON text. */
-const WRITTEN_MARK = '\\u0000n';
+/** Random, so that no text of upstream begins with it. */
+const MARK = crypto.randomUUID();
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /**
  * JSON text without a match contains only numbers that doubles can represent. The pattern requires the character before a number,
  * because ids such as `5f3e123a` contain an exponent.
  */
 const MAYBE_EXACT = /(?:^|[:,[\s])-?(?:\d{16}|\d+(?:\.\d+)?[eE]\+?\d{3})/;
-const MARKED = /(?<=^|[:,[])"\\u0000n(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"(?=[,}\]]|$)/g;
+const MARKED = new RegExp(`"${MARK}([^"]+)"`, 'g');
 
 /** True for a JSON object; false for arrays and exact numbers. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
-/** Returns JSON text with the members of every object sorted, so that equal values give equal text. */
+/** Returns JSON text with the members of every object sorted, so that equal values give equal text. `value` must come from JSON. */
 export function toCanonicalJson(value: unknown): string {
-  return JSON.stringify(sortMembers(value));
+  if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join(',')}]`;
+  if (!isRecord(value)) return value instanceof ExactNumber ? value.text : JSON.stringify(value);
+  const members = Object.keys(value)
+    .toSorted()
+    .map((name) => `${JSON.stringify(name)}:${toCanonicalJson(value[name])}`);
+  return `{${members.join(',')}}`;
 }
 
 /** Returns a value with the members of every object sorted by name. */
@@ -51,7 +55,7 @@ export function sortMembers(value: unknown): unknown {
  * @example toExactJson(parseExactJson('9007199254740993')) === '9007199254740993'
  */
 export function parseExactJson(text: string): unknown {
-  if (!MAYBE_EXACT.test(text) || text.includes(WRITTEN_MARK)) return JSON.parse(text);
+  if (!MAYBE_EXACT.test(text)) return JSON.parse(text);
   return JSON.parse(markNumbers(text), (_key, value: unknown) =>
     typeof value === 'string' && value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value,
   );
@@ -60,7 +64,7 @@ export function parseExactJson(text: string): unknown {
 /** Writes JSON like `JSON.stringify`, with exact numbers unchanged. `value` must not be undefined. */
 export function toExactJson(value: unknown): string {
   const text = JSON.stringify(value);
-  return text.includes(WRITTEN_MARK) ? text.replace(MARKED, '$1') : text;
+  return text.includes(MARK) ? text.replace(MARKED, '$1') : text;
 }
 
 /** Replaces exact numbers by the nearest doubles. Returns the same value if there are none, otherwise a copy. */
@@ -97,9 +101,7 @@ function markNumbers(text: string): string {
   for (let at = 0; at < text.length;) {
     const quote = text.indexOf('"', at);
     const start = quote === -1 ? text.length : quote;
-    parts.push(
-      text.slice(at, start).replace(NUMBER, (token) => (isDouble(token) ? token : `"${WRITTEN_MARK}${token}"`)),
-    );
+    parts.push(text.slice(at, start).replace(NUMBER, (token) => (isDouble(token) ? token : `"${MARK}${token}"`)));
     at = quote === -1 ? text.length : endOfText(text, quote);
     parts.push(text.slice(start, at));
   }

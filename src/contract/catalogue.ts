@@ -7,7 +7,7 @@ import {
   deriveTables,
   detailColumns,
   engineColumns,
-  itemColumn,
+  engineColumnsOf,
   type ResourceTable,
   toColumnName,
 } from './tables.ts';
@@ -176,10 +176,6 @@ function checkTotals(name: string, derived: readonly ResourceTable[], { table, a
     throw new TypeError(`resource ${name}: ${table} is not a table by range with the columns ${adds.join(', ')}`);
 }
 
-function hasItemColumn(table: ResourceTable | ChildTable): boolean {
-  return 'declaration' in table && table.declaration.whole === undefined;
-}
-
 function warehouseTables(resources: readonly Resource[]): WarehouseTable[] {
   const tables = new Map<string, WarehouseTable>();
   const add = (table: ResourceTable | ChildTable, time: string | undefined): void => {
@@ -187,7 +183,8 @@ function warehouseTables(resources: readonly Resource[]): WarehouseTable[] {
     tables.set(table.name, {
       name: table.name,
       about: table.about,
-      columns: [...table.columns, ...engineColumns, ...(hasItemColumn(table) ? [itemColumn] : [])],
+      // The item of a parent row contains its child rows.
+      columns: [...table.columns, ...('declaration' in table ? engineColumnsOf(table) : engineColumns)],
       key: table.key,
       time,
     });
@@ -211,7 +208,7 @@ function warehouseTables(resources: readonly Resource[]): WarehouseTable[] {
       const columns = list.columns.filter((column) => column.source.from !== 'engine');
       tables.set(table.name, {
         ...list,
-        columns: [...columns, ...own, ...engineColumns, itemColumn, ...detailColumns],
+        columns: [...columns, ...own, ...engineColumnsOf(table), ...detailColumns],
       });
       for (const child of table.children) add(child, undefined);
     }

@@ -7,7 +7,7 @@ import type { ChildTable, ResourceTable } from './tables.ts';
 import { createValueWriter, hasForms, idsIn, type ValueWriter, widenForm } from './value-forms.ts';
 
 /**
- * Observes in which forms upstream writes the fields of items. Computed bodies and the descriptions of bodies use them; stored items do
+ * Observes the forms of the fields of items. Computed bodies and the descriptions of bodies use them; stored items do
  * not need them.
  */
 export interface FormObserver {

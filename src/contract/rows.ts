@@ -28,10 +28,7 @@ export interface Row {
   readonly values: Values;
   /** Values of the key columns. */
   readonly key: Values;
-  /**
-   * 16 hex digits: the first 64 bits of SHA-256 over the item as sent. Items of unknown form are hashed with sorted members, because
-   * their only content is the item.
-   */
+  /** 16 hex digits: the first 64 bits of SHA-256 over the item as sent, with sorted members because upstream may reorder them. */
   readonly hash: string;
   /** The item as upstream sent it, as JSON text; null if a field has it. Without the lists of a body that is an item. */
   readonly item: string | null;
@@ -242,7 +239,7 @@ function rowReader(
   if (declaration.at === 'body') for (const name of frameOf(resource)) known.add(name);
   const readExtra = undeclaredReader(known, declaration.fields);
   const readChildren = table.children.map((child) => childReader(resource.name, table, child, forms));
-  const readItemText = itemTextReader(resource, table);
+  const readSent = sentReader(resource, table);
   const hashOf = createHasher(table);
 
   return ({ raw, shaped, key, common }: ListedItem, { bytes, isDamaged, check }: ReadOptions): Row | Refused => {
@@ -263,8 +260,9 @@ function rowReader(
     observe?.read(raw);
     // An inferred declaration has no other fields than the item.
     const extra = resource.generic === true ? null : sortMembers(readExtra(raw));
-    const text = readItemText(raw);
-    return { values, key, extra, children, item: text, hash: hashOf(values, text) };
+    const sent = readSent(raw);
+    const text = sent === undefined ? null : toExactJson(sent);
+    return { values, key, extra, children, item: text, hash: hashOf(values, sent) };
   };
 }
 
@@ -279,13 +277,13 @@ function formObserver({ catalogue, resource, forms }: ReaderParts, table: Resour
   return createFormObserver({ resource: resource.name, place: name, fields, forms, isComputed });
 }
 
-// Returns null if the declaration already has a field with the item. Lists within a body have their own tables.
-function itemTextReader(resource: Resource, { declaration }: ResourceTable): (item: unknown) => string | null {
-  if (declaration.whole !== undefined) return () => null;
-  if (declaration.at !== 'body' || resource.derived.length === 1) return toExactJson;
+// Returns undefined if the declaration already has a field with the item. Lists within a body have their own tables.
+function sentReader(resource: Resource, { declaration }: ResourceTable): (item: unknown) => unknown {
+  if (declaration.whole !== undefined) return () => undefined;
+  if (declaration.at !== 'body' || resource.derived.length === 1) return (item) => item;
   const frame = frameOf(resource);
   return (body) =>
-    toExactJson(isRecord(body) ? Object.fromEntries(Object.entries(body).filter(([name]) => !frame.has(name))) : body);
+    isRecord(body) ? Object.fromEntries(Object.entries(body).filter(([name]) => !frame.has(name))) : body;
 }
 
 // Fields of the list that a detail repeats. They are known fields, but the list resource stores them.
@@ -302,20 +300,16 @@ function undeclaredReader(
   fields: Fields,
 ): (item: unknown) => Record<string, unknown> | null {
   const groups = new Map<string, (item: unknown) => Record<string, unknown> | null>();
-  // Child rows cannot distinguish a null array from an empty one, so null arrays are stored in `_extra`.
-  const lists = new Set<string>();
   for (const [name, field] of Object.entries(fields)) {
     const meta = metaOf(field);
-    if (meta.as === 'child') lists.add(name);
     if (meta.as === 'group') groups.set(name, undeclaredReader(new Set(Object.keys(meta.fields)), meta.fields));
   }
   return (item) => {
     if (!isRecord(item)) return null;
     let extra: Record<string, unknown> | null = null;
     for (const name of Object.keys(item)) {
-      const isNullList = item[name] === null && lists.has(name);
-      const value = known.has(name) && !isNullList ? groups.get(name)?.(item[name]) : item[name];
-      if (value === undefined || (value === null && known.has(name) && !isNullList)) continue;
+      const value = known.has(name) ? groups.get(name)?.(item[name]) : item[name];
+      if (value === undefined || (value === null && known.has(name))) continue;
       extra ??= {};
       // Define, do not assign: upstream may name a field __proto__.
       Object.defineProperty(extra, name, { value, enumerable: true, configurable: true, writable: true });
@@ -420,11 +414,11 @@ function createHasher(table: ResourceTable) {
   const itemColumn = wholeColumnOf(table);
   const prefix = [name, ...(itemColumn === null ? columns.map((column) => column.name) : [])].join();
   const beside = columns.filter(({ source }) => source.from === 'body').map((column) => column.name);
-  return (values: Values, item: string | null): string =>
+  return (values: Values, sent: unknown): string =>
     createHash('sha256')
       .update(prefix)
       .update(JSON.stringify(beside.map((column) => values[column])))
-      .update(item ?? toCanonicalJson(values[itemColumn ?? ''] ?? null))
+      .update(toCanonicalJson(sent ?? values[itemColumn ?? ''] ?? null))
       .digest('hex')
       .slice(0, 16);
 }

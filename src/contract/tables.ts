@@ -74,16 +74,24 @@ export const WHOLE_ITEM = '_item';
 /** Column with the detail of an item as upstream sent it. */
 export const DETAIL_ITEM = '_detail_item';
 
-/** Engine column with the item, if the declaration has no field for it. Child tables do not have it, because the parent's item contains their items. */
-export const itemColumn: Column = engine(WHOLE_ITEM, 'text', 'The item as upstream sent it, as JSON text.');
+const itemColumn: Column = engine(WHOLE_ITEM, 'text', 'The item as upstream sent it, as JSON text.');
 
 /** Engine columns that a detail resource adds to its list's table. */
 export const detailColumns: readonly Column[] = [
   engine(DETAIL_ITEM, 'text', 'The detail as upstream sent it, as JSON text; null until it is read.'),
   engine('_detail_synced_at', 'timestamp', 'When upstream sent this version of the detail (UTC).'),
   engine('_detail_hash', 'text', 'Hash of the detail; null until it is read.'),
-  engine('_detail_extra', 'json', 'Unknown fields of the detail, as JSON.'),
+  engine(
+    '_detail_extra',
+    'json',
+    'Fields of the detail that the API specification does not list, as JSON with sorted members.',
+  ),
 ];
+
+/** Returns the engine columns of a table, with the item unless its declaration has a field for it. */
+export function engineColumnsOf({ declaration }: Pick<ResourceTable, 'declaration'>): readonly Column[] {
+  return declaration.whole === undefined ? [...engineColumns, itemColumn] : engineColumns;
+}
 
 /** Time column of a singleton's series. */
 export const OBSERVED_AT = 'observed_at';

@@ -22,7 +22,7 @@ export function createBrandCounts(
   let reading: Promise<void> = Promise.resolve();
   let left = COUNTS_MAX;
   const add = async (brandId: string): Promise<void> => {
-    const groups = await read(brandId, left).catch(() => null);
+    const groups = left > 0 ? await read(brandId, left).catch(() => null) : null;
     if (groups === null) return;
     known.set(brandId, groups);
     for (const { competitors } of groups) left -= 1 + competitors.size;

@@ -22,7 +22,7 @@ export async function readSpellings(
   );
   const varies = rows.some(([resource, name]) => computed.has(resource) && name.startsWith(FIELD_FORMS.varies('')));
   if (!varies) return spellings;
-  for (const resource of catalogue.resources) {
+  for (const resource of catalogue.resources.filter(({ change }) => change.kind !== 'detail')) {
     for (const table of resource.derived.filter(({ extent }) => extent.kind !== 'time')) {
       const item = quoted(itemColumnOf(resource, table));
       const items = await query(

@@ -152,8 +152,7 @@ export async function readUndeclared(request: StoredRequest, table: ResourceTabl
 function itemColumns({ resource }: Pick<StoredRequest, 'resource'>, table: ResourceTable): string {
   const item = `CAST(t.${quoted(itemColumnOf(resource, table))} AS VARCHAR)`;
   if (resource.change.kind !== 'detail') return item;
-  const isOlder = 't."_detail_synced_at" IS NULL OR t."_detail_synced_at" < t."_synced_at"';
-  return `${item}, if(${isOlder}, t.${quoted(WHOLE_ITEM)}, NULL)`;
+  return `${item}, if(t."_detail_hash" IS NULL, t.${quoted(WHOLE_ITEM)}, NULL)`;
 }
 
 function textOf({ resource }: Pick<StoredRequest, 'resource'>, [item, listed]: readonly unknown[]): string {

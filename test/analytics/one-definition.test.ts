@@ -53,7 +53,6 @@ test('the patterns find the expressions if another file writes them', () => {
     responseSums.position_sum('r.brand_mentioned', 'r.brand_position'),
     `sum(\${position})`,
     responseSums.first_place().replaceAll(/\s+/g, ' '),
-    responseSums.label_count('t.brand_mentioned', 't.brand_sentiment', "'positive'"),
     responseSums.lean_value('lean'),
     formulas.is_at_host('host', 'site'),
   ];

@@ -25,9 +25,6 @@ export const responseSums = {
   is_first: (position: string) => `${position} = (SELECT place FROM first_place)`,
   /** Mentions with a label: the denominator of the mean sentiment is the sum over labels of known worth. */
   labelled_count: (mentioned: string, label: string) => `count(${label}) FILTER (${mentioned})`,
-  /** Mentions with the label `value`. */
-  label_count: (mentioned: string, label: string, value: string) =>
-    `count(*) FILTER (${mentioned} AND ${label} = ${value})`,
   /** The summand of net sentiment, from `lean` of mart.sentiment_label. */
   lean_value: (lean: string) => `CASE ${lean} WHEN 'positive' THEN 1 WHEN 'negative' THEN -1 ELSE 0 END`,
 } satisfies Record<string, (...args: string[]) => string>;

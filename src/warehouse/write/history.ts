@@ -83,6 +83,7 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
   // New rows have this `_synced_at`, which saves a search of a large table.
   const firstSql = `${insert} SELECT ${at}, NULL, 'inserted', ${currentValues} FROM (${currentRows(history, rows)} AND t._synced_at = ${at}) n`;
   const keepSql = backfillSql(history, rows);
+  const onlySql = `DELETE FROM ${name} h USING ${rows} s WHERE ${same('h', 's')} AND ${open} AND h.${CHANGE} = 'inserted'`;
   const assigned = content.filter((column) => !rowKey.includes(column));
   const complete = `UPDATE ${name} AS h SET ${assigned.map((column) => `${quoted(column)} = n.${quoted(column)}`).join(', ')}
     FROM ${now} n WHERE ${same('h', 'n')} AND ${open}`;
@@ -105,6 +106,7 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
       const begun = await session.run(nextSql, [...given, time]);
       if (begun > 0) await session.run(closeSql, given);
       if (begun < changed.keys.length) await session.run(complete, given);
+      if (history.isSparse) await session.run(onlySql, given.slice(0, 1));
     },
     begin: async (session, fresh, time) => {
       if (!history.isSparse && fresh.keys.length > 0) await session.run(firstSql, [...parameters(fresh), time]);

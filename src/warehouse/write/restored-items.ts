@@ -6,8 +6,8 @@ import { literal, quoted, utc } from '../schema.ts';
 
 /**
  * Writes the items of all rows from their columns, for rows of a snapshot. The fields are in declared order and in the
- * project's forms, and missing values are null. All rows lose their hash, so that the next read replaces the items. Call it within a
- * transaction, in a warehouse whose rows have no items.
+ * project's forms. Missing values are null, and undeclared members that are null are left out. Clears the hash of every row, so that the
+ * next read replaces the items. Call it within a transaction, in a warehouse without items.
  */
 export async function restoreItems(session: Session, { resources }: Catalogue): Promise<void> {
   const tables = resources.flatMap((resource) => (resource.change.kind === 'detail' ? [] : resource.derived));
@@ -32,7 +32,7 @@ export async function restoreItems(session: Session, { resources }: Catalogue): 
         children: [...list.children, ...table.children],
       };
       const fields = { ...list.declaration.fields, ...table.declaration.fields };
-      const where = 't."_detail_hash" IS NOT NULL';
+      const where = 't."_detail_synced_at" IS NOT NULL';
       await session.run(
         restoreSql(both, fields, { item: DETAIL_ITEM, hash: '_detail_hash', extra: '_detail_extra', where }),
       );
@@ -58,7 +58,7 @@ function restoreSql(
   const same = key.map((column) => `r.${quoted(column)} IS NOT DISTINCT FROM n.${quoted(column)}`);
   return `UPDATE ${quoted(name)} AS r SET ${quoted(item)} = n._text, ${quoted(hash)} = '' FROM (
       SELECT ${key.map((column) => `t.${quoted(column)}`).join(', ')}, CAST(${object} AS VARCHAR) AS _text
-      FROM ${quoted(name)} t ${joins.join(' ')} WHERE t.${quoted(item)} IS NULL AND ${where}) n
+      FROM ${quoted(name)} t ${joins.join(' ')} WHERE ${where}) n
     WHERE ${same.join(' AND ')}`;
 }
 
@@ -84,7 +84,7 @@ function objectOf(fields: Fields, at: readonly string[], source: Source): string
   return `json_object(${members.join(', ')})`;
 }
 
-// The columns do not tell an object of nulls from null.
+// An object of nulls and null have the same columns.
 function groupOf(fields: Fields, path: readonly string[], source: Source): string {
   const values = source.columns
     .filter((column) => column.source.from === 'item' && path.every((step, index) => pathOf(column)[index] === step))

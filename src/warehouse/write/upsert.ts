@@ -1,10 +1,8 @@
 import type { Row, TableRows, Values } from '../../contract/rows.ts';
 import {
-  type Column,
   DETAIL_ITEM,
   detailColumns,
-  engineColumns,
-  itemColumn,
+  engineColumnsOf,
   OBSERVED_AT,
   type ResourceTable,
   WHOLE_ITEM,
@@ -15,7 +13,7 @@ import { quoted, sqlTypes } from '../schema.ts';
 import { createChildWriter } from './child-rows.ts';
 import type { HistoryWriter, PageRows } from './history.ts';
 import { createKeyFilter, type KeyFilter } from './key-filter.ts';
-import { stage, staged } from './staging.ts';
+import { stage, staged, wellFormed } from './staging.ts';
 import { insertSql, pickColumns, type Statements, statementsOf } from './statements.ts';
 
 /** How the rows of a resource are written to its table. */
@@ -83,7 +81,7 @@ export function createTableWriter(
 const PROVENANCE = ['_synced_at', '_run_id'];
 
 function rowsWriter(table: ResourceTable, { hasDetails, isOnly }: WriterOptions, history: HistoryWriter): TableWriter {
-  const columns = writtenColumns(table);
+  const columns = [...table.columns, ...engineColumnsOf(table)];
   const shared = [...table.fixed, ...PROVENANCE];
   const statements = statementsOf(columns, table.key, shared);
   const insert = insertSql(table.name, columns, statements);
@@ -133,7 +131,7 @@ function rowsWriter(table: ResourceTable, { hasDetails, isOnly }: WriterOptions,
 }
 
 function seriesWriter(table: ResourceTable): TableWriter {
-  const columns = writtenColumns(table);
+  const columns = [...table.columns, ...engineColumnsOf(table)];
   const statements = statementsOf(columns, table.key, [...table.fixed, ...PROVENANCE]);
   const insert = insertSql(table.name, columns, statements);
   const scope = table.fixed.map((name, index) => {
@@ -181,7 +179,12 @@ function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter
       if (changed.length === 0) return nothing();
       const staging = changed.map((row) =>
         pickColumns(
-          { ...row.values, _detail_hash: row.hash, _detail_extra: row.extra, [DETAIL_ITEM]: row.item },
+          {
+            ...row.values,
+            _detail_hash: row.hash,
+            _detail_extra: row.extra,
+            [DETAIL_ITEM]: row.item === null ? null : wellFormed(row.item),
+          },
           statements.staged,
         ),
       );
@@ -203,14 +206,9 @@ function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter
   };
 }
 
-function writtenColumns(table: ResourceTable): Column[] {
-  const hasItemColumn = table.declaration.whole === undefined;
-  return [...table.columns, ...engineColumns, ...(hasItemColumn ? [itemColumn] : [])];
-}
-
 // If the declaration has a field with the item, the field's column is one of the table's own columns.
 function engineValues({ hash, extra, item }: Row): Record<string, unknown> {
-  return { _row_hash: hash, _extra: extra, ...(item === null ? {} : { [WHOLE_ITEM]: item }) };
+  return { _row_hash: hash, _extra: extra, ...(item === null ? {} : { [WHOLE_ITEM]: wellFormed(item) }) };
 }
 
 interface Found {
