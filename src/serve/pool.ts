@@ -36,6 +36,8 @@ interface Held<T> {
   readonly member: T;
   uses: number;
   isEvicted: boolean;
+  /** Called when its last use ends. */
+  onUnused?: () => void;
 }
 
 /** A member that is open or being opened. */
@@ -47,14 +49,12 @@ interface Opening<T> {
 /** Creates an empty pool. */
 export function createPool<T>(parts: PoolParts<T>): Pool<T> {
   const openings = new Map<string, Opening<T>>();
-  const present = new Map<string, Held<T>>();
-  const { closeHeld, retire, idle } = createRetirement<T>(parts, (name, held) => {
-    if (present.get(name) === held) present.delete(name);
-  });
+  const present = new Set<Held<T>>();
+  const { retire, idle } = createRetirement<T>(parts, present);
   const evict = (name: string): void => {
     const evicted = openings.get(name);
     openings.delete(name);
-    if (evicted !== undefined) retire(name, evicted, false);
+    if (evicted !== undefined) retire(evicted, false);
   };
   const openingOf = createOpenings(parts, { openings, present, retire, evict });
   const enter = async (name: string): Promise<Stay<T>> => {
@@ -71,7 +71,7 @@ export function createPool<T>(parts: PoolParts<T>): Pool<T> {
         if (!isInside) return;
         isInside = false;
         held.uses -= 1;
-        if (held.isEvicted && held.uses === 0) closeHeld(held);
+        if (held.uses === 0) held.onUnused?.();
       };
       return { member: held.member, leave };
     } catch (thrown) {
@@ -90,7 +90,7 @@ export function createPool<T>(parts: PoolParts<T>): Pool<T> {
       }
     },
     names: () => [...openings.keys()],
-    present: () => [...present.values()].map(({ member }) => member),
+    present: () => [...present].map(({ member }) => member),
     close: async () => {
       for (const name of [...openings.keys()]) evict(name);
       await idle();
@@ -100,8 +100,8 @@ export function createPool<T>(parts: PoolParts<T>): Pool<T> {
 
 interface Known<T> {
   readonly openings: ReadonlyMap<string, Opening<T>>;
-  readonly present: Map<string, Held<T>>;
-  retire(name: string, opening: Opening<T>, isReplaced: boolean): void;
+  readonly present: Set<Held<T>>;
+  retire(opening: Opening<T>, isReplaced: boolean): void;
   evict(name: string): void;
 }
 
@@ -110,17 +110,17 @@ function createOpenings<T>(parts: PoolParts<T>, { openings, present, retire, evi
   const { openMax, onStale, version: versionOf = () => '' } = parts;
   const open = async (name: string): Promise<Held<T>> => {
     const held: Held<T> = { member: await parts.open(name), uses: 0, isEvicted: false };
-    present.set(name, held);
+    present.add(held);
     return held;
   };
   const reopen = (name: string, before: Opening<T>): Promise<Held<T>> => {
     if (onStale === undefined) {
-      retire(name, before, true);
+      retire(before, true);
       return open(name);
     }
     return open(name).then(
       (held) => {
-        retire(name, before, true);
+        retire(before, true);
         return held;
       },
       (thrown: unknown) => {
@@ -139,31 +139,27 @@ function createOpenings<T>(parts: PoolParts<T>, { openings, present, retire, evi
   };
 }
 
-// Closes members after their last use. `onRetired` is called when a member gets no more uses.
-function createRetirement<T>(
-  { close, onReplaced }: Pick<PoolParts<T>, 'close' | 'onReplaced'>,
-  onRetired: (name: string, held: Held<T>) => void,
-) {
+// Closes members after their last use.
+function createRetirement<T>({ close, onReplaced }: PoolParts<T>, present: Set<Held<T>>) {
   const closing = new Set<Promise<void>>();
-  const track = (work: Promise<void>): void => {
+  const retireHeld = async (held: Held<T>, isReplaced: boolean): Promise<void> => {
+    held.isEvicted = true;
+    if (held.uses > 0) {
+      const unused = new Promise<void>((resolve) => (held.onUnused = resolve));
+      if (isReplaced) onReplaced?.(held.member);
+      await unused;
+    }
+    present.delete(held);
+    await close(held.member);
+  };
+  const retire = ({ held: opening }: Opening<T>, isReplaced: boolean): void => {
+    // The users of a member that cannot be opened get its error. A member that cannot be closed is not used again.
+    const work = opening.then((held) => retireHeld(held, isReplaced)).catch(() => undefined);
     const tracked = work.finally(() => closing.delete(tracked));
     closing.add(tracked);
   };
-  const closeHeld = ({ member }: Held<T>): void => track(close(member));
-  const retire = (name: string, { held: opening }: Opening<T>, isReplaced: boolean): void => {
-    const work = opening.then(
-      (held) => {
-        onRetired(name, held);
-        held.isEvicted = true;
-        if (held.uses === 0) closeHeld(held);
-        else if (isReplaced) onReplaced?.(held.member);
-      },
-      () => undefined,
-    );
-    track(work);
-  };
   const idle = async (): Promise<void> => {
-    while (closing.size > 0) await Promise.allSettled(closing);
+    while (closing.size > 0) await Promise.all(closing);
   };
-  return { closeHeld, retire, idle };
+  return { retire, idle };
 }

@@ -280,14 +280,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/serve/pool.ts',
-    from: 'if (held.isEvicted && held.uses === 0) closeHeld(held);',
-    to: 'if (held.isEvicted) closeHeld(held);',
+    from: 'if (held.uses === 0) held.onUnused?.();',
+    to: 'held.onUnused?.();',
     tests: ['test/serve/pool.test.ts'],
   },
   {
     file: 'src/serve/pool.ts',
-    from: 'if (held.uses === 0) closeHeld(held);',
-    to: 'closeHeld(held);',
+    from: 'await unused;',
+    to: '',
     tests: ['test/serve/pool.test.ts'],
   },
   {

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createPool } from '../../src/serve/pool.ts';
 
 it('a pool closes the members that were used least recently, each after its last use', async () => {
@@ -43,7 +43,29 @@ it('a pool replaces a member with another version, and tries again to open one t
   first.leave();
   expect(closed).toEqual([]);
   second.leave();
-  expect(closed).toEqual(['1']);
+  await vi.waitFor(() => expect(closed).toEqual(['1']));
   await pool.close();
   expect(closed.sort()).toEqual(['1', '2']);
+});
+
+it('a closed pool has closed the members in use, also if one of them cannot be closed', async () => {
+  const closed: string[] = [];
+  const pool = createPool<string>({
+    openMax: 1,
+    open: async (name) => name,
+    close: async (name) => {
+      if (name === 'a') throw new Error('cannot be closed');
+      closed.push(name);
+    },
+  });
+  const [a, b] = [await pool.enter('a'), await pool.enter('b')];
+  expect(pool.present()).toEqual(['a', 'b']);
+  let isClosed = false;
+  const closing = pool.close().then(() => (isClosed = true));
+  a.leave();
+  await new Promise(setImmediate);
+  expect(isClosed).toBe(false);
+  b.leave();
+  await closing;
+  expect(closed).toEqual(['b']);
 });

@@ -35,7 +35,7 @@ export interface AccessControl {
   checkChange(request: FastifyRequest): Access;
 }
 
-/** Dependencies of a gate. */
+/** Dependencies of `createAccessControl`. */
 export interface AccessControlParts {
   readonly hosts: HostRules;
   readonly authentication: Authentication;
@@ -67,7 +67,7 @@ const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 /** Limiter key of requests that are allowed without a key because they come from this machine. */
 export const LOOPBACK = 'loopback';
 
-/** Creates a gate. */
+/** Creates the access control of a server. */
 export function createAccessControl(parts: AccessControlParts): AccessControl {
   const { limiter, urlCharactersMax, find, page } = parts;
   const { byKey, accessOf, checkPage, checkChange } = createIdentification(parts);

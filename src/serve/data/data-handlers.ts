@@ -13,8 +13,8 @@ import type { ServedReplica } from '../../query/open-replica.ts';
 import type { Service } from '../../query/service.ts';
 import { toBytes } from '../http/content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from '../http/content/etag.ts';
-import { contentTypeOf, encodingOf, type Format, fileOf, formatOf, varyOf } from '../http/content/negotiation.ts';
-import { notModified, sendBytes, sendEncoded } from '../http/content/send.ts';
+import { encodingOf, type Format, fileOf, formatOf, varyOf } from '../http/content/negotiation.ts';
+import { notModified, sendBytes, sendValue } from '../http/content/send.ts';
 import { DATA_PATHS, pageRoute } from '../http/page-paths.ts';
 import { type Handler, type Route, splitUrl } from '../http/paths.ts';
 import { leavingOf, serviceFor } from '../http/read-handler.ts';
@@ -117,17 +117,4 @@ async function send(
   if (format !== 'json') reply.header('content-disposition', fileOf(name, format));
   if (content.encoding !== null) reply.header('content-encoding', content.encoding);
   return sendBytes(request, reply.header('content-type', content.mediaType), toBytes(content.body));
-}
-
-/** Sends a small value as JSON, or 304 if the browser already has it. */
-export async function sendValue(request: FastifyRequest, reply: FastifyReply, value: unknown): Promise<FastifyReply> {
-  const plain = Buffer.from(JSON.stringify(value));
-  const version = createHash('sha256').update(plain).digest('hex').slice(0, 32);
-  return sendEncoded(request, reply, {
-    mediaType: contentTypeOf('json'),
-    cacheControl: 'private, no-cache',
-    length: plain.length,
-    tagOf: (encoding) => entityTag(version, 'json', encoding),
-    read: () => plain,
-  });
 }

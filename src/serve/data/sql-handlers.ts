@@ -3,12 +3,11 @@ import { gallery } from '../../analytics/gallery/gallery.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { SavedQueries } from '../../operations/sql/saved-queries.ts';
 import type { SqlCaller, SqlResult, SqlService } from '../../operations/sql/sql-service.ts';
-import { sendBytes, sendJson } from '../http/content/send.ts';
+import { sendBytes, sendJson, sendValue } from '../http/content/send.ts';
 import { pageRoute, SQL_PATHS } from '../http/page-paths.ts';
 import { type Endpoint, type Handler, READ, type Route } from '../http/paths.ts';
 import { leavingOf } from '../http/read-handler.ts';
 import { Refusal } from '../http/refusal.ts';
-import { sendValue } from './data-handlers.ts';
 import { fileHeaders, sqlFormatOf } from './sql-files.ts';
 import { ifMatchOf, questionOf, textOf } from './sql-request.ts';
 

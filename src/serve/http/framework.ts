@@ -33,7 +33,7 @@ export function createFramework(
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
-    // During shutdown the gate rejects requests, with the usual envelope.
+    // During shutdown the access control rejects requests, with the usual envelope.
     return503OnClosing: false,
     // No route uses Fastify's schemas, and loading the unused compilers takes as long as loading all schemas here.
     schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },

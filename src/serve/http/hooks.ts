@@ -30,7 +30,7 @@ const EXPOSED_HEADERS = [
 ];
 const PREFLIGHT_SECONDS = 600;
 
-/** Adds the gate before every route, including unknown ones, and the log and metrics after them. */
+/** Adds the access control before every route, including unknown ones, and the log and metrics after them. */
 export async function addHooks(
   app: FastifyInstance,
   accessControl: AccessControl,
@@ -79,7 +79,7 @@ export async function addHooks(
       done(null, { origin: asked ? [...corsOrigins] : false, methods, exposedHeaders, maxAge });
     });
   }
-  // Before the gate, which reads the result: checking an access token may take a request to its issuer.
+  // Before the access control, which reads the result: checking an access token may take a request to its issuer.
   if (oauth !== null) {
     app.addHook('onRequest', (request, _reply, done) => void oauth.check(request.raw).then(() => done(), done));
   }

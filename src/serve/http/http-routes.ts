@@ -66,7 +66,7 @@ export function createApiRoutes(parts: RouteParts): Route[] {
   ];
 }
 
-/** Adds routes to Fastify, each behind the gate. */
+/** Adds routes to Fastify, each behind the access control. */
 export function addRoutes(app: FastifyInstance, routes: readonly Route[], accessControl: AccessControl): void {
   const admit = (request: FastifyRequest, endpoint: Endpoint): void => {
     try {

@@ -22,7 +22,7 @@ import { createSite, type Site, type SiteOptions, type SiteParts, type SiteSurro
 /** How often idle connections are closed while others are still active. */
 const SWEEP_MS = 25;
 
-/** Maximum number of keys that the rate limit tracks, for a server of one workspace and of several. */
+/** Maximum number of keys that the rate limit tracks, for one workspace and for several. */
 const KEYS_MAX = 64;
 const FLEET_KEYS_MAX = 100_000;
 /** Number of subjects of access tokens that the rate limit tracks, and the times of requests that it stores for them. */
@@ -121,10 +121,9 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   const front = shared === null ? null : await createSite(shared.site, options, surroundings, options.listener);
   const app = front?.app ?? createFramework(limits, surroundings.log, false, options.listener);
   const choose = async (request: IncomingMessage): Promise<Stay<Hosted> | null> => {
-    // The routes of the shared address reject requests while the server stops.
-    if (shared !== null && state.isStopping) return null;
     const name = only ?? (await shared?.select(request)) ?? null;
-    return name === null ? null : pool.enter(name);
+    // The routes of the shared address reject requests while the server stops.
+    return name === null || (shared !== null && state.isStopping) ? null : pool.enter(name);
   };
   const close = async (): Promise<void> => {
     await app.close();
@@ -177,9 +176,13 @@ function createSitePool(parts: ServerParts, options: ServerOptions, surroundings
           : workspaces.directory.workspacesOf(key);
       const own = { ...opened.parts, answers, workspace, workspacesOf };
       const tokens = oauth === undefined ? {} : { oauth: oauth.siteOf(workspace) };
-      const creating = createSite({ ...own, ...tokens }, options, surroundings);
-      creating.catch(opened.close);
-      return { site: await creating, service: opened.parts.service, answers, close: opened.close };
+      try {
+        const site = await createSite({ ...own, ...tokens }, options, surroundings);
+        return { site, service: opened.parts.service, answers, close: opened.close };
+      } catch (thrown) {
+        await opened.close();
+        throw thrown;
+      }
     },
     close: async ({ site, close }) => {
       await site.app.close();

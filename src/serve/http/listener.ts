@@ -63,7 +63,7 @@ export function parserOptions(limits: HttpLimits) {
     maxHeaderSize: limits.headerBytesMax,
     headersTimeout: limits.headersTimeoutMs,
     connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
-    // The gate rejects a missing Host header, with the usual envelope.
+    // The access control rejects a missing Host header, with the usual envelope.
     requireHostHeader: false,
   };
 }

@@ -8,7 +8,7 @@ export interface ResponseWriter {
 }
 
 /**
- * Creates an outbox. Each write wakes the reader of the connection, which costs more than a cached response.
+ * Creates a writer. Each write wakes the reader of the connection, which costs more than a cached response.
  * Consecutive writes let the reader process many responses at once.
  */
 export function createResponseWriter(): ResponseWriter {

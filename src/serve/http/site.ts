@@ -90,7 +90,7 @@ export interface SiteSurroundings {
   readonly app: URL | undefined;
 }
 
-/** A workspace's routes behind their gate, without a listener. */
+/** A workspace's routes behind their access control, without a listener. */
 export interface Site {
   readonly app: FastifyInstance;
   /** Null if the site has no pages with data. */

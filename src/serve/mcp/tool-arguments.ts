@@ -45,7 +45,7 @@ export function toParameters(values: Readonly<Record<string, unknown>>): URLSear
   const { [FILTERS]: filters = {}, ...others } = values;
   if (filters !== null && !isRecord(filters)) throw refused(FILTERS, filters, 'an object with filters');
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries({ ...others, ...filters })) {
+  for (const [name, value] of [...Object.entries(others), ...Object.entries(filters ?? {})]) {
     const texts = [value ?? []].flat();
     if (texts.length > ITEMS_MAX) throw tooLong(name, texts.length, 'values', ITEMS_MAX);
     for (const text of texts) parameters.append(name, toText(name, text));

@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { type ErrorCode, errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { ServerTool } from '../../contract/generic/server-tools.ts';
-import { invalidParameter, readInput } from '../../contract/operation/read-input.ts';
+import { invalidParameter, onceOf, readInput } from '../../contract/operation/read-input.ts';
 import type { DescribedTable } from '../../operations/sql/sql-schema.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import { SCOPES, type Scope } from '../../session/stored-keys.ts';
@@ -15,7 +15,7 @@ import type { Served, ServedWorkspace } from './served.ts';
 import { toParameters } from './tool-arguments.ts';
 import { RESULT_TOKENS, toResult } from './tool-result.ts';
 import type { Derive } from './tool-set.ts';
-import { definitionOf, READ_ONLY, type Tool, type ToolContext } from './tool.ts';
+import { argumentsOf, definitionOf, READ_ONLY, type Tool, type ToolContext } from './tool.ts';
 
 /** Options of an MCP server. */
 export interface McpOptions {
@@ -129,7 +129,7 @@ export async function callByName({ served, derive, options }: Calling, call: Cal
   try {
     requireScope(tool.scope, options);
     const given = toParameters(call.arguments ?? {});
-    const workspace = chosenWorkspace(served, given.get('workspace'));
+    const workspace = chosenWorkspace(served, onceOf(given, 'workspace'));
     if (workspace !== null) given.delete('workspace');
     return await served.use(workspace, async (open) => {
       // With several workspaces, the parameter names and the form of the numbers may differ from the tool definitions.
@@ -139,7 +139,7 @@ export async function callByName({ served, derive, options }: Calling, call: Cal
       return toResult(output, tokensMax, await open.service.running());
     });
   } catch (thrown) {
-    return failed(thrown, tool, call, options);
+    return failed(thrown, tool, call, { served, options });
   }
 }
 
@@ -171,22 +171,27 @@ function contextOf(
   return { workspace, workspaceName, catalogue, source, report, session, signal };
 }
 
-function failed(thrown: unknown, tool: Tool, { signal }: Call, { onError }: McpOptions): CallToolResult {
+function failed(
+  thrown: unknown,
+  tool: Tool,
+  { signal }: Call,
+  { served, options: { onError } }: Pick<Calling, 'served' | 'options'>,
+): CallToolResult {
   // The client no longer waits for this response.
   if (signal.aborted) throw thrown;
   const error = toSightlineError(thrown);
   if (error.code === 'internal') onError?.(error);
-  return errorResult(error, tool.advise?.(error) ?? adviceOn(error, tool));
+  return errorResult(error, tool.advise?.(error) ?? adviceOn(error, tool, served));
 }
 
 // Hints of the error table are for operators at a command line.
-function adviceOn({ code, hint }: SightlineError, { name, members }: Tool): string {
+function adviceOn({ code, hint }: SightlineError, tool: Tool, served: Served): string {
   const own = hint === errorTable[code].hint ? (HINTS[code] ?? hint) : hint;
   if (code !== 'invalid_parameter') return own;
-  const names = Object.entries(members).map(([member, { isRequired }]) =>
+  const names = Object.entries(argumentsOf(tool, served)).map(([member, { isRequired }]) =>
     isRequired === true ? `${member} (required)` : member,
   );
-  return `${own} Arguments of ${name}: ${names.length === 0 ? 'none' : names.join(', ')}.`;
+  return `${own} Arguments of ${tool.name}: ${names.length === 0 ? 'none' : names.join(', ')}.`;
 }
 
 /** Returns a result for a model about an error: what is wrong, what is allowed, the next step. Text only. */

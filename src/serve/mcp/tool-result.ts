@@ -127,8 +127,13 @@ async function fit(output: ToolOutput, tokensMax: number) {
     const full = output.address === undefined ? '' : `; REST returns them in full at ${output.address}`;
     omitted.push(`Long texts are cut at the marked places${items}, because the result would be too long${full}.`);
   }
+  const shown = cut === null ? window.content : (cut.value as Content);
+  if (tokensOfJson(shown) > tokensMax)
+    omitted.push(
+      'The result is longer than its limit, because one row does not fit: request fewer columns or shorter values.',
+    );
   return {
-    content: cut === null ? window.content : (cut.value as Content),
+    content: shown,
     omitted,
     remarks: rangeRemarks(output, window, endsEarly),
   };

@@ -54,15 +54,19 @@ export interface ToolContext {
 /** A read-only tool cannot be destructive, so the other hints are not needed. */
 export const READ_ONLY = { readOnlyHint: true } as const;
 
+/** Returns the arguments of a tool by name; with several workspaces, one of them names the workspace. */
+export function argumentsOf({ members }: Tool, { workspaces }: Pick<Served, 'workspaces'>): InputMembers {
+  return workspaces === null ? members : { workspace: { type: 'string', isRequired: true }, ...members };
+}
+
 /** Returns the definition of a tool for clients. The schema of the result has only its members, which the data dictionary explains. */
-export function definitionOf(tool: Tool, { workspaces }: Pick<Served, 'workspaces'>): ToolDefinition {
-  const workspace = { workspace: { type: 'string', isRequired: true } } as const;
+export function definitionOf(tool: Tool, served: Pick<Served, 'workspaces'>): ToolDefinition {
   // The library types schemas as mutable JSON values, which readonly declarations are not.
   const definition: unknown = {
     name: tool.name,
     title: tool.title,
     description: tool.about,
-    inputSchema: argumentsSchema(workspaces === null ? tool.members : { ...workspace, ...tool.members }),
+    inputSchema: argumentsSchema(argumentsOf(tool, served)),
     outputSchema: { type: 'object', properties: Object.fromEntries([...tool.results, NOTE].map((name) => [name, {}])) },
     annotations: READ_ONLY,
   };

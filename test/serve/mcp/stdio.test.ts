@@ -150,7 +150,12 @@ describe('sightline mcp --all', () => {
       const { structuredContent, content } = await client.call(name, { ...given, workspace: 'acme' });
       if (name !== 'list_brands') expect(structuredContent?.rows, content[0].text).toHaveLength(1);
       expect(await textOf(name, given)).toContain('workspace is required; allowed: acme, default');
+      expect(await textOf(name, given)).toContain(`Arguments of ${name}: workspace (required)`);
       expect(await textOf(name, { ...given, workspace: 'amce' })).toContain('did you mean "acme"?');
+      const several = { ...given, workspace: ['acme', 'default'] };
+      expect(await textOf(name, several)).toContain('workspace is "acme and default"; allowed: one value');
+      const twice = { ...given, workspace: 'acme', where: { workspace: 'default' } };
+      expect(await textOf(name, twice)).toContain('workspace is "acme and default"; allowed: one value');
     }
     const read = (uri: string) => client.request('resources/read', { uri });
     const { result } = await read('sightline://freshness/acme');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tokensOfJson } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { toTable } from '../../../src/serve/mcp/table-form.ts';
-import { takeRows } from '../../../src/serve/mcp/tool-result.ts';
+import { takeRows, toResult } from '../../../src/serve/mcp/tool-result.ts';
 import { withoutTables } from './support.ts';
 
 /** Limit that no list of these tests reaches. */
@@ -64,4 +64,14 @@ describe('a list in a result', () => {
       ],
     });
   });
+});
+
+it('a result says that it is longer than its limit, if one row does not fit', async () => {
+  const omittedOf = async (cells: number): Promise<unknown> => {
+    const rows = [Array.from({ length: cells }, (_, index) => index)];
+    const { structuredContent } = await toResult({ content: { rows }, lists: ['rows'] }, 1_500, null);
+    return (structuredContent as { _sightline: { omitted?: string } })._sightline.omitted;
+  };
+  expect(await omittedOf(10)).toBeUndefined();
+  expect(await omittedOf(5_000)).toContain('The result is longer than its limit');
 });

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { COMPRESSED_BYTES_MIN, compress } from './compression.ts';
-import { isNotModified, matchesAnything } from './etag.ts';
+import { entityTag, isNotModified, matchesAnything } from './etag.ts';
 import { contentTypeOf, type Encoding, encodingOf, varyOf } from './negotiation.ts';
 
 /** A body before it is encoded for a client. */
@@ -64,4 +65,17 @@ export function sendJson(
 ): FastifyReply {
   reply.headers({ 'content-type': contentTypeOf('json'), 'cache-control': cacheControl });
   return sendBytes(request, reply, Buffer.from(JSON.stringify(value)));
+}
+
+/** Sends a small value as JSON, or 304 if the browser already has it. */
+export async function sendValue(request: FastifyRequest, reply: FastifyReply, value: unknown): Promise<FastifyReply> {
+  const plain = Buffer.from(JSON.stringify(value));
+  const version = createHash('sha256').update(plain).digest('hex').slice(0, 32);
+  return sendEncoded(request, reply, {
+    mediaType: contentTypeOf('json'),
+    cacheControl: 'private, no-cache',
+    length: plain.length,
+    tagOf: (encoding) => entityTag(version, 'json', encoding),
+    read: () => plain,
+  });
 }

@@ -36,9 +36,14 @@ export const queryMetrics = operationTool(runMetrics, {
       rows,
     };
     return {
-      content: own.include_sql === true ? { sql: result.sql, ...content } : content,
+      content,
       // SQL that is cut cannot be run.
-      shorter: [{ content, omitted: 'The SQL is left out: allow more with max_tokens.' }],
+      ...(own.include_sql === true
+        ? {
+            content: { sql: result.sql, ...content },
+            shorter: [{ content, omitted: 'The SQL is left out: allow more with max_tokens.' }],
+          }
+        : {}),
       lists: ['rows'],
       total: result.truncated ? null : rows.length,
       ...(own.chart === true ? await chartContent(source, given, result, context.workspaceName) : {}),
