@@ -85,6 +85,26 @@ describe('settings of stores and databases', () => {
     expect(said).not.toContain('hidden');
   });
 
+  const acme = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'gsk-hidden' };
+  test.for<[object, string]>([
+    [{ budget: { kind: 'postgres://u:hidden@h/d' } }, 'budget.kind'],
+    [{ runner: { kind: 'redis://hidden' } }, 'runner.kind'],
+    [{ notify: [{ urlVariable: 'X', format: 'https://hooks.example/hidden' }] }, 'notify.0.format'],
+    [{ notify: [{ urlVariable: 'X', events: ['whsec_hidden'] }] }, 'notify.0.events.0'],
+    [{ remote: { kind: 's3', bucket: 'https://u:hidden@h/b' } }, 'remote.bucket'],
+    [{ workspaces: { acme } }, 'workspaces.acme.apiKeyVariable'],
+  ])('with a URL or key in place of another value are refused without showing it: %j', async ([file, setting]) => {
+    const said = await refusal({ file });
+    expect(said).toContain(`${setting} is not valid (value not shown); allowed: `);
+    expect(said).not.toContain('hidden');
+  });
+
+  test('that belong to another kind are not suggested', async () => {
+    expect(await refusal({ file: { budget: { kind: 'file', urlVariable: 'X' } } })).toMatch(
+      /budget has an unknown setting "urlVariable"; allowed: kind, urlVariable$/,
+    );
+  });
+
   test('of a workspace override the remote warehouse of the file', async () => {
     expect((await load({})).config.remote).toEqual({ kind: 'local' });
     const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };

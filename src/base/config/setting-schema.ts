@@ -18,11 +18,18 @@ export function allowedOf(schema: z.ZodType): string {
   const members = membersOf(schema);
   if (schema instanceof z.ZodUnion && members.length === 0)
     return listOf([...new Set(schema.options.map((option) => allowedOf(option as z.ZodType)))], 'or');
-  return members.length === 0 ? 'a string' : `an object with the members ${listOf(members, 'and')}`;
+  return members.length === 0
+    ? 'a string'
+    : `an object with the ${members.length === 1 ? 'member' : 'members'} ${listOf(members, 'and')}`;
 }
 
 /** Settings that messages name without their value, because it may be a URL or secret pasted instead of a variable name. */
-const HIDDEN = ['notify', 'budget', 'runner', 'urlVariable', 'secretVariable', 'publish', 'remote', 'endpoint'];
+const HIDDEN = [
+  ...['notify', 'budget', 'runner', 'publish', 'remote'],
+  ...['urlVariable', 'secretVariable', 'apiKeyVariable', 'endpoint'],
+];
+/** The beginning of a key or of a webhook's secret, or a URL, which may contain a password. */
+const SECRET = /^(gsk|sk|whsec)[_-]|:\/\//;
 
 /** Describes why a value does not match a schema: the setting, its value and the allowed values. `name` is the setting with the whole value. */
 export function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown, name?: string): string {
@@ -31,7 +38,10 @@ export function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, given:
   const members = membersOf(found);
   if (issue.code === 'unrecognized_keys') {
     const unknown = issue.keys.map((key) => JSON.stringify(key)).join(', ');
-    return `${setting === '' ? 'the file' : setting} has an unknown setting ${unknown}; allowed: ${members.join(', ')}${suggestion(issue.keys[0] ?? '', members)}`;
+    return `${setting === '' ? 'the file' : setting} has an unknown setting ${unknown}; allowed: ${members.join(', ')}${suggestion(
+      issue.keys[0] ?? '',
+      members.filter((member) => !issue.keys.includes(member)),
+    )}`;
   }
   if (setting === '') return `the file is not a JSON object; allowed: ${members.join(', ')}`;
   const value = issue.path.reduce<unknown>(
@@ -39,7 +49,8 @@ export function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, given:
     given,
   );
   const last = String(issue.path.findLast((step) => typeof step === 'string'));
-  const shown = HIDDEN.includes(last) ? 'not valid (value not shown)' : JSON.stringify(value);
+  const isHidden = HIDDEN.includes(last) || SECRET.test(String(value));
+  const shown = isHidden ? 'not valid (value not shown)' : JSON.stringify(value);
   return `${setting} ${value === undefined ? 'is not set' : `is ${shown}`}; allowed: ${allowedOf(found)}`;
 }
 

@@ -10,6 +10,7 @@ import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { hashedSql, sameSums, sumsSql, toSums } from '../../snapshot/fingerprint.ts';
 import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } from '../../snapshot/manifest.ts';
 import type { Session } from '../../warehouse/database.ts';
+import { DamagedFile } from '../../warehouse/errors.ts';
 import { hashFile } from '../../warehouse/file/hash-file.ts';
 import { noteOrigin } from '../../warehouse/ledger/origin.ts';
 import { checkSchemaVersion } from '../../warehouse/schema-version.ts';
@@ -38,7 +39,14 @@ export async function readSnapshot(folder: string): Promise<Manifest> {
   if (manifest === null) {
     throw new SightlineError('warehouse_invalid', `${folder} is not a snapshot: it has no readable manifest`);
   }
-  checkSchemaVersion(folder, manifest.schemaVersion);
+  try {
+    checkSchemaVersion(folder, manifest.schemaVersion);
+  } catch (thrown) {
+    if (!(thrown instanceof DamagedFile)) throw thrown;
+    const hint =
+      'Restore it with the version of sightline that wrote it, or read all data again with `sightline sync`.';
+    throw new SightlineError('warehouse_invalid', thrown.message, { hint, cause: thrown });
+  }
   return manifest;
 }
 
