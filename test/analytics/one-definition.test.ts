@@ -53,6 +53,7 @@ test('the patterns find the expressions if another file writes them', () => {
     responseSums.position_sum('r.brand_mentioned', 'r.brand_position'),
     `sum(\${position})`,
     responseSums.first_place().replaceAll(/\s+/g, ' '),
+    responseSums.labelled_count('t.brand_mentioned', 't.brand_sentiment'),
     responseSums.lean_value('lean'),
     formulas.is_at_host('host', 'site'),
   ];

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import { IS_ENDURANCE } from '../../support/counts.ts';
@@ -5,6 +6,9 @@ import { faultsInLooks, type Look } from '../page-faults.ts';
 
 /** Widths and colours of the screenshots. */
 const KEPT = ['1280 light', '375 dark'];
+/** How often, and at which interval, bodies are searched for a number. */
+const BODY_TRIES = 50;
+const BODY_WAIT_MS = 100;
 
 export interface ShownExample {
   /** Begins with a slash. */
@@ -58,8 +62,7 @@ export async function openVisitor(
       .locator('main [data-value]:not([data-value=""])')
       .and(page.locator(`:not(${computed})`))
       .evaluateAll((all) => all.map((each) => Number(each.getAttribute('data-value'))));
-    const given = new Set((await Promise.all(bodies)).flat());
-    faults.push(...values.filter((value) => !given.has(value)).map((value) => `${value} is not in its data`));
+    faults.push(...(await missingIn(bodies, values)).map((value) => `${value} is not in its data`));
     return { trouble: [...trouble.splice(0), ...faults], numbers: values.length };
   };
 }
@@ -84,6 +87,16 @@ function watch(page: Page, origin: string): { trouble: string[]; bodies: Promise
     if (/\/data\/(queries|metrics)/.test(response.url())) bodies.push(response.json().then(numbersIn, () => []));
   });
   return { trouble, bodies };
+}
+
+// Returns the values that no body has. A body can be reported after the page has shown it, so missing values are searched again.
+async function missingIn(bodies: readonly Promise<number[]>[], values: readonly number[]): Promise<number[]> {
+  for (let tries = 0; ; tries++) {
+    const given = new Set((await Promise.all(bodies)).flat());
+    const missing = values.filter((value) => !given.has(value));
+    if (missing.length === 0 || tries === BODY_TRIES) return missing;
+    await setTimeout(BODY_WAIT_MS);
+  }
 }
 
 /** All numbers of a JSON value, and the changes of the sessions in it. */
