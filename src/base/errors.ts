@@ -128,6 +128,24 @@ export const errorTable = {
       'The object store of the `publish` setting rejected a request, did not respond, or lacks a feature that publishing needs.',
     hint: 'Run `sightline doctor` to test the object store, then `sightline export` again; the folder already has the snapshot.',
   },
+  destination_failed: {
+    exit: EXIT.failed,
+    about:
+      'A destination cannot be reached, rejected a statement, has a table of that name that sightline did not create, or was written to at the same time. Nothing was written.',
+    hint: 'Correct what the message names and run `sightline load` again.',
+  },
+  destination_newer: {
+    exit: EXIT.failed,
+    about:
+      'A destination has later data of the workspace than this warehouse, such as after a restore. Nothing was written.',
+    hint: 'Load from the warehouse with the later data, or replace the data of the destination with `sightline load --full`.',
+  },
+  extension_missing: {
+    exit: EXIT.failed,
+    about:
+      'An extension of DuckDB that a destination needs is not in the extension folder and could not be downloaded.',
+    hint: 'Set SIGHTLINE_EXTENSION_DIRECTORY to a folder with the extension, or allow access to extensions.duckdb.org.',
+  },
   remote_failed: {
     exit: EXIT.failed,
     about:

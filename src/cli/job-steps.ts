@@ -6,6 +6,7 @@ import type { Step } from '../scheduler/job.ts';
 import type { Context } from '../session/workspace.ts';
 import { commandContext, type WorkspaceFlags } from './context.ts';
 import type { JsonValue } from './json/json-outputs.ts';
+import { loadLine, renderLoads } from './output/load-summary.ts';
 import { logOf } from './output/log-lines.ts';
 import { errorJson, plural, reportError, say, size } from './output/output.ts';
 import { createProgress, createSyncProgress, exportLine } from './output/progress-line.ts';
@@ -28,10 +29,15 @@ export async function performStep(
   { signal, session }: Pick<Context, 'signal' | 'session'>,
 ): Promise<PerformedStep> {
   const flags = { ...(workspace === undefined ? {} : { workspace }), ...(dataDir === undefined ? {} : { dataDir }) };
-  const [synced, exported] = [createSyncProgress(signal), createProgress(signal, exportLine)];
+  const [synced, exported, loaded] = [
+    createSyncProgress(signal),
+    createProgress(signal, exportLine),
+    createProgress(signal, loadLine),
+  ];
   const endProgress = (): void => {
     synced.done();
     exported.done();
+    loaded.done();
   };
   if (step.do === 'sync') saveMemory();
   let shown: PerformedStep['json'] = null;
@@ -48,6 +54,7 @@ export async function performStep(
     },
     onSync: synced.update,
     onExport: exported.update,
+    onLoad: loaded.update,
     onResult: async (result) => {
       endProgress();
       shown = await render(result, json);
@@ -78,6 +85,9 @@ async function render(result: StepResult, json: boolean): Promise<PerformedStep[
       return (await import('./commands/operate/compare-command.ts')).renderComparison(result.comparison, json);
     case 'export':
       return (await import('./output/export-summary.ts')).renderSnapshot(result.snapshot, json);
+    case 'load':
+      renderLoads(result.loads, json);
+      return { destinations: [...result.loads] };
     case 'files':
       return (await import('./output/export-summary.ts')).renderFiles(result.exported, false, json);
     case 'held export': {

@@ -105,6 +105,9 @@ function toStepSetting(path: string, field: string, value: unknown, resources: r
     case 'tables':
       if (Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string')) return value;
       throw refuse(path, `is ${show(value)}`, 'a list of tables, such as ["responses"]');
+    case 'destinations':
+      if (Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string')) return value;
+      throw refuse(path, `is ${show(value)}`, 'a list of names in the setting destinations');
     case 'requests':
       return toWholeNumber(path, value, COMPARE_REQUESTS.max);
     case 'weeks':

@@ -46,6 +46,8 @@ export type Step = Common &
         /** Name of the position; default: `output`. */
         readonly name?: string;
       }
+    /** Loads destinations; default: all. */
+    | { readonly do: 'load'; readonly destinations?: readonly string[] }
     | { readonly do: 'retention' }
     | { readonly do: 'compact' }
     | { readonly do: 'check' }
@@ -58,6 +60,7 @@ export const STEP_KINDS = {
   verify: ['fresh', 'repair'],
   compare: ['requests'],
   export: ['output', 'format', 'tables', 'since', 'name'],
+  load: ['destinations'],
   retention: [],
   compact: [],
   check: [],

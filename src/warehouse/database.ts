@@ -79,6 +79,8 @@ export interface DatabaseOptions {
    * piece by piece.
    */
   readonly keepsLog?: boolean;
+  /** Folder in which DuckDB finds extensions that a statement loads. */
+  readonly extensionFolder?: string;
 }
 
 /**
@@ -268,6 +270,7 @@ async function createInstance(path: string, options: DatabaseOptions): Promise<D
     ...(options.keepsLog === true ? { checkpoint_threshold: '1TB' } : {}),
     ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
     ...(options.temporaryFolder === undefined ? {} : { temp_directory: options.temporaryFolder }),
+    ...(options.extensionFolder === undefined ? {} : { extension_directory: options.extensionFolder }),
   };
   for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
     try {

@@ -5,6 +5,7 @@ import { SightlineError } from '../errors.ts';
 import { removedSettings } from '../removed-names.ts';
 import { utf8Text } from '../utf8.ts';
 import { budgetSchema } from './budget-settings.ts';
+import { destinationsSchema } from './destination-settings.ts';
 import { notifySchema } from './notify-settings.ts';
 import { oauthSchema } from './oauth-settings.ts';
 import { publishSchema } from './publish-settings.ts';
@@ -101,6 +102,7 @@ const inFile = {
       endpoints: z.int().min(0).max(1_000).describe('a whole number of undeclared endpoints from 0 to 1000').optional(),
     })
     .optional(),
+  destinations: destinationsSchema.optional(),
   calibration: z.strictObject({ probes: probes.optional() }).optional(),
   conventions: anything.describe('an object with a member for each convention').optional(),
   jobs: anything.describe('an object with a member for each job').optional(),

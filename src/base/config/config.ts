@@ -25,6 +25,7 @@ import {
   readConfigFile,
   snapshots,
 } from './config-file.ts';
+import { type DestinationTarget, extensionFolder, readDestination } from './destination-settings.ts';
 import { nonEmpty } from './environment.ts';
 import { checkKey, readSecret } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, PRIVATE_WAY, readNotify } from './notify-settings.ts';
@@ -69,6 +70,15 @@ export interface WorkspaceConfig {
   readonly keep: { readonly daily: number; readonly weekly: number; readonly monthly: number };
   /** Destination to which snapshots are published in addition to the folder. */
   readonly publish: PublishTarget;
+  /** Names of the destinations. */
+  readonly destinations: readonly string[];
+  /**
+   * Returns the connection of a destination.
+   * @throws `config_invalid` if a member of its settings or the variable with its URL is missing or invalid
+   */
+  destination(name: string): DestinationTarget;
+  /** Folder in which DuckDB finds the extensions of destinations; if it is not given, missing ones are downloaded into it. */
+  readonly extensions: { readonly path: string; readonly isGiven: boolean };
   /** Location of the warehouse. A remote warehouse is copied to the folder while a process works on it. */
   readonly remote: RemoteSettings;
   /** Endpoints to mirror, and a limit for those that no declaration describes. */
@@ -144,6 +154,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
   };
   const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
   const findProxy = readProxies(environment);
+  const destinations = declared?.destinations ?? file.destinations ?? {};
   return {
     name,
     folder: checkFolder(join(workspacesFolder, name)),
@@ -161,6 +172,13 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     },
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, findProxy, folder }),
+    destinations: Object.keys(destinations),
+    destination: (wanted) => {
+      const given = destinations[wanted];
+      if (given === undefined) throw new TypeError(`no destination ${wanted}`);
+      return readDestination(wanted, given, environment, folder);
+    },
+    extensions: extensionFolder(environment),
     remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, { allowHttp, findProxy }),
     resources: readSelection(file.resources, declared?.resources),
     rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { errorParts, fileCounts, number } from '../../contract/operation/json-parts.ts';
 import { changeRange } from '../../operations/export/export-base.ts';
+import { destinationLoad } from '../../operations/load.ts';
 import { publication } from '../../operations/publish.ts';
 import { writtenReport } from '../../operations/write-report.ts';
 
@@ -49,6 +50,9 @@ export const exportOfWorkspace = z.object({
   path: z.string().nullable().optional(),
   error: errorParts.optional(),
 });
+
+/** `load`. */
+export const load = z.object({ destinations: z.array(destinationLoad) });
 
 /** `report`. */
 export const report = z.object({ reports: z.array(writtenReport) });

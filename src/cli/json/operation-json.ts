@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { error, errorParts, number, time } from '../../contract/operation/json-parts.ts';
 import { runSchema, stepSchema } from '../../scheduler/job-log.ts';
 import { heldDeletion } from '../../warehouse/ledger/held-deletions.ts';
-import { plainFiles, report, snapshot } from './files-json.ts';
+import { load, plainFiles, report, snapshot } from './files-json.ts';
 import { compare, sync, verify } from './sync-json.ts';
 
 const flaw = z.object({
@@ -21,6 +21,7 @@ const stepResult = z.union([
     .object({ held: z.array(heldDeletion), error: errorParts })
     .describe('an export that awaits confirmation of deletions'),
   report,
+  load,
   z.object({ deleted: z.array(z.string()) }).describe('IDs of snapshots that retention deleted'),
   z.object({ before: number, after: number }).describe('bytes of the warehouse before and after compaction'),
   z.object({ flaws: z.array(flaw), error: errorParts.optional() }).describe('invalid rows'),
@@ -39,7 +40,7 @@ const flag = z.boolean().optional();
 
 /** A step of a job with its settings. */
 const step = z.object({
-  do: z.enum(['sync', 'verify', 'compare', 'export', 'retention', 'compact', 'check', 'report']),
+  do: z.enum(['sync', 'verify', 'compare', 'export', 'load', 'retention', 'compact', 'check', 'report']),
   onFailure: z.enum(['stop', 'go on']).optional(),
   only: z.array(z.string()).optional(),
   full: flag,
@@ -49,6 +50,7 @@ const step = z.object({
   repair: flag,
   weeks: z.number().optional(),
   requests: z.int().optional().describe('requests of the step `compare`'),
+  destinations: z.array(z.string()).optional().describe('destinations of the step `load`; default: all'),
 });
 
 /** `jobs list`. */

@@ -76,6 +76,10 @@ const use: CommandGroup['commands'] = {
     about: 'publish a Parquet snapshot of every table, or write selected data as plain files',
     load: async () => (await import('../commands/use/export-command.ts')).exportCommand,
   },
+  load: {
+    about: 'make the tables of other databases, such as PostgreSQL or DuckLake, equal to those of the warehouse',
+    load: async () => (await import('../commands/use/load-command.ts')).load,
+  },
   connect: {
     about: 'print the line that opens the replica in another tool',
     load: async () => (await import('../commands/use/connect-command.ts')).connect,

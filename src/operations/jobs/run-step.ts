@@ -9,6 +9,7 @@ import type { HeldDeletionRow } from '../../warehouse/ledger/held-deletions.ts';
 import type { Comparison } from '../compare/compare-question.ts';
 import type { Exported, ExportProgress } from '../export.ts';
 import type { ExportedFiles } from '../export/export-files.ts';
+import type { DestinationLoad, LoadProgress } from '../load.ts';
 import type { Compaction } from '../maintenance.ts';
 import type { OnProgress } from '../sync.ts';
 import type { Verification } from '../verify.ts';
@@ -20,6 +21,7 @@ export type StepResult =
   | { readonly of: 'verify'; readonly verification: Verification }
   | { readonly of: 'compare'; readonly comparison: Comparison }
   | { readonly of: 'export'; readonly snapshot: Exported }
+  | { readonly of: 'load'; readonly loads: readonly DestinationLoad[] }
   | { readonly of: 'files'; readonly exported: ExportedFiles }
   | { readonly of: 'held export'; readonly held: readonly HeldDeletionRow[]; readonly error: string }
   | { readonly of: 'report'; readonly reports: readonly WrittenReport[] }
@@ -45,6 +47,7 @@ export interface StepParts {
   open(command: string): Context;
   readonly onSync: OnProgress;
   readonly onExport: (progress: ExportProgress) => void;
+  readonly onLoad: (progress: LoadProgress) => void;
   /** Called with the result once the operation has ended, before notifications about it are sent. */
   readonly onResult: (result: StepResult) => Promise<void>;
 }
@@ -105,6 +108,15 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
     }
     case 'export':
       return runExport(step, open('export'), parts);
+    case 'load': {
+      const { loadDestinations } = await import('../load.ts');
+      const options = { names: step.destinations ?? null, full: false, dryRun: false };
+      const loads = await loadDestinations(open('load'), options, parts.onLoad);
+      await onResult({ of: 'load', loads });
+      const failed = loads.filter(({ error }) => error !== undefined);
+      const error = failed.map(({ name, error: why }) => `${name}: ${why?.message}`).join('; ');
+      return failed.length === 0 ? DONE : { status: 'failed', code: 'destination_failed', error };
+    }
     case 'report': {
       const { reportWorkspace } = await import('../write-report.ts');
       const { config, clock } = open();

@@ -1,0 +1,26 @@
+import type { DestinationLoad, LoadProgress } from '../../operations/load.ts';
+import { count, duration, plural, printData, say } from './output.ts';
+
+/** Progress of a load. */
+export function loadLine({ destination, done, of }: LoadProgress): string {
+  return `${destination}: ${count(done)} of ${plural(of, 'table')} loaded`;
+}
+
+/** Prints the result of each destination. */
+export function renderLoads(loads: readonly DestinationLoad[], json: boolean): void {
+  for (const { name, kind, status, tables, elapsedMs, error } of loads) {
+    if (error !== undefined) {
+      say(`${name} (${kind}): ${error.message}\n${error.hint}`);
+      continue;
+    }
+    const sum = (of: 'rows' | 'inserted' | 'updated' | 'deleted'): number =>
+      tables.reduce((total, table) => total + table[of], 0);
+    const what =
+      status === 'unchanged'
+        ? 'unchanged'
+        : `${plural(tables.length, 'table')}, ${plural(sum('rows'), 'row')}: ${count(sum('inserted'))} inserted, ${count(sum('updated'))} updated, ${count(sum('deleted'))} deleted`;
+    const line = `${name} (${kind}): ${what} in ${duration(elapsedMs)}`;
+    if (json) say(line);
+    else printData(line);
+  }
+}

@@ -1,0 +1,126 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { z } from 'zod';
+import { publishedMarts } from '../analytics/marts/published.ts';
+import { chooseName } from '../base/choose-name.ts';
+import { DESTINATION_KINDS } from '../base/config/destination-settings.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { inSpan } from '../base/trace.ts';
+import { errorParts, number, type ValueOf } from '../contract/operation/json-parts.ts';
+import type { LoadTable } from '../destinations/load-tables.ts';
+import { runLoad } from '../destinations/run-load.ts';
+import { catalogueOf } from '../session/catalogues.ts';
+import { openReplicaWith } from '../session/newest-replica.ts';
+import type { Context } from '../session/workspace.ts';
+import { catalogueTables, REPLICA } from '../snapshot/exported-table.ts';
+import { layoutOf } from '../snapshot/layout.ts';
+import { checkOpens } from '../warehouse/file/read-only.ts';
+import { quoted } from '../warehouse/schema.ts';
+
+/** Result of a load into one destination. */
+export const destinationLoad = z.object({
+  name: z.string(),
+  kind: z.enum(DESTINATION_KINDS),
+  status: z
+    .enum(['loaded', 'unchanged', 'failed'])
+    .describe('`unchanged` if the destination already has this version of the data; `failed` if nothing was written'),
+  tables: z
+    .array(
+      z.object({
+        name: z.string(),
+        rows: number.describe('rows of the workspace after the load'),
+        inserted: number,
+        updated: number,
+        deleted: number,
+      }),
+    )
+    .describe('empty unless the status is `loaded`'),
+  elapsedMs: number,
+  error: errorParts.optional(),
+});
+
+/** Result of a load into one destination. */
+export type DestinationLoad = ValueOf<typeof destinationLoad>;
+
+/** Options of `loadDestinations`. */
+export interface LoadOptions {
+  /** Names of destinations; null for all. */
+  readonly names: readonly string[] | null;
+  /** Writes every row again, even if a destination has later data. */
+  readonly full: boolean;
+  /** Compares, and writes nothing. */
+  readonly dryRun: boolean;
+}
+
+/** Progress of a load: the number of tables that are compared and written. */
+export interface LoadProgress {
+  readonly destination: string;
+  readonly done: number;
+  readonly of: number;
+}
+
+/**
+ * Makes the tables of destinations equal to those of the replica, one destination after the other. A failed load leaves the destination
+ * as it was, and the next ones are loaded.
+ *
+ * @throws `usage` for an unknown name, `config_invalid` if no destination is set, `no_data` if nothing was synced
+ */
+export async function loadDestinations(
+  context: Context,
+  { names, ...options }: LoadOptions,
+  onProgress: (progress: LoadProgress) => void,
+): Promise<DestinationLoad[]> {
+  const { config, clock, signal } = context;
+  if (config.destinations.length === 0)
+    throw new SightlineError(
+      'config_invalid',
+      'destinations is not set; allowed: an object with a member for each destination',
+    );
+  const chosen = names?.map((name) => chooseName('destination', name, config.destinations)) ?? config.destinations;
+  const layout = layoutOf(config.folder);
+  const tables = tablesOf(context);
+  const results: DestinationLoad[] = [];
+  for (const name of new Set(chosen)) {
+    const startedAt = performance.now();
+    const target = config.destination(name);
+    const loadInto = async (replica: string) => {
+      await checkOpens(replica);
+      const { extensions, name: workspace } = config;
+      const { temporary } = layout;
+      const request = { workspace, tables, replica, target, temporary, extensions, now: clock.now(), ...options };
+      return {
+        loaded: await runLoad(request, signal, (done) => onProgress({ destination: name, done, of: tables.length })),
+      };
+    };
+    const end = (rest: Pick<DestinationLoad, 'status' | 'tables' | 'error'>): void => {
+      results.push({ name, kind: target.kind, ...rest, elapsedMs: Math.round(performance.now() - startedAt) });
+    };
+    try {
+      await mkdir(layout.temporary, { recursive: true });
+      const { loaded } = await inSpan('load', {}, () => openReplicaWith(config, layout, loadInto));
+      end({ status: loaded === null ? 'unchanged' : 'loaded', tables: [...(loaded ?? [])] });
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = toSightlineError(thrown);
+      if (error.code === 'no_data') throw error;
+      const { code, message, hint } = error;
+      end({ status: 'failed', tables: [], error: { code, message, hint } });
+    }
+  }
+  await rm(layout.temporary, { recursive: true, force: true });
+  return results;
+}
+
+// The tables of snapshots, read from the replica.
+function tablesOf({ config }: Context): LoadTable[] {
+  return [...catalogueTables(catalogueOf(config)), ...publishedMarts(config.marts)].map(
+    ({ name, about, key, time, kind, columns, source }) => ({
+      name,
+      about,
+      // The key of a mart identifies the rows of a day.
+      key: kind === 'mart' && time !== undefined ? [...new Set([time, ...key])] : key,
+      ...(kind === undefined ? {} : { kind }),
+      columns: columns.map((column) => ({ name: column.name, kind: column.kind, about: column.about })),
+      source: source ?? `${REPLICA}.main.${quoted(name)}`,
+    }),
+  );
+}
