@@ -13,11 +13,16 @@ import { loadTables } from './load-tables.ts';
 const MEMORY_MB = 512;
 
 process.once('message', (request: LoadRequest) => {
-  void answer(request);
+  // A process without a parent ends, and changes nothing.
+  const end = (): boolean => process.kill(process.pid, 'SIGKILL');
+  process.on('disconnect', end);
+  void answer(request).then(() => {
+    process.off('disconnect', end);
+    process.disconnect();
+  });
 });
 // Ctrl-C in a terminal reaches this process too; the parent handles it.
 process.on('SIGINT', () => undefined);
-process.on('disconnect', () => process.exit(1));
 
 function send(reply: LoadReply): Promise<void> {
   return new Promise((resolve) => process.send?.(reply, () => resolve()));
@@ -31,7 +36,6 @@ async function answer(request: LoadRequest): Promise<void> {
     const { code, message } = toFailure(thrown, attachment.secrets);
     await send({ kind: 'failed', code, message });
   }
-  process.disconnect();
 }
 
 async function load(request: LoadRequest, attachment: Attachment) {

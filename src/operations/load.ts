@@ -79,9 +79,10 @@ export async function loadDestinations(
   const layout = layoutOf(config.folder);
   const tables = tablesOf(context);
   const results: DestinationLoad[] = [];
-  for (const name of new Set(chosen)) {
+  // All settings are checked before anything is loaded.
+  const targets = [...new Set(chosen)].map((name) => ({ name, target: config.destination(name) }));
+  for (const { name, target } of targets) {
     const startedAt = performance.now();
-    const target = config.destination(name);
     const loadInto = async (replica: string) => {
       await checkOpens(replica);
       const { extensions, name: workspace } = config;

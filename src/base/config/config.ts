@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import { SightlineError } from '../errors.ts';
@@ -25,7 +26,7 @@ import {
   readConfigFile,
   snapshots,
 } from './config-file.ts';
-import { type DestinationTarget, extensionFolder, readDestination } from './destination-settings.ts';
+import { type DestinationTarget, readDestination } from './destination-settings.ts';
 import { nonEmpty } from './environment.ts';
 import { checkKey, readSecret } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, PRIVATE_WAY, readNotify } from './notify-settings.ts';
@@ -154,6 +155,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
   };
   const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
   const findProxy = readProxies(environment);
+  const givenExtensions = nonEmpty(environment['SIGHTLINE_EXTENSION_DIRECTORY']);
   const destinations = declared?.destinations ?? file.destinations ?? {};
   return {
     name,
@@ -178,7 +180,10 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       if (given === undefined) throw new TypeError(`no destination ${wanted}`);
       return readDestination(wanted, given, environment, folder);
     },
-    extensions: extensionFolder(environment),
+    extensions: {
+      path: givenExtensions ?? join(homedir(), '.duckdb', 'extensions'),
+      isGiven: givenExtensions !== undefined,
+    },
     remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, { allowHttp, findProxy }),
     resources: readSelection(file.resources, declared?.resources),
     rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,

@@ -1,8 +1,6 @@
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
-import { nonEmpty } from './environment.ts';
 import { readSecret } from './key-file.ts';
 import { variableName } from './shared-schemas.ts';
 
@@ -92,15 +90,6 @@ export function readDestination(
   if (kind !== 'ducklake') return { kind, path: file };
   const catalog = given.urlVariable === undefined ? { path: file } : { url: readUrl() };
   return { kind, catalog, data: resolve(folder, given.data ?? '') };
-}
-
-/** Returns the folder in which DuckDB finds extensions, and whether the user has chosen it, so that none is downloaded. */
-export function extensionFolder(environment: Readonly<Record<string, string | undefined>>): {
-  readonly path: string;
-  readonly isGiven: boolean;
-} {
-  const given = nonEmpty(environment['SIGHTLINE_EXTENSION_DIRECTORY']);
-  return { path: given ?? join(homedir(), '.duckdb', 'extensions'), isGiven: given !== undefined };
 }
 
 function toUrl(variable: string, text: string | undefined): string {

@@ -1,0 +1,42 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { expectJson } from '../support/json-outputs.ts';
+import { runCommand } from '../support/run-command.ts';
+import { copyWorld, worldClock } from '../support/worlds.ts';
+
+test('load fills a destination with the tables of the replica, and says what it did', async () => {
+  const cwd = await temporaryFolder();
+  await copyWorld('tiny', cwd);
+  const run = (...args: string[]) => runCommand(['load', ...args], { cwd, clock: worldClock() });
+  const unset = await run();
+  expect(unset).toMatchObject({ code: 2, stderr: expect.stringContaining('destinations is not set') });
+  const destinations = { own: { kind: 'duckdb', path: 'own.duckdb' }, away: { kind: 'postgres', urlVariable: 'AWAY' } };
+  await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ destinations }));
+  expect(await run('owm')).toMatchObject({ code: 2, stderr: expect.stringContaining('own') });
+  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('AWAY is not set') });
+
+  const first = await run('own', '--json');
+  expect(first.code).toBe(0);
+  const [loaded] = expectJson<JsonValue<'load'>>('load', first.stdout).destinations;
+  expect(loaded).toMatchObject({ name: 'own', kind: 'duckdb', status: 'loaded' });
+  const instance = await DuckDBInstance.create(join(cwd, 'own.duckdb'));
+  const connection = await instance.connect();
+  for (const { name, rows, inserted } of loaded?.tables ?? []) {
+    const reader = await connection.runAndReadAll(
+      `SELECT count(*) FROM sightline."${name}" WHERE workspace = 'default'`,
+    );
+    expect([name, Number(reader.getRows()[0]?.[0]), inserted]).toEqual([name, rows, rows]);
+  }
+  expect(loaded?.tables.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['responses', 'responses_history', 'dim_brand']),
+  );
+  connection.closeSync();
+  instance.closeSync();
+
+  const second = await run('own');
+  expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^own \(duckdb\): unchanged in .+\n$/) });
+});

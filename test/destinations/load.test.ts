@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { tableAt } from '../../src/destinations/kinds.ts';
+import type { LoadTable } from '../../src/destinations/load-tables.ts';
+import { countOf, sampleOf } from '../support/counts.ts';
+import { KINDS, openPlace, type Place, TABLE } from './places.ts';
+
+const LOADS = countOf(2, 20);
+const KILLS = countOf(1, 20);
+/** Kinds whose commits are their own: a server's, and that of a lake with files. */
+const COMMITTING: readonly string[] = sampleOf(KINDS, 2, 2);
+
+/** A row of the source: its key is one of a few, so that rows are inserted, changed and deleted. */
+const row = fc.record({
+  id: fc.integer({ min: 0, max: 7 }),
+  part: fc.constantFrom(null, '', 'a', 'ä,1:b'),
+  // Every text is JSON too.
+  words: fc.option(
+    fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom("it's", '\u0000', 'a\u0000b', '2:ab', 'x'.repeat(70_000))),
+  ),
+  count: fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
+  share: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
+  is_live: fc.option(fc.boolean()),
+  at: fc.option(
+    fc.date({ min: new Date('1970-01-01T00:00:00Z'), max: new Date('2200-01-01T00:00:00Z'), noInvalidDate: true }),
+  ),
+  more: fc.option(fc.json()),
+});
+type Row = typeof row extends fc.Arbitrary<infer T> ? T : never;
+
+const rows = fc.uniqueArray(row, { selector: ({ id, part }) => `${id} ${part}`, maxLength: 12 });
+
+/** SQL of a text with any characters. */
+function textOf(value: string | null): string {
+  if (value === null) return 'NULL';
+  return value
+    .split('\u0000')
+    .map((part) => `'${part.replaceAll("'", "''")}'`)
+    .join(' || chr(0) || ');
+}
+
+function idOf(number: number): string {
+  return `0000000${number}-0000-4000-8000-000000000000`;
+}
+
+function valuesOf({ id, part, words, count, share, is_live, at, more }: Row): string {
+  const time = at === null ? 'NULL' : `TIMESTAMPTZ '${at.toISOString()}'`;
+  return `('${idOf(id)}', ${textOf(part)}, ${textOf(words)}, ${count ?? 'NULL'}, ${share === null ? 'NULL' : `CAST('${share}' AS DOUBLE)`}, ${is_live ?? 'NULL'},
+    ${time}, ${at === null ? 'NULL' : `DATE '${at.toISOString().slice(0, 10)}'`}, ${textOf(more)})`;
+}
+
+function replaced(given: readonly Row[]): string[] {
+  const values = given.map(valuesOf).join(', ');
+  return ['DELETE FROM things', ...(given.length === 0 ? [] : [`INSERT INTO things VALUES ${values}`])];
+}
+
+// PostgreSQL has no character NUL.
+async function expectEqual(place: Place, table: LoadTable = TABLE): Promise<void> {
+  const source = await place.source(table);
+  const allowed = place.target.kind === 'postgres' ? source.map((values) => values.map(withoutNul)) : source;
+  expect((await place.loaded(table)).map((values) => JSON.stringify(values)).toSorted()).toEqual(
+    allowed.map((values) => JSON.stringify(values)).toSorted(),
+  );
+}
+
+function withoutNul(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\u0000', '\u2400') : value;
+}
+
+describe.each(KINDS)('a destination of kind %s', (kind) => {
+  test('has the rows of the source after every load of a random history', async (context) => {
+    const place = await openPlace(kind, context);
+    const histories = fc.sample(rows, { numRuns: LOADS, seed: fc.readConfigureGlobal().seed ?? 0 });
+    for (const given of histories) {
+      const before = new Map((await place.source()).map((values) => [`${values[0]} ${values[1]}`, String(values)]));
+      await place.change(...replaced(given));
+      const after = new Map((await place.source()).map((values) => [`${values[0]} ${values[1]}`, String(values)]));
+      const loaded = await place.load();
+      await expectEqual(place);
+      const updated = [...after].filter(([key, values]) => before.has(key) && before.get(key) !== values).length;
+      const inserted = [...after.keys()].filter((key) => !before.has(key)).length;
+      const deleted = [...before.keys()].filter((key) => !after.has(key)).length;
+      expect(loaded).toEqual([{ name: 'things', rows: after.size, inserted, updated, deleted }]);
+    }
+    expect(await place.load()).toBeNull();
+    // Another workspace has its own rows.
+    await place.change('DELETE FROM things');
+    await place.load({ workspace: 'other' });
+    expect(await place.loaded()).toHaveLength(histories.at(-1)?.length ?? 0);
+  });
+
+  test('gets new columns, and again the columns that somebody has removed', async (context) => {
+    const place = await openPlace(kind, context);
+    await place.change(`INSERT INTO things (id, words) VALUES ('${idOf(1)}', 'one'), ('${idOf(2)}', 'two')`);
+    await place.load();
+    const wider = { ...TABLE, columns: [...TABLE.columns, { name: 'extra', kind: 'text', about: 'New.' } as const] };
+    await place.change(
+      'ALTER TABLE things ADD COLUMN extra VARCHAR',
+      `UPDATE things SET extra = 'new' WHERE id = '${idOf(2)}'`,
+    );
+    expect(await place.load({ tables: [wider] })).toMatchObject([{ inserted: 0, updated: 1 }]);
+    await expectEqual(place, wider);
+    const { schema } = { schema: kind === 'sqlite' ? 'main' : 'sightline' };
+    await place.inDestination(`ALTER TABLE ${tableAt(schema, 'things')} DROP COLUMN words`);
+    await place.change('UPDATE things SET count = 1 WHERE extra IS NULL');
+    await place.load({ tables: [wider] });
+    await expectEqual(place, wider);
+  });
+});
+
+describe.each(KINDS.filter((kind) => COMMITTING.includes(kind)))('a load into a destination of kind %s', (kind) => {
+  test('is wholly old or wholly new after a kill, and exact after the next load', async (context) => {
+    const place = await openPlace(kind, context);
+    const fill = (text: string): string[] => [
+      'DELETE FROM things',
+      `INSERT INTO things (id, words) SELECT gen_random_uuid(), '${text} ' || range FROM range(20000)`,
+    ];
+    await place.change(...fill('first'));
+    const startedAt = performance.now();
+    await place.load();
+    const tookMs = performance.now() - startedAt;
+    let before = await place.source();
+    for (let kill = 1; kill <= KILLS; kill++) {
+      await place.change(...fill(`kill ${kill}`));
+      const stop = new AbortController();
+      const timer = setTimeout(() => stop.abort(new Error('killed')), (tookMs * kill) / KILLS);
+      const ended = await place.load({}, stop.signal).then(
+        () => 'complete',
+        () => 'killed',
+      );
+      clearTimeout(timer);
+      const found = JSON.stringify(await place.loaded());
+      const after = await place.source();
+      if (ended === 'complete') expect(found).toBe(JSON.stringify(after));
+      else expect([JSON.stringify(before), JSON.stringify(after)]).toContain(found);
+      await place.load();
+      expect(await place.loaded()).toEqual(after);
+      before = after;
+    }
+  });
+
+  test('is exact after several loads at once, of which those that lose say so', async (context) => {
+    const place = await openPlace(kind, context);
+    await place.load();
+    await place.change(`INSERT INTO things (id) SELECT gen_random_uuid() FROM range(5000)`);
+    const ended = await Promise.allSettled([place.load(), place.load(), place.load()]);
+    for (const result of ended) {
+      if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'destination_failed' });
+    }
+    expect(ended.some(({ status }) => status === 'fulfilled')).toBe(true);
+    await place.load();
+    await expectEqual(place);
+  });
+});
+
+test('a destination that cannot be reached is named without its password', async (context) => {
+  const place = await openPlace('postgres', context);
+  if (place.target.kind !== 'postgres') throw new TypeError('not PostgreSQL');
+  const url = new URL(place.target.url);
+  url.password = 'wr0ng-password';
+  const wrong = place.load({ target: { kind: 'postgres', url: url.href } });
+  await expect(wrong).rejects.toMatchObject({ code: 'destination_failed', message: expect.stringContaining('tester') });
+  await expect(wrong).rejects.not.toThrow('wr0ng-password');
+  url.port = '1';
+  const away = place.load({ target: { kind: 'postgres', url: url.href } });
+  await expect(away).rejects.toMatchObject({
+    code: 'destination_failed',
+    message: expect.stringContaining('127.0.0.1'),
+  });
+  await expect(away).rejects.not.toThrow('wr0ng-password');
+});
+
+test('a missing extension is named with the folder in which it should be', async (context) => {
+  const place = await openPlace('sqlite', context);
+  await expect(place.load({ extensions: { path: place.folder, isGiven: true } })).rejects.toMatchObject({
+    code: 'extension_missing',
+    message: expect.stringContaining('sqlite_scanner'),
+  });
+});
+
+test('a destination has no rows of a dry run, and is complete after a full load of earlier data', async (context) => {
+  const place = await openPlace('duckdb', context);
+  await place.change(`INSERT INTO things (id) VALUES ('${randomUUID()}'), ('${randomUUID()}')`);
+  expect(await place.load({ dryRun: true })).toMatchObject([{ rows: 2, inserted: 2 }]);
+  await place.load();
+  await expectEqual(place);
+  await place.change('DELETE FROM things', 'UPDATE sync.runs SET data_version = -5');
+  await expect(place.load()).rejects.toMatchObject({ code: 'destination_newer' });
+  expect(await place.loaded()).toHaveLength(2);
+  expect(await place.load({ full: true })).toMatchObject([{ rows: 0, deleted: 2 }]);
+  await expectEqual(place);
+});
+
+test('a destination keeps a table of that name that sightline did not create', async (context) => {
+  const place = await openPlace('postgres', context);
+  await place.inDestination(
+    'CREATE SCHEMA destination.sightline',
+    `CREATE TABLE ${tableAt('sightline', 'things')} (own VARCHAR)`,
+  );
+  await expect(place.load()).rejects.toMatchObject({
+    code: 'destination_failed',
+    message: expect.stringContaining('things has no column'),
+  });
+  expect(await place.inDestination(`SELECT column_name FROM duckdb_columns() WHERE table_name = 'things'`)).toEqual([
+    ['own'],
+  ]);
+});

@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { TestContext } from 'vitest';
+import type { DestinationTarget } from '../../src/base/config/destination-settings.ts';
+import { attachmentOf, tableAt } from '../../src/destinations/kinds.ts';
+import type { LoadRequest } from '../../src/destinations/load-protocol.ts';
+import type { LoadTable } from '../../src/destinations/load-tables.ts';
+import { runLoad } from '../../src/destinations/run-load.ts';
+import { fetchExtensions } from '../support/duckdb-extensions.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { NOT_TRIED } from '../support/needs.ts';
+import { postgresFor } from '../support/test-postgres.ts';
+
+/** The kinds of destinations, with both kinds of catalogs. */
+export const KINDS = ['duckdb', 'sqlite', 'postgres', 'ducklake', 'ducklake in postgres'] as const;
+
+/** The table of the source: every type, and a key with a value that may be missing. */
+export const TABLE: LoadTable = {
+  name: 'things',
+  about: "Things of the test's source.",
+  key: ['id', 'part'],
+  kind: 'data',
+  source: 'replica.main."things"',
+  columns: [
+    { name: 'id', kind: 'uuid', about: 'Identity.' },
+    { name: 'part', kind: 'text', about: 'Part; may be missing.' },
+    { name: 'words', kind: 'text', about: "Any text, with ' in it." },
+    { name: 'count', kind: 'integer', about: 'A count.' },
+    { name: 'share', kind: 'number', about: 'A share.' },
+    { name: 'is_live', kind: 'boolean', about: 'Whether it lives.' },
+    { name: 'at', kind: 'timestamp', about: 'A time.' },
+    { name: 'day', kind: 'day', about: 'A day.' },
+    { name: 'more', kind: 'json', about: 'JSON.' },
+  ],
+};
+
+const TYPES = { uuid: 'UUID', text: 'VARCHAR', integer: 'BIGINT', number: 'DOUBLE', boolean: 'BOOLEAN' } as const;
+const OTHERS = { timestamp: 'TIMESTAMPTZ', day: 'DATE', json: 'JSON' } as const;
+
+/** A destination of a test, and a source to load from. */
+export interface Place {
+  readonly target: DestinationTarget;
+  readonly folder: string;
+  /** Runs statements on the source, and increases the version of its data. */
+  change(...statements: string[]): Promise<void>;
+  load(changes?: Partial<LoadRequest>, signal?: AbortSignal): ReturnType<typeof runLoad>;
+  /** Runs statements on the attached destination and returns the rows of the last one. */
+  inDestination(...statements: string[]): Promise<unknown[][]>;
+  /** Rows of the loaded table as texts, in order; with the types of the source. */
+  loaded(table?: LoadTable): Promise<unknown[][]>;
+  /** Rows of the source as texts, in order. */
+  source(table?: LoadTable): Promise<unknown[][]>;
+}
+
+/** Opens an empty destination and a source with no rows, or skips the test. */
+export async function openPlace(kind: (typeof KINDS)[number], context: TestContext): Promise<Place> {
+  const found = kind === 'duckdb' ? { folder: '' } : await fetchExtensions();
+  if (typeof found === 'string') return context.skip(`${NOT_TRIED}${found}`);
+  const folder = await temporaryFolder();
+  const target = await targetOf(kind, folder, context);
+  const replica = join(folder, 'replica.duckdb');
+  const withFile = async (statements: readonly string[]): Promise<unknown[][]> => {
+    const instance = await DuckDBInstance.create(replica);
+    return run(instance, ["SET TimeZone = 'UTC'", ...statements]);
+  };
+  const columns = TABLE.columns.map(({ name, kind: type }) => `"${name}" ${{ ...TYPES, ...OTHERS }[type]}`);
+  await withFile([
+    `CREATE TABLE things (${columns.join(', ')})`,
+    'CREATE SCHEMA sync',
+    'CREATE TABLE sync.requests (data_version BIGINT)',
+    'CREATE TABLE sync.runs (data_version BIGINT)',
+    'INSERT INTO sync.runs VALUES (1)',
+  ]);
+  const attachment = attachmentOf(target);
+  const inDestination = async (...statements: string[]): Promise<unknown[][]> => {
+    const instance = await DuckDBInstance.create(':memory:', {
+      extension_directory: found.folder,
+      autoinstall_known_extensions: 'false',
+    });
+    const loads = attachment.extensions.map((name) => `LOAD ${name}`);
+    return run(instance, ["SET TimeZone = 'UTC'", ...loads, ...attachment.statements, ...statements]);
+  };
+  return {
+    target,
+    folder,
+    change: async (...statements) => {
+      await withFile([...statements, 'UPDATE sync.runs SET data_version = data_version + 1']);
+    },
+    load: (changes = {}, signal = new AbortController().signal) => {
+      const request: LoadRequest = {
+        workspace: 'acme',
+        tables: [TABLE],
+        replica,
+        target,
+        temporary: join(folder, 'spill'),
+        extensions: { path: found.folder, isGiven: true },
+        now: Date.parse('2026-03-01T00:00:00Z'),
+        full: false,
+        dryRun: false,
+        ...changes,
+      };
+      return runLoad(request, signal, () => undefined);
+    },
+    inDestination,
+    loaded: (table = TABLE) =>
+      inDestination(
+        `SELECT ${textsOf(table)} FROM ${tableAt(attachment.schema, table.name)} WHERE workspace = 'acme' ORDER BY ALL`,
+      ),
+    source: (table = TABLE) => withFile([`SELECT ${textsOf(table)} FROM ${table.name} ORDER BY ALL`]),
+  };
+}
+
+async function targetOf(
+  kind: (typeof KINDS)[number],
+  folder: string,
+  context: TestContext,
+): Promise<DestinationTarget> {
+  switch (kind) {
+    case 'postgres':
+      return { kind, url: (await postgresFor(context)).url() };
+    case 'ducklake':
+      return { kind, catalog: { path: join(folder, 'lake.sqlite') }, data: join(folder, 'lake') };
+    case 'ducklake in postgres':
+      return { kind: 'ducklake', catalog: { url: (await postgresFor(context)).url() }, data: join(folder, 'lake') };
+    default:
+      return { kind, path: join(folder, `destination.${kind}`) };
+  }
+}
+
+function textsOf({ columns }: LoadTable): string {
+  return columns
+    .map(({ name, kind }) => `CAST(CAST("${name}" AS ${{ ...TYPES, ...OTHERS }[kind]}) AS VARCHAR)`)
+    .join(', ');
+}
+
+async function run(instance: DuckDBInstance, statements: readonly string[]): Promise<unknown[][]> {
+  const connection = await instance.connect();
+  try {
+    let rows: unknown[][] = [];
+    for (const statement of statements) rows = (await connection.runAndReadAll(statement)).getRows();
+    return rows;
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
