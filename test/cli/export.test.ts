@@ -1,16 +1,23 @@
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Table, tableFromIPC } from 'apache-arrow';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { describe, expect, test } from 'vitest';
+import { publishedMarts } from '../../src/analytics/marts/published.ts';
 import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
 import { DAY_MS, dayOf } from '../../src/contract/time.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import { catalogueTables } from '../../src/snapshot/exported-table.ts';
 import { startLiar } from '../hostile/liar.ts';
 import { hashes } from '../snapshot/readers.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { runCommand } from '../support/run-command.ts';
 import { openCli, shareCli, until } from './helpers.ts';
+
+/** The tables of a snapshot with the default settings. */
+const EXPORTED = [...catalogueTables(catalogue), ...publishedMarts('star')];
 
 const workspace = shareCli({ world: 'small' });
 
@@ -234,11 +241,29 @@ describe('plain files', () => {
   });
 });
 
-test('a snapshot shares unchanged files with the previous one, and uses the requested compression', async () => {
-  const again = await workspace.json('export');
-  expect(again).toMatchObject({ snapshotId: expect.stringMatching(/^\d{8}T\d{6}Z/), deleted: [] });
-  expect(again.written).toEqual({ files: 0, bytes: 0 });
-  const { tables, written } = await workspace.json('export', '--compression', 'zstd');
+test('a snapshot shares unchanged files with the previous one, and its command prints the folder for scripts', async () => {
+  const { stdout, stderr } = await workspace.done('export');
+  expect(existsSync(join(stdout.trimEnd(), 'manifest.json'))).toBe(true);
+  expect(Number.parseInt(stderr, 10)).toBe(EXPORTED.length);
+  expect(stderr).toMatch(/^\d+ tables, [\d,]+ rows, \d+ files, [\d.]+ [kM]B\n0 files changed, 0 B; the others .*\n$/);
+});
+
+test('a snapshot with another compression is written anew, and its command reports exactly the files that it wrote', async () => {
+  const { snapshotId, path, tables, written, deleted } = await workspace.json('export', '--compression', 'zstd');
+  expect(snapshotId).toMatch(/^\d{8}T\d{6}Z/);
+  expect(path).toBe(join(workspace.data, 'snapshots', snapshotId));
+  expect(await readlink(join(workspace.data, 'snapshots', 'latest'))).toBe(snapshotId);
+  expect(deleted).toEqual([]);
+  expect(tables.map(({ name }: { name: string }) => name)).toEqual(EXPORTED.map(({ name }) => name));
+  const counts: string[] = [];
+  for (const { name, rows, files, bytes } of tables) {
+    const found = (await readdir(join(path, name), { recursive: true })).filter((file) => file.endsWith('.parquet'));
+    expect(found).toHaveLength(files);
+    expect(bytes).toBeGreaterThan(0);
+    const relation = EXPORTED.find((table) => table.name === name)?.kind === 'mart' ? `mart.${name}` : `"${name}"`;
+    counts.push(`select '${name}' as name, ${rows} as rows where ${rows} = (select count(*) from ${relation})`);
+  }
+  expect(await workspace.rows(counts.join(' union all '))).toHaveLength(tables.length);
   expect(written.files).toBe(tables.reduce((sum: number, table: { files: number }) => sum + table.files, 0));
 });
 

@@ -9,6 +9,7 @@ import { temporaryFolder } from '../support/folders.ts';
 import { type Finished, runCommand } from '../support/run-command.ts';
 import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { FETCHED_TWICE, spreadOver, withWarehouseFile } from '../support/warehouse-file.ts';
+import { copyWorld } from '../support/worlds.ts';
 import { type CliWorkspace, openCli, type Running, rowsIn, startCli, until } from './helpers.ts';
 
 const KILLS = 10;
@@ -121,7 +122,7 @@ if (IS_ENDURANCE) {
 }
 
 test('a worker that resumes after its lease has expired neither checks in nor publishes', async () => {
-  const cli = await openCli({ brands: 1, prompts: 2, days: 4, responsesPerDay: 200 });
+  const cli = await openCli({ brands: 1, prompts: 2, days: 4, responsesPerDay: 120 });
   const server = await startStore();
   const jobs = { night: { cron: '15 2 * * *', steps: [{ do: 'sync', only: ONLY }, 'export'] } };
   const settings = { remote: bucketOf(server, 'all'), clock: 'upstream', publish: bucketOf(server, 'lake'), jobs };
@@ -148,15 +149,14 @@ test('a worker that resumes after its lease has expired neither checks in nor pu
 });
 
 test('a workspace moves between its folder and a bucket, from which other machines read, back up and restore it', async () => {
-  const cli = await openCli({ brands: 1, prompts: 1, days: 2, responsesPerDay: 10 });
+  const cli = await openCli({ world: 'tiny' });
   const server = await startStore();
   const [one, two, three] = [await machineOf(cli, {}), await machineOf(cli, {}), await machineOf(cli, {})];
   const remote = bucketOf(server, 'homes');
   const jobs = { keep: { cron: '0 5 * * *', steps: ['retention'] } };
   /** Checks the workspace out and in. */
   const visit = ({ done }: Machine) => done('jobs', 'run', 'keep');
-  await one.done('sync', '--only', ...ONLY);
-  await two.done('sync', '--only', 'brands');
+  for (const { folder } of [one, two]) await copyWorld('tiny', folder);
   const rows = await one.rows(COUNT);
   const raw = await readdir(join(one.data, 'raw'));
   await three.set({ remote });

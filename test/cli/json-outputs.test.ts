@@ -1,10 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { printDemoJson } from '../../src/cli/commands/start/demo-command.ts';
 import { type JsonName, jsonOutputs, jsonSchemaOf } from '../../src/cli/json/json-outputs.ts';
+import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
+import type { Demo } from '../../src/operations/demo.ts';
 import { dataOperations } from '../../src/query/metrics/data-operations.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { type Finished, runCommand } from '../support/run-command.ts';
@@ -127,6 +131,20 @@ describe('the output with --json has the declared members', () => {
     workspace.sandbox.setFaults([]);
     await print('sync', 'sync --max-requests 1 --full --only prompts alerts');
     await print('status', 'status');
+  });
+
+  test('for demo', async () => {
+    const stdout = new PassThrough();
+    const result = { columns: [{ name: 'n', type: 'BIGINT' }], rows: [[7]] };
+    const snapshot = { id: '20260101T000000Z' } as Demo['snapshot'];
+    const ran: Demo = { workspace: 'demo', folder: '/data/demo', snapshot, answers: [{ title: 'How many?', result }] };
+    await withTerminal({ stdout }, async () => printDemoJson(ran));
+    expect(expectJson('demo', String(stdout.read()))).toEqual({
+      workspace: 'demo',
+      folder: '/data/demo',
+      snapshotId: '20260101T000000Z',
+      answers: [{ title: 'How many?', rows: [{ n: 7 }] }],
+    });
   });
 
   async function expectError(line: string): Promise<{ readonly code: number | null; readonly error: object }> {

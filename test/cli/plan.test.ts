@@ -1,16 +1,27 @@
-import { expect, test } from 'vitest';
+import { PassThrough } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { planProbes } from '../../src/analytics/calibration/calibrate.ts';
+import { printPlan } from '../../src/cli/commands/start/plan-command.ts';
+import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { expectJson } from '../support/json-outputs.ts';
+import { openWorkspace } from '../support/workspace.ts';
 import { worldClock } from '../support/worlds.ts';
 import { openCli, runCli } from './helpers.ts';
 
+/** Returns the text of a plan, as the command prints it without --json. */
+async function textOf(plan: Parameters<typeof printPlan>[0]): Promise<{ stdout: string; stderr: string }> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  await withTerminal({ stdout, stderr }, async () => printPlan(plan));
+  return { stdout: String(stdout.read()), stderr: String(stderr.read()) };
+}
+
 test('plan estimates the requests of the next sync, lists those of calibration with reasons, and writes nothing', async () => {
-  const { folder, env, json, rows } = await openCli({ world: 'tiny' });
+  const { folder, env, json, done, rows } = await openCli({ world: 'tiny' });
   const state = () => rows('SELECT name, source, decided_at FROM sync.calibration ORDER BY name');
   const before = await state();
   const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '3' }, clock: worldClock() };
-  const told = await runCli(['plan', '--offline'], asking);
-  const printed = await runCli(['plan', '--json'], asking);
-  const { probes, ...planned } = expectJson('plan', printed.stdout);
+  const plan = expectJson('plan', (await runCli(['plan', '--json'], asking)).stdout);
+  const { probes, ...planned } = plan;
   expect(probes.length).toBe(3);
   for (const { resource, query, reason, points } of probes) {
     expect(resource).toMatch(/^[a-z_]+$/);
@@ -19,10 +30,15 @@ test('plan estimates the requests of the next sync, lists those of calibration w
     expect(points.length).toBeGreaterThan(0);
   }
   expect(planned.resources.at(-1)).toMatchObject({ name: 'calibration', requests: 3 });
-  expect(told.stderr).toContain('Questions of calibration, if the sync changes data:');
-  expect(told.stdout).toContain(probes[0].reason);
   expect(await state()).toEqual(before);
+  const shown = await textOf(plan);
+  expect(shown.stderr).toContain('Questions of calibration, if the sync changes data:');
+  expect(shown.stderr).toContain(`about ${planned.requests} requests`);
+  expect(shown.stdout).toContain(probes[0].reason);
 
+  const told = await done('plan', '--offline');
+  expect(told.stdout).toContain('recent, may still change');
+  expect(told.stderr).toContain(`about ${planned.requests - 3} requests`);
   const full = await json('plan', '--offline', '--full');
   expect(full.requests).toBeGreaterThan(planned.requests - 3);
   expect(full.probes).toEqual([]);
@@ -34,27 +50,34 @@ test('plan estimates the requests of the next sync, lists those of calibration w
   const responses = planned.resources.find(({ name }: { name: string }) => name === 'responses');
   expect(responses.reasons.map(({ reason }: { reason: string }) => reason)).toEqual(['recent, may still change']);
   expect(planned.skippedDays).toBeGreaterThan(0);
-  expect(told).toMatchObject({ code: 0, stdout: expect.stringContaining('recent, may still change') });
-  expect(told.stderr).toContain(`about ${synced.requests + 3} requests`);
   const runs = await json<{ kind: string }[]>('runs');
   expect(runs.map(({ kind }) => kind)).toEqual(['sync', 'look', 'sync']);
 });
 
-test.each([
-  { prompts: 3, days: 4, most: 6 },
-  // Questions are asked about complete days, and today is none.
-  { prompts: 1, days: 1, most: 0 },
-])(
-  'the first price of $prompts prompts and $days days includes $most questions of calibration',
-  async ({ prompts, days, most }) => {
-    const { folder, env } = await openCli({ brands: 1, prompts, days });
+describe('the first price', () => {
+  test('includes the questions of calibration and is within 10 percent of the requests', async () => {
+    const { folder, env } = await openCli();
     const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '6' } };
     const price = JSON.parse((await runCli(['plan', '--json'], asking)).stdout);
-    const questions = price.resources.find(({ name }: { name: string }) => name === 'calibration');
-    expect(questions?.requests ?? 0).toBe(most);
+    expect(price.resources.at(-1)).toMatchObject({ name: 'calibration', requests: 6 });
     const { requests } = JSON.parse((await runCli(['sync', '--json'], asking)).stdout);
     expect(requests).toBeGreaterThanOrEqual(price.least);
     expect(requests).toBeLessThanOrEqual(price.most);
     expect(Math.abs(price.requests / requests - 1)).toBeLessThan(0.1);
-  },
-);
+  });
+
+  // Questions are asked about complete days, and today is none.
+  test('of the first day includes no questions, and its sync asks none', async () => {
+    const { folder, env } = await openCli({ brands: 1, prompts: 1, days: 1 });
+    const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '6' } };
+    const price = JSON.parse((await runCli(['plan', '--json'], asking)).stdout);
+    expect(price.resources.map(({ name }: { name: string }) => name)).not.toContain('calibration');
+    const { catalogue, query, warehouse } = await openWorkspace({ world: 'tiny' });
+    const [{ day } = {}] = await query("SELECT strftime(min(created_at), '%Y-%m-%d') AS day FROM responses");
+    const askedOn = (now: string) =>
+      warehouse().database.exclusive((session) =>
+        planProbes(session.query, { catalogue, now: Date.parse(now), max: 1 }),
+      );
+    expect(await askedOn(`${day}T12:00:00Z`)).toBeNull();
+  });
+});

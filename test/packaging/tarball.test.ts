@@ -8,6 +8,9 @@ import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { visible } from '../../src/base/visible.ts';
+import { rowsIn } from '../cli/helpers.ts';
+import { countOf } from '../support/counts.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { HURRIED_NODE, oneThread } from '../support/short-lived.ts';
@@ -24,12 +27,6 @@ interface Manifest {
   readonly engines?: { readonly node?: string };
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
-}
-
-interface Demo {
-  readonly folder: string;
-  readonly snapshotId: string;
-  readonly answers: readonly { readonly rows: readonly unknown[] }[];
 }
 
 const manifestIn = (folder: string): Manifest =>
@@ -165,24 +162,50 @@ describe('the npm tarball', () => {
     for (const name of new Set(names)) expect(known).toContain(name);
   });
 
-  test('runs the demo from an empty folder and serves its data', async () => {
-    const empty = join(folder, 'empty');
-    await mkdir(empty);
-    const { stdout } = await run(process.execPath, argumentsOf('demo', '--days', '2'), { cwd: empty, env: ownEnv() });
-    const demo = expectJson<Demo>('demo', stdout);
-    expect(demo.answers.map(({ rows }) => rows.length > 0)).toEqual([true, true, true]);
-    expect(existsSync(join(demo.folder, 'snapshots', demo.snapshotId, 'manifest.json'))).toBe(true);
-    expect(await readdir(empty)).toEqual(['data']);
+  test('runs the demo, which replaces an earlier one, keeps its data and prints no colours, and serves its data', async () => {
+    const cwd = join(folder, 'somewhere');
+    const data = join(cwd, 'data', 'demo');
+    await mkdir(data, { recursive: true });
+    await writeFile(join(data, '.demo'), '');
+    await writeFile(join(data, 'of-the-earlier-demo'), '');
+    // The demo does not read the settings of an upstream from the environment.
+    await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ calibration: { probes: 0 } }));
+    // Two days, because today has few responses just after midnight.
+    const demo = ['demo', '--days', String(countOf(2, 60))];
+    const env = { ...ownEnv(), TERM: 'xterm-256color' };
+    const { stdout, stderr } = await run(process.execPath, [...HURRIED_NODE, main(), ...demo], { cwd, env });
+    expect(visible(stdout + stderr)).toBe(stdout + stderr);
+    const made = ['.demo', 'analytics.duckdb', 'raw', 'snapshots', 'warehouse.duckdb'];
+    expect((await readdir(data)).sort()).toEqual(made);
+    expect((await readdir(cwd)).sort()).toEqual(['data', 'sightline.config.json']);
+    for (const title of ['our key figures', 'week by week', 'In which topics']) expect(stdout).toContain(title);
+    for (const path of ['warehouse.duckdb', 'analytics.duckdb', 'snapshots/latest']) {
+      expect(stdout).toContain(join('data/demo', path));
+      expect(existsSync(join(data, path))).toBe(true);
+    }
+    expect(existsSync(join(data, 'snapshots/latest/manifest.json'))).toBe(true);
+    expect(stdout.match(/\n[1-9]\d* rows\n/g)).toHaveLength(3);
+    const owners = `select owner, count(*) > 1 as several, (select count(*) > ${countOf(20, 100)} from responses) as many
+      from mart.dim_domain group by owner order by owner`;
+    const found = await rowsIn(cwd, { SIGHTLINE_WORKSPACE: 'demo' }, owners);
+    expect(found).toEqual(
+      ['competitor', 'owned', 'third party'].map((owner) => ({ owner, several: true, many: true })),
+    );
     // The server and all its imports, up to a first response.
-    const server = await serve(empty, 'serve', '--workspace', 'demo', '--port', '0', '--metrics-port', '0');
+    const server = await serve(cwd, 'serve', '--workspace', 'demo', '--port', '0', '--metrics-port', '0');
     expect((await fetch(new URL('/readyz', JSON.parse(server.line).baseUrl))).status).toBe(200);
     expect(await server.stop()).toBe(0);
   });
 });
 
+/** Path of the program of the installed package. */
+function main(): string {
+  return join(installed, 'dist/src/cli/main.js');
+}
+
 /** Arguments of Node for a command of the installed package that prints JSON. */
 function argumentsOf(...args: readonly string[]): string[] {
-  return [...HURRIED_NODE, join(installed, 'dist/src/cli/main.js'), ...args, '--json'];
+  return [...HURRIED_NODE, main(), ...args, '--json'];
 }
 
 function ownEnv(): Record<string, string | undefined> {

@@ -73,11 +73,8 @@ export const demo = defineCommand({
       },
     }).finally(progress.done);
     if (serve) return EXIT.done;
-    if (json) {
-      const { workspace, snapshot } = ran;
-      const answers = ran.answers.map(({ title, result }) => ({ title, rows: JSON.parse(formatRows(result, 'json')) }));
-      printJson('demo', { workspace, folder: ran.folder, snapshotId: snapshot.id, answers });
-    } else printDemo(ran, dataDir);
+    if (json) printDemoJson(ran);
+    else printDemo(ran, dataDir);
     say(`\nDone in ${duration(performance.now() - startedAt)}.`);
     return EXIT.done;
   },
@@ -88,6 +85,12 @@ async function checkPort(port: number): Promise<void> {
   const { listening } = await import('../../listening.ts');
   const { listenBriefly } = await import('../../../serve/serve-workspace.ts');
   await listening({ port }, () => listenBriefly(SERVED.host, port));
+}
+
+/** Prints the paths and query results of a demo as JSON. */
+export function printDemoJson({ workspace, folder, snapshot, answers }: Demo): void {
+  const printed = answers.map(({ title, result }) => ({ title, rows: JSON.parse(formatRows(result, 'json')) }));
+  printJson('demo', { workspace, folder, snapshotId: snapshot.id, answers: printed });
 }
 
 function printDemo(ran: Demo, dataDir: string | null): void {

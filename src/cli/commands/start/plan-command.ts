@@ -33,12 +33,13 @@ export const plan = defineCommand({
       return error.exit;
     }
     if (json) printJson('plan', result);
-    else describe(priced);
+    else printPlan(priced);
     return EXIT.done;
   },
 });
 
-function describe({
+/** Prints a plan: a table on standard output and sentences on standard error. */
+export function printPlan({
   requests,
   least,
   most,
@@ -51,7 +52,7 @@ function describe({
   doneAt,
   asked,
   probes,
-}: PricedPlan) {
+}: Omit<PricedPlan, 'error'>): void {
   const table = new Table({
     head: ['resource', 'requests', 'reason'],
     colAligns: ['left', 'right', 'left'],
