@@ -1,4 +1,4 @@
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/folders.ts';
 import { type Finished, runCommand } from '../support/run-command.ts';
 import { type Fault, S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { FETCHED_TWICE, spreadOver, withWarehouseFile } from '../support/warehouse-file.ts';
-import { copyWorld } from '../support/worlds.ts';
+import { copyWorld, originalOf } from '../support/worlds.ts';
 import { type CliWorkspace, openCli, type Running, rowsIn, startCli, until } from './helpers.ts';
 
 const KILLS = 10;
@@ -156,7 +156,9 @@ test('a workspace moves between its folder and a bucket, from which other machin
   const jobs = { keep: { cron: '0 5 * * *', steps: ['retention'] } };
   /** Checks the workspace out and in. */
   const visit = ({ done }: Machine) => done('jobs', 'run', 'keep');
-  for (const { folder } of [one, two]) await copyWorld('tiny', folder);
+  await copyWorld('tiny', one.folder);
+  await mkdir(two.data, { recursive: true });
+  await copyFile(join(await originalOf('small'), 'data/default/warehouse.duckdb'), join(two.data, 'warehouse.duckdb'));
   const rows = await one.rows(COUNT);
   const raw = await readdir(join(one.data, 'raw'));
   await three.set({ remote });
@@ -211,7 +213,7 @@ test('a workspace moves between its folder and a bucket, from which other machin
   expect(await one.rows(COUNT)).toEqual(rows);
 
   // Move back to the folder, which may be older than the last check-in of others.
-  await one.set({});
+  await one.set({ clock: 'upstream' });
   const old = await one.run('sync', '--json');
   expect([old.code, old.stdout]).toEqual([1, expect.stringMatching(/remote_failed.*is a copy of s3:\/\/lake\/homes/)]);
   await one.done('restore', backup, '--yes', '--force');

@@ -31,7 +31,7 @@ it.each(sampleOf(CHANGES, 1))(
     let now = Date.parse(`${addDays(day, -5)}T12:00:00Z`);
     const workspace = await openCli({ prompts: 1, days: 3, clock: () => now });
     const { folder, env, data, sandbox } = workspace;
-    const mine = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: [{ do: 'sync', only: ONLY }, 'export'] };
+    const mine = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: [{ do: 'sync', only: ONLY }, 'retention'] };
     const settings = { clock: 'upstream', jobs: { ...disabledJobs, mine } };
     await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(settings));
     const lines: string[] = [];
@@ -66,7 +66,7 @@ it.each(sampleOf(CHANGES, 1))(
     expect(second.other).toBeNull();
     await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
     // Commands write while no job runs.
-    await workspace.done('sync', '--only', 'prompts');
+    await workspace.done('state', 'reset', '--resource', 'alerts', '--yes');
     await second.close();
     const [done, ...earlier] = await readJobRuns(data);
     expect(earlier).toMatchObject([interrupted]);

@@ -76,7 +76,7 @@ describe('jobs', () => {
         steps: EVERY_STEP.map((step) => (step === 'sync' ? { do: step, only: ['prompts'] } : step)),
       },
       hourly: { enabled: false },
-      keep: { cron: '0 5 * * *', steps: ['retention', 'compact', 'check'] },
+      keep: { cron: '0 5 * * *', steps: ['retention', 'check'] },
     });
     const listed = await workspace.json<{ name: string }[]>('jobs list');
     const names = declaredJobs.map(({ name }) => name);
@@ -101,7 +101,7 @@ describe('jobs', () => {
 
     expect((await workspace.json('runs'))[0]).toMatchObject({ kind: 'sync', trigger: 'job nightly' });
     const said = await workspace.done('jobs', 'run', 'keep');
-    for (const step of ['retention', 'compact', 'check']) expect(said.stderr).toContain(`keep: ${step}\n`);
+    for (const step of ['retention', 'check']) expect(said.stderr).toContain(`keep: ${step}\n`);
     expect(said.stderr).toContain('job keep done in ');
     expect(
       await workspace.rows('select count(*) as n from responses r anti join prompts p on r.prompt_id = p.id'),

@@ -4,7 +4,7 @@ import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { expectJson } from '../support/json-outputs.ts';
-import { BRAND_HINT, expectRefusal, shareCli } from './helpers.ts';
+import { BRAND_HINT, expectRefusal, openCli, shareCli } from './helpers.ts';
 
 interface Verified {
   readonly agrees: boolean;
@@ -120,10 +120,13 @@ test('finds a lost citation by the cited domains of the range, and fetches that 
 });
 
 test('finds changes at upstream with fresh reports', async () => {
-  workspace.sandbox.advance({ deletedResponses: 8 });
-  const { brands } = await verify(3, '--fresh');
+  const { sandbox, run, json } = await openCli({ world: 'tiny' });
+  sandbox.advance({ deletedResponses: 8 });
+  const { code, stdout } = await run('verify', '--json', '--fresh');
+  expect(code).toBe(3);
+  const { brands } = expectJson<Verified>('verify', stdout);
   expect(brands.flatMap(({ differing }) => differing).length).toBeGreaterThan(0);
-  expect((await workspace.json('runs'))[0]).toMatchObject({ kind: 'verify', trigger: 'command' });
+  expect((await json('runs'))[0]).toMatchObject({ kind: 'verify', trigger: 'command' });
 });
 
 test('rejects invalid arguments', async () => {

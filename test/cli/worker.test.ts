@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { RunnerState } from '../../src/scheduler/runner.ts';
 import { type Fleet, type FleetOptions, startFleet } from '../cluster/fleet.ts';
+import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { type Finished, runCommand } from '../support/run-command.ts';
 import { postgresFor } from '../support/test-postgres.ts';
@@ -15,6 +16,11 @@ const small = { brands: 1, prompts: 1, days: 2, responsesPerDay: 8, rateLimit: 1
 async function open(options: Partial<FleetOptions> & Pick<FleetOptions, 'workspaces'>) {
   const fleet = await startFleet({ sandboxOf: (index) => ({ ...small, seed: index + 1 }), ...options });
   onTestFinished(() => fleet.close());
+  for (const name of fleet.sandboxes.keys()) {
+    const data = join(fleet.folder, 'data', name);
+    await mkdir(data, { recursive: true, mode: 0o700 });
+    await createEmptyWarehouse(join(data, 'warehouse.duckdb'), { hasMarts: true });
+  }
   return { ...fleet, here: commandsIn(fleet, fleet.folder) };
 }
 
@@ -30,7 +36,6 @@ test('a worker without a queue runs the overdue jobs of every valid workspace', 
   const jobs = { nightly: { steps: [{ do: 'sync', only: ['prompts'] }] }, hourly: { enabled: false } };
   const { folder, here } = await open({ workspaces: 2, settings: { jobs } });
   const owed = { version: 1, jobs: { nightly: { schedule: '15 2 * * * UTC', through: '2026-01-01T00:00:00.000Z' } } };
-  await mkdir(join(folder, 'data', 'w02'), { recursive: true });
   await writeFile(join(folder, 'data', 'w02', 'jobs.json'), JSON.stringify({ ...owed, runs: [] }));
   const worker = await here('worker', '--once', '--json', '--name', 'only');
   expect(worker.code, worker.stderr).toBe(0);
