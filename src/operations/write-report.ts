@@ -120,6 +120,8 @@ async function writeReport(
   health: ReportInput['health'],
   folder: string,
 ): Promise<WrittenReport> {
+  // First, because drawing takes seconds.
+  await ensureWritableFolder(folder);
   const { drawReport } = await loadReportApp();
   const { html, charts } = await drawReport({
     brand: brand.id,
@@ -145,7 +147,6 @@ async function writeReport(
     if (png) files.push({ path: `${path}.png`, content: await svgToPng(chart.svg) });
   }
   const page = join(folder, `${name}.html`);
-  await ensureWritableFolder(folder);
   await mkdir(join(folder, name), { recursive: true });
   for (const { path, content } of [...files, { path: page, content: html }]) await replace(path, content);
   // Charts of an earlier report that this one does not have would look current.

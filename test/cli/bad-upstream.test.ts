@@ -1,9 +1,10 @@
-import { readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
+import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { type Finished, runCommand } from '../support/run-command.ts';
 import { startWorldSandbox } from '../support/worlds.ts';
@@ -32,6 +33,8 @@ const wrong: Readonly<Record<string, RequestListener>> = {
 
 beforeAll(async () => {
   cwd = await makeFolder();
+  await mkdir(join(cwd, 'data', 'default'), { recursive: true, mode: 0o700 });
+  await createEmptyWarehouse(join(cwd, 'data', 'default', 'warehouse.duckdb'), { hasMarts: true });
   sandbox = await startWorldSandbox('tiny');
   upstream = await serve((request, response) => wrong[request.url?.split('/')[1] ?? '']?.(request, response));
   elsewhere = await serve((_request, response) => {

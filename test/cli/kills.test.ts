@@ -53,12 +53,12 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${COMMAND_KILLS} t
   await inside(cli, expectEqualToUpstream);
 });
 
-// The files of the workspace with their sizes, without its locks.
-function sizesIn({ folder }: CliWorkspace): string {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return names
-    .filter((name) => !/owner|waiting/.test(name))
-    .map((name) => `${name} ${statSync(join(folder, name), { throwIfNoEntry: false })?.size}`)
+// The files in the user's folder and in the workspace's with their sizes, without its locks.
+function sizesIn({ folder, data }: CliWorkspace): string {
+  const namesIn = (parent: string) => readdirSync(parent).filter((name) => !/owner|waiting/.test(name));
+  return [folder, data]
+    .flatMap((parent) => namesIn(parent).map((name) => join(parent, name)))
+    .map((path) => `${path} ${statSync(path, { throwIfNoEntry: false })?.size}`)
     .join('\n');
 }
 

@@ -94,7 +94,7 @@ describe('a stopped sync', () => {
     expect(checked).toMatchObject({ code: 3, stdout: expect.stringContaining('ended unexpectedly') });
 
     sandbox.setFaults([]);
-    expect(await workspace.json('sync')).toMatchObject({ status: 'complete', failures: [] });
+    expect(await workspace.json('sync', ...ONLY)).toMatchObject({ status: 'complete', failures: [] });
     await workspace.done('status', '--check');
     await inside(workspace, (opened) => expectEqualToUpstream(opened, { only: ['responses'] }));
     expect(await rows(FETCHED_TWICE)).toEqual([]);

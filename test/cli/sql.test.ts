@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/base/errors.ts';
 import { type Format, formatRows } from '../../src/cli/output/row-format.ts';
+import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { expectJson } from '../support/json-outputs.ts';
@@ -110,14 +112,23 @@ describe('the rows of a query', () => {
     const list = Object.entries(values).map(([name, [sql]]) => `${sql} AS ${name}`);
     // The reader's time zone must not shift a timestamp, and a pipe gets the complete result.
     const query = `SELECT ${list.join(', ')}, repeat('x', 5_000_000) AS long`;
-    const piped = inProcess('json', query, { TZ: 'Asia/Kolkata' });
-    const [{ long, ...row } = {}] = expectJson<Record<string, unknown>[]>('sql', piped.toString());
+    const env = { ...workspace.env, TZ: 'Asia/Kolkata' };
+    const options = { cwd: workspace.folder, env, maxBuffer: 16_000_000 };
+    const args = [MAIN, 'sql', query, '--format', 'json'];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, options);
+    expect(status, stderr.toString()).toBe(0);
+    const [{ long, ...row } = {}] = expectJson<Record<string, unknown>[]>('sql', stdout.toString());
     expect(row).toEqual(Object.fromEntries(Object.entries(values).map(([name, [, expected]]) => [name, expected])));
     expect(long).toHaveLength(5_000_000);
   });
 
   test('are written to a pipe as Parquet', async () => {
-    const file = Uint8Array.from(inProcess('parquet', 'select 1 as a')).buffer;
+    const chunks: Buffer[] = [];
+    const stdout = new PassThrough().on('data', (chunk: Buffer) => chunks.push(chunk));
+    const surroundings = { stdout, stderr: new PassThrough(), folder: workspace.folder, variables: workspace.env };
+    const args = ['sql', 'select 1 as a', '--format', 'parquet'];
+    expect(await runCommandLine(args, new AbortController().signal, surroundings)).toBe(0);
+    const file = Uint8Array.from(Buffer.concat(chunks)).buffer;
     expect(await parquetReadObjects({ file })).toEqual([{ a: 1 }]);
   });
 
@@ -127,28 +138,18 @@ describe('the rows of a query', () => {
     expect(JSON.parse(await format('SELECT 1 AS a WHERE false', 'json'))).toEqual([]);
   });
 
-  test('prints the rows of the only statement that returns rows', async () => {
-    const query = "SET VARIABLE a = 2; SELECT getvariable('a') AS b;";
-    expect(await workspace.done('sql', query, '--format', 'csv')).toMatchObject({ stdout: 'b\r\n2\r\n', stderr: '' });
+  test('are an empty list if no statement returns rows', async () => {
     expect(await workspace.json('sql', 'SET VARIABLE n = 3')).toEqual([]);
   });
 });
 
-/** Runs a query in a process and returns what it writes to a pipe. */
-function inProcess(format: string, query: string, variables: Readonly<Record<string, string>> = {}): Buffer {
-  const { folder: cwd, env } = workspace;
-  const options = { cwd, env: { ...env, ...variables }, maxBuffer: 16_000_000 };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'sql', query, '--format', format], options);
-  expect(status, stderr.toString()).toBe(0);
-  return stdout;
-}
-
 describe('a query', () => {
-  test('is read from a file or from standard input', async () => {
+  test('is read from a file or from standard input, and prints the rows of the only statement that returns rows', async () => {
     const { run, folder, env } = workspace;
     const given = (input: string, ...args: string[]) => runCommand(['sql', ...args], { cwd: folder, env, input });
-    await writeFile(join(folder, 'query.sql'), 'set variable a = 1;\nselect 2 as b -- the end');
-    expect(await run('sql', '--file', 'query.sql', '--format', 'csv')).toMatchObject({ code: 0, stdout: 'b\r\n2\r\n' });
+    await writeFile(join(folder, 'query.sql'), "set variable a = 2;\nselect getvariable('a') as b -- the end");
+    const csv = await run('sql', '--file', 'query.sql', '--format', 'csv');
+    expect(csv).toMatchObject({ code: 0, stdout: 'b\r\n2\r\n', stderr: '' });
     const ndjson = await given('select 4 as d', '--file', '-', '--format', 'ndjson');
     expect(ndjson).toMatchObject({ code: 0, stdout: '{"d":4}\n' });
     expectRefusal(await run('sql', '--file', 'missing.sql', '--json'), 'usage', true);
@@ -193,7 +194,6 @@ describe('--output', () => {
     for (const [name, content] of [
       ['rows.csv', 'n,t\r\n0,ü\r\n1,ü\r\n2,ü\r\n'],
       ['rows.ndjson', '{"n":0,"t":"ü"}\n{"n":1,"t":"ü"}\n{"n":2,"t":"ü"}\n'],
-      ['rows.json', '[{"n":0,"t":"ü"},{"n":1,"t":"ü"},{"n":2,"t":"ü"}]\n'],
     ] as const) {
       const { code, stdout, stderr } = await run('sql', query, '--output', name);
       expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
@@ -209,7 +209,7 @@ describe('--output', () => {
     // DuckDB marks the position on separate lines.
     expect(stderr).toBe(`sightline: ${error.message}\n${hint}\n`);
     expect(await readFile(join(folder, 'rows.csv'), 'utf8')).toContain('0,ü');
-    expect((await readdir(folder)).sort()).toEqual(['data', 'rows.csv', 'rows.json', 'rows.ndjson']);
+    expect((await readdir(folder)).sort()).toEqual(['data', 'rows.csv', 'rows.ndjson']);
   });
 
   test('writes Parquet for simple readers, with IDs as text and times as instants', async () => {
@@ -259,13 +259,14 @@ describe('--output', () => {
 });
 
 describe('saved queries and the gallery', () => {
-  test('--list-saved lists the files with their titles, and --saved runs one', async () => {
+  test('--list-saved lists the files with their titles, and --saved runs one and writes its rows', async () => {
     expect(await workspace.json('sql', '--list-saved')).toEqual([
       { name: 'weekly', title: 'Brands of the week', changed_at: expect.stringMatching(/Z$/) },
     ]);
     const table = await workspace.run('sql', '--list-saved');
     expect(table.stdout).toContain('Brands of the week');
-    expect(await workspace.json('sql', '--saved', 'weekly')).toEqual([{ n: 7 }]);
+    await workspace.done('sql', '--saved', 'weekly', '--output', 'weekly.json');
+    expect(await readFile(join(workspace.folder, 'weekly.json'), 'utf8')).toBe('[{"n":7}]\n');
   });
 
   test('--gallery lists 25 questions and runs the SQL of one', async () => {

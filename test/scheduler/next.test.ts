@@ -155,8 +155,11 @@ describe('a cron expression', () => {
 /** Returns the moments of a year at which a zone's clocks change. */
 function changesOf(zone: string, year: number): number[] {
   const found: number[] = [];
-  for (let at = Date.UTC(year, 0, 1); at < Date.UTC(year + 1, 0, 1); at += HOUR_MS / 2) {
-    if (offsetAt(zone, at) !== offsetAt(zone, at - HOUR_MS / 2)) found.push(at);
+  for (let day = Date.UTC(year, 0, 1); day < Date.UTC(year + 1, 0, 1); day += DAY_MS) {
+    if (offsetAt(zone, day) === offsetAt(zone, day + DAY_MS)) continue;
+    for (let at = day + HOUR_MS / 2; at <= day + DAY_MS; at += HOUR_MS / 2) {
+      if (offsetAt(zone, at) !== offsetAt(zone, at - HOUR_MS / 2)) found.push(at);
+    }
   }
   return found;
 }
