@@ -67,7 +67,7 @@ describe('the first price', () => {
   });
 
   // Questions are asked about complete days, and today is none.
-  test('of the first day includes no questions, and its sync asks none', async () => {
+  test('of the first day includes no questions, because none is planned before a day is complete', async () => {
     const { folder, env } = await openCli({ brands: 1, prompts: 1, days: 1 });
     const asking = { cwd: folder, env: { ...env, SIGHTLINE_CALIBRATION_PROBES: '6' } };
     const price = JSON.parse((await runCli(['plan', '--json'], asking)).stdout);
