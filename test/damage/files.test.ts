@@ -45,7 +45,7 @@ const lightKinds: readonly Kind[] = [
   { name: 'owner.json', path: inData('owner.json'), meet: ['sync', '--only', 'prompts'], isSlow: true },
   { name: 'home.json', path: inData('home.json'), meet: ['sync', '--only', 'prompts'], isSlow: true },
   { name: 'sightline.config.json', path: ({ folder }) => join(folder, 'sightline.config.json'), meet: ['jobs'] },
-  { name: '.env', path: ({ folder }) => join(folder, '.env'), meet: ['plan'], isSlow: true },
+  { name: '.env', path: ({ folder }) => join(folder, '.env'), meet: ['status'], isSlow: true },
   { name: 'the budget log', path: budgetLog, meet: ['sync', '--only', 'prompts'], isSlow: true },
 ];
 
@@ -90,9 +90,12 @@ function parquetFile({ data }: DamagedCopy): string {
 let template: Template;
 
 beforeAll(async () => {
-  template = await makeTemplate(async ({ data, folder, run }, sandbox) => {
-    sandbox.advance({ days: 0, lateAnswers: 2, editedResponses: 1, deletedResponses: 1 });
-    for (const argv of [['sync'], ['keys', 'create', 'one']]) {
+  template = await makeTemplate(async ({ data, folder, run }) => {
+    // The sync writes the budget log.
+    for (const argv of [
+      ['sync', '--only', 'prompts'],
+      ['keys', 'create', 'one'],
+    ]) {
       const { code, text } = await run(...argv);
       expect(code, text).toBe(0);
     }
@@ -187,7 +190,10 @@ describe('a command that fails because of a damaged file names a remedy', () => 
   });
 });
 
-/** Follows the remedy of each error until a sync is complete, and compares the tables. */
+/**
+ * Follows the remedy of each error. If another command than the doctor found the damage, then a sync must be complete, and its tables
+ * must be the original ones. In the end the doctor finds no failure.
+ */
 async function heal(patient: DamagedCopy, met: Ended, what: string): Promise<void> {
   let now = met;
   for (let step = 0; now.code !== 0 && step < STEPS_MAX; step++) {
@@ -197,10 +203,12 @@ async function heal(patient: DamagedCopy, met: Ended, what: string): Promise<voi
     for (const next of more) now = await follow(patient, next);
     expectClean(now, `${what}, after ${instruction}`);
   }
-  const synced = await patient.run('sync');
-  if (synced.code !== 0 && now === met) return heal(patient, synced, what);
-  expect(synced.code, `${what}, synced at last: ${synced.text}`).toBe(0);
-  await expectSameTables(await readReplica(patient.folder), template.tables, template.baseUrl);
+  if (!met.command.startsWith('sightline doctor')) {
+    const synced = await patient.run('sync');
+    if (synced.code !== 0 && now === met) return heal(patient, synced, what);
+    expect(synced.code, `${what}, synced at last: ${synced.text}`).toBe(0);
+    await expectSameTables(await readReplica(patient.folder), template.tables, template.baseUrl);
+  }
   const examined = await patient.run('doctor', '--offline');
   if (examined.code === 0) return;
   await follow(patient, instructionsOf(examined.text)[0] as string);

@@ -1,9 +1,13 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Finding } from '../../src/operations/doctor/check-context.ts';
+import { checkRecords } from '../../src/operations/doctor/check-implausible.ts';
+import { layoutOf } from '../../src/snapshot/layout.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectSameTables, readReplica } from '../hostile/tables.ts';
-import { makeTemplate, type Template } from './workspace.ts';
+import { contextIn } from '../operations/world-context.ts';
+import { type DamagedCopy, makeTemplate, type Template } from './workspace.ts';
 
 const CHANGES = [
   "UPDATE sync.coverage SET range_to = DATE '9999-12-31' WHERE resource = 'prompts'",
@@ -23,6 +27,12 @@ beforeAll(async () => {
 });
 afterAll(() => template.close());
 
+/** The records that the doctor finds. */
+function check({ folder, data }: DamagedCopy, fix = false): Promise<Finding[]> {
+  const surroundings = { layout: layoutOf(data), folder, isOffline: true, owner: null };
+  return checkRecords({ context: contextIn(folder), fix, ...surroundings }, false);
+}
+
 test('`doctor --fix` drops records that no sync can have written, and the next sync reads their data again', async () => {
   const patient = await template.copy();
   const inWarehouse = async (statements: readonly string[]): Promise<unknown[]> => {
@@ -34,16 +44,13 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
     await database.close();
     return rows.flat();
   };
-  const linesOf = async (...flags: string[]): Promise<string[]> => {
-    const { text } = await patient.run('doctor', '--offline', ...flags);
-    return text.split('\n').filter((line) => / records /.test(line));
-  };
   const before = await inWarehouse(CHANGES);
-  const [found] = await linesOf();
-  expect(found).toMatch(/^failure/);
-  for (const text of FOUND) expect(found).toContain(`sync.${text}`);
-  expect(await linesOf('--fix')).toEqual([expect.stringMatching(/^fixed .* were deleted$/)]);
-  expect(await linesOf()).toEqual([expect.stringMatching(/^ok /)]);
+  const [found] = await check(patient);
+  expect(found?.status).toBe('failure');
+  for (const text of FOUND) expect(found?.message).toContain(`sync.${text}`);
+  const fixed = { status: 'ok', message: expect.stringMatching(/ were deleted$/), fixed: true };
+  expect(await check(patient, true)).toEqual([fixed]);
+  expect(await check(patient)).toEqual([{ status: 'ok', message: expect.stringContaining('plausible') }]);
   expect(await inWarehouse([])).toHaveLength(before.length - 3);
   const { code, text } = await patient.run('sync');
   expect(code, text).toBe(0);
@@ -53,16 +60,12 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
 
 test('rows of raw pages whose file is missing are no damage, and never belong to a new file of the same name', async () => {
   const patient = await template.copy();
-  const expectSound = async (): Promise<void> => {
-    const { text } = await patient.run('doctor', '--offline');
-    expect(text).toMatch(/^ok +records /m);
-  };
   const backup = join(patient.folder, 'backup.duckdb');
   expect(await patient.run('backup', backup)).toMatchObject({ code: 0 });
   // As on another machine, which has no raw pages.
   rmSync(patient.data, { recursive: true });
   expect(await patient.run('restore', backup, '--yes')).toMatchObject({ code: 0 });
-  await expectSound();
+  expect(await check(patient)).toMatchObject([{ status: 'ok' }]);
   expect(await patient.run('sync', '--only', 'prompts')).toMatchObject({ code: 0 });
   const repeated = 'SELECT CAST(count(*) - count(DISTINCT (file, position)) AS INTEGER) FROM sync.raw_pages';
   const database = await openDatabase(join(patient.data, 'warehouse.duckdb'));
@@ -70,5 +73,5 @@ test('rows of raw pages whose file is missing are no damage, and never belong to
   await database.close();
   rmSync(join(patient.data, 'raw'), { recursive: true });
   expect(await patient.run('sync', '--full', '--only', 'prompts')).toMatchObject({ code: 0 });
-  await expectSound();
+  expect(await check(patient)).toMatchObject([{ status: 'ok' }]);
 });

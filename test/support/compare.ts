@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { withDependencies } from '../../src/sync/plan/plan-slices.ts';
-import { expectHistorySound } from './history.ts';
+import { type Check, expectNone, historyChecks } from './history.ts';
 import { type Expected, type Json, readUpstream, sorted, type Upstream } from './upstream-truth.ts';
 import type { TestWorkspace } from './workspace.ts';
 
@@ -119,13 +119,12 @@ export async function fingerprint({ catalogue, query }: TestWorkspace): Promise<
  * Checks the invariants of a warehouse: unique keys, a parent for every child, equal hashes of parent and children, and
  * histories consistent with their tables.
  */
-export async function expectConsistent(workspace: TestWorkspace): Promise<void> {
-  const { catalogue, query } = workspace;
-  const wrong: string[] = [];
+export async function expectConsistent({ catalogue, query }: TestWorkspace): Promise<void> {
+  const checks: Check[] = [...historyChecks(catalogue)];
   for (const { name, key } of catalogue.tables) {
     const columns = key.map((column) => `"${column}"`).join(', ');
-    const doubled = await query(`SELECT ${columns}, count(*) AS n FROM "${name}" GROUP BY ALL HAVING count(*) > 1`);
-    if (doubled.length > 0) wrong.push(`${name} has ${doubled.length} keys more than once`);
+    const sql = `SELECT ${columns}, count(*) AS n FROM "${name}" GROUP BY ALL HAVING count(*) > 1`;
+    checks.push({ what: `keys that ${name} has more than once`, sql });
   }
   for (const resource of catalogue.resources) {
     for (const table of resource.derived) {
@@ -137,19 +136,17 @@ export async function expectConsistent(workspace: TestWorkspace): Promise<void> 
         const same = links
           .map(({ name, source }) => `p."${source.from === 'parent' ? source.column : ''}" = c."${name}"`)
           .join(' AND ');
-        const orphans = await query(`SELECT count(*) AS n FROM "${child.name}" c WHERE NOT EXISTS
+        const orphans = `SELECT * FROM "${child.name}" c WHERE NOT EXISTS
           (SELECT 1 FROM "${table.name}" p WHERE ${same} AND (p."${hash}" = c._row_hash OR p."${hash}" IS NULL)
-            AND (p._deleted_at IS NULL) = (c._deleted_at IS NULL))`);
-        if (Number(orphans[0]?.['n']) > 0)
-          wrong.push(`${child.name} has ${orphans[0]?.['n']} rows unlike their parent`);
-        const gaps = await query(`SELECT count(*) AS n FROM (SELECT ${child.parentKey.map((n) => `"${n}"`).join(', ')},
-          count(*) AS items, max(ordinal) AS last FROM "${child.name}" GROUP BY ALL) WHERE items <> last + 1`);
-        if (Number(gaps[0]?.['n']) > 0) wrong.push(`${child.name} has gaps in its order`);
+            AND (p._deleted_at IS NULL) = (c._deleted_at IS NULL))`;
+        const gaps = `SELECT * FROM (SELECT ${child.parentKey.map((n) => `"${n}"`).join(', ')},
+          count(*) AS items, max(ordinal) AS last FROM "${child.name}" GROUP BY ALL) WHERE items <> last + 1`;
+        checks.push({ what: `rows of ${child.name} unlike their parent`, sql: orphans });
+        checks.push({ what: `gaps in the order of ${child.name}`, sql: gaps });
       }
     }
   }
-  expect(wrong).toEqual([]);
-  await expectHistorySound(catalogue, query);
+  await expectNone(checks, query);
 }
 
 async function liveRows({ query, catalogue }: TestWorkspace, part: Expected): Promise<string[]> {
