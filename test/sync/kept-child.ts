@@ -9,7 +9,7 @@ import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { skippingClock } from '../support/clocks.ts';
 
 // A sync that archives raw pages, in a process that a test can kill.
-const [path = '', folder = '', baseUrl = '', key = '', nowMs = '0'] = process.argv.slice(3);
+const [path = '', folder = '', baseUrl = '', key = '', nowMs = '0', only = ''] = process.argv.slice(3);
 const catalogue = createCatalogue(declarations);
 const warehouse = await openWarehouse(path, catalogue, {});
 process.send?.('open');
@@ -21,7 +21,7 @@ const budget = createBudget({ clock });
 const client = createClient({ baseUrl, key, keyHeader: 'authorization', budget, clock, connections: 8 });
 const { signal } = new AbortController();
 const parts = { catalogue, warehouse, archive, drift, client, clock, connections: 8, signal };
-const { status } = await runSync(parts, { only: null, range: null, brands: null });
+const { status } = await runSync(parts, { only: only.split(','), range: null, brands: null });
 await drift.close(clock.now());
 await archive.close();
 await client.close();

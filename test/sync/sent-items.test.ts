@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
 import { restoreItems } from '../../src/warehouse/write/restored-items.ts';
 import { openMirror } from '../query/mirror.ts';
 import { openWorkspace } from '../support/workspace.ts';
@@ -42,7 +43,7 @@ test('an item that upstream writes in another form replaces the stored text, and
 
 test('a detail has the values of its list if the list changed within the same second', async () => {
   const articles = alteredBody('articles');
-  const mirror = await openMirror({ world: 'tiny', fixtures: articles.fixtures });
+  const mirror = await openMirror({ world: 'tiny', fixtures: articles.fixtures, conventions: defaultConventions });
   await mirror.sync({ only: ['articles', 'article'], full: true });
   const change = (each: Item): Item => ({ ...each, title: 'changed' });
   articles.alter(({ data, ...others }) => ({ ...others, data: (data as Item[]).map(change) }));
@@ -57,7 +58,7 @@ test('a detail has the values of its list if the list changed within the same se
 });
 
 test('restored items have their details and null members, and the next sync adds no versions', async () => {
-  const mirror = await openMirror({ world: 'tiny' });
+  const mirror = await openMirror({ world: 'tiny', conventions: defaultConventions });
   const [row] = await mirror.query(
     `SELECT CAST(brand_id AS VARCHAR) AS brand, CAST(id AS VARCHAR) AS id, markdown FROM articles
      WHERE markdown IS NOT NULL ORDER BY id LIMIT 1`,
@@ -69,6 +70,6 @@ test('restored items have their details and null members, and the next sync adds
   await mirror.publishOnly();
   const { body } = await mirror.mirror(`/brands/${String(row?.['brand'])}/articles/${String(row?.['id'])}`);
   expect(body).toMatchObject({ markdown: row?.['markdown'] });
-  await mirror.sync({ full: true });
+  await mirror.sync({ only: ['articles', 'article', 'responses', 'prompts'], full: true });
   expect(await mirror.query('SELECT * FROM responses_history')).toEqual([]);
 });
