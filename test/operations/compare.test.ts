@@ -25,7 +25,7 @@ const received: { readonly type: string; readonly data: { readonly summary: stri
 const closers: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
-  upstream = await startDeviatingUpstream('small');
+  upstream = await startDeviatingUpstream('tiny');
   const receiver = await serve((request, response) => {
     let text = '';
     request.on('data', (chunk: Buffer) => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
     });
   });
   const folder = await makeFolder();
-  await copyWorld('small', folder);
+  await copyWorld('tiny', folder);
   closers.push(upstream.close, receiver.close, () => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ notify: [{ urlVariable: 'HOOK' }] }));
   context = openContext({

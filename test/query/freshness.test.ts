@@ -37,7 +37,8 @@ describe('freshness of a response', () => {
     const [lastSync, dayBefore] = [dayAt(NOW_MS), dayAt(NOW_MS - DAY_MS)];
     expect(await isPartial(mirror, `${path}?to=${lastSync}`)).toBe(true);
     expect(await isPartial(mirror, `${path}?to=${dayBefore}`)).toBe(false);
-    await mirror.publish();
+    await mirror.sync({ only: ['responses', 'metrics_daily', 'competitors', 'prompts'] });
+    await mirror.publishOnly();
     expect(await isPartial(mirror, path)).toBe(false);
   });
 

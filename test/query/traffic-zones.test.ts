@@ -6,12 +6,13 @@ import { conventionsOf } from '../analytics/workspace.ts';
 import { sampleOf } from '../support/counts.ts';
 import { askService, type Mirror, openMirror } from './mirror.ts';
 
+/** In `npm test`, the first zone, which is ahead of UTC, and the fourth, which is behind. */
 const cases: readonly [zone: string, at: string][] = [
   ['Asia/Tokyo', '2026-03-15T20:10:00Z'],
   ['America/New_York', '2026-01-15T02:15:00Z'],
   ['Europe/Berlin', '2026-03-15T23:20:00Z'],
-  ['Asia/Tokyo', '2026-03-15T14:50:00Z'],
   ['America/New_York', '2026-01-15T04:50:00Z'],
+  ['Asia/Tokyo', '2026-03-15T14:50:00Z'],
   ['America/New_York', '2026-01-15T12:00:00Z'],
   ['Pacific/Kiritimati', '2026-01-15T10:30:00Z'],
 ];
@@ -59,7 +60,7 @@ async function expectEqual(mirror: Awaited<ReturnType<typeof openZone>>): Promis
 }
 
 describe('/v1/traffic of a property in another time zone', () => {
-  test.each(sampleOf(cases, 3))('in %s equals upstream after a sync at %s', async (zone, at) => {
+  test.each(sampleOf(cases, 2))('in %s equals upstream after a sync at %s', async (zone, at) => {
     const mirror = await openZone(zone, at, 2);
     await mirror.syncTraffic();
     await expectEqual(mirror);

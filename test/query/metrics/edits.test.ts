@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { walkAnswers } from '../../../schemas/fixtures/world/answers.ts';
 import type { Brand } from '../../../schemas/fixtures/world/model.ts';
+import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { dayOf } from '../../../src/contract/time.ts';
 import { listChanges } from '../../../src/query/metrics/explanations.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
@@ -19,7 +20,7 @@ const EDITS = { pausedPrompts: 1, deletedCompetitors: 1, forumStatusChanges: 2, 
 const CITING = 3;
 
 test('the changes since a sync are the edits at upstream and the new sources', async () => {
-  const mirror = await openMirror({ world: 'small' });
+  const mirror = await openMirror({ world: 'small', conventions: defaultConventions });
   const { world, advance } = mirror.sandbox;
   const syncedAtMs = world.now();
   const edited = advance({ days: 1, ...EDITS });
@@ -28,7 +29,9 @@ test('the changes since a sync are the edits at upstream and the new sources', a
   const recent = [...answers].filter(({ atMs }) => atMs > syncedAtMs);
   const added = { url: 'https://new.example/guide', domain: 'new.example', title: 'Guide' };
   for (const answer of recent.slice(0, CITING)) answer.citations = [...answer.citations, added];
-  await mirror.publish();
+  const only = ['prompts', 'competitors', 'responses', 'articles', 'forum_opportunities', 'action_plans'];
+  expect((await mirror.sync({ only })).status).toBe('complete');
+  await mirror.publishOnly();
 
   const expected: Record<string, number> = { source_added: 1 };
   for (const one of edited.filter(({ kind }) => kind in KINDS)) {
