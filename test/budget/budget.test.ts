@@ -41,7 +41,7 @@ describe('never more than the limit in any 60 seconds', () => {
           expect(server.arrivals.length).toBeGreaterThan(0);
         },
       ),
-      { numRuns: countOf(20, 400) },
+      { numRuns: countOf(10, 400) },
     );
   });
 
@@ -74,7 +74,7 @@ describe('never more than the limit in any 60 seconds', () => {
           expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(Math.max(1, limit - Math.floor(limit / 100)));
         },
       ),
-      { numRuns: countOf(20, 400) },
+      { numRuns: countOf(10, 400) },
     );
   });
 
@@ -110,7 +110,7 @@ describe('never more than the limit in any 60 seconds', () => {
           expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(119);
         },
       ),
-      { numRuns: countOf(20, 400) },
+      { numRuns: countOf(10, 400) },
     );
   });
 

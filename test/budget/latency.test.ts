@@ -62,7 +62,7 @@ describe('requests never exceed the limit or cause a 429', () => {
     [50, 1_000, 3_000].flatMap((meanMs) => [0, 0.5, 1].map((countedAfter) => ({ shape, meanMs, countedAfter }))),
   );
 
-  test.for(sampleOf(courses, 12))(
+  test.for(sampleOf(courses, 6))(
     'with $shape latency of $meanMs ms, counted after $countedAfter of it',
     async (course) => {
       for (const window of ['sliding', 'fixed'] as const) {

@@ -62,7 +62,7 @@ test('a remote log keeps every 60 seconds within the limit for any delay', async
         expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(Math.max(1, Math.floor(limit * share)));
       },
     ),
-    { numRuns: countOf(20, 400) },
+    { numRuns: countOf(10, 400) },
   );
 });
 
@@ -100,6 +100,6 @@ test('an aborted waiter leaves no claim, at any stage of the exchange with the l
         expect(left).toBe(capacity);
       },
     ),
-    { numRuns: countOf(20, 400) },
+    { numRuns: countOf(10, 400) },
   );
 });

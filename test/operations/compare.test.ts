@@ -25,7 +25,7 @@ const received: { readonly type: string; readonly data: { readonly summary: stri
 const closers: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
-  upstream = await startDeviatingUpstream('tiny');
+  upstream = await startDeviatingUpstream('small');
   const receiver = await serve((request, response) => {
     let text = '';
     request.on('data', (chunk: Buffer) => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
     });
   });
   const folder = await makeFolder();
-  await copyWorld('tiny', folder);
+  await copyWorld('small', folder);
   closers.push(upstream.close, receiver.close, () => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ notify: [{ urlVariable: 'HOOK' }] }));
   context = openContext({
@@ -104,7 +104,7 @@ test.each(sampleOf(deviations, 1))(
   },
 );
 
-test.each(sampleOf(plantedConventions, 2, 8))(
+test.each(sampleOf(plantedConventions, 2, 6))(
   'a deviation that another candidate explains is reported with that convention: $name',
   async ({ name: _, resource, requests, conventions, ...alteration }) => {
     const { differing, error } = await compare(alteration, requests, [resource]);
