@@ -9,6 +9,7 @@ import { openReader, type Reader } from '../../src/warehouse/reader.ts';
 import { openScratch } from '../../src/warehouse/scratch.ts';
 import { startChild } from '../support/child.ts';
 import { countOf } from '../support/counts.ts';
+import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const CHILD = new URL('publish-child.ts', import.meta.url);
@@ -19,6 +20,7 @@ const WAIT_MAX_MS = 400;
 test('a publish killed at any moment leaves a complete snapshot and replica, and the next one removes leftovers', async () => {
   const folder = await temporaryFolder();
   const layout = layoutOf(folder);
+  await createEmptyWarehouse(layout.warehouse);
   for (let kill = 0; kill < KILLS; kill++) {
     const child = startChild(CHILD, folder, '0');
     expect(await child.message()).toBe('0');
@@ -40,6 +42,7 @@ test('a publish killed at any moment leaves a complete snapshot and replica, and
 test('readers never see a mix of two snapshots, can open the replica at any moment, and keep the one that they opened', async () => {
   const folder = await temporaryFolder();
   const layout = layoutOf(folder);
+  await createEmptyWarehouse(layout.warehouse);
   const child = startChild(CHILD, folder, String(PUBLISHES));
   expect(await child.message()).toBe('0');
   const notebook = await openReader(layout.analytics);

@@ -116,7 +116,7 @@ test('a difference like those that upstream has had on many days makes no later 
   const list = alteredRows('responses');
   const workspace = await openWorkspace({
     ...few,
-    days: 12,
+    days: 10,
     fixtures: { ...counts.fixtures, ...list.fixtures },
   });
   const { sandbox } = workspace;

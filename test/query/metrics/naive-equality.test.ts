@@ -51,25 +51,28 @@ const cases = worlds.flatMap((settings) => [
 ]);
 
 describe('measures equal a naive computation', () => {
-  test.each(sampleOf(cases, 4))('in world $seed with $responses responses and $calibration calibration', async (settings) => {
-    const { source, path } = await openRandomWorld(settings);
-    const held = await readHeld(path);
-    onTestFinished(() => held.reader.close());
-    const world = await readNaiveWorld(held, source.replica.conventions.labels);
-    let asks = 0;
-    await fc.assert(
-      fc.asyncProperty(requests(world), async (asked) => {
-        const result = await runMetrics(source, toParameters(asked));
-        expect(tableOf(result, asked)).toEqual(naiveTable(world, asked));
-        // The SQL that the result shows returns the same rows.
-        asks += 1;
-        if (asks % RERUN_EVERY !== 1) return;
-        const shown = await source.replica.replica.work((_query, read) => read(result.sql));
-        expect(shown.rows).toEqual(result.rows);
-      }),
-      { numRuns: QUESTIONS, seed: settings.questions },
-    );
-  });
+  test.each(sampleOf(cases, 4))(
+    'in world $seed with $responses responses and $calibration calibration',
+    async (settings) => {
+      const { source, path } = await openRandomWorld(settings);
+      const held = await readHeld(path);
+      onTestFinished(() => held.reader.close());
+      const world = await readNaiveWorld(held, source.replica.conventions.labels);
+      let asks = 0;
+      await fc.assert(
+        fc.asyncProperty(requests(world), async (asked) => {
+          const result = await runMetrics(source, toParameters(asked));
+          expect(tableOf(result, asked)).toEqual(naiveTable(world, asked));
+          // The SQL that the result shows returns the same rows.
+          asks += 1;
+          if (asks % RERUN_EVERY !== 1) return;
+          const shown = await source.replica.replica.work((_query, read) => read(result.sql));
+          expect(shown.rows).toEqual(result.rows);
+        }),
+        { numRuns: QUESTIONS, seed: settings.questions },
+      );
+    },
+  );
 });
 
 function requests(world: NaiveWorld): fc.Arbitrary<Asked> {
