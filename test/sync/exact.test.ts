@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
-import { expectEqualToUpstream } from '../support/compare.ts';
+import { expectEqualToUpstream, fingerprint } from '../support/compare.ts';
+import { IS_ENDURANCE } from '../support/counts.ts';
 import type { Upstream } from '../support/upstream-truth.ts';
-import { openWorkspace } from '../support/workspace.ts';
+import { changesOf, openWorkspace } from '../support/workspace.ts';
 
 const few = { brands: 1, prompts: 2, days: 3 } as const;
 
@@ -67,6 +68,14 @@ describe('a sync stores the complete workspace', () => {
     const compared = await expectEqualToUpstream(workspace, upstream);
     const empty = Object.keys(compared).filter((table) => compared[table] === 0);
     expect(empty.filter((table) => table !== 'action_plan_actions')).toEqual([]);
+
+    // In `npm test`, test/sync/change.test.ts checks that the next sync changes nothing.
+    if (!IS_ENDURANCE) return;
+    const before = await fingerprint(workspace);
+    const second = await workspace.sync();
+    expect(second.status).toBe('complete');
+    expect(changesOf(second)).toEqual({});
+    expect(await fingerprint(workspace)).toEqual(before);
   });
 
   test('with more days than the maximum range', async () => {
