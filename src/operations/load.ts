@@ -1,4 +1,3 @@
-import { mkdir, rm } from 'node:fs/promises';
 import { z } from 'zod';
 import { publishedMarts } from '../analytics/marts/published.ts';
 import { chooseName } from '../base/choose-name.ts';
@@ -14,6 +13,7 @@ import type { Context } from '../session/workspace.ts';
 import { catalogueTables, REPLICA } from '../snapshot/exported-table.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { checkOpens } from '../warehouse/file/read-only.ts';
+import { spillFolder } from '../warehouse/file/spill.ts';
 import { quoted } from '../warehouse/schema.ts';
 
 /** Result of a load into one destination. */
@@ -86,7 +86,7 @@ export async function loadDestinations(
     const loadInto = async (replica: string) => {
       await checkOpens(replica);
       const { extensions, name: workspace } = config;
-      const { temporary } = layout;
+      const temporary = spillFolder(replica);
       const request = { workspace, tables, replica, target, temporary, extensions, now: clock.now(), ...options };
       return {
         loaded: await runLoad(request, signal, (done) => onProgress({ destination: name, done, of: tables.length })),
@@ -96,7 +96,6 @@ export async function loadDestinations(
       results.push({ name, kind: target.kind, ...rest, elapsedMs: Math.round(performance.now() - startedAt) });
     };
     try {
-      await mkdir(layout.temporary, { recursive: true });
       const { loaded } = await inSpan('load', {}, () => openReplicaWith(config, layout, loadInto));
       end({ status: loaded === null ? 'unchanged' : 'loaded', tables: [...(loaded ?? [])] });
     } catch (thrown) {
@@ -107,7 +106,6 @@ export async function loadDestinations(
       end({ status: 'failed', tables: [], error: { code, message, hint } });
     }
   }
-  await rm(layout.temporary, { recursive: true, force: true });
   return results;
 }
 

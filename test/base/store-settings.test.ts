@@ -211,3 +211,45 @@ describe('settings of stores and databases', () => {
     expect(await refusal({ file: { budget } })).toContain(message);
   });
 });
+
+describe('settings of destinations', () => {
+  const of = async (destination: object, environment = {}) => {
+    const { config } = await load({ file: { destinations: { one: destination } }, environment });
+    return config.destination('one');
+  };
+
+  test('have absolute paths, and the URL of their variable', async () => {
+    const url = 'postgres://user:p%40ss@db.example:5433/name?sslmode=verify-full';
+    expect(await of({ kind: 'postgres', urlVariable: 'TEAM' }, { TEAM: url })).toEqual({ kind: 'postgres', url });
+    expect(await of({ kind: 'sqlite', path: 'a.sqlite' })).toMatchObject({
+      path: expect.stringMatching(/^\/.+\/a\.sqlite$/),
+    });
+    const lake = await of({ kind: 'ducklake', data: 'lake', urlVariable: 'TEAM' }, { TEAM: url });
+    expect(lake).toEqual({ kind: 'ducklake', catalog: { url }, data: expect.stringMatching(/^\/.+\/lake$/) });
+  });
+
+  test.each([
+    [{ kind: 'oracle' }, /destinations\.one\.kind .*; allowed: postgres, ducklake, sqlite or duckdb/],
+    [{ kind: 'sqlite' }, /destinations\.one\.path is not set; allowed: the path of a file/],
+    [{ kind: 'sqlite', path: 'a?b' }, /destinations\.one\.path is "a\?b"; allowed/],
+    [
+      { kind: 'postgres', urlVariable: 'postgres://user:secret@host/db' },
+      /destinations\.one\.urlVariable is not valid \(value not shown\)/,
+    ],
+    [
+      { kind: 'ducklake', data: 's3://lake/data', path: 'c' },
+      /destinations\.one\.data is .*; allowed: the path of a folder/,
+    ],
+  ])('reject %o', async (destination, message) => {
+    expect(await refusal({ file: { destinations: { one: destination } } })).toMatch(message);
+  });
+
+  test('name the variable of a wrong URL, and not the URL', async () => {
+    const wrong = of({ kind: 'postgres', urlVariable: 'TEAM' }, { TEAM: 'mysql://user:secret@host/db' });
+    await expect(wrong).rejects.toThrow('TEAM is not the URL of a PostgreSQL database');
+    await expect(wrong).rejects.not.toThrow('secret');
+    await expect(of({ kind: 'ducklake', data: 'lake' })).rejects.toThrow(
+      'has neither urlVariable nor path; allowed: one',
+    );
+  });
+});

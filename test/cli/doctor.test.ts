@@ -60,7 +60,7 @@ describe('doctor', () => {
     expect(sandbox.requests.length).toBe(sent + 1);
     const names =
       'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,remote,warehouse,copy,records,'
-        .concat('snapshots,publishing,completeness,raw pages,keys,jobs,webhooks')
+        .concat('snapshots,publishing,destinations,completeness,raw pages,keys,jobs,webhooks')
         .split(',');
     expect(new Set(checks.map(({ check }) => check))).toEqual(new Set(names));
   });

@@ -37,6 +37,17 @@ test('load fills a destination with the tables of the replica, and says what it 
   connection.closeSync();
   instance.closeSync();
 
+  const all = await run('own', '--all', '--json');
+  expectJson('load --all', all.stdout);
+  expect(JSON.parse(all.stdout)).toMatchObject({ workspace: 'default', destinations: [{ status: 'unchanged' }] });
+  const doctor = await runCommand(['doctor', '--offline', '--json'], { cwd, clock: worldClock() });
+  const found = expectJson<JsonValue<'doctor'>>('doctor', doctor.stdout).checks.filter(
+    (check) => check.check === 'destinations',
+  );
+  expect(found).toMatchObject([
+    { status: 'ok' },
+    { status: 'failure', message: expect.stringContaining('AWAY is not set') },
+  ]);
   const second = await run('own');
   expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^own \(duckdb\): unchanged in .+\n$/) });
 });

@@ -52,7 +52,7 @@ export function readPostgresUrl(
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const isPostgres =
     parsed !== null && ['postgres:', 'postgresql:'].includes(parsed.protocol) && parsed.hostname !== '';
-  if (!isPostgres || !isDecodable(parsed.password)) {
+  if (!isPostgres || ![parsed.username, parsed.password, parsed.pathname].every(isDecodable)) {
     throw new SightlineError(
       'config_invalid',
       `${variable} is not the URL of a PostgreSQL database; allowed: ${allowed}`,

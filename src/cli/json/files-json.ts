@@ -54,6 +54,13 @@ export const exportOfWorkspace = z.object({
 /** `load`. */
 export const load = z.object({ destinations: z.array(destinationLoad) });
 
+/** A line of `load --all`: the result of a workspace, or only its error. */
+export const loadOfWorkspace = z.object({
+  workspace: z.string(),
+  ...load.partial().shape,
+  error: errorParts.optional(),
+});
+
 /** `report`. */
 export const report = z.object({ reports: z.array(writtenReport) });
 

@@ -58,6 +58,7 @@ export const jsonOutputs = {
   export: { about: '`export`, which writes a snapshot.', shape: files.snapshot },
   'export --output': { about: '`export --output FOLDER`, which writes plain files.', shape: files.plainFiles },
   load: { about: '`load`: the result of each destination.', shape: files.load },
+  'load --all': { about: '`load --all`: one line for each workspace.', shape: files.loadOfWorkspace },
   'export --all': { about: '`export --all`: one line for each workspace.', shape: files.exportOfWorkspace },
   sql: { about: '`sql`: an array with an object for each row.', shape: files.rows },
   connect: { shape: files.connect },

@@ -1,3 +1,4 @@
+import { EXIT } from '../../base/errors.ts';
 import type { DestinationLoad, LoadProgress } from '../../operations/load.ts';
 import { count, duration, plural, printData, say } from './output.ts';
 
@@ -23,4 +24,9 @@ export function renderLoads(loads: readonly DestinationLoad[], json: boolean): v
     if (json) say(line);
     else printData(line);
   }
+}
+
+/** Returns the exit code of loads: 1 if one of them failed. */
+export function exitOfLoads(loads: readonly DestinationLoad[]): number {
+  return loads.some(({ status }) => status === 'failed') ? EXIT.failed : EXIT.done;
 }

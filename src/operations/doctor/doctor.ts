@@ -7,6 +7,7 @@ import { DamagedFile } from '../../warehouse/errors.ts';
 import { remedyOf } from '../damage-remedy.ts';
 import type { CheckContext, Finding } from './check-context.ts';
 import { checkCopy, checkSnapshots, checkWarehouseFile } from './check-data.ts';
+import { checkDestinations } from './check-destinations.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './check-files.ts';
 import { checkRecords } from './check-implausible.ts';
 import { checkCompleteness, checkJobs, checkKeys, checkRawPages, checkWebhooks } from './check-records.ts';
@@ -59,6 +60,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'records', run: (check, earlier) => checkRecords(check, hasFailed(earlier, 'warehouse')) },
   { name: 'snapshots', run: (check, earlier) => checkSnapshots(check, hasFailed(earlier, 'warehouse')) },
   { name: 'publishing', run: checkPublishing },
+  { name: 'destinations', run: checkDestinations },
   {
     name: 'completeness',
     run: (check, earlier) =>
