@@ -48,10 +48,12 @@ async function load(request: LoadRequest, attachment: Attachment) {
   try {
     return await database.exclusive(async (session) => {
       for (const name of attachment.extensions) await loadExtension(session, name, extensions);
+      // A replica is replaced by a new file, never written to. If that happens here, the next load compares again.
+      const { ino, size, mtimeMs } = statSync(replica);
       await session.run(`ATTACH ${literal(replica)} AS ${REPLICA} (READ_ONLY)`);
       for (const statement of attachment.statements) await session.run(statement);
       const dataVersion = await readVersion(session);
-      const identity = identityOf(request, dataVersion);
+      const identity = identityOf([dataVersion, ino, size, mtimeMs, request.tables]);
       return loadTables(session, attachment, { ...request, dataVersion, identity }, (done) => {
         void send({ kind: 'progress', done });
       });
@@ -98,12 +100,8 @@ async function readVersion(session: Session): Promise<number> {
   return Number(row?.[0] ?? 0);
 }
 
-// A replica is replaced by a new file, never written to.
-function identityOf({ replica, tables }: LoadRequest, dataVersion: number): string {
-  const { ino, size, mtimeMs } = statSync(replica);
-  return createHash('sha256')
-    .update(JSON.stringify([dataVersion, ino, size, mtimeMs, tables]))
-    .digest('hex');
+function identityOf(parts: unknown): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
 /** Codes of errors that say all that is to say. */
