@@ -38,7 +38,7 @@ export interface Load {
 /** Table with one row for each workspace: what was loaded last. */
 export const POSITION = '_sightline_position';
 /** Columns that every loaded table begins with: the workspace, and the identity and the contents of the row. */
-const OWN_COLUMNS = { workspace: 'VARCHAR', _key: 'UUID', _hash: 'UUID' } as const;
+const OWN_COLUMNS = { workspace: 'VARCHAR', _key: 'UUID', _hash: 'BIGINT' } as const;
 /** Keys in a statement of the destination's own SQL. */
 const KEYS_MAX = 1_000;
 
@@ -185,32 +185,33 @@ async function loadTable(
   // A view may return another of several equal values when it is read again.
   if (table.kind === 'mart') await session.run(`CREATE OR REPLACE TEMP TABLE mart_rows AS FROM ${table.source}`);
   const source = table.kind === 'mart' ? 'temp.mart_rows' : table.source;
-  const names = table.columns.map((column) => quoted(column.name));
-  const identified = `SELECT ${digest(table.key)} AS _key, ${digest(table.columns.map((column) => column.name))} AS _hash`;
-  await session.run(`CREATE OR REPLACE TEMP TABLE here AS ${identified} FROM ${source}`);
+  await session.run(
+    `CREATE OR REPLACE TEMP TABLE here AS SELECT ${keyOf(table)} AS _key, ${hashOf(table)} AS _hash, rowid AS _row FROM ${source}`,
+  );
   const [counts] = await session.query('SELECT count(*), count(DISTINCT _key) FROM temp.here');
   const rows = Number(counts?.[0]);
   if (rows !== Number(counts?.[1])) throw new SightlineError('internal', `rows of ${table.name} have equal keys`);
   await session.run(
-    `CREATE OR REPLACE TEMP TABLE there AS SELECT CAST(_key AS UUID) AS _key, CAST(_hash AS UUID) AS _hash FROM ${name} WHERE ${own}${isNew ? ' AND false' : ''}`,
+    `CREATE OR REPLACE TEMP TABLE there AS SELECT CAST(_key AS UUID) AS _key, CAST(_hash AS BIGINT) AS _hash FROM ${name} WHERE ${own}${isNew ? ' AND false' : ''}`,
   );
   // Of a row that is written again, the old one is removed.
   await session.run(
     `CREATE OR REPLACE TEMP TABLE changes AS
-     SELECT coalesce(h._key, t._key) AS _key, h._key IS NOT NULL AS is_here, t._key IS NOT NULL AS is_there
+     SELECT coalesce(h._key, t._key) AS _key, h._hash AS _hash, h._row AS _row, t._key IS NOT NULL AS is_there
      FROM temp.here h FULL JOIN temp.there t ON h._key = t._key
      WHERE h._hash IS DISTINCT FROM t._hash OR ${full}`,
   );
   const [changed] = await session.query(
-    `SELECT count(*) FILTER (is_here AND NOT is_there), count(*) FILTER (is_here AND is_there), count(*) FILTER (NOT is_here) FROM temp.changes`,
+    `SELECT count(*) FILTER (NOT is_there), count(*) FILTER (_row IS NOT NULL AND is_there), count(*) FILTER (_row IS NULL) FROM temp.changes`,
   );
   const [inserted = 0, updated = 0, deleted = 0] = (changed ?? []).map(Number);
   if (updated + deleted > 0) await deleteChanged(session, attachment, table.name, own);
   if (inserted + updated > 0) {
-    const filter = inserted + updated === rows ? '' : 'WHERE _key IN (SELECT _key FROM temp.changes WHERE is_here)';
+    const names = table.columns.map((column) => quoted(column.name));
     await session.run(
       `INSERT INTO ${name} (workspace, _key, _hash, ${names.join(', ')})
-       SELECT ${literal(workspace)}, * FROM (${identified}, ${names.join(', ')} FROM ${source}) ${filter}`,
+       SELECT ${literal(workspace)}, c._key, c._hash, ${names.map((column) => `s.${column}`).join(', ')}
+       FROM ${source} s JOIN temp.changes c ON s.rowid = c._row`,
     );
   }
   return { name: table.name, rows, inserted, updated, deleted };
@@ -234,12 +235,24 @@ async function deleteChanged(session: Session, attachment: Attachment, table: st
   }
 }
 
-// Returns SQL of 128 bits that identify the values of columns. Columns without a value are left out, so that a new column changes only the
-// rows that have a value in it. The length keeps values apart that contain the marks between values.
-function digest(columns: readonly string[]): string {
-  const parts = columns.map((column) => {
+// Returns SQL of 128 bits that identify a row. Values of the key that are missing are left out. The length keeps values apart that contain
+// the marks between values.
+function keyOf({ key }: LoadTable): string {
+  const parts = key.map((column) => {
     const text = `CAST(${quoted(column)} AS VARCHAR)`;
     return `${literal(`${column}=`)} || strlen(${text}) || ':' || ${text}`;
   });
   return `CAST(md5(concat_ws(',', ${parts.join(', ')})) AS UUID)`;
+}
+
+// Returns SQL of 63 bits that change with the contents of a row. Columns without a value are left out, so that a new column changes only
+// the rows that have a value in it. DuckDB combines hashes by exclusive or: each is hashed again with the name of its column, so that equal
+// values of two columns do not cancel each other out.
+function hashOf({ columns }: LoadTable): string {
+  const parts = columns.map(
+    ({ name }) =>
+      `CASE WHEN ${quoted(name)} IS NULL THEN 0::UBIGINT ELSE hash(hash(${literal(name)}, ${quoted(name)})) END`,
+  );
+  const combined = parts.reduce((sum, part) => `xor(${sum}, ${part})`);
+  return `CAST((${combined}) >> 1 AS BIGINT)`;
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { publishedMarts } from '../analytics/marts/published.ts';
+import { type PublishedMarts, publishedMarts } from '../analytics/marts/published.ts';
 import { chooseName } from '../base/choose-name.ts';
 import { DESTINATION_KINDS } from '../base/config/destination-settings.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
+import type { Catalogue } from '../contract/catalogue.ts';
 import { errorParts, number, type ValueOf } from '../contract/operation/json-parts.ts';
 import type { LoadTable } from '../destinations/load-tables.ts';
 import { runLoad } from '../destinations/run-load.ts';
@@ -77,7 +78,7 @@ export async function loadDestinations(
     );
   const chosen = names?.map((name) => chooseName('destination', name, config.destinations)) ?? config.destinations;
   const layout = layoutOf(config.folder);
-  const tables = tablesOf(context);
+  const tables = tablesOf(catalogueOf(config), config.marts);
   const results: DestinationLoad[] = [];
   // All settings are checked before anything is loaded.
   const targets = [...new Set(chosen)].map((name) => ({ name, target: config.destination(name) }));
@@ -109,9 +110,9 @@ export async function loadDestinations(
   return results;
 }
 
-// The tables of snapshots, read from the replica.
-function tablesOf({ config }: Context): LoadTable[] {
-  return [...catalogueTables(catalogueOf(config)), ...publishedMarts(config.marts)].map(
+/** Returns the tables of snapshots, read from the replica. */
+export function tablesOf(catalogue: Catalogue, marts: PublishedMarts): LoadTable[] {
+  return [...catalogueTables(catalogue), ...publishedMarts(marts)].map(
     ({ name, about, key, time, kind, columns, source }) => ({
       name,
       about,

@@ -18,6 +18,10 @@ const parts = {
   serve: { measure: serveFigures, responses: 1_000_000 },
   peers: { measure: peerFigures, responses: 1_000_000 },
   snapshot: { measure: snapshotFigures, responses: 1_000_000 },
+  load: {
+    measure: async (...of: [string, number]) => (await import('./load.ts')).loadFigures(...of),
+    responses: 50_000,
+  },
   // Imported lazily, because the browser's client is not needed by the others.
   pages: {
     measure: async (...of: [string, number]) => (await import('./pages.ts')).pageFigures(...of),

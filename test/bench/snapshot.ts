@@ -111,8 +111,8 @@ async function bareCopies(generated: Generated): Promise<number> {
   return seconds;
 }
 
-// Adds a day: a copy of the last one.
-async function addDay(generated: Generated): Promise<void> {
+/** Adds a day, a copy of the last one, and publishes the replica if it is asked for. */
+export async function addDay(generated: Generated, { publishes = false } = {}): Promise<void> {
   const next = (table: string, ids: string): string =>
     `INSERT INTO ${table} SELECT * REPLACE (${ids}, created_at + INTERVAL 1 DAY AS created_at) FROM ${table}
      WHERE created_at >= (SELECT max(created_at) FROM ${table}) - INTERVAL 1 DAY`;
@@ -122,8 +122,11 @@ async function addDay(generated: Generated): Promise<void> {
       await session.run(next('responses', `CAST(md5('next' || id) AS UUID) AS id`));
       await session.run(next('response_competitors', parent));
       await session.run(next('response_citations', parent));
+      // The last version of the data was that of no run.
+      if (publishes) await session.run('UPDATE sync.runs SET data_version = coalesce(data_version, 0) + 1');
     }),
   );
+  if (publishes) await withDatabase(generated, (database) => publishAnalytics(database, generated.copy));
 }
 
 async function analyticsSeconds(generated: Generated): Promise<{ own: number; bare: number; nightly: number }> {

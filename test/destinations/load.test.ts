@@ -192,6 +192,15 @@ test('a destination has no rows of a dry run, and is complete after a full load 
   await expectEqual(place);
 });
 
+test('a load finds values that changed places', async (context) => {
+  const place = await openPlace('duckdb', context);
+  await place.change(`INSERT INTO things (id, words, more, share) VALUES ('${idOf(1)}', '1', '2', 0)`);
+  await place.load();
+  await place.change(`UPDATE things SET words = '2', more = '1' WHERE id = '${idOf(1)}'`);
+  expect(await place.load()).toMatchObject([{ inserted: 0, updated: 1, deleted: 0 }]);
+  await expectEqual(place);
+});
+
 test('a destination keeps a table of that name that sightline did not create', async (context) => {
   const place = await openPlace('postgres', context);
   await place.inDestination(
