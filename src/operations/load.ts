@@ -22,8 +22,10 @@ export const destinationLoad = z.object({
   name: z.string(),
   kind: z.enum(DESTINATION_KINDS),
   status: z
-    .enum(['loaded', 'unchanged', 'failed'])
-    .describe('`unchanged` if the destination already has this version of the data; `failed` if nothing was written'),
+    .enum(['loaded', 'compared', 'unchanged', 'failed'])
+    .describe(
+      '`compared` by a dry run, which wrote nothing; `unchanged` if the destination already has this version of the data; `failed` if nothing was written',
+    ),
   tables: z
     .array(
       z.object({
@@ -34,7 +36,7 @@ export const destinationLoad = z.object({
         deleted: number,
       }),
     )
-    .describe('empty unless the status is `loaded`'),
+    .describe('empty unless the status is `loaded` or `compared`'),
   elapsedMs: number,
   error: errorParts.optional(),
 });
@@ -98,7 +100,10 @@ export async function loadDestinations(
     };
     try {
       const { loaded } = await inSpan('load', {}, () => openReplicaWith(config, layout, loadInto));
-      end({ status: loaded === null ? 'unchanged' : 'loaded', tables: [...(loaded ?? [])] });
+      end({
+        status: loaded === null ? 'unchanged' : options.dryRun ? 'compared' : 'loaded',
+        tables: [...(loaded ?? [])],
+      });
     } catch (thrown) {
       signal.throwIfAborted();
       const error = toSightlineError(thrown);

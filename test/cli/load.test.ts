@@ -19,6 +19,11 @@ test('load fills a destination with the tables of the replica, and says what it 
   expect(await run('owm')).toMatchObject({ code: 2, stderr: expect.stringContaining('own') });
   expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('AWAY is not set') });
 
+  const compared = await run('own', '--dry-run');
+  expect(compared).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^own \(duckdb\): \d+ tables, .* to insert, 0 to update, 0 to delete in /),
+  });
   const first = await run('own', '--json');
   expect(first.code).toBe(0);
   const [loaded] = expectJson<JsonValue<'load'>>('load', first.stdout).destinations;

@@ -16,10 +16,11 @@ export function renderLoads(loads: readonly DestinationLoad[], json: boolean): v
     }
     const sum = (of: 'rows' | 'inserted' | 'updated' | 'deleted'): number =>
       tables.reduce((total, table) => total + table[of], 0);
+    const [inserted, updated, deleted] =
+      status === 'compared' ? ['to insert', 'to update', 'to delete'] : ['inserted', 'updated', 'deleted'];
+    const changes = `${count(sum('inserted'))} ${inserted}, ${count(sum('updated'))} ${updated}, ${count(sum('deleted'))} ${deleted}`;
     const what =
-      status === 'unchanged'
-        ? 'unchanged'
-        : `${plural(tables.length, 'table')}, ${plural(sum('rows'), 'row')}: ${count(sum('inserted'))} inserted, ${count(sum('updated'))} updated, ${count(sum('deleted'))} deleted`;
+      status === 'unchanged' ? status : `${plural(tables.length, 'table')}, ${plural(sum('rows'), 'row')}: ${changes}`;
     const line = `${name} (${kind}): ${what} in ${duration(elapsedMs)}`;
     if (json) say(line);
     else printData(line);
