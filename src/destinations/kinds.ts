@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { DestinationTarget } from '../base/config/destination-settings.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
 
@@ -25,6 +26,8 @@ export interface Attachment {
 const SCHEMA = 'sightline';
 /** PostgreSQL allows no character NUL in texts; this is its symbol. */
 const NUL_SYMBOL = '\u2400';
+/** Shorter texts also occur in words. */
+const SECRET_LENGTH_MIN = 4;
 const POSTGRES_SECRET = 'destination_postgres';
 
 /** Returns how to attach a destination. */
@@ -62,7 +65,9 @@ export function attachmentOf(target: DestinationTarget): Attachment {
     case 'duckdb':
       return {
         extensions: [],
-        statements: [`ATTACH ${literal(target.path)} AS ${DESTINATION} (STORAGE_VERSION 'v1.0.0')`],
+        statements: [
+          `ATTACH ${literal(target.path)} AS ${DESTINATION}${existsSync(target.path) ? '' : " (STORAGE_VERSION 'v1.0.0')"}`,
+        ],
         secrets: [],
         schema: SCHEMA,
         hasKeys: false,
@@ -109,11 +114,12 @@ function postgresSecret(text: string): { secret: string; options: string; secret
     PASSWORD: password,
   };
   const members = Object.entries(parts).filter(([, value]) => value !== '');
+  const named = [...url.searchParams].flatMap(([name, value]) => (/pass/i.test(name) ? [value] : []));
   const options = [...url.searchParams].map(([name, value]) => `${name}='${value.replace(/[\\']/g, '\\$&')}'`);
   return {
     secret: `CREATE SECRET ${POSTGRES_SECRET} (TYPE postgres, ${members.map(([name, value]) => `${name} ${literal(value)}`).join(', ')})`,
     options: options.join(' '),
-    secrets: password === '' ? [] : [password, url.password],
+    secrets: [password, url.password, ...named].filter(({ length }) => length >= SECRET_LENGTH_MIN),
   };
 }
 

@@ -107,7 +107,7 @@ function identityOf(parts: unknown): string {
 /** Codes of errors that say all that is to say. */
 const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed', 'extension_missing', 'disk_full'];
 /** Messages about a second process that has committed meanwhile. */
-const CONFLICT = /could not serialize|Failed to commit|database is locked|duplicate key|conflict/i;
+const CONFLICT = /could not serialize|Failed to commit|database is locked|duplicate key/i;
 
 function toFailure(thrown: unknown, secrets: readonly string[]): SightlineError {
   const { code, message } = toSightlineError(thrown);

@@ -88,19 +88,21 @@ async function loadWithin(
         `the destination has version ${String(before[0])} of the data of workspace ${load.workspace}; this warehouse has version ${load.dataVersion}`,
       );
   }
-  const columnsBefore = JSON.parse(String(before?.[2] ?? '{}')) as Record<string, string[] | undefined>;
+  // Without a row of its own to delete, a load deletes the row of no workspace, so that two first loads exclude each other.
+  await session.run(
+    `INSERT INTO ${position} (workspace) SELECT '' WHERE NOT EXISTS (FROM ${position} WHERE workspace = '')`,
+  );
+  if (before === undefined) {
+    await session.run(`DELETE FROM ${position} WHERE workspace = ''`);
+    await session.run(`INSERT INTO ${position} (workspace) VALUES ('')`);
+  }
+  const loadedBefore = await readLoadedColumns(session, position);
   const existing = await readColumns(session, schema);
   const loaded: LoadedTable[] = [];
   for (const table of load.tables) {
     const found = existing.get(table.name);
-    const isRewritten = await prepareTable(session, attachment, table, found, columnsBefore[table.name]);
-    loaded.push(
-      await loadTable(session, attachment, table, {
-        ...load,
-        full: load.full || isRewritten,
-        isNew: found === undefined,
-      }),
-    );
+    await prepareTable(session, attachment, table, found, loadedBefore);
+    loaded.push(await loadTable(session, attachment, table, { ...load, isNew: found === undefined }));
     onTable(loaded.length);
   }
   const columns = JSON.stringify(
@@ -113,6 +115,13 @@ async function loadWithin(
   return loaded;
 }
 
+// Names of tables and columns that any workspace has loaded, such as `responses id`.
+async function readLoadedColumns(session: Session, position: string): Promise<Set<string>> {
+  const rows = await session.query(`SELECT columns FROM ${position} WHERE columns IS NOT NULL`);
+  const loaded = rows.flatMap(([text]) => Object.entries(JSON.parse(String(text)) as Record<string, string[]>));
+  return new Set(loaded.flatMap(([table, columns]) => columns.map((column) => `${table} ${column}`)));
+}
+
 async function readColumns(session: Session, schema: string): Promise<Map<string, Set<string>>> {
   const rows = await session.query(
     `SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = '${DESTINATION}' AND schema_name = ${literal(schema)}`,
@@ -123,14 +132,14 @@ async function readColumns(session: Session, schema: string): Promise<Map<string
   return found;
 }
 
-// Creates a table, or adds columns to it. Returns whether all rows must be written again, because a column was removed that they had.
+// Creates a table, or adds columns to it. If a column was removed that rows had, the rows of all workspaces are written again.
 async function prepareTable(
   session: Session,
   attachment: Attachment,
   table: LoadTable,
   found: ReadonlySet<string> | undefined,
-  before: readonly string[] = [],
-): Promise<boolean> {
+  loadedBefore: ReadonlySet<string>,
+): Promise<void> {
   const name = tableAt(attachment.schema, table.name);
   const typeOf = ({ kind }: LoadTable['columns'][number]): string =>
     kind === 'timestamp' ? 'TIMESTAMPTZ' : sqlTypes[kind];
@@ -142,7 +151,7 @@ async function prepareTable(
     ];
     await session.run(`CREATE TABLE ${name} (${columns.join(', ')})`);
     await comment(session, attachment, table, table.columns);
-    return false;
+    return;
   }
   const foreign = Object.keys(OWN_COLUMNS).find((column) => !found.has(column));
   if (foreign !== undefined)
@@ -154,7 +163,9 @@ async function prepareTable(
   for (const column of added)
     await session.run(`ALTER TABLE ${name} ADD COLUMN ${quoted(column.name)} ${typeOf(column)}`);
   await comment(session, attachment, table, added);
-  return added.some((column) => before.includes(column.name));
+  if (!added.some((column) => loadedBefore.has(`${table.name} ${column.name}`))) return;
+  await session.run(`UPDATE ${name} SET _hash = NULL`);
+  await session.run(`UPDATE ${tableAt(attachment.schema, POSITION)} SET identity = NULL WHERE workspace <> ''`);
 }
 
 // Comments on new columns, and on the table with them.
@@ -192,7 +203,9 @@ async function loadTable(
   const rows = Number(counts?.[0]);
   if (rows !== Number(counts?.[1])) throw new SightlineError('internal', `rows of ${table.name} have equal keys`);
   await session.run(
-    `CREATE OR REPLACE TEMP TABLE there AS SELECT CAST(_key AS UUID) AS _key, CAST(_hash AS BIGINT) AS _hash FROM ${name} WHERE ${own}${isNew ? ' AND false' : ''}`,
+    `CREATE OR REPLACE TEMP TABLE there AS
+     SELECT CAST(_key AS UUID) AS _key, CASE count(*) WHEN 1 THEN CAST(any_value(_hash) AS BIGINT) END AS _hash
+     FROM ${name} WHERE ${own}${isNew ? ' AND false' : ''} GROUP BY 1`,
   );
   // Of a row that is written again, the old one is removed.
   await session.run(

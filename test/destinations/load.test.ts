@@ -104,6 +104,7 @@ describe.each(KINDS)('a destination of kind %s', (kind) => {
     const { schema } = { schema: kind === 'sqlite' ? 'main' : 'sightline' };
     await place.inDestination(`ALTER TABLE ${tableAt(schema, 'things')} DROP COLUMN words`);
     await place.change('UPDATE things SET count = 1 WHERE extra IS NULL');
+    await place.load({ tables: [wider], workspace: 'other' });
     await place.load({ tables: [wider] });
     await expectEqual(place, wider);
   });
@@ -142,7 +143,8 @@ describe.each(KINDS.filter((kind) => COMMITTING.includes(kind)))('a load into a 
 
   test('is exact after several loads at once, of which those that lose say so', async (context) => {
     const place = await openPlace(kind, context);
-    await place.load();
+    // The tables exist, and the workspace has loaded nothing.
+    await place.load({ workspace: 'other' });
     await place.change(`INSERT INTO things (id) SELECT gen_random_uuid() FROM range(5000)`);
     const ended = await Promise.allSettled([place.load(), place.load(), place.load()]);
     for (const result of ended) {
@@ -163,6 +165,7 @@ test('a destination that cannot be reached is named without its password', async
   await expect(wrong).rejects.toMatchObject({ code: 'destination_failed', message: expect.stringContaining('tester') });
   await expect(wrong).rejects.not.toThrow('wr0ng-password');
   url.port = '1';
+  url.searchParams.set('password', 'wr0ng-password');
   const away = place.load({ target: { kind: 'postgres', url: url.href } });
   await expect(away).rejects.toMatchObject({
     code: 'destination_failed',
