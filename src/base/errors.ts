@@ -137,8 +137,8 @@ export const errorTable = {
   destination_newer: {
     exit: EXIT.failed,
     about:
-      'A destination has later data of the workspace than this warehouse, such as after a restore. Nothing was written.',
-    hint: 'Load from the warehouse with the later data, or replace the data of the destination with `sightline load --full`.',
+      'A destination has later data of the workspace than this warehouse, such as after a restore, or data of another warehouse under that name. Nothing was written.',
+    hint: 'Load from the other warehouse, give the workspace another name, or replace its data with `sightline load --full`.',
   },
   extension_missing: {
     exit: EXIT.failed,

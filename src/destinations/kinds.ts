@@ -20,6 +20,8 @@ export interface Attachment {
   readonly inDestination: ((sql: string) => string) | null;
   /** Whether tables and columns can have comments. */
   readonly hasComments: boolean;
+  /** A query after the attachment, the value that it must return, and the problem with any other. */
+  readonly requirement?: { readonly sql: string; readonly value: string; readonly problem: string };
 }
 
 /** Schema of the loaded tables. */
@@ -30,8 +32,24 @@ const NUL_SYMBOL = '\u2400';
 const SECRET_LENGTH_MIN = 4;
 const POSTGRES_SECRET = 'destination_postgres';
 
-/** Returns how to attach a destination. */
-export function attachmentOf(target: DestinationTarget): Attachment {
+/** An empty destination that is not kept, for a dry run into one that does not exist yet. */
+export const NOWHERE: Attachment = {
+  extensions: [],
+  statements: [`ATTACH ':memory:' AS ${DESTINATION}`],
+  secrets: [],
+  schema: SCHEMA,
+  hasKeys: false,
+  inDestination: null,
+  hasComments: true,
+};
+
+/** Message of DuckDB about a lake without a catalog, if the statement must not create one. */
+export const NO_LAKE = /creating a new DuckLake is explicitly disabled/;
+
+/** Returns how to attach a destination; without `creates`, nothing is created if it does not exist. */
+export function attachmentOf(target: DestinationTarget, creates = true): Attachment {
+  const file = fileOf(target);
+  if (!creates && file !== null && !existsSync(file)) return NOWHERE;
   switch (target.kind) {
     case 'postgres': {
       const { secret, options, secrets } = postgresSecret(target.url);
@@ -47,10 +65,21 @@ export function attachmentOf(target: DestinationTarget): Attachment {
         hasKeys: true,
         inDestination: (sql) => `CALL postgres_execute('${DESTINATION}', ${literal(sql)})`,
         hasComments: true,
+        requirement: {
+          sql: `SELECT * FROM postgres_query('${DESTINATION}', 'SELECT current_setting(''server_encoding'') AS encoding')`,
+          value: 'UTF8',
+          problem: 'the encoding of the database must be UTF8; it is',
+        },
       };
     }
     case 'ducklake':
-      return { ...lakeAttachment(target), schema: SCHEMA, hasKeys: false, inDestination: null, hasComments: true };
+      return {
+        ...lakeAttachment(target, creates),
+        schema: SCHEMA,
+        hasKeys: false,
+        inDestination: null,
+        hasComments: true,
+      };
     case 'sqlite':
       return {
         extensions: ['sqlite_scanner'],
@@ -77,10 +106,17 @@ export function attachmentOf(target: DestinationTarget): Attachment {
   }
 }
 
-function lakeAttachment({
-  catalog,
-  data,
-}: Extract<DestinationTarget, { kind: 'ducklake' }>): Pick<Attachment, 'extensions' | 'statements' | 'secrets'> {
+/** The file of a destination, or of its catalog; null if it is on a server. */
+export function fileOf(target: DestinationTarget): string | null {
+  if (target.kind === 'postgres') return null;
+  if (target.kind !== 'ducklake') return target.path;
+  return 'path' in target.catalog ? target.catalog.path : null;
+}
+
+function lakeAttachment(
+  { catalog, data }: Extract<DestinationTarget, { kind: 'ducklake' }>,
+  creates: boolean,
+): Pick<Attachment, 'extensions' | 'statements' | 'secrets'> {
   const folder = literal(`${data}/`);
   if ('path' in catalog) {
     return {
@@ -96,7 +132,7 @@ function lakeAttachment({
       secret,
       `CREATE SECRET destination_lake (TYPE ducklake, METADATA_PATH ${literal(options)}, DATA_PATH ${folder},
          METADATA_PARAMETERS MAP {'TYPE': 'postgres', 'SECRET': '${POSTGRES_SECRET}'})`,
-      `ATTACH 'ducklake:destination_lake' AS ${DESTINATION}`,
+      `ATTACH 'ducklake:destination_lake' AS ${DESTINATION} (CREATE_IF_NOT_EXISTS ${creates})`,
     ],
     secrets,
   };
@@ -115,7 +151,11 @@ function postgresSecret(text: string): { secret: string; options: string; secret
   };
   const members = Object.entries(parts).filter(([, value]) => value !== '');
   const named = [...url.searchParams].flatMap(([name, value]) => (/pass/i.test(name) ? [value] : []));
-  const options = [...url.searchParams].map(([name, value]) => `${name}='${value.replace(/[\\']/g, '\\$&')}'`);
+  const options = [...url.searchParams].map(([name, value]) => {
+    // The libraries of PostgreSQL for JavaScript know `ssl`, libpq does not.
+    const [own, given] = name === 'ssl' ? ['sslmode', value === 'true' ? 'require' : 'disable'] : [name, value];
+    return `${own}='${given.replace(/[\\']/g, '\\$&')}'`;
+  });
   return {
     secret: `CREATE SECRET ${POSTGRES_SECRET} (TYPE postgres, ${members.map(([name, value]) => `${name} ${literal(value)}`).join(', ')})`,
     options: options.join(' '),

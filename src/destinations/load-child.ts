@@ -4,9 +4,11 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { type ErrorCode, SightlineError, toSightlineError } from '../base/errors.ts';
 import { REPLICA } from '../snapshot/exported-table.ts';
-import { openDatabase, type Session } from '../warehouse/database.ts';
+import { openDatabase, type Query, type Session } from '../warehouse/database.ts';
+import { readDataVersion } from '../warehouse/ledger/ledger.ts';
+import { readOrigin } from '../warehouse/ledger/origin.ts';
 import { literal } from '../warehouse/schema.ts';
-import { type Attachment, attachmentOf } from './kinds.ts';
+import { type Attachment, attachmentOf, NO_LAKE, NOWHERE } from './kinds.ts';
 import type { LoadReply, LoadRequest } from './load-protocol.ts';
 import { loadTables } from './load-tables.ts';
 
@@ -29,7 +31,7 @@ function send(reply: LoadReply): Promise<void> {
 }
 
 async function answer(request: LoadRequest): Promise<void> {
-  const attachment = attachmentOf(request.target);
+  const attachment = attachmentOf(request.target, !request.dryRun);
   try {
     await send({ kind: 'done', tables: await load(request, attachment) });
   } catch (thrown) {
@@ -46,17 +48,20 @@ async function load(request: LoadRequest, attachment: Attachment) {
     extensionFolder: extensions.path,
   });
   try {
-    return await database.exclusive(async (session) => {
+    // A replica is replaced by a new file, never written to. If that happens here, the next load compares again.
+    const { ino, size, mtimeMs } = statSync(replica);
+    const attached = await database.exclusive(async (session) => {
       for (const name of attachment.extensions) await loadExtension(session, name, extensions);
-      // A replica is replaced by a new file, never written to. If that happens here, the next load compares again.
-      const { ino, size, mtimeMs } = statSync(replica);
       await session.run(`ATTACH ${literal(replica)} AS ${REPLICA} (READ_ONLY)`);
-      for (const statement of attachment.statements) await session.run(statement);
-      const dataVersion = await readVersion(session);
-      const identity = identityOf([dataVersion, ino, size, mtimeMs, request.tables]);
-      return loadTables(session, attachment, { ...request, dataVersion, identity }, (done) => {
-        void send({ kind: 'progress', done });
-      });
+      await session.run(`USE ${REPLICA}`);
+      return attach(session, attachment);
+    });
+    const dataVersion = await readDataVersion(database);
+    const parts = [dataVersion, ino, size, mtimeMs, request.tables];
+    const identity = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+    return await database.exclusive(async (session) => {
+      const load = { ...request, warehouse: await readWarehouseId(session.query), dataVersion, identity };
+      return loadTables(session, attached, load, (done) => void send({ kind: 'progress', done }));
     });
   } finally {
     await database.close();
@@ -93,20 +98,30 @@ function firstLine(thrown: unknown): string {
   return String((thrown as Error).message).split('\n')[0] ?? '';
 }
 
-async function readVersion(session: Session): Promise<number> {
-  const [row] = await session.query(
-    `SELECT max(data_version) FROM (SELECT data_version FROM ${REPLICA}.sync.requests UNION ALL SELECT data_version FROM ${REPLICA}.sync.runs)`,
-  );
-  return Number(row?.[0] ?? 0);
+// Attaches a destination. Returns that of a dry run if there is none yet.
+async function attach(session: Session, attachment: Attachment): Promise<Attachment> {
+  try {
+    for (const statement of attachment.statements) await session.run(statement);
+  } catch (thrown) {
+    if (!NO_LAKE.test(firstLine((thrown as Error).cause ?? thrown))) throw thrown;
+    return attach(session, NOWHERE);
+  }
+  const { requirement } = attachment;
+  if (requirement === undefined) return attachment;
+  const [row] = await session.query(requirement.sql);
+  if (row?.[0] === requirement.value) return attachment;
+  throw new SightlineError('destination_failed', `${requirement.problem} ${String(row?.[0])}`);
 }
 
-function identityOf(parts: unknown): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+// The first sync of a warehouse, or the source of a restored one without syncs.
+async function readWarehouseId(query: Query): Promise<string> {
+  const [row] = await query('SELECT CAST(run_id AS VARCHAR) FROM sync.runs ORDER BY started_at, run_id LIMIT 1');
+  return row === undefined ? readOrigin(query) : String(row[0]);
 }
 
 /** Codes of errors that say all that is to say. */
 const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed', 'extension_missing', 'disk_full'];
-/** Messages about a second process that has committed meanwhile. */
+/** Messages about another process that writes or reads at the same time. */
 const CONFLICT = /could not serialize|Failed to commit|database is locked|duplicate key/i;
 
 function toFailure(thrown: unknown, secrets: readonly string[]): SightlineError {
@@ -114,6 +129,6 @@ function toFailure(thrown: unknown, secrets: readonly string[]): SightlineError 
   if (COMPLETE.includes(code)) return new SightlineError(code, message);
   const { cause } = thrown as { cause?: unknown };
   const plain = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), firstLine(cause ?? thrown));
-  const other = CONFLICT.test(plain) ? 'another process wrote to the destination at the same time: ' : '';
+  const other = CONFLICT.test(plain) ? 'another process uses the destination: ' : '';
   return new SightlineError('destination_failed', `${other}${plain}`);
 }

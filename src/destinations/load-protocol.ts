@@ -4,7 +4,7 @@ import type { ErrorCode } from '../base/errors.ts';
 import type { Load, LoadedTable } from './load-tables.ts';
 
 /** The task of a process that loads. It contains the password of the destination, so it is sent and never an argument. */
-export interface LoadRequest extends Omit<Load, 'dataVersion' | 'identity'> {
+export interface LoadRequest extends Omit<Load, 'warehouse' | 'dataVersion' | 'identity'> {
   /** Path of the replica. */
   readonly replica: string;
   readonly target: DestinationTarget;

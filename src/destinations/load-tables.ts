@@ -1,7 +1,7 @@
 import { SightlineError } from '../base/errors.ts';
 import type { ExportedTable } from '../snapshot/exported-table.ts';
 import type { Session } from '../warehouse/database.ts';
-import { literal, quoted, sqlTypes } from '../warehouse/schema.ts';
+import { INSTANT, literal, quoted, sqlTypes } from '../warehouse/schema.ts';
 import { type Attachment, DESTINATION, tableAt } from './kinds.ts';
 
 /** A table to load: its columns, key and rows. */
@@ -22,6 +22,8 @@ export interface LoadedTable {
 /** What a load writes. */
 export interface Load {
   readonly workspace: string;
+  /** Identifies the warehouse, because workspaces of two warehouses can have the same name. */
+  readonly warehouse: string;
   readonly tables: readonly LoadTable[];
   /** Version of the data in the replica; a later version of the same warehouse is larger. */
   readonly dataVersion: number;
@@ -29,16 +31,18 @@ export interface Load {
   readonly identity: string;
   /** Time of the load, epoch milliseconds. */
   readonly now: number;
-  /** Writes every row again, even if the destination has later data. */
+  /** Writes every row again, even if the destination has later data, or those of another warehouse. */
   readonly full: boolean;
   /** Compares, and writes nothing. */
   readonly dryRun: boolean;
 }
 
-/** Table with one row for each workspace: what was loaded last. */
-export const POSITION = '_sightline_position';
+/** Table with one row per workspace: its last load. */
+const POSITION = '_sightline_position';
 /** Columns that every loaded table begins with: the workspace, and the identity and the contents of the row. */
 const OWN_COLUMNS = { workspace: 'VARCHAR', _key: 'UUID', _hash: 'BIGINT' } as const;
+/** Names that columns of a destination cannot have: those of `OWN_COLUMNS`, and of hidden columns of databases. */
+const RESERVED = [...Object.keys(OWN_COLUMNS), 'rowid', 'oid', 'ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'];
 /** Keys in a statement of the destination's own SQL. */
 const KEYS_MAX = 1_000;
 
@@ -46,7 +50,7 @@ const KEYS_MAX = 1_000;
  * Makes the tables of a destination equal to those of a replica, in one transaction: rows are compared by key and by a hash of their
  * columns, and only those that differ are written. Returns null if nothing has to be loaded.
  *
- * @throws `destination_newer` if the destination has data of a later version
+ * @throws `destination_newer` if the destination has data of a later version, or of another warehouse
  */
 export async function loadTables(
   session: Session,
@@ -76,73 +80,153 @@ async function loadWithin(
   if (schema !== 'main') await session.run(`CREATE SCHEMA IF NOT EXISTS ${DESTINATION}.${quoted(schema)}`);
   await session.run(
     `CREATE TABLE IF NOT EXISTS ${position} (workspace VARCHAR${attachment.hasKeys ? ' PRIMARY KEY' : ''},
-       data_version BIGINT, identity VARCHAR, columns VARCHAR, loaded_at TIMESTAMPTZ)`,
+       warehouse VARCHAR, data_version BIGINT, identity VARCHAR, columns VARCHAR, loaded_at TIMESTAMPTZ)`,
   );
-  const own = `WHERE workspace = ${literal(load.workspace)}`;
-  const [before] = await session.query(`SELECT data_version, identity, columns FROM ${position} ${own}`);
-  if (before !== undefined && !load.full) {
-    if (before[1] === load.identity) return null;
-    if (Number(before[0]) > load.dataVersion)
-      throw new SightlineError(
-        'destination_newer',
-        `the destination has version ${String(before[0])} of the data of workspace ${load.workspace}; this warehouse has version ${load.dataVersion}`,
-      );
-  }
-  // Without a row of its own to delete, a load deletes the row of no workspace, so that two first loads exclude each other.
-  await session.run(
-    `INSERT INTO ${position} (workspace) SELECT '' WHERE NOT EXISTS (FROM ${position} WHERE workspace = '')`,
-  );
-  if (before === undefined) {
-    await session.run(`DELETE FROM ${position} WHERE workspace = ''`);
-    await session.run(`INSERT INTO ${position} (workspace) VALUES ('')`);
-  }
-  const loadedBefore = await readLoadedColumns(session, position);
-  const existing = await readColumns(session, schema);
+  const tables = load.tables.map(toDestination);
+  const before = await readPosition(session, position, load);
+  const existing = await readTypes(session, schema);
+  if (before.identity === load.identity && !load.full && tables.every((table) => isComplete(table, existing)))
+    return null;
+  await excludeOthers(session, position, load.workspace);
   const loaded: LoadedTable[] = [];
-  for (const table of load.tables) {
+  for (const table of tables) {
     const found = existing.get(table.name);
-    await prepareTable(session, attachment, table, found, loadedBefore);
+    if (await prepareTable(session, attachment, table, found, before.ofAll))
+      await session.run(`UPDATE ${position} SET identity = NULL WHERE workspace <> ''`);
     loaded.push(await loadTable(session, attachment, table, { ...load, isNew: found === undefined }));
     onTable(loaded.length);
   }
-  const columns = JSON.stringify(
-    Object.fromEntries(load.tables.map(({ name, columns: all }) => [name, all.map((one) => one.name)])),
-  );
-  await session.run(`DELETE FROM ${position} ${own}`);
+  for (const name of before.tables) {
+    if (!existing.has(name) || tables.some((table) => table.name === name)) continue;
+    loaded.push(await emptyTable(session, tableAt(schema, name), name, load.workspace));
+  }
+  const columns = Object.fromEntries(tables.map(({ name, columns: all }) => [name, all.map((one) => one.name)]));
+  const values = [load.workspace, load.warehouse, String(load.dataVersion), load.identity, JSON.stringify(columns)];
+  await session.run(`DELETE FROM ${position} WHERE workspace = ${literal(load.workspace)}`);
   await session.run(
-    `INSERT INTO ${position} VALUES (${literal(load.workspace)}, ${load.dataVersion}, ${literal(load.identity)}, ${literal(columns)}, make_timestamptz(${load.now * 1_000}))`,
+    `INSERT INTO ${position} VALUES (${values.map(literal).join(', ')}, make_timestamptz(${load.now * 1_000}))`,
   );
   return loaded;
 }
 
-// Names of tables and columns that any workspace has loaded, such as `responses id`.
-async function readLoadedColumns(session: Session, position: string): Promise<Set<string>> {
-  const rows = await session.query(`SELECT columns FROM ${position} WHERE columns IS NOT NULL`);
-  const loaded = rows.flatMap(([text]) => Object.entries(JSON.parse(String(text)) as Record<string, string[]>));
-  return new Set(loaded.flatMap(([table, columns]) => columns.map((column) => `${table} ${column}`)));
+/** What was loaded before. */
+interface Position {
+  /** Null if the workspace has not been loaded, or if its rows were changed by the load of another one. */
+  readonly identity: string | null;
+  /** Names of the workspace's tables. */
+  readonly tables: readonly string[];
+  /** Tables of all workspaces, such as `responses`, and their columns, such as `responses id`. */
+  readonly ofAll: ReadonlySet<string>;
 }
 
-async function readColumns(session: Session, schema: string): Promise<Map<string, Set<string>>> {
+async function readPosition(
+  session: Session,
+  position: string,
+  { workspace, warehouse, dataVersion, full }: Load,
+): Promise<Position> {
   const rows = await session.query(
-    `SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = '${DESTINATION}' AND schema_name = ${literal(schema)}`,
+    `SELECT workspace, warehouse, data_version, identity, columns FROM ${position} WHERE columns IS NOT NULL`,
   );
-  const found = new Map<string, Set<string>>();
-  for (const [table, column] of rows as [string, string][])
-    found.set(table, (found.get(table) ?? new Set()).add(column));
+  const columnsOf = (row: readonly unknown[] | undefined): [string, string[]][] =>
+    Object.entries(JSON.parse(String(row?.[4] ?? '{}')) as Record<string, string[]>);
+  const own = rows.find((row) => row[0] === workspace);
+  const problem =
+    own === undefined || full
+      ? null
+      : own[1] !== warehouse
+        ? `has data of another warehouse under the workspace name ${workspace}`
+        : Number(own[2]) > dataVersion
+          ? `has version ${String(own[2])} of the data of workspace ${workspace}; this warehouse has version ${dataVersion}`
+          : null;
+  if (problem !== null) throw new SightlineError('destination_newer', `the destination ${problem}`);
+  return {
+    identity: (own?.[3] ?? null) as string | null,
+    tables: columnsOf(own).map(([table]) => table),
+    ofAll: new Set(
+      rows.flatMap(columnsOf).flatMap(([table, columns]) => [table, ...columns.map((column) => `${table} ${column}`)]),
+    ),
+  };
+}
+
+// Two loads exclude each other if both delete the same row. A workspace that was not loaded yet has none, so there is one of no workspace.
+async function excludeOthers(session: Session, position: string, workspace: string): Promise<void> {
+  await session.run(
+    `INSERT INTO ${position} (workspace) SELECT '' WHERE NOT EXISTS (FROM ${position} WHERE workspace = '')`,
+  );
+  const own = await session.query(`SELECT 1 FROM ${position} WHERE workspace = ${literal(workspace)}`);
+  if (own.length > 0) return;
+  await session.run(`DELETE FROM ${position} WHERE workspace = ''`);
+  await session.run(`INSERT INTO ${position} (workspace) VALUES ('')`);
+}
+
+/** A table with the names that its columns have in a destination. */
+interface DestinationTable extends LoadTable {
+  /** SQL of its rows with these names, to be stored before they are read; null if the rows of the source have them. */
+  readonly stored: string | null;
+}
+
+// A view may return another of several equal values when it is read again, so its rows are stored too.
+function toDestination(table: LoadTable): DestinationTable {
+  const names = new Map<string, string>();
+  const taken = new Set([...RESERVED, ...table.columns.map(({ name }) => name)]);
+  for (const { name } of table.columns) {
+    let own = name;
+    if (RESERVED.includes(name)) while (taken.has(own)) own += '_';
+    taken.add(own);
+    names.set(name, own);
+  }
+  const nameOf = (name: string): string => names.get(name) ?? name;
+  const isRenamed = [...names].some(([name, own]) => name !== own);
+  const selected = [...names].map(([name, own]) => `${quoted(name)} AS ${quoted(own)}`).join(', ');
+  return {
+    ...table,
+    key: table.key.map(nameOf),
+    columns: table.columns.map((column) => ({ ...column, name: nameOf(column.name) })),
+    stored: table.kind === 'mart' || isRenamed ? `SELECT ${selected} FROM ${table.source}` : null,
+  };
+}
+
+/** Types of columns by table and column, as DuckDB names them. */
+type Types = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+async function readTypes(session: Session, schema: string): Promise<Types> {
+  const rows = await session.query(
+    `SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE database_name = '${DESTINATION}' AND schema_name = ${literal(schema)}`,
+  );
+  const found = new Map<string, Map<string, string>>();
+  for (const [table, column, type] of rows as [string, string, string][])
+    found.set(table, (found.get(table) ?? new Map<string, string>()).set(column, type));
   return found;
 }
 
-// Creates a table, or adds columns to it. If a column was removed that rows had, the rows of all workspaces are written again.
+function isComplete({ name, columns }: LoadTable, existing: Types): boolean {
+  return columns.every((column) => existing.get(name)?.has(column.name) === true);
+}
+
+type LoadColumn = LoadTable['columns'][number];
+
+function typeOf({ kind }: LoadColumn): string {
+  return kind === 'timestamp' ? INSTANT : sqlTypes[kind];
+}
+
+// Whether a column of a type holds all values of a kind. SQLite and PostgreSQL have other types for some kinds.
+function holds(type: string, column: LoadColumn): boolean {
+  if (type === 'VARCHAR' || type === 'JSON') return true;
+  if (column.kind === 'timestamp') return type === 'TIMESTAMP WITH TIME ZONE';
+  if (column.kind === 'boolean') return type === 'BOOLEAN' || type === 'BIGINT';
+  return type === typeOf(column) || (column.kind === 'integer' && type === 'DOUBLE');
+}
+
+// Creates a table, adds columns, and replaces those whose type does not hold their values. Returns whether the rows of other workspaces
+// must be written again too, because something was removed that they had.
 async function prepareTable(
   session: Session,
   attachment: Attachment,
   table: LoadTable,
-  found: ReadonlySet<string> | undefined,
+  found: ReadonlyMap<string, string> | undefined,
   loadedBefore: ReadonlySet<string>,
-): Promise<void> {
+): Promise<boolean> {
   const name = tableAt(attachment.schema, table.name);
-  const typeOf = ({ kind }: LoadTable['columns'][number]): string =>
-    kind === 'timestamp' ? 'TIMESTAMPTZ' : sqlTypes[kind];
   if (found === undefined) {
     const columns = [
       ...Object.entries(OWN_COLUMNS).map(([column, type]) => `${quoted(column)} ${type}`),
@@ -151,7 +235,7 @@ async function prepareTable(
     ];
     await session.run(`CREATE TABLE ${name} (${columns.join(', ')})`);
     await comment(session, attachment, table, table.columns);
-    return;
+    return loadedBefore.has(table.name);
   }
   const foreign = Object.keys(OWN_COLUMNS).find((column) => !found.has(column));
   if (foreign !== undefined)
@@ -159,13 +243,36 @@ async function prepareTable(
       'destination_failed',
       `the destination's table ${attachment.schema}.${table.name} has no column ${foreign}, so sightline did not create it; rename it`,
     );
+  const changed = table.columns.filter((column) => !holds(found.get(column.name) ?? typeOf(column), column));
+  for (const column of changed) {
+    await alter(session, attachment, table.name, `DROP COLUMN ${quoted(column.name)}`);
+    const type = column.kind === 'number' && found.get(column.name) === 'BIGINT' ? typeOf(column) : 'VARCHAR';
+    await alter(session, attachment, table.name, `ADD COLUMN ${quoted(column.name)} ${type}`);
+  }
   const added = table.columns.filter((column) => !found.has(column.name));
   for (const column of added)
-    await session.run(`ALTER TABLE ${name} ADD COLUMN ${quoted(column.name)} ${typeOf(column)}`);
-  await comment(session, attachment, table, added);
-  if (!added.some((column) => loadedBefore.has(`${table.name} ${column.name}`))) return;
-  await session.run(`UPDATE ${name} SET _hash = NULL`);
-  await session.run(`UPDATE ${tableAt(attachment.schema, POSITION)} SET identity = NULL WHERE workspace <> ''`);
+    await alter(session, attachment, table.name, `ADD COLUMN ${quoted(column.name)} ${typeOf(column)}`);
+  await comment(session, attachment, table, [...changed, ...added]);
+  const isRemoved = changed.length > 0 || added.some((column) => loadedBefore.has(`${table.name} ${column.name}`));
+  if (isRemoved) await session.run(`UPDATE ${name} SET _hash = NULL`);
+  return isRemoved;
+}
+
+// Changes a table in the destination's own SQL if it has one: the extension for PostgreSQL adds no column of type DOUBLE.
+async function alter(
+  session: Session,
+  { schema, inDestination }: Attachment,
+  table: string,
+  change: string,
+): Promise<void> {
+  if (inDestination === null) {
+    await session.run(`ALTER TABLE ${tableAt(schema, table)} ${change}`);
+    return;
+  }
+  const own = change.replace(/ DOUBLE$/, ' DOUBLE PRECISION');
+  await session.run(inDestination(`ALTER TABLE ${quoted(schema)}.${quoted(table)} ${own}`));
+  // The extension keeps the columns of tables.
+  await session.run('CALL pg_clear_cache()');
 }
 
 // Comments on new columns, and on the table with them.
@@ -185,28 +292,37 @@ async function comment(
   else await session.run(inDestination(statements.join('; ')));
 }
 
+// Deletes the rows of a table that is not loaded any more.
+async function emptyTable(session: Session, table: string, name: string, workspace: string): Promise<LoadedTable> {
+  const own = `workspace = ${literal(workspace)}`;
+  const [count] = await session.query(`SELECT count(*) FROM ${table} WHERE ${own}`);
+  await session.run(`DELETE FROM ${table} WHERE ${own}`);
+  return { name, rows: 0, inserted: 0, updated: 0, deleted: Number(count?.[0]) };
+}
+
 async function loadTable(
   session: Session,
   attachment: Attachment,
-  table: LoadTable,
+  table: DestinationTable,
   { workspace, full, isNew }: Load & { readonly isNew: boolean },
 ): Promise<LoadedTable> {
   const name = tableAt(attachment.schema, table.name);
   const own = `workspace = ${literal(workspace)}`;
-  // A view may return another of several equal values when it is read again.
-  if (table.kind === 'mart') await session.run(`CREATE OR REPLACE TEMP TABLE mart_rows AS FROM ${table.source}`);
-  const source = table.kind === 'mart' ? 'temp.mart_rows' : table.source;
+  if (table.stored !== null) await session.run(`CREATE OR REPLACE TEMP TABLE stored AS ${table.stored}`);
+  const source = table.stored === null ? table.source : 'temp.stored';
   await session.run(
     `CREATE OR REPLACE TEMP TABLE here AS SELECT ${keyOf(table)} AS _key, ${hashOf(table)} AS _hash, rowid AS _row FROM ${source}`,
   );
-  const [counts] = await session.query('SELECT count(*), count(DISTINCT _key) FROM temp.here');
-  const rows = Number(counts?.[0]);
-  if (rows !== Number(counts?.[1])) throw new SightlineError('internal', `rows of ${table.name} have equal keys`);
   await session.run(
     `CREATE OR REPLACE TEMP TABLE there AS
      SELECT CAST(_key AS UUID) AS _key, CASE count(*) WHEN 1 THEN CAST(any_value(_hash) AS BIGINT) END AS _hash
      FROM ${name} WHERE ${own}${isNew ? ' AND false' : ''} GROUP BY 1`,
   );
+  const [counts] = await session.query(
+    'SELECT count(*), count(DISTINCT _key), (SELECT count(*) FROM temp.there) FROM temp.here',
+  );
+  const [rows = 0, keys, rowsThere] = (counts ?? []).map(Number);
+  if (rows !== keys) throw new SightlineError('internal', `rows of ${table.name} have equal keys`);
   // Of a row that is written again, the old one is removed.
   await session.run(
     `CREATE OR REPLACE TEMP TABLE changes AS
@@ -218,7 +334,8 @@ async function loadTable(
     `SELECT count(*) FILTER (NOT is_there), count(*) FILTER (_row IS NOT NULL AND is_there), count(*) FILTER (_row IS NULL) FROM temp.changes`,
   );
   const [inserted = 0, updated = 0, deleted = 0] = (changed ?? []).map(Number);
-  if (updated + deleted > 0) await deleteChanged(session, attachment, table.name, own);
+  if (updated + deleted === rowsThere) await session.run(`DELETE FROM ${name} WHERE ${own}`);
+  else if (updated + deleted > 0) await deleteChanged(session, attachment, table.name, own);
   if (inserted + updated > 0) {
     const names = table.columns.map((column) => quoted(column.name));
     await session.run(

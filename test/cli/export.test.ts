@@ -248,7 +248,7 @@ test('a snapshot shares unchanged files with the previous one, and its command p
   expect(stderr).toMatch(/^\d+ tables, [\d,]+ rows, \d+ files, [\d.]+ [kM]B\n0 files changed, 0 B; the others .*\n$/);
 });
 
-test('a snapshot with another compression is written anew, and its command reports exactly the files that it wrote', async () => {
+test('a snapshot with another compression is written again, and the command reports exactly the written files', async () => {
   const { snapshotId, path, tables, written, deleted } = await workspace.json('export', '--compression', 'zstd');
   expect(snapshotId).toMatch(/^\d{8}T\d{6}Z/);
   expect(path).toBe(join(workspace.data, 'snapshots', snapshotId));

@@ -153,7 +153,7 @@ describe('unknown fields', () => {
     expect(row.children[0]?.rows.map(({ extra }) => extra)).toEqual([null, { weight: 3 }]);
   });
 
-  test('do not include a nested array that is null, which only the item tells from an empty one', () => {
+  test('do not include a nested array that is null; only the item shows whether it was empty', () => {
     const [none, empty] = [one({ ...full, parts: null }), one({ ...full, parts: [] })];
     expect([none.extra, none.children, none.values]).toEqual([empty.extra, empty.children, empty.values]);
     expect(none.hash).not.toBe(empty.hash);

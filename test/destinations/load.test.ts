@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { tableAt } from '../../src/destinations/kinds.ts';
 import type { LoadTable } from '../../src/destinations/load-tables.ts';
 import { countOf, sampleOf } from '../support/counts.ts';
+import { postgresFor } from '../support/test-postgres.ts';
 import { KINDS, openPlace, type Place, TABLE } from './places.ts';
 
 const LOADS = countOf(2, 20);
 const KILLS = countOf(1, 20);
-/** Kinds whose commits are their own: a server's, and that of a lake with files. */
+/** Kinds with their own form of commit: a server, and a lake with files. */
 const COMMITTING: readonly string[] = sampleOf(KINDS, 2, 2);
 
 /** A row of the source: its key is one of a few, so that rows are inserted, changed and deleted. */
@@ -89,26 +91,63 @@ describe.each(KINDS)('a destination of kind %s', (kind) => {
     await place.load({ workspace: 'other' });
     expect(await place.loaded()).toHaveLength(histories.at(-1)?.length ?? 0);
   });
-
-  test('gets new columns, and again the columns that somebody has removed', async (context) => {
-    const place = await openPlace(kind, context);
-    await place.change(`INSERT INTO things (id, words) VALUES ('${idOf(1)}', 'one'), ('${idOf(2)}', 'two')`);
-    await place.load();
-    const wider = { ...TABLE, columns: [...TABLE.columns, { name: 'extra', kind: 'text', about: 'New.' } as const] };
-    await place.change(
-      'ALTER TABLE things ADD COLUMN extra VARCHAR',
-      `UPDATE things SET extra = 'new' WHERE id = '${idOf(2)}'`,
-    );
-    expect(await place.load({ tables: [wider] })).toMatchObject([{ inserted: 0, updated: 1 }]);
-    await expectEqual(place, wider);
-    const { schema } = { schema: kind === 'sqlite' ? 'main' : 'sightline' };
-    await place.inDestination(`ALTER TABLE ${tableAt(schema, 'things')} DROP COLUMN words`);
-    await place.change('UPDATE things SET count = 1 WHERE extra IS NULL');
-    await place.load({ tables: [wider], workspace: 'other' });
-    await place.load({ tables: [wider] });
-    await expectEqual(place, wider);
-  });
 });
+
+// Both kinds of catalogs have the same tables.
+describe.each(KINDS.filter((kind) => kind !== 'ducklake in postgres'))(
+  'a table in a destination of kind %s',
+  (kind) => {
+    test('gets new columns, and removed columns again', async (context) => {
+      const place = await openPlace(kind, context);
+      await place.change(`INSERT INTO things (id, words) VALUES ('${idOf(1)}', 'one'), ('${idOf(2)}', 'two')`);
+      await place.load();
+      const wider = { ...TABLE, columns: [...TABLE.columns, { name: 'extra', kind: 'text', about: 'New.' } as const] };
+      await place.change(
+        'ALTER TABLE things ADD COLUMN extra VARCHAR',
+        `UPDATE things SET extra = 'new' WHERE id = '${idOf(2)}'`,
+      );
+      expect(await place.load({ tables: [wider] })).toMatchObject([{ inserted: 0, updated: 1 }]);
+      await expectEqual(place, wider);
+      const schema = kind === 'sqlite' ? 'main' : 'sightline';
+      await place.inDestination(`ALTER TABLE ${tableAt(schema, 'things')} DROP COLUMN words`);
+      await place.change('UPDATE things SET count = 1 WHERE extra IS NULL');
+      await place.load({ tables: [wider], workspace: 'other' });
+      await place.load({ tables: [wider] });
+      await expectEqual(place, wider);
+      await place.inDestination(`DROP TABLE ${tableAt(schema, 'things')}`);
+      expect(await place.load({ tables: [wider] })).toMatchObject([{ inserted: 2 }]);
+      await expectEqual(place, wider);
+    });
+
+    test('has every value after a column got another type, and columns with names that the database uses', async (context) => {
+      const place = await openPlace(kind, context);
+      await place.change(
+        `INSERT INTO things (id, count, day) VALUES ('${idOf(1)}', 1, DATE '2026-01-01'), ('${idOf(2)}', 2, NULL)`,
+      );
+      await place.load();
+      const kinds = { count: 'number', day: 'text' } as const;
+      const retyped = TABLE.columns.map((column) => ({
+        ...column,
+        kind: kinds[column.name as 'count'] ?? column.kind,
+      }));
+      const names = ['rowid', 'workspace', 'xmin'].map((name) => ({ name, kind: 'text', about: 'Odd.' }) as const);
+      const odd = { ...TABLE, columns: [...retyped, ...names] };
+      await place.change(
+        'ALTER TABLE things ALTER count TYPE DOUBLE',
+        'ALTER TABLE things ALTER day TYPE VARCHAR',
+        `UPDATE things SET count = 1.5, day = 'soon' WHERE id = '${idOf(1)}'`,
+        ...names.map(({ name }) => `ALTER TABLE things ADD COLUMN ${name} VARCHAR DEFAULT 'own ${name}'`),
+      );
+      expect(await place.load({ tables: [odd] })).toMatchObject([{ rows: 2, updated: 2 }]);
+      await expectEqual(place, { ...TABLE, columns: retyped });
+      const table = tableAt(kind === 'sqlite' ? 'main' : 'sightline', 'things');
+      expect(await place.inDestination(`SELECT DISTINCT workspace, rowid_, workspace_, xmin_ FROM ${table}`)).toEqual([
+        ['acme', 'own rowid', 'own workspace', 'own xmin'],
+      ]);
+      expect(await place.load({ tables: [odd] })).toBeNull();
+    });
+  },
+);
 
 describe.each(KINDS.filter((kind) => COMMITTING.includes(kind)))('a load into a destination of kind %s', (kind) => {
   test('is wholly old or wholly new after a kill, and exact after the next load', async (context) => {
@@ -174,6 +213,20 @@ test('a destination that cannot be reached is named without its password', async
   await expect(away).rejects.not.toThrow('wr0ng-password');
 });
 
+test('a PostgreSQL database with another encoding than UTF8 is refused', async (context) => {
+  const place = await openPlace('postgres', context);
+  const server = await postgresFor(context);
+  const name = `latin_${process.pid}`;
+  await server.run(`CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`);
+  onTestFinished(async () => void (await server.run(`DROP DATABASE ${name}`)));
+  const url = new URL(server.url());
+  url.pathname = name;
+  await expect(place.load({ target: { kind: 'postgres', url: url.href } })).rejects.toMatchObject({
+    code: 'destination_failed',
+    message: expect.stringContaining('must be UTF8; it is LATIN1'),
+  });
+});
+
 test('a missing extension is named with the folder in which it should be', async (context) => {
   const place = await openPlace('sqlite', context);
   await expect(place.load({ extensions: { path: place.folder, isGiven: true } })).rejects.toMatchObject({
@@ -193,6 +246,38 @@ test('a destination has no rows of a dry run, and is complete after a full load 
   expect(await place.loaded()).toHaveLength(2);
   expect(await place.load({ full: true })).toMatchObject([{ rows: 0, deleted: 2 }]);
   await expectEqual(place);
+});
+
+test('a load replaces the data of another warehouse only with --full', async (context) => {
+  const place = await openPlace('duckdb', context);
+  await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
+  await place.load();
+  await place.change('UPDATE sync.runs SET run_id = gen_random_uuid()', `UPDATE things SET id = '${idOf(2)}'`);
+  await expect(place.load()).rejects.toMatchObject({
+    code: 'destination_newer',
+    message: expect.stringContaining('data of another warehouse under the workspace name acme'),
+  });
+  expect(await place.load({ full: true })).toMatchObject([{ inserted: 1, deleted: 1 }]);
+  await expectEqual(place);
+});
+
+test('a load removes the rows of tables that are not loaded any more', async (context) => {
+  const place = await openPlace('duckdb', context);
+  await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
+  await place.load();
+  await place.load({ workspace: 'other' });
+  expect(await place.load({ tables: [] })).toEqual([{ name: 'things', rows: 0, inserted: 0, updated: 0, deleted: 1 }]);
+  expect(await place.loaded()).toEqual([]);
+  const rows = await place.inDestination(`SELECT workspace FROM ${tableAt('sightline', 'things')}`);
+  expect(rows).toEqual([['other']]);
+});
+
+test.for(['duckdb', 'ducklake in postgres'] as const)('a dry run creates nothing: %s', async (kind, context) => {
+  const place = await openPlace(kind, context);
+  await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
+  expect(await place.load({ dryRun: true })).toMatchObject([{ inserted: 1 }]);
+  expect(await readdir(place.folder)).toEqual(['replica.duckdb']);
+  expect(await place.exists()).toBe(false);
 });
 
 test('a load finds values that changed places', async (context) => {

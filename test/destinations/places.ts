@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { TestContext } from 'vitest';
 import type { DestinationTarget } from '../../src/base/config/destination-settings.ts';
-import { attachmentOf, tableAt } from '../../src/destinations/kinds.ts';
+import { attachmentOf, NOWHERE, tableAt } from '../../src/destinations/kinds.ts';
 import type { LoadRequest } from '../../src/destinations/load-protocol.ts';
 import type { LoadTable } from '../../src/destinations/load-tables.ts';
 import { runLoad } from '../../src/destinations/run-load.ts';
@@ -46,6 +46,8 @@ export interface Place {
   load(changes?: Partial<LoadRequest>, signal?: AbortSignal): ReturnType<typeof runLoad>;
   /** Runs statements on the attached destination and returns the rows of the last one. */
   inDestination(...statements: string[]): Promise<unknown[][]>;
+  /** Whether there is a destination. */
+  exists(): Promise<boolean>;
   /** Rows of the loaded table as texts, in order; with the types of the source. */
   loaded(table?: LoadTable): Promise<unknown[][]>;
   /** Rows of the source as texts, in order. */
@@ -68,18 +70,20 @@ export async function openPlace(kind: (typeof KINDS)[number], context: TestConte
     `CREATE TABLE things (${columns.join(', ')})`,
     'CREATE SCHEMA sync',
     'CREATE TABLE sync.requests (data_version BIGINT)',
-    'CREATE TABLE sync.runs (data_version BIGINT)',
-    'INSERT INTO sync.runs VALUES (1)',
+    'CREATE TABLE sync.meta (name VARCHAR, value VARCHAR)',
+    'CREATE TABLE sync.runs (run_id UUID, started_at TIMESTAMP, data_version BIGINT)',
+    "INSERT INTO sync.runs VALUES (gen_random_uuid(), TIMESTAMP '2026-01-01', 1)",
   ]);
   const attachment = attachmentOf(target);
-  const inDestination = async (...statements: string[]): Promise<unknown[][]> => {
+  const attached = async (attach: readonly string[], statements: readonly string[]): Promise<unknown[][]> => {
     const instance = await DuckDBInstance.create(':memory:', {
       extension_directory: found.folder,
       autoinstall_known_extensions: 'false',
     });
     const loads = attachment.extensions.map((name) => `LOAD ${name}`);
-    return run(instance, ["SET TimeZone = 'UTC'", ...loads, ...attachment.statements, ...statements]);
+    return run(instance, ["SET TimeZone = 'UTC'", ...loads, ...attach, ...statements]);
   };
+  const inDestination = (...statements: string[]) => attached(attachment.statements, statements);
   return {
     target,
     folder,
@@ -102,6 +106,14 @@ export async function openPlace(kind: (typeof KINDS)[number], context: TestConte
       return runLoad(request, signal, () => undefined);
     },
     inDestination,
+    exists: async () => {
+      const found = attachmentOf(target, false);
+      if (found === NOWHERE) return false;
+      return attached(found.statements, []).then(
+        () => true,
+        () => false,
+      );
+    },
     loaded: (table = TABLE) =>
       inDestination(
         `SELECT ${textsOf(table)} FROM ${tableAt(attachment.schema, table.name)} WHERE workspace = 'acme' ORDER BY ALL`,

@@ -13,13 +13,13 @@ import { omissionLies } from './lies/omissions.ts';
 import { itemTimeLies } from './lies/times.ts';
 import { expectSameTables, readReplica } from './tables.ts';
 
-/** Lies by area. Of each, `npm test` tells the first about the smallest world. */
+/** Lies by area. `npm test` tells the first lie of each area about the smallest world. */
 const areas: readonly (readonly [area: string, lies: readonly Lie[]])[] = [
   ['bodies', bodyLies],
   ['headers and statuses', headerLies],
   ['its lists and counts', omissionLies],
   ['its clock', dateHeaderLies],
-  // The test of an item whose time is never corrected tells one of them.
+  // Another test tells one of these lies: an item with a time that is never corrected.
   ...(IS_ENDURANCE ? [['the times of items', itemTimeLies] as const] : []),
 ];
 

@@ -2,10 +2,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
 import { readPostgresUrl } from './budget-settings.ts';
-import { variableName } from './shared-schemas.ts';
-
-/** Kinds of databases that destinations can be. */
-export const DESTINATION_KINDS = ['postgres', 'ducklake', 'sqlite', 'duckdb'] as const;
+import { variableName, workspaceName } from './shared-schemas.ts';
 
 /** A destination with its connection. A URL may contain a password: never show, log or write it. */
 export type DestinationTarget =
@@ -34,28 +31,23 @@ const data = z
   .regex(/^[^?:]*$/)
   .describe('the path of a folder, without "?" and ":"');
 
-/** Schema of the `destinations` setting in the configuration file. */
+const destination = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('postgres'), urlVariable }),
+  z.strictObject({ kind: z.literal('ducklake'), data, urlVariable: urlVariable.optional(), path: path.optional() }),
+  z.strictObject({ kind: z.literal('sqlite'), path }),
+  z.strictObject({ kind: z.literal('duckdb'), path }),
+]);
+
+/** Kinds of databases that destinations can be. */
+export const DESTINATION_KINDS = destination.options.map(({ shape }) => shape.kind.value);
+
+/** Schema of the `destinations` setting in the configuration file. Names are like those of workspaces. */
 export const destinationsSchema = z
   .record(
-    z
-      .string()
-      .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
-      .describe('lower-case letters, digits, - and _, at most 64'),
-    z
-      .discriminatedUnion('kind', [
-        z.strictObject({ kind: z.literal('postgres'), urlVariable }),
-        z.strictObject({
-          kind: z.literal('ducklake'),
-          data,
-          urlVariable: urlVariable.optional(),
-          path: path.optional(),
-        }),
-        z.strictObject({ kind: z.literal('sqlite'), path }),
-        z.strictObject({ kind: z.literal('duckdb'), path }),
-      ])
-      .describe(
-        'an object with "kind": "postgres" and urlVariable, with "kind": "ducklake", data, and urlVariable or path, or with "kind": "sqlite" or "duckdb" and path',
-      ),
+    workspaceName,
+    destination.describe(
+      'an object with "kind": "postgres" and urlVariable, with "kind": "ducklake", data, and urlVariable or path, or with "kind": "sqlite" or "duckdb" and path',
+    ),
   )
   .describe('an object with a member for each destination');
 

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { isReadableOnTheWay } from '../../base/config/budget-settings.ts';
 import type { DestinationTarget } from '../../base/config/destination-settings.ts';
 import { toSightlineError } from '../../base/errors.ts';
+import { fileOf } from '../../destinations/kinds.ts';
 import { runLoad } from '../../destinations/run-load.ts';
 import { spillFolder } from '../../warehouse/file/spill.ts';
 import type { CheckContext, Finding } from './check-context.ts';
@@ -59,13 +60,6 @@ async function checkDestination({ context, layout, isOffline }: CheckContext, na
       advice: hint,
     };
   }
-}
-
-// The file of a destination, or of its catalog; null if it is on a server.
-function fileOf(target: DestinationTarget): string | null {
-  if (target.kind === 'postgres') return null;
-  if (target.kind !== 'ducklake') return target.path;
-  return 'path' in target.catalog ? target.catalog.path : null;
 }
 
 function urlOf(target: DestinationTarget): string | null {
