@@ -94,8 +94,10 @@ async function loadExtension(
   }
 }
 
+// The first line of DuckDB's own message.
 function firstLine(thrown: unknown): string {
-  return String((thrown as Error).message).split('\n')[0] ?? '';
+  const { cause = thrown } = thrown as { cause?: unknown };
+  return String((cause as Error).message).split('\n')[0] ?? '';
 }
 
 // Attaches a destination. Returns that of a dry run if there is none yet.
@@ -103,7 +105,7 @@ async function attach(session: Session, attachment: Attachment): Promise<Attachm
   try {
     for (const statement of attachment.statements) await session.run(statement);
   } catch (thrown) {
-    if (!NO_LAKE.test(firstLine((thrown as Error).cause ?? thrown))) throw thrown;
+    if (!NO_LAKE.test(firstLine(thrown))) throw thrown;
     return attach(session, NOWHERE);
   }
   const { requirement } = attachment;
@@ -121,14 +123,16 @@ async function readWarehouseId(query: Query): Promise<string> {
 
 /** Codes of errors that say all that is to say. */
 const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed', 'extension_missing', 'disk_full'];
+/** DuckDB's words around the message of another database. */
+const WRAPPED = /^(\w+ )+Error: (Failed to \w+ query ".*": )?/;
 /** Messages about another process that writes or reads at the same time. */
 const CONFLICT = /could not serialize|Failed to commit|database is locked|duplicate key/i;
 
 function toFailure(thrown: unknown, secrets: readonly string[]): SightlineError {
   const { code, message } = toSightlineError(thrown);
   if (COMPLETE.includes(code)) return new SightlineError(code, message);
-  const { cause } = thrown as { cause?: unknown };
-  const plain = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), firstLine(cause ?? thrown));
+  const told = firstLine(thrown).replace(WRAPPED, '');
+  const plain = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), told);
   const other = CONFLICT.test(plain) ? 'another process uses the destination: ' : '';
   return new SightlineError('destination_failed', `${other}${plain}`);
 }
