@@ -146,11 +146,11 @@ export const errorTable = {
       'An extension of DuckDB that a destination needs is not in the extension folder and could not be downloaded.',
     hint: 'Set SIGHTLINE_EXTENSION_DIRECTORY to a folder with the extension, or allow access to extensions.duckdb.org.',
   },
-  remote_failed: {
+  home_conflict: {
     exit: EXIT.failed,
     about:
-      'The object store of the `remote` setting rejected a request, did not respond, or contains unexpected objects.',
-    hint: 'Run `sightline doctor` to test the object store, then run the command again to resume.',
+      'The folder of a workspace and its home (the setting `home`) both have data, or the folder is a copy of a home that is not set. Nothing was replaced.',
+    hint: 'Keep one of the two, as the message says.',
   },
   lease_lost: {
     exit: EXIT.failed,

@@ -13,7 +13,7 @@ export const removedSettings: readonly RemovedName[] = [
   { name: 'schemas', instead: MIRRORED },
   { name: 'openapi', instead: MIRRORED },
   { name: 'requestsPerMinute', instead: 'Remove it: the limit is that of the API. `budgetShare` uses less of it.' },
-  { name: 'home', instead: 'Rename it to "remote".' },
+  { name: 'remote', instead: 'Set "home" to the name of a destination, which then keeps the warehouse between runs.' },
 ];
 
 /** Removed commands and options. */

@@ -16,6 +16,7 @@ export interface WorkspaceFlags {
   readonly workspace?: string;
   readonly dataDir?: string;
   readonly baseUrl?: string;
+  readonly home?: string;
   readonly json?: boolean;
 }
 

@@ -25,10 +25,9 @@ export interface PerformedStep extends Ending {
 export async function performStep(
   job: string,
   step: Step,
-  { workspace, dataDir, json = false }: WorkspaceFlags,
+  { json = false, ...flags }: WorkspaceFlags,
   { signal, session }: Pick<Context, 'signal' | 'session'>,
 ): Promise<PerformedStep> {
-  const flags = { ...(workspace === undefined ? {} : { workspace }), ...(dataDir === undefined ? {} : { dataDir }) };
   const [synced, exported, loaded] = [
     createSyncProgress(signal),
     createProgress(signal, exportLine),

@@ -1,20 +1,23 @@
-// Loads one replica into one destination in a process of its own, which has no API key and no environment, and which can be killed
-// at any time: the destination then has the data of the load before. Its parent is run-load.ts.
+// Loads one replica into one destination, or works on the home of one workspace, in a process of its own, which has no API key and no environment, and which can be killed
+// at any time: the destination then has the data from before. Its parent is run-child.ts.
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { type ErrorCode, SightlineError, toSightlineError } from '../base/errors.ts';
 import { REPLICA } from '../snapshot/exported-table.ts';
-import { openDatabase, type Query, type Session } from '../warehouse/database.ts';
+import { type Database, openDatabase, type Query, type Session } from '../warehouse/database.ts';
 import { readDataVersion } from '../warehouse/ledger/ledger.ts';
 import { readOrigin } from '../warehouse/ledger/origin.ts';
 import { literal } from '../warehouse/schema.ts';
+import type { HomeRequest } from './home-protocol.ts';
+import { workOnHome } from './home-tables.ts';
 import { type Attachment, attachmentOf, NO_LAKE, NOWHERE } from './kinds.ts';
-import type { LoadReply, LoadRequest } from './load-protocol.ts';
+import { type ChildReply, type ChildSettings, CONFLICT, type LoadRequest } from './load-protocol.ts';
 import { loadTables } from './load-tables.ts';
 
 const MEMORY_MB = 512;
 
-process.once('message', (request: LoadRequest) => {
+process.once('message', (request: LoadRequest | HomeRequest) => {
   // A process without a parent ends, and changes nothing.
   const end = (): boolean => process.kill(process.pid, 'SIGKILL');
   process.on('disconnect', end);
@@ -26,32 +29,59 @@ process.once('message', (request: LoadRequest) => {
 // Ctrl-C in a terminal reaches this process too; the parent handles it.
 process.on('SIGINT', () => undefined);
 
-function send(reply: LoadReply): Promise<void> {
+function send(reply: ChildReply): Promise<void> {
   return new Promise((resolve) => process.send?.(reply, () => resolve()));
 }
 
-async function answer(request: LoadRequest): Promise<void> {
-  const attachment = attachmentOf(request.target, !request.dryRun);
+async function answer(request: LoadRequest | HomeRequest): Promise<void> {
+  const attachment = attachmentOf(request.target, !('dryRun' in request && request.dryRun));
   try {
-    await send({ kind: 'done', tables: await load(request, attachment) });
+    const result = 'home' in request ? await workAtHome(request, attachment) : await load(request, attachment);
+    await send({ kind: 'done', result });
   } catch (thrown) {
     const { code, message } = toFailure(thrown, attachment.secrets);
     await send({ kind: 'failed', code, message });
   }
 }
 
-async function load(request: LoadRequest, attachment: Attachment) {
-  const { replica, temporary, extensions } = request;
+// Runs work in an empty database with the extensions of the destination.
+async function withDatabase<T>(
+  { temporary, extensions }: ChildSettings,
+  attachment: Attachment,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
   const database = await openDatabase(':memory:', {
     memoryLimitMb: MEMORY_MB,
     temporaryFolder: temporary,
     extensionFolder: extensions.path,
   });
   try {
+    await database.exclusive(async (session) => {
+      for (const name of attachment.extensions) await loadExtension(session, name, extensions);
+    });
+    return await work(database);
+  } finally {
+    await database.close();
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+function workAtHome({ home: work, workspace, ...settings }: HomeRequest, attachment: Attachment) {
+  return withDatabase(settings, attachment, (database) =>
+    database.exclusive(async (session) => {
+      const attached = await attach(session, attachment);
+      const { temporary } = settings;
+      return workOnHome(session, attached, { workspace, work, temporary }, () => send({ kind: 'staged' }));
+    }),
+  );
+}
+
+function load(request: LoadRequest, attachment: Attachment) {
+  const { replica } = request;
+  return withDatabase(request, attachment, async (database) => {
     // A replica is replaced by a new file, never written to. If that happens here, the next load compares again.
     const { ino, size, mtimeMs } = statSync(replica);
     const attached = await database.exclusive(async (session) => {
-      for (const name of attachment.extensions) await loadExtension(session, name, extensions);
       await session.run(`ATTACH ${literal(replica)} AS ${REPLICA} (READ_ONLY)`);
       await session.run(`USE ${REPLICA}`);
       return attach(session, attachment);
@@ -63,9 +93,7 @@ async function load(request: LoadRequest, attachment: Attachment) {
       const load = { ...request, warehouse: await readWarehouseId(session.query), dataVersion, identity };
       return loadTables(session, attached, load, (done) => void send({ kind: 'progress', done }));
     });
-  } finally {
-    await database.close();
-  }
+  });
 }
 
 async function loadExtension(
@@ -125,14 +153,14 @@ async function readWarehouseId(query: Query): Promise<string> {
 const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed', 'extension_missing', 'disk_full'];
 /** DuckDB's words around the message of another database. */
 const WRAPPED = /^(\w+ )+Error: (Failed to \w+ query ".*": )?/;
-/** Messages about another process that writes or reads at the same time. */
-const CONFLICT = /could not serialize|Failed to commit|database is locked|duplicate key/i;
+/** Messages of DuckDB about another process that writes or reads at the same time. */
+const CONFLICTS = /could not serialize|Failed to commit|database is locked|duplicate key|Could not set lock/i;
 
 function toFailure(thrown: unknown, secrets: readonly string[]): SightlineError {
   const { code, message } = toSightlineError(thrown);
   if (COMPLETE.includes(code)) return new SightlineError(code, message);
   const told = firstLine(thrown).replace(WRAPPED, '');
   const plain = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), told);
-  const other = CONFLICT.test(plain) ? 'another process uses the destination: ' : '';
+  const other = CONFLICTS.test(plain) ? CONFLICT : '';
   return new SightlineError('destination_failed', `${other}${plain}`);
 }

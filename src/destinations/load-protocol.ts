@@ -1,21 +1,30 @@
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import type { DestinationTarget } from '../base/config/destination-settings.ts';
 import type { ErrorCode } from '../base/errors.ts';
-import type { Load, LoadedTable } from './load-tables.ts';
+import type { Load } from './load-tables.ts';
 
-/** The task of a process that loads. It contains the password of the destination, so it is sent and never an argument. */
-export interface LoadRequest extends Omit<Load, 'warehouse' | 'dataVersion' | 'identity'> {
-  /** Path of the replica. */
-  readonly replica: string;
+/** What a process needs to attach a destination. */
+export interface ChildSettings {
   readonly target: DestinationTarget;
   /** Folder for data that does not fit into memory. */
   readonly temporary: string;
   readonly extensions: WorkspaceConfig['extensions'];
 }
 
-/** A message of a process that loads. */
-export type LoadReply =
+/** The task of a process that loads. It contains the password of the destination, so it is sent and never an argument. */
+export interface LoadRequest extends ChildSettings, Omit<Load, 'warehouse' | 'dataVersion' | 'identity'> {
+  /** Path of the replica. */
+  readonly replica: string;
+}
+
+/** Begins messages about another process that reads or writes at the same time. */
+export const CONFLICT = 'another process uses the destination: ';
+
+/** A message of a process that works on a destination. */
+export type ChildReply<T = unknown> =
   | { readonly kind: 'progress'; readonly done: number }
-  /** `tables` is null if nothing had to be loaded. */
-  | { readonly kind: 'done'; readonly tables: readonly LoadedTable[] | null }
+  /** The files of a save are read. */
+  | { readonly kind: 'staged' }
+  /** The result of a load: the tables, or null if nothing had to be loaded. */
+  | { readonly kind: 'done'; readonly result: T }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string };

@@ -34,7 +34,7 @@ export async function readFence(store: ObjectStore): Promise<number> {
 }
 
 /**
- * Rejects a stale fencing token. `epoch` is null for a workspace without a remote warehouse.
+ * Rejects a stale fencing token. `epoch` is null for a workspace without a home.
  * @throws `lease_lost` if the pointer has a later epoch
  */
 export function refuseFenced({ location }: ObjectStore, { fence = 0 }: Pointer, epoch: number | null): void {

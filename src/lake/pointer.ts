@@ -20,7 +20,7 @@ export const TRUST_MS = STORE_GRACE_MS / 2;
 
 /** A pointer whose data are further in the future than this has a wrong time and does not count as newer. */
 const AHEAD_MAX_MS = 24 * 3_600_000;
-/** Same limit as in remote-record.ts: a larger epoch could not be incremented exactly. */
+/** A larger epoch could not be incremented exactly. */
 const EPOCH_MAX = 2 ** 40;
 
 const time = z.string().refine(isTime, 'is not a time');
@@ -63,8 +63,7 @@ export interface Pointer {
   /** The publisher that deletes files now, and the time until which no other does. */
   readonly sweep: { readonly by: string; readonly until: string } | null;
   /**
-   * Fencing token: only a process with this epoch or a later one may move the pointer. Missing if there is no remote
-   * warehouse.
+   * Fencing token: only a process with this epoch or a later one may move the pointer. Missing for a workspace without a home.
    */
   readonly fence?: number;
   /**

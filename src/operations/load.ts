@@ -7,7 +7,7 @@ import { inSpan } from '../base/trace.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { errorParts, number, type ValueOf } from '../contract/operation/json-parts.ts';
 import type { LoadTable } from '../destinations/load-tables.ts';
-import { runLoad } from '../destinations/run-load.ts';
+import { runLoad } from '../destinations/run-child.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { openReplicaWith } from '../session/newest-replica.ts';
 import type { Context } from '../session/workspace.ts';

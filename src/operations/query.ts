@@ -159,7 +159,7 @@ export async function openSession(config: WorkspaceConfig, limits = ownerLimits(
   const layout = layoutOf(config.folder);
   const sql = await openReplicaWith(config, layout, (path) => openGuardedSql(path, { audience: 'owner', limits }));
   const { copy, live } = agesOf(layout);
-  return { sql, asOf: copy, isBehind: config.remote.kind === 'local' && live > copy };
+  return { sql, asOf: copy, isBehind: config.home === null && live > copy };
 }
 
 /** A running sync, and the time of the replica that readers get until it publishes the next one. */

@@ -4,8 +4,8 @@ import { type Holder, tryLock } from '../base/file-lock.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import { openJobLog } from '../scheduler/job-log.ts';
 import { createProcessRunner } from '../scheduler/process-runner.ts';
+import { refreshReplica } from '../session/home-replica.ts';
 import { thisProcess } from '../session/process-driver.ts';
-import { refreshReplica } from '../session/remote-replica.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { plannedOf } from './cluster/open-runner.ts';
@@ -17,7 +17,7 @@ import { notifyOfFreshness } from './notify/notify-of.ts';
 const LOOK_EVERY_MS = 60_000;
 /** Interval of the checks for stale data and for messages that wait to be sent. */
 const WATCH_EVERY_MS = 300_000;
-/** Interval at which the replica of a remote warehouse is refreshed. */
+/** Interval at which the replica of a workspace with a home is refreshed. */
 const FOLLOW_EVERY_MS = 30_000;
 
 /** Options of `startSchedule`. */
@@ -37,7 +37,7 @@ export interface RunningSchedule {
 }
 
 /**
- * Runs the schedule of a workspace: due jobs, notifications about stale data, and the replica of a remote warehouse. If another process does
+ * Runs the schedule of a workspace: due jobs, notifications about stale data, and the replica of a workspace with a home. If another process does
  * so, takes over when that process ends.
  *
  * @throws `folder_unwritable`
@@ -112,9 +112,9 @@ async function watch(context: Context, log: JobLogger): Promise<void> {
   }
 }
 
-// Refreshes the replica periodically, because other machines may have checked in a newer one.
+// Refreshes the replica periodically, because other machines may have saved newer data.
 async function follow({ config, clock, signal }: Context, log: JobLogger): Promise<void> {
-  if (config.remote.kind === 'local') return;
+  if (config.home === null) return;
   let isReported = false;
   while (!signal.aborted) {
     try {

@@ -159,7 +159,7 @@ interface Through {
 
 async function syncThrough(
   { config, clock, signal, command, trigger = 'command' }: Context,
-  { warehouse, layout, durable, copy }: Opened,
+  { warehouse, layout, copy }: Opened,
   runs: readonly SyncOptions[],
   { kind, client, budget, onProgress }: Through,
 ): Promise<SyncSummary[]> {
@@ -192,7 +192,6 @@ async function syncThrough(
       warehouse,
       archive,
       drift,
-      durable,
       client,
       clock,
       clockPolicy: config.clock,

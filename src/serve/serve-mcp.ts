@@ -4,7 +4,7 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { Freshness } from '../query/service.ts';
 import { builtInCatalogue } from '../session/catalogues.ts';
-import { refreshReplica } from '../session/remote-replica.ts';
+import { refreshReplica } from '../session/home-replica.ts';
 import { readServerOrigin } from '../session/server-record.ts';
 import type { Context } from '../session/workspace.ts';
 import type { Served } from './mcp/served.ts';

@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs';
 import { systemClock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
-import { agesOf, type Layout } from '../snapshot/layout.ts';
+import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import { thisProcess } from './process-driver.ts';
-import { refreshReplica } from './remote-replica.ts';
 
 /**
  * Opens the newest readable data and calls `open` with its path: the replica, or the live file if that is newer and unused.
@@ -18,8 +17,12 @@ export async function openNewestReplicaWith<T>(
   open: (path: string) => Promise<T>,
   { afterKill = 'replica' }: { readonly afterKill?: 'replica' | 'live' } = {},
 ): Promise<{ opened: T; stale: boolean }> {
-  if (config.remote.kind !== 'local' && !thisProcess.isEntered(config.folder)) return openFetched(config, layout, open);
+  const isFollowed = await follow(config);
   const { copy, live } = agesOf(layout);
+  if (config.home !== null && copy > 0 && !thisProcess.isEntered(config.folder)) {
+    const opened = await openUnlessDamaged(layout.analytics, open);
+    if (opened !== null) return { opened, stale: !isFollowed };
+  }
   if (copy === 0 && live === 0) throw noData(config);
   const isOwn = thisProcess.isServed(config.folder);
   if (isOwn && copy === 0) throw nothingYet(config);
@@ -46,8 +49,7 @@ export async function openNewestReplicaWith<T>(
 }
 
 /**
- * Opens the replica, even if the live file is newer. A damaged replica is published again, or downloaded again if the warehouse
- * is remote.
+ * Opens the replica, even if the live file is newer. A damaged replica is published again.
  *
  * @throws `no_data` if the replica does not exist.
  */
@@ -56,29 +58,24 @@ export async function openReplicaWith<T>(
   layout: Layout,
   open: (path: string) => Promise<T>,
 ): Promise<T> {
-  // If the remote warehouse cannot be reached, use the replica that is already here.
-  await refreshReplica({ config, clock: systemClock }).catch(() => undefined);
+  await follow(config);
   if (agesOf(layout).copy === 0) throw noData(config);
   return (await openUnlessDamaged(layout.analytics, open)) ?? openRenewed(config, layout, open);
 }
 
-// The local files of a remote warehouse are as old as this machine's last check-out, so download the newest replica first.
-async function openFetched<T>(
-  config: WorkspaceConfig,
-  layout: Layout,
-  open: (path: string) => Promise<T>,
-): Promise<{ opened: T; stale: boolean }> {
-  let stale = false;
+// Fetches what other machines have saved in the home. Returns false if the home cannot be reached or has a conflict, and there is a replica.
+async function follow(config: WorkspaceConfig): Promise<boolean> {
+  if (config.home === null) return true;
   try {
+    // Loaded only for workspaces with a home.
+    const { refreshReplica } = await import('./home-replica.ts');
     await refreshReplica({ config, clock: systemClock });
+    return true;
   } catch (thrown) {
-    if (agesOf(layout).copy === 0) throw thrown;
-    stale = true;
+    if (thrown instanceof SightlineError && thrown.code === 'warehouse_locked') return true;
+    if (agesOf(layoutOf(config.folder)).copy === 0) throw thrown;
+    return false;
   }
-  if (agesOf(layout).copy === 0) throw noData(config);
-  const opened = await openUnlessDamaged(layout.analytics, open);
-  if (opened !== null) return { opened, stale };
-  return { opened: await openRenewed(config, layout, open), stale: false };
 }
 
 async function openUnlessDamaged<T>(path: string, open: (path: string) => Promise<T>): Promise<T | null> {
@@ -91,15 +88,11 @@ async function openUnlessDamaged<T>(path: string, open: (path: string) => Promis
 }
 
 async function openRenewed<T>(config: WorkspaceConfig, layout: Layout, open: (path: string) => Promise<T>): Promise<T> {
-  if (config.remote.kind !== 'local' && !thisProcess.isEntered(config.folder)) {
-    await refreshReplica({ config, clock: systemClock }, { isDamaged: true });
-  } else {
-    // Waiting could take hours, or forever if this read is part of the session.
-    if (thisProcess.isInUse(config.folder)) throw damagedCopy(config);
-    const { signal } = new AbortController();
-    const { renewReplica } = await import('./workspace.ts');
-    await renewReplica({ config, clock: systemClock, signal, command: 'export' });
-  }
+  // Waiting could take hours, or forever if this read is part of the session.
+  if (thisProcess.isInUse(config.folder)) throw damagedCopy(config);
+  const { signal } = new AbortController();
+  const { renewReplica } = await import('./workspace.ts');
+  await renewReplica({ config, clock: systemClock, signal, command: 'export' });
   return open(layout.analytics);
 }
 

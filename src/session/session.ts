@@ -1,29 +1,25 @@
 import type { Clock } from '../base/clock.ts';
-import type { WorkspaceConfig } from '../base/config/config.ts';
-import type { Journal } from '../remote/remote.ts';
 import type { Grant, Mode, SessionDriver, SessionRequest } from './driver.ts';
+import { createHomeDriver, type HomeDriverParts, type LeasedHome } from './home-driver.ts';
 import { fileLock } from './lock-driver.ts';
 import { thisProcess } from './process-driver.ts';
-import { createStoreDriver } from './store-driver.ts';
 
 /** The exclusive right to write to one workspace, from entering until the work has ended. */
 export interface Session {
   readonly folder: string;
-  /** Fencing token of a remote warehouse; null if the warehouse is local. */
+  /** Fencing token of the lease on the home; null if the workspace has none. */
   readonly epoch: number | null;
-  /** Aborted with `lease_lost` when another machine has taken the remote warehouse. */
+  /** Aborted with `lease_lost` when another machine has taken the lease. */
   readonly lost: AbortSignal;
-  /** Null if the warehouse is local. */
-  readonly journal: Journal | null;
-  /** Saves the kept files of a remote warehouse at once. Throws `lease_lost` and `remote_failed`. */
-  keepFiles(): Promise<void>;
+  /** Null if the workspace has none. */
+  readonly home: LeasedHome | null;
   /** False once the work has ended. */
   readonly isOpen: boolean;
 }
 
 /** The part of a command's context that a session needs. */
 export interface SessionContext {
-  readonly config: Pick<WorkspaceConfig, 'name' | 'folder' | 'remote' | 'publish'>;
+  readonly config: HomeDriverParts['config'];
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The command of this process, shown to other processes that have to wait. Without the program's name. */
@@ -40,11 +36,11 @@ export interface SessionContext {
 
 /**
  * Runs the work with the exclusive right to write to a workspace, and ends the right when the work has ended, even if it throws.
- * If the context has a session, joins it in either mode. Otherwise takes the right from the process, lock and store drivers, in this
- * order; a local warehouse needs no store driver. The context passed to the work has the session, and a signal that is also
+ * If the context has a session, joins it in either mode. Otherwise takes the right from the process, lock and home drivers, in this
+ * order; a workspace without a home needs no home driver. The context passed to the work has the session, and a signal that is also
  * aborted when the right is lost.
  *
- * @throws `warehouse_locked` with the holder if the workspace is in use and cannot be waited for, `remote_failed`, and `lease_lost`,
+ * @throws `warehouse_locked` with the holder if the workspace is in use and cannot be waited for, `destination_failed`, `home_conflict`, and `lease_lost`,
  * which replaces the result.
  * @example
  * await withSession(context, 'wait', async (inside) => {
@@ -59,7 +55,7 @@ export async function withSession<C extends SessionContext, T>(
 ): Promise<T> {
   const { session: outer, config } = context;
   if (outer?.isOpen === true && outer.folder === config.folder) return work({ ...context, session: outer });
-  const { session, leave } = await enter(context, mode);
+  const { session, leave } = await enter(context, mode, true);
   const signal = session.epoch === null ? context.signal : AbortSignal.any([context.signal, session.lost]);
   const settled = await settle(() => work({ ...context, session, signal }));
   const left = await settle(leave);
@@ -69,7 +65,24 @@ export async function withSession<C extends SessionContext, T>(
   return settled.value;
 }
 
-async function enter(context: SessionContext, mode: Mode): Promise<{ session: Session; leave: () => Promise<void> }> {
+/** Runs the work like `withSession`, without the lease on the home: only for work that makes the folder equal to the home. */
+export async function withFolder<C extends SessionContext, T>(
+  context: C,
+  work: (inside: C & { readonly session: Session }) => Promise<T>,
+): Promise<T> {
+  const { session, leave } = await enter(context, 'refuse', false);
+  try {
+    return await work({ ...context, session });
+  } finally {
+    await leave();
+  }
+}
+
+async function enter(
+  context: SessionContext,
+  mode: Mode,
+  leases: boolean,
+): Promise<{ session: Session; leave: () => Promise<void> }> {
   const { config, clock, signal, command, task = null, onWait = () => undefined } = context;
   const { folder } = config;
   const description = context.description ?? `\`sightline ${command}\``;
@@ -83,15 +96,14 @@ async function enter(context: SessionContext, mode: Mode): Promise<{ session: Se
   try {
     await take(thisProcess);
     await take(fileLock);
-    const store = config.remote.kind === 'local' ? null : await take(createStoreDriver({ config, clock, task }));
+    const leased = config.home === null || !leases ? null : await take(createHomeDriver({ config, clock, task }));
     thisProcess.setEntered(folder);
     let isOpen = true;
     const session: Session = {
       folder,
-      epoch: store?.epoch ?? null,
+      epoch: leased?.epoch ?? null,
       lost: AbortSignal.any(held.map(({ lost }) => lost)),
-      journal: store?.journal ?? null,
-      keepFiles: async () => store?.keepFiles(),
+      home: leased?.home ?? null,
       get isOpen() {
         return isOpen;
       },

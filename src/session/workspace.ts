@@ -2,7 +2,6 @@ import { rm, stat, utimes } from 'node:fs/promises';
 import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder } from '../base/files.ts';
-import { refuseCopy } from '../remote/folder-owner.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
 import { timedTables } from '../warehouse/file/refresh-copy.ts';
@@ -11,6 +10,7 @@ import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { builtInCatalogue } from './catalogues.ts';
+import { refuseCopy } from './home-folder.ts';
 import { type Session, type SessionContext, withSession } from './session.ts';
 import { storeForms } from './stored-forms-file.ts';
 
@@ -39,8 +39,6 @@ export interface Opened {
   readonly warehouse: Warehouse;
   readonly layout: Layout;
   readonly copy: OwnCopy;
-  /** Resolves once all committed data would survive the loss of this machine. Resolves at once for a local warehouse. */
-  readonly durable: () => Promise<void>;
 }
 
 /** Publishes the replica from the warehouse when the warehouse is free. Throws like `withWarehouse`. */
@@ -105,31 +103,26 @@ async function openWithin<T>(
   work: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const layout = layoutOf(config.folder);
-  if (config.remote.kind === 'local') await refuseCopy(config.folder);
-  const { journal, lost } = session;
+  if (config.home === null) await refuseCopy(config.folder);
+  const { home, lost } = session;
   const { copy: copiedAt, live } = agesOf(layout);
   const isCurrent = copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics));
   const copy = { isCurrent, lost };
-  const warehouse = await openWarehouse(layout.warehouse, builtInCatalogue, {
-    ...resources,
-    temporaryFolder: layout.temporary,
-    keepsLog: journal !== null,
-  });
+  // Saves to the home must not read the file while it is opened or closed.
+  const between = home === null ? <V>(change: () => Promise<V>): Promise<V> => change() : home.change;
+  const alone = (read: () => Promise<void>): Promise<void> => warehouse.database.exclusive(read);
+  const options = { ...resources, temporaryFolder: layout.temporary };
+  const warehouse = await between(() => openWarehouse(layout.warehouse, builtInCatalogue, options), alone);
   const { database } = warehouse;
-  const leave = journal?.follow({
-    alone: (then) => database.exclusive(({ run }) => then(async () => void (await run('CHECKPOINT')))),
-  });
-  const durable = async (): Promise<void> => journal?.durable();
   try {
     // A replica made by an earlier version has other marts, or none.
     if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
-    const result = await work({ warehouse, layout, copy, durable });
-    await durable();
-    return result;
+    return await work({ warehouse, layout, copy });
   } finally {
-    await leave?.();
-    if (journal === null) await checkpoint(warehouse);
-    await warehouse.close();
+    await between(async () => {
+      await checkpoint(warehouse);
+      await warehouse.close();
+    }, null);
     await rm(layout.temporary, { recursive: true, force: true });
     if (copy.isCurrent) await markCurrent(layout);
   }

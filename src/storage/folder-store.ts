@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { syncToDisk } from '../base/files.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
-import { type ObjectStore, PUBLISHING } from './object-store.ts';
+import type { ObjectStore } from './object-store.ts';
 
 /** Suffix of files that are being written. */
 const ASIDE = '.aside';
@@ -44,7 +44,6 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
   };
   return {
     location: location ?? `file://${root}/`,
-    use: PUBLISHING,
     head: (key) =>
       trying('checking', key, (at) =>
         orNull(async () => {
@@ -56,7 +55,7 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
       trying('reading', key, (at) =>
         orNull(async () => {
           const body = await readFile(at);
-          return { body, version: versionOf(body), modifiedAt: (await stat(at)).mtimeMs, readAt: Date.now() };
+          return { body, version: versionOf(body) };
         }),
       ),
     sendFile: (key, file) =>
@@ -67,14 +66,6 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
           await syncToDisk(aside);
           await rename(aside, at);
         });
-      }),
-    receiveFile: (key, file) =>
-      trying('reading', key, async (at) => {
-        const isThere = await orNull(() => copyFile(at, file.path, constants.COPYFILE_EXCL).then(() => true));
-        if (isThere === null) return false;
-        if ((await hashFile(file.path)) === file.sha256) return true;
-        await rm(file.path, { force: true });
-        throw new Error('its SHA-256 differs from the expected one');
       }),
     create: (key, body) => trying('writing', key, (at) => createFile(at, body)),
     replace: (key, body, version) =>

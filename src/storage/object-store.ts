@@ -1,14 +1,3 @@
-/** Purpose of a store: the setting that names it, and the code of its errors. */
-export interface StoreUse {
-  readonly setting: 'publish' | 'remote';
-  readonly code: 'publish_failed' | 'remote_failed';
-}
-
-/** A store to which snapshots are published. */
-export const PUBLISHING: StoreUse = { setting: 'publish', code: 'publish_failed' };
-/** A store that keeps remote warehouses. */
-export const HOUSING: StoreUse = { setting: 'remote', code: 'remote_failed' };
-
 /** Properties of an object that are known without reading its content. */
 export interface StoredObject {
   readonly bytes: number;
@@ -23,15 +12,9 @@ export interface ReadObject {
   readonly body: Buffer;
   /** Changes with every write; `replace` requires it. */
   readonly version: string;
-  /**
-   * Times of the write and of this read by the store's clock, epoch milliseconds; null if the store does not report
-   * them.
-   */
-  readonly modifiedAt: number | null;
-  readonly readAt: number | null;
 }
 
-/** A local file to upload or to download. */
+/** A local file to upload. */
 export interface FileToSend {
   readonly path: string;
   readonly bytes: number;
@@ -40,13 +23,12 @@ export interface FileToSend {
 }
 
 /**
- * A folder of an object store; keys are relative to it. After all attempts have failed, methods throw the code of the
- * store's use with the operation and the reason. After an abort they throw the signal's reason.
+ * A folder of an object store; keys are relative to it. After all attempts have failed, methods throw `publish_failed` with the operation
+ * and the reason. After an abort they throw the signal's reason.
  */
 export interface ObjectStore {
   /** Address of the folder, with a trailing slash. */
   readonly location: string;
-  readonly use: StoreUse;
   head(key: string): Promise<StoredObject | null>;
   /** Reads an object; null if it does not exist. */
   read(key: string): Promise<ReadObject | null>;
@@ -55,11 +37,6 @@ export interface ObjectStore {
    * transfer.
    */
   sendFile(key: string, file: FileToSend): Promise<void>;
-  /**
-   * Downloads an object to a new file, resumes after a broken connection, and verifies size and SHA-256. Returns false
-   * and leaves no file if the object does not exist.
-   */
-  receiveFile(key: string, file: FileToSend): Promise<boolean>;
   /** Writes an object if it does not exist; returns false if it does. */
   create(key: string, body: Buffer): Promise<boolean>;
   /**

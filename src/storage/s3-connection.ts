@@ -3,7 +3,6 @@ import { quietStoreClient } from '../base/config/environment.ts';
 import type { S3Target } from '../base/config/publish-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { installLine } from '../base/optional-packages.ts';
-import type { StoreUse } from './object-store.ts';
 import { createProxyHandler } from './proxy-handler.ts';
 
 /** Where the SDK finds buckets without an endpoint; decides whether a proxy is used. */
@@ -13,8 +12,6 @@ export const ATTEMPTS_MAX = 5;
 const CONNECT_MS = 10_000;
 /** A connection without traffic for this long is closed. */
 const SILENT_MS = 60_000;
-/** Property of a response with its `Date` header in epoch milliseconds. */
-const ANSWERED_AT = Symbol('Date header');
 
 /** The parts of the AWS SDK that are used. */
 export type Sdk = typeof import('@aws-sdk/client-s3') & Pick<typeof import('@aws-sdk/lib-storage'), 'Upload'>;
@@ -31,7 +28,6 @@ export interface Connection {
   readonly base: string;
   readonly location: string;
   readonly partBytes: number;
-  readonly use: StoreUse;
   /** Properties of the store that were found out from its responses. */
   readonly learned: { checksum: number; wantsBareTags: boolean };
 }
@@ -40,14 +36,14 @@ export interface Connection {
  * Loads the AWS SDK, an optional package of 22 MB.
  * @throws `config_invalid` if it is not installed
  */
-export async function loadSdk({ setting }: StoreUse): Promise<Sdk> {
+export async function loadSdk(): Promise<Sdk> {
   quietStoreClient();
   try {
     const [s3, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')]);
     return { ...s3, Upload };
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
-    const message = `${setting} names a bucket, but the packages for it are not installed; run \`${installLine('bucket')}\``;
+    const message = `publish names a bucket, but the packages for it are not installed; run \`${installLine('bucket')}\``;
     throw new SightlineError('config_invalid', message, { cause: thrown });
   }
 }
@@ -68,24 +64,4 @@ export function settingsOf({ region, endpoint, pathStyle, findProxy }: S3Target)
         ? { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS }
         : createProxyHandler(findProxy, { connectMs: CONNECT_MS, silentMs: SILENT_MS }),
   };
-}
-
-/** Makes a client record the `Date` header of every response. */
-export function withDates(client: S3Client): S3Client {
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      const result = await next(args);
-      const { headers } = result.response as { headers?: Readonly<Record<string, string>> };
-      const at = Date.parse(headers?.['date'] ?? '');
-      if (typeof result.output === 'object' && !Number.isNaN(at)) Object.assign(result.output, { [ANSWERED_AT]: at });
-      return result;
-    },
-    { step: 'deserialize', priority: 'high' },
-  );
-  return client;
-}
-
-/** Returns when the store sent a response, by its own clock, epoch milliseconds; null if it is unknown. */
-export function answeredAt(answer: object): number | null {
-  return (answer as { readonly [ANSWERED_AT]?: number })[ANSWERED_AT] ?? null;
 }

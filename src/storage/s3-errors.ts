@@ -1,5 +1,4 @@
 import { SightlineError } from '../base/errors.ts';
-import type { StoreUse } from './object-store.ts';
 
 /** Name and status of an error of the SDK. */
 export interface S3Failure {
@@ -63,17 +62,17 @@ export function isChecksumRefused(thrown: unknown): boolean {
 }
 
 /** Converts an error of the SDK; `what` is the operation, such as "reading s3://bucket/latest.json". */
-export function toStoreError(thrown: unknown, what: string, use: StoreUse): SightlineError {
+export function toStoreError(thrown: unknown, what: string): SightlineError {
   if (thrown instanceof SightlineError) return thrown;
   const { name, status } = failureOf(thrown);
   const text = thrown instanceof Error ? thrown.message : '';
   // The SDK's error is not used as the cause, because it contains the request with its headers and so credentials.
   const cause = new Error(status === undefined ? name : `${name}, HTTP ${status}`);
   if (/region is missing/i.test(text)) {
-    const message = `${use.setting}.region is not set; set it, AWS_REGION, or the region of the AWS profile`;
+    const message = `publish.region is not set; set it, AWS_REGION, or the region of the AWS profile`;
     return new SightlineError('config_invalid', message, { cause });
   }
   const why = known[name] ?? (status === undefined ? 'no response' : `HTTP ${status}`);
   const named = status === undefined || name in known ? ` (${name})` : ` ${name}`;
-  return new SightlineError(use.code, `${what} failed: ${why}${named}`, { cause });
+  return new SightlineError('publish_failed', `${what} failed: ${why}${named}`, { cause });
 }

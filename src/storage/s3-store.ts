@@ -6,18 +6,9 @@ import type { S3Target } from '../base/config/publish-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
 import { type ReadAt, readOpened } from '../warehouse/file/open-files.ts';
-import { type FileToSend, type ObjectStore, PUBLISHING, type StoredObject, type StoreUse } from './object-store.ts';
-import {
-  ATTEMPTS_MAX,
-  answeredAt,
-  type Connection,
-  loadSdk,
-  type Sdk,
-  settingsOf,
-  withDates,
-} from './s3-connection.ts';
+import type { FileToSend, ObjectStore, StoredObject } from './object-store.ts';
+import { ATTEMPTS_MAX, type Connection, loadSdk, type Sdk, settingsOf } from './s3-connection.ts';
 import { failureOf, isAbsent, isChecksumRefused, isConditionRefused, isConflict, toStoreError } from './s3-errors.ts';
-import { receiveFile } from './s3-receive.ts';
 
 /** Files up to this size are uploaded in one request, larger ones in parts of this size. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -46,8 +37,6 @@ export interface S3StoreOptions {
   /** Folder below the target's prefix, such as a workspace's name. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** Default `PUBLISHING`. */
-  readonly use?: StoreUse;
   /** Changed by tests only. */
   readonly partBytes?: number;
 }
@@ -57,28 +46,26 @@ export interface S3StoreOptions {
  * @throws `config_invalid` if the packages for it are not installed
  */
 export async function openS3Store(target: S3Target, options: S3StoreOptions): Promise<ObjectStore> {
-  const { use = PUBLISHING } = options;
-  const sdk = await loadSdk(use);
+  const sdk = await loadSdk();
   const signal = AbortSignal.any([options.signal]);
   setMaxListeners(REQUESTS_MAX, signal);
   const base = [...(target.prefix === '' ? [] : [target.prefix]), options.folder, ''].join('/');
   const connection: Connection = {
     sdk,
-    client: withDates(new sdk.S3Client(settingsOf(target))),
+    client: new sdk.S3Client(settingsOf(target)),
     once: new sdk.S3Client({ ...settingsOf(target), maxAttempts: 1 }),
     target,
     signal,
     base,
     location: `s3://${target.bucket}/${base}`,
     partBytes: options.partBytes ?? PART_BYTES,
-    use,
     learned: { checksum: 0, wantsBareTags: false },
   };
   return storeOf(connection);
 }
 
 function storeOf(connection: Connection): ObjectStore {
-  const { sdk, client, once, target, signal, base, location, learned, use } = connection;
+  const { sdk, client, once, target, signal, base, location, learned } = connection;
   const Bucket = target.bucket;
   const at = (key: string) => ({ Bucket, Key: base + key });
   const trying = async <T>(what: string, key: string, work: () => Promise<T>): Promise<T> => {
@@ -87,7 +74,7 @@ function storeOf(connection: Connection): ObjectStore {
       return await work();
     } catch (thrown) {
       signal.throwIfAborted();
-      throw toStoreError(thrown, `${what} ${location}${key}`, use);
+      throw toStoreError(thrown, `${what} ${location}${key}`);
     }
   };
   const absentAsNull = <T>(thrown: unknown): T | null => {
@@ -100,7 +87,6 @@ function storeOf(connection: Connection): ObjectStore {
     );
   return {
     location,
-    use,
     head: (key) =>
       trying('checking', key, () => headOf(connection, at(key)).catch((thrown) => absentAsNull<StoredObject>(thrown))),
     read: (key) =>
@@ -109,20 +95,9 @@ function storeOf(connection: Connection): ObjectStore {
         if (found === null) return null;
         const { answer, bytes } = found;
         if (!answer.ETag)
-          throw new SightlineError(use.code, `${location}${key} has no ETag; conditional writes require one`);
-        const times = { modifiedAt: answer.LastModified?.getTime() ?? null, readAt: answeredAt(answer) };
-        return { body: Buffer.from(bytes), version: answer.ETag, ...times };
+          throw new SightlineError('publish_failed', `${location}${key} has no ETag; conditional writes require one`);
+        return { body: Buffer.from(bytes), version: answer.ETag };
       }),
-    receiveFile: (key, file) =>
-      trying('receiving', key, () =>
-        receiveFile(file, { location: location + key, use, signal }, async (from) => {
-          const range = from === 0 ? {} : { Range: `bytes=${from}-` };
-          const answer = await client
-            .send(new sdk.GetObjectCommand({ ...at(key), ...range }), { abortSignal: signal })
-            .catch((thrown) => absentAsNull<never>(thrown));
-          return answer === null ? null : ((answer.Body ?? null) as AsyncIterable<Uint8Array> | null);
-        }),
-      ),
     sendFile: (key, file) => trying('sending', key, () => sendFile(connection, at(key), file)),
     create: (key, body) => write(key, body, { IfNoneMatch: '*' }),
     replace: async (key, body, version) => {
@@ -179,7 +154,7 @@ async function headOf({ sdk, client, signal }: Connection, at: { Bucket: string;
 }
 
 async function* listAll(
-  { sdk, client, signal, target, base, use }: Connection,
+  { sdk, client, signal, target, base }: Connection,
   prefix: string,
   trying: <T>(what: string, key: string, work: () => Promise<T>) => Promise<T>,
 ): AsyncGenerator<{ key: string; modifiedAt: number }> {
@@ -198,7 +173,7 @@ async function* listAll(
       yield { key: Key.slice(base.length), modifiedAt: LastModified?.getTime() ?? Number.POSITIVE_INFINITY };
     }
     if (IsTruncated === true && (NextContinuationToken === undefined || NextContinuationToken === token)) {
-      throw new SightlineError(use.code, `listing ${prefix} failed: the store returned no new page token`);
+      throw new SightlineError('publish_failed', `listing ${prefix} failed: the store returned no new page token`);
     }
     token = IsTruncated === true ? NextContinuationToken : undefined;
   } while (token !== undefined);
@@ -231,7 +206,7 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
   const body = isSmall ? await readSmall(path, bytes) : null;
   const found = body === null ? await hashFile(path) : createHash('sha256').update(body).digest('hex');
   if (found !== sha256) {
-    throw new SightlineError(connection.use.code, `${path} is damaged: its SHA-256 differs from the expected one`);
+    throw new SightlineError('publish_failed', `${path} is damaged: its SHA-256 differs from the expected one`);
   }
   const about = { ...at, ContentType: typeOf(at.Key), Metadata: { sha256 }, ...encryptionOf(target) };
   await withChecksum(connection, async (checksum) => {

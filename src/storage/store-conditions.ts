@@ -8,7 +8,7 @@ const TRIALS = 'trials/';
 /**
  * Checks that a store enforces the conditions of writes, by two writes that must fail. Without these conditions two
  * processes could overwrite each other's work.
- * @throws the code of the store's use if it does not enforce them
+ * @throws `publish_failed` if it does not enforce them
  */
 export async function checkConditions(store: ObjectStore): Promise<void> {
   const key = `${TRIALS}${randomUUID()}`;
@@ -28,8 +28,6 @@ export async function checkConditions(store: ObjectStore): Promise<void> {
   }
 }
 
-function unsafe({ location, use }: ObjectStore, what: string): SightlineError {
-  const done = use.setting === 'publish' ? 'published to' : 'shared';
-  const message = `${location} cannot be ${done} safely: the store ${what}`;
-  return new SightlineError(use.code, message);
+function unsafe({ location }: ObjectStore, what: string): SightlineError {
+  return new SightlineError('publish_failed', `${location} cannot be published to safely: the store ${what}`);
 }

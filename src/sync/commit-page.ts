@@ -11,8 +11,6 @@ export interface PageDestinations {
   readonly archive?: RawArchive;
   /** Drift of the responses, stored with the pages. */
   readonly drift?: DriftWatch;
-  /** Resolves once all committed data would survive the loss of this machine. */
-  readonly durable?: () => Promise<void>;
 }
 
 /** A page to commit, as received and as rows. */
@@ -31,15 +29,13 @@ export interface Arrival {
 }
 
 /**
- * Commits a page: archives it, detects its drift, writes rows and ledger in one transaction, and makes the transaction
- * durable elsewhere. A page is on disk before its transaction begins. If the transaction fails, the archived page is
- * recorded as void; if the process is killed in between, the next run does so. The caller requests the next page after
- * this function has returned, so that another machine can resume after this page.
+ * Commits a page: archives it, detects its drift, and writes rows and ledger in one transaction. A page is on disk before its transaction begins. If the transaction fails, the archived page is
+ * recorded as void; if the process is killed in between, the next run does so.
  * @throws LossError if the page lacks most nested rows of its stored rows and `guard` is set
- * @throws `disk_full`, and the errors of the warehouse and of `durable`
+ * @throws `disk_full`, and the errors of the warehouse
  */
 export async function commitPage(
-  { archive, drift, warehouse, durable }: PageDestinations,
+  { archive, drift, warehouse }: PageDestinations,
   page: ReceivedPage,
 ): Promise<PageResult> {
   const { arrival, date } = page;
@@ -48,12 +44,10 @@ export async function commitPage(
   // Detect drift after the disk write, so that drift is detected in commit order.
   const notes = page.isMissing === true ? null : (drift?.detect(page, arrival.body) ?? null);
   const isOpen = page.chain.to !== null && arrival.query['to'] === undefined;
-  const result = await warehouse.writePage({ ...page, isOpen, raw, drift: notes }).catch(async (thrown: unknown) => {
+  return warehouse.writePage({ ...page, isOpen, raw, drift: notes }).catch(async (thrown: unknown) => {
     if (raw !== null) await archive?.voidPage(raw, date);
     throw thrown;
   });
-  await durable?.();
-  return result;
 }
 
 function toRecord({ run, chain, page, next, untilKnown, isMissing, guard, date, arrival }: ReceivedPage): RawRecord {

@@ -20,7 +20,7 @@ import { registerOpen } from './file/open-files.ts';
 const LOCK_WAIT_MS = 1_500;
 const LOCK_POLL_MS = 100;
 const MEMORY_MB_DEFAULT = 512;
-/** Keeps DuckDB from writing the log into the file on close. */
+/** Keeps DuckDB from writing the log into a damaged file on close. */
 const NO_LAST_CHECKPOINT = 'PRAGMA disable_checkpoint_on_shutdown';
 
 /** A value of a statement parameter. Lists contain text; the statement casts it. */
@@ -62,7 +62,7 @@ export interface Database {
   exclusive<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** Damage found by a statement, or null. Afterwards every call throws it and nothing is written. */
   damage(): DamagedFile | null;
-  /** Waits for running work, writes the log into the file unless `keepsLog` is set, and closes the file. */
+  /** Waits for running work, writes the log into the file, and closes the file. */
   close(): Promise<void>;
 }
 
@@ -74,11 +74,6 @@ export interface DatabaseOptions {
   readonly threads?: number;
   /** Folder for data that does not fit into memory. */
   readonly temporaryFolder?: string;
-  /**
-   * Keeps commits in the log until a CHECKPOINT statement, even when the file is closed. For callers that ship the log
-   * piece by piece.
-   */
-  readonly keepsLog?: boolean;
   /** Folder in which DuckDB finds extensions that a statement loads. */
   readonly extensionFolder?: string;
 }
@@ -94,8 +89,7 @@ export async function openDatabase(path: string, options: DatabaseOptions = {}):
   try {
     const instance = await createInstance(path, options);
     const connection = await connect(instance);
-    const log = options.keepsLog === true ? NO_LAST_CHECKPOINT : "SET wal_autocheckpoint = '32MB'";
-    await connection.run(log);
+    await connection.run("SET wal_autocheckpoint = '32MB'");
     return database(path, instance, connection, release);
   } catch (thrown) {
     release();
@@ -266,8 +260,6 @@ async function createInstance(path: string, options: DatabaseOptions): Promise<D
     memory_limit: `${options.memoryLimitMb ?? MEMORY_MB_DEFAULT}MB`,
     ...NO_EXTENSIONS,
     storage_compatibility_version: 'v1.5.0',
-    // Set at open: otherwise DuckDB writes a long log into the file while it replays it.
-    ...(options.keepsLog === true ? { checkpoint_threshold: '1TB' } : {}),
     ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
     ...(options.temporaryFolder === undefined ? {} : { temp_directory: options.temporaryFolder }),
     ...(options.extensionFolder === undefined ? {} : { extension_directory: options.extensionFolder }),

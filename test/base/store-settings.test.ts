@@ -105,31 +105,21 @@ describe('settings of stores and databases', () => {
     );
   });
 
-  test('of a workspace override the remote warehouse of the file', async () => {
-    expect((await load({})).config.remote).toEqual({ kind: 'local' });
+  test('of a home name a destination, in a flag, a workspace or the file', async () => {
     const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
-    const file = {
-      remote: { kind: 's3', bucket: 'lake', prefix: 'homes' },
-      workspaces: { acme: workspace, here: { ...workspace, remote: { kind: 'local' } } },
-    };
-    const of = async (name: string) => (await load({ file, flags: { workspace: name } })).config.remote;
-    expect([await of('acme'), await of('here')]).toEqual([{ ...DEFAULTS, ...file.remote }, { kind: 'local' }]);
-  });
-
-  test.each([
-    [{ kind: 'folder' }, /remote\.kind is "folder"; allowed: local or s3/],
-    [{ kind: 'local', bucket: 'lake' }, /remote\.bucket is set, but remote\.kind is "local"/],
-    [{ kind: 's3' }, /remote\.bucket is not set; allowed: the name of a bucket/],
-    [{ kind: 's3', bucket: 'lake', path: '/x' }, /remote has an unknown setting "path"; allowed: /],
-    [
-      { kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' },
-      /remote\.endpoint contains a user name/,
-    ],
-    ['s3://me:hidden@lake', /remote is not valid \(value not shown\); allowed: an object with the members/],
-  ])('reject %o as a remote warehouse without showing secrets', async (remote, message) => {
-    const said = await refusal({ file: { remote } });
-    expect(said).toMatch(message);
-    expect(said).not.toContain('hidden');
+    const destinations = { lake: { kind: 'duckdb', path: 'a' }, other: { kind: 'duckdb', path: 'b' } };
+    const file = { destinations, home: 'lake', workspaces: { acme: workspace, own: { ...workspace, home: 'other' } } };
+    const of = async (flags: object) => (await load({ file, flags })).config.home;
+    expect((await load({})).config.home).toBe(null);
+    expect([await of({ workspace: 'acme' }), await of({ workspace: 'own' })]).toEqual(['lake', 'other']);
+    expect(await of({ workspace: 'own', home: 'lake' })).toBe('lake');
+    await expect(of({ workspace: 'acme', home: 'lak' })).rejects.toThrow('--home is "lak"; allowed: lake, other');
+    expect(await refusal({ file: { home: 'lake' } })).toMatch(/home is "lake"; allowed: a name of destinations/);
+    const removed = load({ file: { remote: { kind: 's3' } } });
+    await expect(removed).rejects.toMatchObject({
+      message: expect.stringMatching(/the setting remote was removed$/),
+      hint: 'Set "home" to the name of a destination, which then keeps the warehouse between runs.',
+    });
   });
 
   test('of the budget come from the file and its variable, and errors never show the URL', async () => {

@@ -3,7 +3,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import type { DestinationTarget } from '../../src/base/config/destination-settings.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { attachmentOf, tableAt } from '../../src/destinations/kinds.ts';
-import { runLoad } from '../../src/destinations/run-load.ts';
+import { runLoad } from '../../src/destinations/run-child.ts';
 import { tablesOf } from '../../src/operations/load.ts';
 import { REPLICA } from '../../src/snapshot/exported-table.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';

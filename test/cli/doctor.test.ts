@@ -59,7 +59,7 @@ describe('doctor', () => {
     expect(code).toBe(0);
     expect(sandbox.requests.length).toBe(sent + 1);
     const names =
-      'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,remote,warehouse,copy,records,'
+      'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,home,warehouse,copy,records,'
         .concat('snapshots,publishing,destinations,completeness,raw pages,keys,jobs,webhooks')
         .split(',');
     expect(new Set(checks.map(({ check }) => check))).toEqual(new Set(names));

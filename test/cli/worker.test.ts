@@ -106,7 +106,7 @@ test('a shared queue is rejected for workspaces with a local warehouse', async (
   const databaseUrl = 'postgres://nobody@127.0.0.1:1/nothing';
   const runner = { kind: 'postgres', urlVariable: 'CLUSTER_DATABASE_URL' };
   const { here } = await open({ workspaces: 2, databaseUrl, settings: { runner } });
-  const local = 'remote of workspaces w01, w02 is "local"';
+  const local = 'home is not set for workspaces w01, w02';
   for (const command of [
     ['worker', '--once'],
     ['cluster', 'enqueue', 'nightly'],
@@ -114,15 +114,15 @@ test('a shared queue is rejected for workspaces with a local warehouse', async (
     const { code, stderr } = await here(...command);
     expect(code).toBe(2);
     expect(stderr).toContain(local);
-    expect(stderr).toContain('allowed: remote with "kind": "s3", or runner with "sharedFolder": true');
+    expect(stderr).toContain('allowed: home with the name of a destination, or runner with "sharedFolder": true');
   }
   const one = await here('cluster', 'enqueue', 'nightly', '--workspace', 'w02');
-  expect(one).toMatchObject({ code: 2, stderr: expect.stringContaining('remote of workspace w02 is "local"') });
+  expect(one).toMatchObject({ code: 2, stderr: expect.stringContaining('home is not set for workspace w02') });
   const doctor = await here('doctor', '--all', '--offline', '--json');
   expect(checksOf(doctor)).toContainEqual(queueCheck('failure', expect.stringContaining(local)));
-  // With a warehouse in a bucket the queue is used.
-  const remote = { kind: 's3', bucket: 'lake' };
-  const away = await open({ workspaces: 1, databaseUrl, settings: { runner, remote } });
+  // With a home the queue is used.
+  const destinations = { lake: { kind: 'duckdb', path: 'home.duckdb' } };
+  const away = await open({ workspaces: 1, databaseUrl, settings: { runner, destinations, home: 'lake' } });
   const asked = await away.here('cluster', 'enqueue', 'nightly', '--json');
   expect(JSON.parse(asked.stdout)).toMatchObject({ error: { code: 'queue_unreachable' } });
 });
@@ -141,7 +141,7 @@ test('workers of one queue use one data folder for local warehouses, until a wor
     stderr: expect.stringContaining(`${fleet.folder}/data on `),
   });
   expect(checksOf(await there('doctor', '--offline', '--json'))).toContainEqual(
-    queueCheck('failure', expect.stringContaining('remote of workspace w01 is "local", and the queue records')),
+    queueCheck('failure', expect.stringContaining('home is not set for workspace w01, and the queue records')),
   );
   expect(await there('worker', '--once', '--move-folder')).toMatchObject({ code: 0 });
   expect(await here('worker', '--once')).toMatchObject({

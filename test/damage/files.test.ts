@@ -108,7 +108,7 @@ beforeAll(async () => {
     const files = {
       'jobs.json': book,
       'owner.json': owner,
-      'home.json': { location: 'not an address', hasData: 'unknown' },
+      'home.json': { home: 'not a destination', saved: 'unknown' },
     };
     for (const [name, content] of Object.entries(files)) {
       writeFileSync(join(data, name), JSON.stringify(content), { mode: 0o600 });
@@ -122,7 +122,8 @@ afterAll(() => template.close());
 
 // Leaves commits in the log, as after a kill; tables of upstream's data do not change.
 async function leaveLog(path: string): Promise<void> {
-  const database = await openDatabase(path, { keepsLog: true });
+  const database = await openDatabase(path);
+  await database.exclusive((session) => session.run('PRAGMA disable_checkpoint_on_shutdown'));
   for (let count = 0; count < 100; count++) {
     await database.transaction((session) =>
       session.run("INSERT INTO sync.meta SELECT 'padding', repeat(CAST($1 AS VARCHAR), 200)", [count]),

@@ -5,7 +5,7 @@ import type { DestinationTarget } from '../../src/base/config/destination-settin
 import { attachmentOf, NOWHERE, tableAt } from '../../src/destinations/kinds.ts';
 import type { LoadRequest } from '../../src/destinations/load-protocol.ts';
 import type { LoadTable } from '../../src/destinations/load-tables.ts';
-import { runLoad } from '../../src/destinations/run-load.ts';
+import { runLoad } from '../../src/destinations/run-child.ts';
 import { fetchExtensions } from '../support/duckdb-extensions.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { NOT_TRIED } from '../support/needs.ts';
@@ -54,12 +54,18 @@ export interface Place {
   source(table?: LoadTable): Promise<unknown[][]>;
 }
 
-/** Opens an empty destination and a source with no rows, or skips the test. */
-export async function openPlace(kind: (typeof KINDS)[number], context: TestContext): Promise<Place> {
+/** Opens an empty destination, or skips the test. */
+export async function openTarget(kind: (typeof KINDS)[number], context: TestContext) {
   const found = kind === 'duckdb' ? { folder: '' } : await fetchExtensions();
   if (typeof found === 'string') return context.skip(`${NOT_TRIED}${found}`);
   const folder = await temporaryFolder();
   const target = await targetOf(kind, folder, context);
+  return { folder, target, extensions: { path: found.folder, isGiven: true } };
+}
+
+/** Opens an empty destination and a source with no rows, or skips the test. */
+export async function openPlace(kind: (typeof KINDS)[number], context: TestContext): Promise<Place> {
+  const { folder, target, extensions } = await openTarget(kind, context);
   const replica = join(folder, 'replica.duckdb');
   const withFile = async (statements: readonly string[]): Promise<unknown[][]> => {
     const instance = await DuckDBInstance.create(replica);
@@ -77,7 +83,7 @@ export async function openPlace(kind: (typeof KINDS)[number], context: TestConte
   const attachment = attachmentOf(target);
   const attached = async (attach: readonly string[], statements: readonly string[]): Promise<unknown[][]> => {
     const instance = await DuckDBInstance.create(':memory:', {
-      extension_directory: found.folder,
+      extension_directory: extensions.path,
       autoinstall_known_extensions: 'false',
     });
     const loads = attachment.extensions.map((name) => `LOAD ${name}`);
@@ -97,7 +103,7 @@ export async function openPlace(kind: (typeof KINDS)[number], context: TestConte
         replica,
         target,
         temporary: join(folder, 'spill'),
-        extensions: { path: found.folder, isGiven: true },
+        extensions,
         now: Date.parse('2026-03-01T00:00:00Z'),
         full: false,
         dryRun: false,

@@ -1,144 +1,16 @@
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { raiseFence } from '../../src/lake/fence.ts';
 import { createStorePublisher } from '../../src/lake/store-publisher.ts';
-import { toPiece } from '../../src/remote/log-segment.ts';
 import { openFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { openStorePlace, rowsOf, work } from '../remote/remotes.ts';
 import { skippingClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { stage } from './publishing-places.ts';
 
 type Changes = Record<string, unknown>;
-const SHA = 'a'.repeat(64);
-const FILE = { key: 'base/1-aaaaaaaa-bbbb', bytes: 12, sha256: SHA };
-const SAVED = { ...FILE, savedAt: '2026-11-21T10:00:00.000Z' };
 const FAR = '9999-12-31T00:00:00.000Z';
-
-/** Creates a remote warehouse with one check-in. */
-async function openRemote() {
-  const place = await openStorePlace();
-  const machine = await place.machine();
-  const out = await machine.checkOut();
-  const working = await work(machine, out);
-  await working.commit('CREATE TABLE facts AS SELECT range AS id FROM range(100)');
-  await out.journal?.durable();
-  await working.close();
-  await out.checkIn();
-  await out.release();
-  const key = [...place.server.objects.keys()].find((name) => name.endsWith('home.json')) ?? '';
-  const put = (name: string, body: Buffer): void => {
-    const etag = `"${createHash('md5').update(body).digest('hex')}"`;
-    place.server.objects.set(name, { body, etag, modified: new Date(), headers: {} });
-  };
-  const change = (changes: Changes): Buffer => {
-    const body = Buffer.from(JSON.stringify({ ...place.record(), ...changes }));
-    put(key, body);
-    return body;
-  };
-  return { place, key, put, change, machine };
-}
-
-describe('an invalid home.json', () => {
-  test('is rejected with the name of the field, and neither local files nor the record change', async () => {
-    const { place, key, change } = await openRemote();
-    const good = place.record();
-    const lies: [string, Changes][] = [
-      ['epoch', { epoch: 2 ** 53 }],
-      ['epoch', { epoch: Number.MAX_SAFE_INTEGER }],
-      ['epoch', { epoch: -1 }],
-      ['epoch', { epoch: 1.5 }],
-      ['base.bytes', { base: { ...SAVED, bytes: -5 } }],
-      ['base.bytes', { base: { ...SAVED, bytes: 2 ** 52 } }],
-      ['base.sha256', { base: { ...SAVED, sha256: 'none' } }],
-      ['base.key', { base: { ...SAVED, key: '../../other/home/base/1' } }],
-      ['base.savedAt', { base: { ...SAVED, savedAt: 'yesterday' } }],
-      ['checkedIn.key', { checkedIn: { ...SAVED, key: 'base/../../../lake/latest.json' } }],
-      ['files.0.path', { files: [{ ...FILE, path: '../../.ssh/authorized_keys' }] }],
-      ['files.0.path', { files: [{ ...FILE, path: '/etc/passwd' }] }],
-      ['names warehouse.duckdb', { files: [{ ...FILE, path: 'warehouse.duckdb' }] }],
-      ['names analytics.duckdb', { files: [{ ...FILE, path: 'analytics.duckdb' }] }],
-      ['journal.0.prefix', { journal: [{ prefix: '../../', pieces: 1 }] }],
-      ['journal.0.pieces', { journal: [{ prefix: 'journal/1-a/', pieces: 1e15 }] }],
-      ['journal', { journal: Array.from({ length: 20_000 }, () => ({ prefix: 'journal/1-a/', pieces: 1 })) }],
-      ['claim.holder', { claim: { id: 'a', holder: '\u001b[2Jgone', via: null, until: FAR } }],
-      ['claim.until', { claim: { id: 'a', holder: 'a', via: null, until: 'never' } }],
-      ['former.0.key', { former: [{ key: '../latest.json', since: FAR }] }],
-      ['sweptAt', { sweptAt: 'never' }],
-    ];
-    const other = await place.machine();
-    await writeFile(join(other.folder, 'analytics.duckdb'), 'own');
-    for (const [field, lie] of lies) {
-      const body = change({ ...good, ...lie });
-      const refused = { code: 'remote_failed', message: expect.stringContaining(` ${field}`) };
-      await expect(other.checkOut(), JSON.stringify(lie).slice(0, 100)).rejects.toMatchObject(refused);
-      // If the record is rejected only after it was read, a lease was taken and released.
-      if (!field.startsWith('names')) expect(place.server.objects.get(key)?.body).toEqual(body);
-    }
-    expect(await readFile(join(other.folder, 'analytics.duckdb'), 'utf8')).toBe('own');
-    expect(existsSync(other.layout.warehouse)).toBe(false);
-    change(good);
-    place.letClaimRunOut();
-    const out = await other.checkOut();
-    expect(await rowsOf(other.layout.warehouse, 'SELECT count(*) FROM facts')).toEqual([[100]]);
-    await out.release();
-  });
-
-  test('with the maximum epoch makes the check-out fail, and the epoch stays', async () => {
-    const { change, place } = await openRemote();
-    change({ epoch: 2 ** 40 });
-    const machine = await place.machine();
-    await expect(machine.checkOut()).rejects.toMatchObject({
-      code: 'remote_failed',
-      message: expect.stringMatching(/is 1099511627776; allowed: below/),
-    });
-    expect(place.record().epoch).toBe(2 ** 40);
-  });
-
-  test('that lists the current file as superseded does not cause its deletion', async () => {
-    const { change, place } = await openRemote();
-    const key = place.record().base?.key ?? '';
-    change({ former: [{ key, since: '2020-01-01T00:00:00.000Z' }] });
-    const machine = await place.machine();
-    const out = await machine.checkOut();
-    await out.checkIn();
-    await out.release();
-    expect(place.keys('base/')).toContain(key);
-  });
-
-  test('is rejected if the hash of its file is wrong or its journal contains a file that is not allowed', async () => {
-    const { change, place, put, key } = await openRemote();
-    const good = place.record();
-    const other = await place.machine();
-    change({ ...good, base: { ...good.base, sha256: SHA } });
-    await expect(other.checkOut()).rejects.toMatchObject({ code: 'remote_failed' });
-    expect(existsSync(other.layout.warehouse)).toBe(false);
-    const piece = toPiece([{ path: 'analytics.duckdb', offset: 0, data: Buffer.from('not ours') }]);
-    put(key.replace('home.json', 'journal/9-evil/00000001'), piece);
-    change({ ...good, journal: [{ prefix: 'journal/9-evil/', pieces: 1 }] });
-    await expect(other.checkOut()).rejects.toThrow(/analytics\.duckdb is not a file of a journal/);
-    expect(existsSync(other.layout.analytics)).toBe(false);
-  });
-});
-
-test('a check-out is rejected if the local home.json is damaged, because the folder may be a copy', async () => {
-  const { place } = await openRemote();
-  const machine = await place.machine();
-  const out = await machine.checkOut();
-  await out.checkIn();
-  await out.release();
-  const { size } = await stat(machine.layout.warehouse);
-  await writeFile(join(machine.folder, 'home.json'), '{"location": "s3://la');
-  await expect(machine.checkOut()).rejects.toMatchObject({
-    code: 'remote_failed',
-    message: expect.stringMatching(/is damaged/),
-  });
-  expect((await stat(machine.layout.warehouse)).size).toBe(size);
-});
 
 describe('an invalid latest.json', () => {
   const { signal } = new AbortController();

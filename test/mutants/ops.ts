@@ -1,6 +1,6 @@
 import type { Mutant } from './run-mutants.ts';
 
-/** Faults in jobs, sessions, the budget, the remote warehouse, published snapshots and the processes of the command line. */
+/** Faults in jobs, sessions, the budget, homes, published snapshots and the processes of the command line. */
 export const mutants: readonly Mutant[] = [
   // Jobs and queues.
   {
@@ -155,36 +155,36 @@ export const mutants: readonly Mutant[] = [
     to: '',
     tests: ['test/budget/file-store.test.ts'],
   },
-  // The warehouse in a bucket.
+  // Homes.
   {
-    file: 'src/remote/remote-lease.ts',
-    from: 'read.record.epoch === epoch && (claim === null || claim.id === id)',
-    to: 'read.record.epoch === epoch',
-    tests: ['test/remote/remote-troubles.test.ts'],
+    file: 'src/destinations/home-tables.ts',
+    from: 'before.lease === null || before.position !== work.position',
+    to: 'before.lease === null',
+    tests: ['test/session/home.test.ts'],
   },
   {
-    file: 'src/remote/remote-record.ts',
-    from: 'if (ageMs !== null) return ageMs > leaseMs + ROUNDING_MS;',
-    to: 'if (ageMs !== null) return true;',
-    tests: ['test/remote/remote.test.ts'],
+    file: 'src/destinations/home-tables.ts',
+    from: 'const isFree = lease === null || Date.parse(lease.until) <= now ||',
+    to: 'const isFree = lease === null || Date.parse(lease.until) >= now ||',
+    tests: ['test/session/home.test.ts'],
   },
   {
-    file: 'src/remote/log-shipping.ts',
-    from: 'if (shipped.unsure !== null) await sendPiece(shipped, shipped.unsure);',
+    file: 'src/destinations/home-tables.ts',
+    from: 'if (isEqual) known.delete(id);',
+    to: 'known.delete(id);',
+    tests: ['test/session/home.test.ts'],
+  },
+  {
+    file: 'src/session/home-folder.ts',
+    from: '    for (const { path } of kept.toReversed()) await rm(path, { force: true });\n',
     to: '',
-    tests: ['test/remote/remote-troubles.test.ts'],
+    tests: ['test/session/home.test.ts'],
   },
   {
-    file: 'src/remote/log-shipping.ts',
-    from: 'isSame(shipped.base, identify(parts.warehouse)) && !isFull && !isLarge',
-    to: '!isFull && !isLarge',
-    tests: ['test/remote/remote.test.ts'],
-  },
-  {
-    file: 'src/remote/log-segment.ts',
-    from: "if (createHash('sha256').update(data).digest('hex') !== head['sha256']) return null;",
-    to: '',
-    tests: ['test/remote/remote.test.ts'],
+    file: 'src/session/home-folder.ts',
+    from: 'mark === null || (mark.home === home && mark.saved > saved)',
+    to: 'mark === null',
+    tests: ['test/session/home.test.ts'],
   },
   // Published snapshots and object stores.
   {

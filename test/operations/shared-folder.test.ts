@@ -38,10 +38,10 @@ test('only workspaces with a local warehouse are rejected, and only with a queue
   const folder = await temporaryFolder();
   const [a, b] = await configsIn(folder);
   if (a === undefined || b === undefined) throw new Error('there are two');
-  const away = { ...b, remote: { ...b.remote, kind: 's3' } as typeof b.remote };
+  const away = { ...b, home: 'lake' };
   expect(rejectLocalWarehouses(queue, [a, away])).toMatchObject({
     code: 'config_invalid',
-    message: expect.stringMatching(/^remote of workspace a is "local" \(.*\/data\/a\), and runner is "redis"/),
+    message: expect.stringMatching(/^home is not set for workspace a \(.*\/data\/a\), and runner is "redis"/),
   });
   const many = Array.from({ length: 30 }, (_, index) => ({ ...a, name: `w${index}` }));
   expect(rejectLocalWarehouses(queue, many)?.message).toContain('workspaces w0, w1, w2, w3, w4 and 25 more');

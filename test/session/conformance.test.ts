@@ -4,13 +4,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import type { Grant, Mode, SessionDriver, SessionRequest } from '../../src/session/driver.ts';
+import { createHomeDriver } from '../../src/session/home-driver.ts';
 import { fileLock } from '../../src/session/lock-driver.ts';
 import { createProcessSessions, thisProcess } from '../../src/session/process-driver.ts';
 import { type SessionContext, withSession } from '../../src/session/session.ts';
-import { createStoreDriver } from '../../src/session/store-driver.ts';
 import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { S3_KEY, startS3Server } from '../support/s3-server.ts';
 
 /** A workspace whose participants exclude each other by one driver. */
 interface Rig {
@@ -74,39 +73,31 @@ async function openLock(mode: Mode): Promise<Rig> {
   };
 }
 
-async function openStore(): Promise<Rig> {
-  Object.assign(process.env, S3_KEY);
-  const server = await startS3Server();
-  onTestFinished(() => server.close());
-  const bucket = { kind: 's3', bucket: server.bucket, prefix: 'all', endpoint: server.endpoint };
+async function openHome(): Promise<Rig> {
+  const path = join(await temporaryFolder(), 'home.duckdb');
+  const destinations = { h: { kind: 'duckdb', path } };
   const machine = async (clock: Clock) => {
     const at = await temporaryFolder();
-    await writeFile(join(at, 'sightline.config.json'), JSON.stringify({ remote: bucket }));
+    await writeFile(join(at, 'sightline.config.json'), JSON.stringify({ home: 'h', destinations }));
     return contextIn(at, clock);
   };
+  // Nobody renews a lease unless a test does, and a later machine has a later clock.
+  let minutes = 0;
   const { clock, tick } = manualClock();
   const context = await machine(clock);
   const { folder } = context('').config;
-  const participant = async (): Promise<SessionDriver> => {
-    const { config } = (await machine(manualClock().clock))('');
-    return createStoreDriver({ config, clock: systemClock, task: null });
+  const driverAt = async (now: () => number): Promise<SessionDriver> => {
+    const { config } = (await machine(clock))('');
+    return createHomeDriver({ config, clock: { ...manualClock().clock, now }, task: null });
   };
-  // The store's time of the last renewal decides whether a lease has expired.
-  const expire = (): void => {
-    const [key, record] = [...server.objects].find(([name]) => name.endsWith('/home.json')) ?? [];
-    if (key === undefined || record === undefined) throw new Error('there is no lease');
-    server.objects.set(key, { ...record, modified: new Date(Date.now() - 60_000) });
-  };
+  const participant = () => driverAt(() => Date.now() + minutes * 60_000);
   const afterDeath = async (): Promise<SessionDriver> => {
-    // With this clock it never renews its lease.
-    const { config } = (await machine(manualClock().clock))('');
-    const killed = createStoreDriver({ config, clock: manualClock().clock, task: null });
-    await killed.acquire(requestOf({ folder, mode: 'wait' }, 'killed'));
-    expire();
+    await (await participant()).acquire(requestOf({ folder, mode: 'wait' }, 'killed'));
+    minutes += 10;
     return participant();
   };
   const takeAway = async (): Promise<void> => {
-    expire();
+    minutes += 10;
     const grant = await (await participant()).acquire(requestOf({ folder, mode: 'wait' }, 'thief'));
     onTestFinished(grant.release);
     tick();
@@ -188,7 +179,7 @@ const rigs: Readonly<Record<string, { readonly open: () => Promise<Rig>; readonl
   'process driver, refusing': { open: () => openProcess('refuse'), hasQueue: false },
   'lock driver, waiting': { open: () => openLock('wait'), hasQueue: true },
   'lock driver, refusing': { open: () => openLock('refuse'), hasQueue: false },
-  'store driver': { open: openStore, hasQueue: false },
+  'home driver': { open: openHome, hasQueue: false },
 };
 
 describe.each(Object.entries(rigs))('the %s', (_title, { open, hasQueue }) => {
@@ -301,13 +292,14 @@ describe.each(Object.entries(rigs))('the %s', (_title, { open, hasQueue }) => {
   });
 });
 
-test('each lease on a remote warehouse has a higher epoch, and the session of a local warehouse has none', async () => {
-  const remote = await openStore();
+test('each lease on a home has a higher epoch, and the session of a workspace without a home has none', async () => {
+  const home = await openHome();
   const epochs: (number | null)[] = [];
   for (const command of ['first', 'second']) {
-    await withSession(remote.context(command), 'wait', async ({ session }) => void epochs.push(session.epoch));
+    await withSession(home.context(command), 'wait', async ({ session }) => void epochs.push(session.epoch));
   }
   const local = await openProcess('wait');
   await withSession(local.context('sync'), 'wait', async ({ session }) => void epochs.push(session.epoch));
-  expect(epochs).toEqual([1, 2, null]);
+  // Each lease is followed by a save.
+  expect(epochs).toEqual([1, 3, null]);
 });

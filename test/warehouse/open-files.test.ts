@@ -13,7 +13,7 @@ if (NO_LOCK_LIST !== null) process.stderr.write(`${NO_LOCK_LIST}\n`);
 
 async function openOne(): Promise<{ path: string; database: Database; run: (sql: string) => Promise<number> }> {
   const path = join(await temporaryFolder(), 'warehouse.duckdb');
-  const database = await openDatabase(path, { keepsLog: true, memoryLimitMb: 64 });
+  const database = await openDatabase(path, { memoryLimitMb: 64 });
   onTestFinished(() => database.close());
   return { path, database, run: (sql) => database.exclusive((session) => session.run(sql)) };
 }

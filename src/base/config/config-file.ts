@@ -9,7 +9,6 @@ import { destinationsSchema } from './destination-settings.ts';
 import { notifySchema } from './notify-settings.ts';
 import { oauthSchema } from './oauth-settings.ts';
 import { publishSchema } from './publish-settings.ts';
-import { remoteSchema } from './remote-settings.ts';
 import { runnerSchema } from './runner-settings.ts';
 import { allowedOf, describeIssue } from './setting-schema.ts';
 import { variableName, workspaceName } from './shared-schemas.ts';
@@ -108,7 +107,7 @@ const inFile = {
   jobs: anything.describe('an object with a member for each job').optional(),
   notify: notifySchema.optional(),
   publish: publishSchema.optional(),
-  remote: remoteSchema.optional(),
+  home: workspaceName.describe('the name of a destination').optional(),
 };
 const apiKeyVariable = variableName('the name of the environment variable with the key');
 /** Root of the versioned API of a workspace. */
@@ -139,7 +138,12 @@ export type FileConfig = z.infer<typeof fileSchema>;
 
 /** Sources of settings. Precedence: flags, then environment, then file, then defaults. */
 export interface ConfigSources {
-  readonly flags: { readonly workspace?: string; readonly dataDir?: string; readonly baseUrl?: string };
+  readonly flags: {
+    readonly workspace?: string;
+    readonly dataDir?: string;
+    readonly baseUrl?: string;
+    readonly home?: string;
+  };
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
   /** Configuration file of `folder` if it was already read; saves parsing a large file once per workspace. */

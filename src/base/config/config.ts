@@ -32,7 +32,6 @@ import { checkKey, readSecret } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, PRIVATE_WAY, readNotify } from './notify-settings.ts';
 import { type OAuthSettings, readOAuth } from './oauth-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
-import { type RemoteSettings, readRemote } from './remote-settings.ts';
 import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
 import { allowedOf } from './setting-schema.ts';
 import { checkWorkspaceName, findWorkspace, standardWorkspace } from './workspace-names.ts';
@@ -80,8 +79,8 @@ export interface WorkspaceConfig {
   destination(name: string): DestinationTarget;
   /** Folder in which DuckDB finds the extensions of destinations; if it is not given, missing ones are downloaded into it. */
   readonly extensions: { readonly path: string; readonly isGiven: boolean };
-  /** Location of the warehouse. A remote warehouse is copied to the folder while a process works on it. */
-  readonly remote: RemoteSettings;
+  /** Name of the destination that keeps the warehouse between runs; null if the folder keeps it. */
+  readonly home: string | null;
   /** Endpoints to mirror, and a limit for those that no declaration describes. */
   readonly resources: ResourceSelection;
   /** Most questions of the calibration after the first sync, and again after a contradiction; 0 for none. */
@@ -184,7 +183,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       path: givenExtensions ?? join(homedir(), '.duckdb', 'extensions'),
       isGiven: givenExtensions !== undefined,
     },
-    remote: readRemote(declared?.remote ?? file.remote ?? { kind: 'local' }, { allowHttp, findProxy }),
+    home: readHome(flags.home, declared?.home ?? file.home, Object.keys(destinations)),
     resources: readSelection(file.resources, declared?.resources),
     rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,
     probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
@@ -320,4 +319,15 @@ function toWholeNumber(text: string): number {
 
 function lowerCase(text: string): string {
   return text.toLowerCase();
+}
+
+function readHome(
+  flag: string | undefined,
+  setting: string | undefined,
+  destinations: readonly string[],
+): string | null {
+  const home = flag ?? setting;
+  if (home === undefined || destinations.includes(home)) return home ?? null;
+  const names = destinations.length === 0 ? 'a name of destinations, which is not set' : destinations.join(', ');
+  throw invalid(flag === undefined ? 'home' : '--home', home, names);
 }

@@ -108,7 +108,7 @@ export function readPublish(
 }
 
 /**
- * Validates the object store of the setting `setting` (`publish` or `remote`) and resolves it with defaults.
+ * Validates the object store of the setting `publish` and resolves it with defaults.
  * @throws `config_invalid` with the setting and its allowed values
  */
 export function readS3Target(

@@ -32,7 +32,7 @@ export interface QueueAddress {
 /** Runner of due jobs: the process that schedules them, or the workers of a queue. */
 export type RunnerSettings = { readonly kind: 'process' } | QueueSettings;
 
-/** A queue. With `sharedFolder`, all workers use one data folder of one machine, so warehouses need not be remote. */
+/** A queue. With `sharedFolder`, all workers use one data folder of one machine, so workspaces need no home. */
 export interface QueueSettings extends QueueAddress {
   readonly sharedFolder: boolean;
 }

@@ -25,7 +25,7 @@ export function allowedOf(schema: z.ZodType): string {
 
 /** Settings that messages name without their value, because it may be a URL or secret pasted instead of a variable name. */
 const HIDDEN = [
-  ...['notify', 'budget', 'runner', 'publish', 'remote', 'destinations'],
+  ...['notify', 'budget', 'runner', 'publish', 'destinations'],
   ...['urlVariable', 'secretVariable', 'apiKeyVariable', 'endpoint'],
 ];
 /** The beginning of a key or of a webhook's secret, or a URL, which may contain a password. */

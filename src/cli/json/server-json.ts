@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { number, time } from '../../contract/operation/json-parts.ts';
+import { homeState } from '../../destinations/home-protocol.ts';
 import { clusterBudget, workspaceLag } from '../../operations/cluster/cluster.ts';
-import { remoteState } from '../../remote/remote.ts';
 import { queueState } from '../../scheduler/runner.ts';
 import { listedKey } from '../../serve/auth/keys.ts';
 
@@ -76,7 +76,7 @@ export const clusterStatus = z.object({
   runner: z.enum(['process', 'postgres', 'redis']),
   queue: queueState.nullable().describe('null without a queue'),
   budgets: z.array(clusterBudget),
-  homes: z.array(remoteState.extend({ workspace: z.string() })).describe('remote warehouses'),
+  homes: z.array(homeState).describe('workspaces with a home; those that are in use first'),
   lag: z.object({
     workspaces: number,
     overdue: number,

@@ -9,6 +9,7 @@ import { day, flag, integer, oneOf, option, refused, text, toInteger, withDefaul
 /** Options of commands on all workspaces. */
 export const dataOptions = {
   dataDir: text('<folder>', 'data folder (default: SIGHTLINE_DATA_DIR or ./data)'),
+  home: text('<destination>', 'destination that keeps the warehouse between runs (default: the setting home)'),
   json: flag('print the result as JSON on standard output'),
 };
 

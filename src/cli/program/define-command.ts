@@ -143,8 +143,8 @@ function toArgument({ placeholder, about, choices }: Kind<unknown>): Argument {
 }
 
 function separate(all: Readonly<Record<string, unknown>>): { flags: WorkspaceFlags; values: object } {
-  const { workspace = null, dataDir = null, baseUrl = null, json = false, ...values } = all;
-  const given = Object.entries({ workspace, dataDir, baseUrl }).filter(([, value]) => value !== null);
+  const { workspace = null, dataDir = null, baseUrl = null, home = null, json = false, ...values } = all;
+  const given = Object.entries({ workspace, dataDir, baseUrl, home }).filter(([, value]) => value !== null);
   return { flags: { ...Object.fromEntries(given), ...(json === true ? { json } : {}) }, values };
 }
 

@@ -6,8 +6,8 @@ import { withDiskNeed } from '../../base/disk-need.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { checkReplaceable, ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
+import { refreshReplica } from '../../session/home-replica.ts';
 import { noData } from '../../session/newest-replica.ts';
-import { refreshReplica } from '../../session/remote-replica.ts';
 import { withSession } from '../../session/session.ts';
 import { type Context, withWarehouse } from '../../session/workspace.ts';
 import { agesOf, type Layout, layoutOf } from '../../snapshot/layout.ts';
@@ -40,7 +40,7 @@ export type Backup = ValueOf<typeof writtenBackup>;
 export async function backupWorkspace(context: Context, output: string, force: boolean): Promise<Backup> {
   const layout = layoutOf(context.config.folder);
   const path = await checkTarget(output, context.config.folder, force);
-  // The last checked-in version of a remote warehouse is complete and readable without the lease.
+  // The last save of a home is complete and readable without the lease.
   await refreshReplica(context);
   const { copy, live } = agesOf(layout);
   if (copy === 0 && live === 0) throw noData(context.config);
@@ -87,7 +87,7 @@ interface Copied {
 
 async function copyNewest(context: Context, layout: Layout, aside: string): Promise<Copied> {
   const { copy, live } = agesOf(layout);
-  const isHere = context.config.remote.kind === 'local';
+  const isHere = context.config.home === null;
   if (isHere && live > 0) {
     try {
       // A backup does not wait for a sync: it copies the replica then.

@@ -6,7 +6,7 @@ import { catalogueOf } from '../../session/catalogues.ts';
 import { type Context, withWarehouse } from '../../session/workspace.ts';
 import { layoutOf } from '../../snapshot/layout.ts';
 import { removeDatabase } from '../../warehouse/file/copy-database.ts';
-import { refuseIfOpen } from '../../warehouse/file/log-file.ts';
+import { openReadOnly } from '../../warehouse/file/read-only.ts';
 import { openWarehouse, type Warehouse } from '../../warehouse/warehouse.ts';
 
 /** Resources for building or reading a complete warehouse. */
@@ -97,4 +97,15 @@ export async function inWarehouse<T>(
 
 function throwIfLocked(thrown: unknown): void {
   if (thrown instanceof SightlineError && thrown.code === 'warehouse_locked') throw thrown;
+}
+
+// Checks that no process has a warehouse open for writing; ignores other errors. Throws `warehouse_locked`.
+async function refuseIfOpen(path: string, spill: string): Promise<void> {
+  if (!existsSync(path)) return;
+  try {
+    const instance = await openReadOnly(path, { memoryLimitMb: 64, spill });
+    instance.closeSync();
+  } catch (thrown) {
+    if (thrown instanceof SightlineError && thrown.code === 'warehouse_locked') throw thrown;
+  }
 }

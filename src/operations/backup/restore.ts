@@ -8,9 +8,8 @@ import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { time, type ValueOf } from '../../contract/operation/json-parts.ts';
-import { removeMark } from '../../remote/folder-owner.ts';
 import { catalogueOf } from '../../session/catalogues.ts';
-import { remoteState } from '../../session/remote-stores.ts';
+import { readHome, removeMark } from '../../session/home-folder.ts';
 import { withSession } from '../../session/session.ts';
 import { type Context, publish, withWarehouse } from '../../session/workspace.ts';
 import { type Layout, layoutOf } from '../../snapshot/layout.ts';
@@ -49,7 +48,7 @@ export type Restored = ValueOf<typeof restored>;
  * served, `warehouse_invalid` and `warehouse_newer`.
  */
 export async function readRestoreSource(
-  { config, clock }: Context,
+  { config, signal }: Context,
   given: string,
   force: boolean,
 ): Promise<{ source: RestoreSource; hasData: boolean }> {
@@ -69,11 +68,11 @@ export async function readRestoreSource(
     ? await ofSnapshot(path)
     : await ofBackup(path, catalogueOf(config));
   const isOwnCopy = path === (await realpath(layout.analytics).catch(() => null));
-  const isAway = config.remote.kind !== 'local';
+  const isAway = config.home !== null;
   const isHere = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
-  const hasData = isAway ? (await remoteState({ config, clock }))?.savedAt != null : isHere;
+  const hasData = isAway ? (await readHome(config, signal))?.saved != null : isHere;
   if (hasData && !force) {
-    const found = `workspace ${config.name} has data in ${isAway ? 'its remote warehouse' : config.folder}`;
+    const found = `workspace ${config.name} has data in ${isAway ? `destination ${config.home}` : config.folder}`;
     throw new SightlineError('usage', `${found}; --force replaces it and keeps the old files`);
   }
   return { source, hasData };
@@ -118,8 +117,8 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
   const { config, clock } = context;
   const layout = layoutOf(config.folder);
   const aside = join(config.folder, '.restore.duckdb');
-  // `remote_failed`: the folder has only a copy of a remote warehouse. Replace it; the folder becomes the local warehouse.
-  const despite = ['warehouse_invalid', 'warehouse_newer', 'remote_failed'] as const;
+  // `home_conflict`: the folder is a copy of what a home has that is no longer set. Replace it; the folder then keeps the data itself.
+  const despite = ['warehouse_invalid', 'warehouse_newer', 'home_conflict'] as const;
   const { built, kept } = await replaceWarehouse(context, { aside, despite }, (replaceable) =>
     settle(context, source, layout, aside, replaceable),
   );
@@ -152,7 +151,7 @@ async function settle(
   refuseIfTaken();
   const kept = await keepData(context.config.folder, layout, source, { old, stamp });
   await publishByRename(aside, layout.warehouse);
-  if (context.config.remote.kind === 'local') await removeMark(context.config.folder);
+  if (context.config.home === null) await removeMark(context.config.folder);
   return { built, kept };
 }
 

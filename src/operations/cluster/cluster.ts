@@ -7,11 +7,12 @@ import { toSightlineError } from '../../base/errors.ts';
 import { budgetName } from '../../budget/postgres-store.ts';
 import { readSharedBudgetUses } from '../../budget/shared-use.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
+import type { HomeState } from '../../destinations/home-protocol.ts';
 import { readJobRuns, readSettled } from '../../scheduler/job-log.ts';
 import { lastRun } from '../../scheduler/next-run.ts';
 import type { EndedTask, RunnerState } from '../../scheduler/runner.ts';
 import { jobsOf } from '../jobs/job-list.ts';
-import { type ClusterRemote, readClusterRemotes } from './cluster-remotes.ts';
+import { readClusterHomes } from './cluster-homes.ts';
 import { withRunner } from './open-runner.ts';
 import { type Configured, validConfigs } from './workspace-list.ts';
 
@@ -62,11 +63,11 @@ export interface ClusterState {
   readonly runner: RunnerSettings['kind'];
   readonly state: RunnerState | null;
   readonly budgets: readonly ClusterBudget[];
-  readonly remotes: readonly ClusterRemote[];
+  readonly homes: readonly HomeState[];
   readonly lags: readonly Lag[];
 }
 
-/** Reads the queue, the budgets, the remote warehouses and the overdue jobs of all workspaces. Throws `queue_unreachable`. */
+/** Reads the queue, the budgets, the homes and the overdue jobs of all workspaces. Throws `queue_unreachable`. */
 export async function readCluster(cluster: Cluster, clock: Clock): Promise<ClusterState> {
   const { settings, configured, signal, warn } = cluster;
   const configs = validConfigs(configured);
@@ -75,8 +76,8 @@ export async function readCluster(cluster: Cluster, clock: Clock): Promise<Clust
     settings.kind === 'process' ? null : await withRunner(settings, signal, warn, (runner) => runner.state());
   const lags = await readLags(configs, state?.ended ?? [], clock);
   const budgets = await readClusterBudgets(configs, clock, signal, warn);
-  const remotes = await readClusterRemotes(configs, clock, warn);
-  return { runner: settings.kind, state, budgets, remotes, lags };
+  const homes = await readClusterHomes(configs, signal, warn);
+  return { runner: settings.kind, state, budgets, homes, lags };
 }
 
 /**

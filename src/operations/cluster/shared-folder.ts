@@ -30,7 +30,7 @@ type SharedFolder = z.infer<typeof sharedFolderSchema>;
 
 /** Workspaces whose warehouse exists only in the data folder. */
 export function withLocalWarehouse(configs: readonly WorkspaceConfig[]): WorkspaceConfig[] {
-  return configs.filter(({ remote }) => remote.kind === 'local');
+  return configs.filter(({ home }) => home === null);
 }
 
 /**
@@ -46,9 +46,9 @@ export function rejectLocalWarehouses(
   const [first] = local;
   if (first === undefined) return null;
   const message =
-    `remote of ${namesOf(local)} is "local" (${first.folder}), and runner is "${settings.kind}", ` +
+    `home is not set for ${namesOf(local)} (${first.folder}), and runner is "${settings.kind}", ` +
     'so each machine with a worker would build its own warehouse; ' +
-    'allowed: remote with "kind": "s3", or runner with "sharedFolder": true if all workers use one data folder of one machine';
+    'allowed: home with the name of a destination, or runner with "sharedFolder": true if all workers use one data folder of one machine';
   return new SightlineError('config_invalid', message);
 }
 
@@ -93,8 +93,8 @@ function compare(text: string, own: SharedFolder | null, local: readonly Workspa
   if (own !== null && recorded?.id === own.id && recorded.inode === own.inode) return null;
   const location = recorded === null ? 'an unreadable folder record' : `${recorded.path} on ${recorded.host}`;
   const message =
-    `remote of ${namesOf(local)} is "local", and the queue records that their warehouses are in ${location}, ` +
-    `not in ${own?.path ?? dirname(local[0]?.folder ?? '')} on ${hostname()}; allowed: workers with that folder, remote with "kind": "s3", or, ` +
+    `home is not set for ${namesOf(local)}, and the queue records that their warehouses are in ${location}, ` +
+    `not in ${own?.path ?? dirname(local[0]?.folder ?? '')} on ${hostname()}; allowed: workers with that folder, home with the name of a destination, or, ` +
     'after the warehouses were moved here, `sightline worker --move-folder`';
   return new SightlineError('config_invalid', message);
 }

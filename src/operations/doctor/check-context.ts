@@ -18,7 +18,7 @@ export interface CheckContext {
   readonly layout: Layout;
   /** The user's current directory, which contains `.env`. */
   readonly folder: string;
-  /** Whether requests to upstream and remote storage are skipped. */
+  /** Whether requests to upstream, object stores and homes are skipped. */
   readonly isOffline: boolean;
   /** Whether problems that are safe to repair are repaired. */
   readonly fix: boolean;

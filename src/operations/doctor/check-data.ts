@@ -20,8 +20,8 @@ const REBUILD = 'Run `sightline replay`, which rebuilds the tables from the stor
 /** Checks that the warehouse opens, has this schema version and contains no invalid rows. */
 export async function checkWarehouseFile({ context, layout, owner }: CheckContext): Promise<Finding[]> {
   const { copy, live } = agesOf(layout);
-  // The local files of a remote warehouse are as old as this machine's last check-out.
-  if (isAway(context) && copy > 0) return checkRows(context, layout.analytics, 'the last checked-in version');
+  // The folder of a workspace with a home is as old as this machine's last work.
+  if (isAway(context) && copy > 0) return checkRows(context, layout.analytics, 'the replica of the last save');
   if (live === 0 && copy === 0) {
     return [{ status: 'warning', message: 'no data yet', advice: 'Run `sightline sync`.' }];
   }
@@ -38,7 +38,7 @@ export async function checkWarehouseFile({ context, layout, owner }: CheckContex
 }
 
 function isAway({ config }: CheckContext['context']): boolean {
-  return config.remote.kind !== 'local';
+  return config.home !== null;
 }
 
 async function checkRows({ config }: CheckContext['context'], path: string, what: string): Promise<Finding[]> {

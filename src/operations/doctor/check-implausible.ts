@@ -25,7 +25,7 @@ export async function checkRecords(check: CheckContext, isDamaged: boolean): Pro
   const { context, layout, owner, fix } = check;
   if (isDamaged) return [{ status: 'warning', message: 'not checked: the warehouse must be repaired first' }];
   if (owner !== null) return [{ status: 'ok', message: `not checked: ${owner} owns the warehouse` }];
-  if (context.config.remote.kind !== 'local' || agesOf(layout).live === 0) {
+  if (context.config.home !== null || agesOf(layout).live === 0) {
     return [{ status: 'ok', message: 'no records on this machine' }];
   }
   const bounds = await boundsOf(check);

@@ -1,8 +1,8 @@
 import { toSightlineError } from '../../base/errors.ts';
 import { shownTime } from '../../contract/time.ts';
 import { POINTER, type ReadPointer, readPointer } from '../../lake/pointer.ts';
-import { refreshReplica } from '../../session/remote-replica.ts';
-import { openRemoteStore, remoteState } from '../../session/remote-stores.ts';
+import { readHome } from '../../session/home-folder.ts';
+import { refreshReplica } from '../../session/home-replica.ts';
 import { withStore } from '../../session/storage-location.ts';
 import { readManifest } from '../../snapshot/manifest.ts';
 import { checkConditions } from '../../storage/store-conditions.ts';
@@ -67,34 +67,24 @@ function judge(
   return { status: 'ok', message: `${can}; its latest snapshot is ${id}` };
 }
 
-/**
- * Checks that a remote warehouse can be read and written conditionally, and reports its lease. Downloads the replica for the
- * checks that follow.
- */
-export async function checkRemote({ context, isOffline }: CheckContext): Promise<Finding[]> {
+/** Checks that the home of the workspace can be read, and reports its lease. Publishes the replica for the checks that follow. */
+export async function checkHome({ context, isOffline }: CheckContext): Promise<Finding[]> {
   const { config, clock, signal } = context;
-  const { remote } = config;
-  if (remote.kind === 'local') return [{ status: 'ok', message: 'the warehouse is in the data folder' }];
-  if (isOffline) return [{ status: 'ok', message: `s3://${remote.bucket} not checked, because of --offline` }];
+  const { home } = config;
+  if (home === null) return [{ status: 'ok', message: 'the data folder keeps the warehouse' }];
+  if (isOffline) return [{ status: 'ok', message: `destination ${home} not checked, because of --offline` }];
   try {
-    const store = await openRemoteStore(config, signal);
-    try {
-      await checkConditions(store);
-    } finally {
-      store.close();
-    }
-    const state = await remoteState({ config, clock });
+    const state = await readHome(config, signal);
     await refreshReplica({ config, clock });
-    const can = `${store.location} can be read and written, with conditional writes`;
-    if (state === null) return [{ status: 'ok', message: `${can}; nothing checked in yet` }];
-    const { claim, savedAt, epoch } = state;
-    const saved = savedAt === null ? 'nothing checked in yet' : `last checked in at ${shownTime(savedAt)}`;
-    const lease = claim === null ? 'not checked out' : `${claim.holder} has it until ${shownTime(claim.until)}`;
-    return [{ status: 'ok', message: `${can}; epoch ${epoch}, ${saved}; ${lease}` }];
+    if (state === null) return [{ status: 'ok', message: `destination ${home} has no data of the workspace yet` }];
+    const { lease, savedAt, position } = state;
+    const saved = savedAt === null ? 'nothing saved yet' : `last saved at ${shownTime(savedAt)}`;
+    const owner = lease === null ? 'not in use' : `in use by ${lease.holder} until ${shownTime(lease.until)}`;
+    return [{ status: 'ok', message: `destination ${home}: position ${position}, ${saved}; ${owner}` }];
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
-    if (code !== 'remote_failed') throw thrown;
-    const advice = 'Syncs and exports fail until this is fixed; reads use the local replica.';
+    if (!['destination_failed', 'extension_missing', 'home_conflict'].includes(code)) throw thrown;
+    const advice = 'Syncs and exports fail until this is fixed; reads use the replica of the data folder.';
     return [{ status: 'failure', message, advice }];
   }
 }

@@ -12,7 +12,7 @@ import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './chec
 import { checkRecords } from './check-implausible.ts';
 import { checkCompleteness, checkJobs, checkKeys, checkRawPages, checkWebhooks } from './check-records.ts';
 import { checkBudget, checkUpstream } from './check-requests.ts';
-import { checkPublishing, checkRemote } from './check-stores.ts';
+import { checkHome, checkPublishing } from './check-stores.ts';
 
 /** Result of a check. */
 export const checkResult = z.object({
@@ -54,7 +54,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'leftovers', run: checkLeftovers },
   { name: 'budget', run: checkBudget },
   { name: 'upstream', run: (check, earlier) => checkUpstream(check, hasFailed(earlier, 'budget')) },
-  { name: 'remote', run: checkRemote },
+  { name: 'home', run: checkHome },
   { name: 'warehouse', run: checkWarehouseFile },
   { name: 'copy', run: (check, earlier) => checkCopy(check, hasFailed(earlier, 'warehouse')) },
   { name: 'records', run: (check, earlier) => checkRecords(check, hasFailed(earlier, 'warehouse')) },

@@ -21,8 +21,8 @@ const UNKNOWN_MS = 10_000;
 
 const ASKED = 'asked for';
 
-/** Errors that delay a job but do not fail it: the remote warehouse is unreachable, or the lease was lost. */
-const PASSING: readonly string[] = ['remote_failed', 'lease_lost', 'publish_failed'];
+/** Errors that delay a job but do not fail it: the home is unreachable, or the lease was lost. */
+const PASSING: readonly string[] = ['destination_failed', 'lease_lost', 'publish_failed'];
 
 /** Settings of a workspace, or the error of loading them. */
 export type FoundWorkspace = { readonly config: WorkspaceConfig } | { readonly error: SightlineError };
@@ -99,7 +99,7 @@ async function runSteps(context: Context, job: Job, task: Task, parts: TaskParts
   const keepSteps = async (ended: readonly StepRun[]): Promise<void> => {
     if (isOwner) return;
     await jobLog.keepSteps(job, name, ended);
-    await session?.keepFiles();
+    await session?.home?.save();
   };
   const warnOfStep = (thrown: unknown): void => {
     const why = toSightlineError(thrown).message;

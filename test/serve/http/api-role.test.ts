@@ -1,13 +1,12 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { addDays } from '../../../src/contract/time.ts';
 import { expectRefusal, startCli, startedLine, until } from '../../cli/helpers.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { NO_PROBES } from '../../support/no-probes.ts';
 import { runCommand } from '../../support/run-command.ts';
-import { S3_KEY, startS3Server } from '../../support/s3-server.ts';
 import { startWorldSandbox } from '../../support/worlds.ts';
 import { connect, toolClient } from '../mcp/support.ts';
 import { startCommand, startedServer } from '../running-command.ts';
@@ -124,19 +123,15 @@ describe('serve --role api', () => {
     expect(code, stderr).toBe(0);
   });
 
-  it('serves workspaces that another machine syncs into a bucket, and switches to each new version', async () => {
-    const store = await startS3Server();
-    onTestFinished(() => store.close());
-    // The client of the store reads its credentials from the environment of the process.
-    for (const [name, value] of Object.entries(S3_KEY)) vi.stubEnv(name, value);
-    onTestFinished(() => void vi.unstubAllEnvs());
+  it('serves workspaces that another machine saves in a home, and switches to each new version', async () => {
+    const path = join(await temporaryFolder(), 'home.duckdb');
     const sandbox = await startWorldSandbox('tiny');
     onTestFinished(() => sandbox.close());
-    const remote = { kind: 's3', bucket: store.bucket, endpoint: store.endpoint };
-    const workspaces = { north: { baseUrl: sandbox.baseUrl, apiKeyVariable: 'NORTH_KEY', remote } };
+    const destinations = { h: { kind: 'duckdb', path } };
+    const workspaces = { north: { baseUrl: sandbox.baseUrl, apiKeyVariable: 'NORTH_KEY', home: 'h' } };
     const [writer, reader] = [await temporaryFolder(), await temporaryFolder()];
     for (const cwd of [writer, reader])
-      await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ workspaces }));
+      await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ destinations, workspaces }));
     let now = NOW_MS;
     const clock = { ...stillClock, now: () => now };
     const sync = async (): Promise<void> => {
@@ -148,14 +143,13 @@ describe('serve --role api', () => {
     const made = await runCommand(['keys', 'create', 'far'], { cwd: reader });
     const running = startCommand(flagsOf(['--refresh', '1', '--rate-limit', 'off']), {
       cwd: reader,
-      env: S3_KEY,
       clock,
     });
     const { get } = withGet(await startedServer<Addresses>(running));
     const [from, to] = [-10, 10].map((days) => addDays('2026-03-15', days));
-    const path = `/brands/${tiny().brandId}/responses?limit=100&from=${from}&to=${to}`;
+    const list = `/brands/${tiny().brandId}/responses?limit=100&from=${from}&to=${to}`;
     const responses = async (): Promise<number> => {
-      const answer = await get(path, made.stdout.trim());
+      const answer = await get(list, made.stdout.trim());
       return answer.status === 200 ? (await idsOf(answer)).length : 0;
     };
     expect(await responses()).toBe(0);
@@ -166,11 +160,10 @@ describe('serve --role api', () => {
     now += 86_400_000;
     await sync();
     await until('the second published version is served', async () => (await responses()) > before);
-    store.fault = () => 'busy';
+    await writeFile(path, 'not a database');
     expect(await responses()).toBeGreaterThan(before);
     const { code, stderr } = await running.stop();
     expect(code, stderr).toBe(0);
-    expect(stderr).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
   });
 
   it('rejects invalid flags, and keeps running with one damaged key file and without a configuration file', async () => {

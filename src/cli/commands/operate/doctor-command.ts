@@ -14,7 +14,7 @@ export const doctor = defineCommand({
   options: {
     ...workspaceOptions,
     fix: flag('make the repairs that are safe: leftovers, permissions, the replica'),
-    offline: flag('send no requests to upstream, remote storage or the OAuth issuer'),
+    offline: flag('send no requests to upstream, object stores, the home or the OAuth issuer'),
     all: flag('check every configured workspace; without --json only problems are printed'),
   },
   exits: '1 if a check failed; 0 if there are only warnings.',

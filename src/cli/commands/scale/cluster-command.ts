@@ -1,6 +1,6 @@
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
-import type { ClusterRemote } from '../../../operations/cluster/cluster-remotes.ts';
+import type { HomeState } from '../../../destinations/home-protocol.ts';
 import type { ClusterBudget, Lag } from '../../../operations/cluster/cluster.ts';
 import type { RunnerState } from '../../../scheduler/runner.ts';
 import { count, duration, plural, printData, printJson, say } from '../../output/output.ts';
@@ -24,7 +24,7 @@ const status = defineCommand({
   run: async ({ limit, ...unread }, begin) => {
     const call = begin(unread);
     const { readCluster } = await import('../../../operations/cluster/cluster.ts');
-    const { runner, state, budgets, remotes, lags } = await readCluster(await toCluster(call), terminal().clock);
+    const { runner, state, budgets, homes, lags } = await readCluster(await toCluster(call), terminal().clock);
     const overdue = lags.filter(({ overdueSince }) => overdueSince !== null).length;
     const worst = lags.slice(0, limit);
     if (call.json) {
@@ -35,7 +35,7 @@ const status = defineCommand({
         runner,
         queue: state === null ? null : withoutEnded(state),
         budgets,
-        homes: remotes,
+        homes,
         lag,
       });
       return EXIT.done;
@@ -47,7 +47,7 @@ const status = defineCommand({
       say('sightline.config.json to use a queue; this command then shows its workers, tasks and leases.');
     } else describeQueue(state, limit);
     describeBudgets(budgets, limit);
-    describeRemotes(remotes, limit);
+    describeHomes(homes, limit);
     describeLag(worst, lags.length, overdue);
     return EXIT.done;
   },
@@ -124,12 +124,12 @@ function describeBudgets(budgets: readonly ClusterBudget[], limit: number): void
   );
 }
 
-function describeRemotes(homes: readonly ClusterRemote[], limit: number): void {
+function describeHomes(homes: readonly HomeState[], limit: number): void {
   table(
-    ['remote warehouse', 'epoch', 'checked in', 'checked out by', 'until'],
-    homes.slice(0, limit).map(({ workspace, epoch, savedAt, claim }) => {
-      const lease = claim === null ? ['', ''] : [claim.holder, shownTime(claim.until)];
-      return [workspace, String(epoch), savedAt === null ? 'never' : shownTime(savedAt), ...lease];
+    ['home of', 'position', 'saved', 'in use by', 'until'],
+    homes.slice(0, limit).map(({ workspace, position, savedAt, lease }) => {
+      const user = lease === null ? ['', ''] : [lease.holder, shownTime(lease.until)];
+      return [workspace, String(position), savedAt === null ? 'never' : shownTime(savedAt), ...user];
     }),
   );
 }

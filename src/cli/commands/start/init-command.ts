@@ -21,7 +21,9 @@ const ESTIMATE = 'Estimate the requests of the first sync?';
 
 export const init = defineCommand({
   options: {
-    ...workspaceOptions,
+    workspace: workspaceOptions.workspace,
+    dataDir: workspaceOptions.dataDir,
+    json: workspaceOptions.json,
     baseUrl: text('<url>', 'root of the versioned API, with or without /v1 (default: ask)'),
     keyStdin: flag('read the key from standard input'),
     budgetShare: option('<number>', 'fraction of the rate limit to use, for a key with other users', toShare),

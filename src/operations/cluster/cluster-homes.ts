@@ -1,0 +1,32 @@
+import type { WorkspaceConfig } from '../../base/config/config.ts';
+import { toSightlineError } from '../../base/errors.ts';
+import type { HomeState } from '../../destinations/home-protocol.ts';
+import { runAtHome } from '../../destinations/run-child.ts';
+import { homeRequest } from '../../session/home-folder.ts';
+
+/** Reads the states of all workspaces with a home; those that are in use first. An unreadable home is left out and reported to `warn`. */
+export async function readClusterHomes(
+  configs: readonly WorkspaceConfig[],
+  signal: AbortSignal,
+  warn: (sentence: string) => void,
+): Promise<HomeState[]> {
+  const found: HomeState[] = [];
+  // Workspaces share most homes, and a home has the states of all.
+  const homes = new Map<string, { readonly first: WorkspaceConfig; readonly names: Set<string> }>();
+  for (const config of configs) {
+    if (config.home === null) continue;
+    const target = JSON.stringify(config.destination(config.home));
+    const known = homes.get(target) ?? { first: config, names: new Set() };
+    known.names.add(config.name);
+    homes.set(target, known);
+  }
+  for (const { first, names } of homes.values()) {
+    try {
+      const states = await runAtHome(homeRequest(first, { do: 'state' }), signal);
+      found.push(...states.filter(({ workspace }) => names.has(workspace)));
+    } catch (thrown) {
+      warn(`destination ${first.home}: ${toSightlineError(thrown).message}`);
+    }
+  }
+  return [...found.filter(({ lease }) => lease !== null), ...found.filter(({ lease }) => lease === null)];
+}
