@@ -33,7 +33,7 @@ export interface ApiOptions extends ServingOptions {
   readonly pages: 'key' | 'off';
   /** Returns the current settings of all workspaces. Changes are detected by identity, so a changed list must be a new Map. */
   readonly workspaces: () => ReadonlyMap<string, WorkspaceConfig>;
-  /** Downloads a workspace's newest replica to its folder if its warehouse is remote. */
+  /** Publishes a workspace's newest replica in its folder if the workspace has a home. */
   readonly refresh: (context: Context) => Promise<unknown>;
 }
 

@@ -41,7 +41,7 @@ export async function serveMcp(
     open: async (name) => {
       const config = named.get(name);
       if (config === undefined) throw new SightlineError('not_found', `the workspace ${name} does not exist`);
-      // If the remote warehouse cannot be reached, serve the replica that is already here.
+      // If the home cannot be reached, serve the replica that is already here.
       await refreshReplica({ config, clock }).catch(() => undefined);
       const cursorSecret = await cursorSecretOf(config, existsSync(config.folder));
       return { config, ...openData(config, { clock, cursorSecret, queryTimeoutMs }) };

@@ -91,7 +91,7 @@ describe('settings of stores and databases', () => {
     [{ runner: { kind: 'redis://hidden' } }, 'runner.kind'],
     [{ notify: [{ urlVariable: 'X', format: 'https://hooks.example/hidden' }] }, 'notify.0.format'],
     [{ notify: [{ urlVariable: 'X', events: ['whsec_hidden'] }] }, 'notify.0.events.0'],
-    [{ remote: { kind: 's3', bucket: 'https://u:hidden@h/b' } }, 'remote.bucket'],
+    [{ publish: { kind: 's3', bucket: 'https://u:hidden@h/b' } }, 'publish.bucket'],
     [{ workspaces: { acme } }, 'workspaces.acme.apiKeyVariable'],
   ])('with a URL or key in place of another value are refused without showing it: %j', async ([file, setting]) => {
     const said = await refusal({ file });

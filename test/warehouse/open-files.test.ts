@@ -116,25 +116,12 @@ describe('the source', () => {
   });
 
   test("opens other files of the live file's folder only at known places", () => {
-    const near = files.filter(({ path }) =>
-      /^src\/(warehouse\/|remote\/|storage\/s3-|session\/(remote-|store-driver))/.test(path),
-    );
+    const near = files.filter(({ path }) => /^src\/(warehouse\/|storage\/s3-|session\/home-)/.test(path));
     const found = near.flatMap(({ path, text }) => openersOf(text).map((name) => `${path}: ${name}`));
     expect(found.sort()).toEqual([
       // home.json.
-      'src/remote/folder-owner.ts: readFile',
-      'src/remote/folder-owner.ts: writeFile',
-      // The downloaded log, before DuckDB opens it.
-      'src/remote/log-segment.ts: open',
-      // Job records and raw pages.
-      'src/remote/remote-files.ts: copyFile',
-      // The downloaded replica.
-      'src/remote/remote-store.ts: syncToDisk',
-      // copy.json, beside the replica.
-      'src/session/remote-replica.ts: readFile',
-      'src/session/remote-replica.ts: writeFile',
-      // A download with its own name.
-      'src/storage/s3-receive.ts: open',
+      'src/session/home-folder.ts: readFile',
+      'src/session/home-folder.ts: writeFile',
       // `analytics.duckdb.contents.json`, and the header of the replica.
       'src/warehouse/file/copy-contents.ts: open',
       'src/warehouse/file/copy-contents.ts: readFile',
