@@ -51,7 +51,6 @@ const small: Readonly<Record<string, string>> = {
   'src/web/app/pages/': 'one file per page, loaded when it is shown',
   'src/web/app/report/report-entry.ts': 'the entry of the module that is built for Node',
   'src/web/report/report-app.ts': 'the only place that loads the built module',
-  'src/scheduler/queue/queue-packages.ts': 'the only place that loads the packages of queues',
 };
 
 /** Modules with state, and why it belongs to the process. */
@@ -111,8 +110,8 @@ describe('the layers of src', () => {
     expect(foldersImporting('jose')).toEqual(['src/serve']);
     // Loaded only if a budget or the task queue is shared between machines.
     expect(foldersImporting('rate-limiter-flexible')).toEqual(['src/budget']);
-    expect(foldersImporting('pg')).toEqual(['src/budget', 'src/scheduler']);
-    for (const name of ['bullmq', 'ioredis']) expect(foldersImporting(name)).toEqual(['src/scheduler']);
+    expect(foldersImporting('pg')).toEqual(['src/budget']);
+    expect(foldersImporting('pg-boss')).toEqual(['src/scheduler']);
     for (const name of ['@fastify/cors', 'prom-client', 'pino', 'pino-pretty']) {
       expect(foldersImporting(name)).toEqual(['src/serve']);
     }

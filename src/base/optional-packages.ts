@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** Packages that only some settings need, with the versions to install. */
 export const OPTIONAL_PACKAGES = {
   budget: ['pg@8', 'rate-limiter-flexible@11'],
-  'queue in PostgreSQL': ['bullmq@6', 'pg@8'],
-  'queue in Redis': ['bullmq@6', 'ioredis@5'],
+  queue: ['pg-boss@12'],
   bucket: ['@aws-sdk/client-s3@3.1169', '@aws-sdk/lib-storage@3.1169'],
   iceberg: ['chdb@3.4'],
   png: ['@resvg/resvg-js@2.6'],

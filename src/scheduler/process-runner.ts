@@ -147,7 +147,8 @@ function stateOf({ tasks, plan, worker, clock }: Parts): RunnerState {
   const now = clock.now();
   const due = plan.flatMap(({ job }) => nextRun(job.cron, job.timeZone, now) ?? []);
   const oldest = tasks.waiting.reduce((first, { sinceMs }) => Math.min(first, sinceMs), Infinity);
-  const { active, waiting, failed, ended } = tasks;
+  const { active, waiting, ended } = tasks;
+  const failed = ended.filter(({ status }) => status === 'failed').length;
   const itself = worker === null ? [] : [worker];
   return {
     counts: { waiting: waiting.length, active: active.length, delayed: due.length, failed },

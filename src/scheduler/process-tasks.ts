@@ -20,7 +20,6 @@ export interface TaskList {
   readonly active: readonly { readonly task: Task; readonly sinceMs: number }[];
   /** The last ended tasks, newest first. */
   readonly ended: readonly EndedTask[];
-  readonly failed: number;
   put(waiting: WaitingTask): void;
   /**
    * Milliseconds until the next task may start: 0 if one is due, Infinity if every waiting task belongs to a workspace
@@ -41,7 +40,6 @@ export function createTaskList(clock: Clock): TaskList {
   const waiting: WaitingTask[] = [];
   const active: { task: Task; sinceMs: number }[] = [];
   const ended: EndedTask[] = [];
-  let failed = 0;
   let wake = new AbortController();
   const change = (): void => {
     wake.abort();
@@ -69,7 +67,6 @@ export function createTaskList(clock: Clock): TaskList {
       }
       return result;
     } catch {
-      failed += 1;
       end(one, 'failed');
       return { kind: 'settled', status: 'failed' };
     } finally {
@@ -81,9 +78,6 @@ export function createTaskList(clock: Clock): TaskList {
     waiting,
     active,
     ended,
-    get failed() {
-      return failed;
-    },
     put: (one) => {
       waiting.push(one);
       change();

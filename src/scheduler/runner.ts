@@ -29,7 +29,7 @@ export interface Task extends WorkspaceJob {
 
 /** A worker's right to a task, valid as long as it is renewed. */
 export interface Lease {
-  /** Aborted if the lease is lost, could not be renewed for minutes, or work is to stop. */
+  /** Aborted if the lease is lost or work is to stop. */
   readonly signal: AbortSignal;
 }
 
@@ -68,7 +68,7 @@ const leaseState = z.object({
   job: z.string(),
   worker: z.string(),
   since: time,
-  renewed: time.nullable().describe('when the lease was last renewed; null if its worker no longer reports'),
+  renewed: time.describe('when the lease was last renewed'),
 });
 
 /** State of a queue and its workers. */
@@ -77,7 +77,7 @@ export const queueState = z.object({
     waiting: number,
     active: number,
     delayed: number.describe('the next run of each schedule, and tasks that were put back'),
-    failed: number.describe('tasks that threw an error, among the last few hundred'),
+    failed: number.describe('tasks that failed, among the last few hundred'),
   }),
   schedules: number,
   oldestWaiting: time.nullable().describe('when the longest-waiting task began to wait'),
@@ -85,11 +85,6 @@ export const queueState = z.object({
   workers: z.array(workerState),
   leases: z.array(leaseState).describe('active tasks'),
 });
-
-/** A worker that takes tasks. */
-export type WorkerState = ValueOf<typeof workerState>;
-/** An active task. */
-export type LeaseState = ValueOf<typeof leaseState>;
 
 /** An ended task that is still remembered. */
 export interface EndedTask extends WorkspaceJob {

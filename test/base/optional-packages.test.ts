@@ -22,7 +22,7 @@ describe('the line that installs optional packages', () => {
     const project = await temporaryFolder();
     await writeFile(join(project, 'package.json'), '{}');
     const root = await installed(join(project, 'node_modules/@sightline-mirror/sightline'));
-    expect(installLine('queue in Redis', root)).toBe('npm install bullmq@6 ioredis@5');
+    expect(installLine('queue', root)).toBe('npm install pg-boss@12');
   });
 
   test('for a global installation names its prefix, because packages of another prefix are not found', async () => {

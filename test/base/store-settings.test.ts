@@ -145,27 +145,25 @@ describe('settings of stores and databases', () => {
   test('of the runner come from the file and its variable, and errors never show the URL', async () => {
     expect(loadRunnerSettings({ environment: {}, folder: (await load({})).folder })).toEqual({ kind: 'process' });
     const urlVariable = 'QUEUE_URL';
-    for (const [kind, url, wrong] of [
-      ['postgres', 'postgres://agency:se%2Fcret@db.example/queue', 'redis://agency:cret@db.example'],
-      ['redis', 'rediss://agency:secret@db.example:6380', 'postgres://agency:cret@db.example/queue'],
-    ] as const) {
-      const { folder } = await load({ file: { runner: { kind, urlVariable } } });
-      const environment = { QUEUE_URL: url };
-      expect(loadRunnerSettings({ environment, folder })).toEqual({ kind, url, urlVariable, sharedFolder: false });
-      const read = (given: Record<string, string>) => () => loadRunnerSettings({ environment: given, folder });
-      expect(read({})).toThrow('QUEUE_URL is not set; allowed: the URL of a ');
-      expect(read({ QUEUE_URL: wrong })).toThrow('QUEUE_URL is not the URL of a ');
-      expect(read({ QUEUE_URL: wrong })).not.toThrow(/cret/);
-    }
+    const { folder } = await load({ file: { runner: { kind: 'postgres', urlVariable } } });
+    const url = 'postgres://agency:se%2Fcret@db.example/queue';
+    const read = (environment: Record<string, string>) => () => loadRunnerSettings({ environment, folder });
+    expect(read({ QUEUE_URL: url })()).toEqual({ kind: 'postgres', url, urlVariable, sharedFolder: false });
+    expect(read({})).toThrow('QUEUE_URL is not set; allowed: the URL of a ');
+    const wrong = { QUEUE_URL: 'redis://agency:cret@db.example' };
+    expect(read(wrong)).toThrow('QUEUE_URL is not the URL of a ');
+    expect(read(wrong)).not.toThrow(/cret/);
   });
 
   test.each([
-    [{ kind: 'queue' }, 'runner.kind is "queue"; allowed: process, postgres or redis'],
+    [{ kind: 'queue' }, 'runner.kind is "queue"; allowed: process or postgres'],
+    // Removed.
+    [{ kind: 'redis', urlVariable: 'QUEUE_URL' }, 'runner.kind is "redis"; allowed: process or postgres'],
     [
-      { kind: 'redis', urlVariable: 'QUEUE_URL', sharedFolder: 'yes' },
+      { kind: 'postgres', urlVariable: 'QUEUE_URL', sharedFolder: 'yes' },
       'runner.sharedFolder is "yes"; allowed: true if all workers use one data folder of one machine',
     ],
-    [{ kind: 'redis' }, 'runner.urlVariable is not set; allowed: the name of the environment variable with the URL'],
+    [{ kind: 'postgres' }, 'runner.urlVariable is not set; allowed: the name of the environment variable with the URL'],
     ['redis://a:secret@b', 'runner is not valid (value not shown); allowed: an object with "kind"'],
   ])('of the runner reject %j', async (runner, message) => {
     expect(await refusal({ file: { runner } })).toContain(message);

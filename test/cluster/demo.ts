@@ -91,7 +91,7 @@ async function watch(fleet: Fleet, workers: ReadonlyMap<string, Started>): Promi
       isKilled = true;
       const victim = WORKERS[1];
       workers.get(victim)?.process.kill('SIGKILL');
-      print(`kill -9 of ${victim}, which had ${held[1]?.split(': ')[1]}: its leases expire in 20 seconds.`);
+      print(`kill -9 of ${victim}, which had ${held[1]?.split(': ')[1]}: its leases expire in 15 seconds.`);
     }
     await delay(LOOK_EVERY_MS, undefined, { signal: stop.signal });
   }

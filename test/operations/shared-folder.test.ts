@@ -10,7 +10,7 @@ import {
 import type { Runner } from '../../src/scheduler/runner.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
-const queue = { kind: 'redis', url: 'redis://localhost', urlVariable: 'QUEUE_URL', sharedFolder: false } as const;
+const queue = { kind: 'postgres', url: 'postgres://localhost', urlVariable: 'QUEUE_URL', sharedFolder: false } as const;
 
 async function configsIn(folder: string, file: object = {}) {
   await mkdir(folder, { recursive: true });
@@ -41,7 +41,7 @@ test('only workspaces with a local warehouse are rejected, and only with a queue
   const away = { ...b, home: 'lake' };
   expect(rejectLocalWarehouses(queue, [a, away])).toMatchObject({
     code: 'config_invalid',
-    message: expect.stringMatching(/^home is not set for workspace a \(.*\/data\/a\), and runner is "redis"/),
+    message: expect.stringMatching(/^home is not set for workspace a \(.*\/data\/a\), and runner is "postgres"/),
   });
   const many = Array.from({ length: 30 }, (_, index) => ({ ...a, name: `w${index}` }));
   expect(rejectLocalWarehouses(queue, many)?.message).toContain('workspaces w0, w1, w2, w3, w4 and 25 more');

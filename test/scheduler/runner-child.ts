@@ -2,8 +2,8 @@ import type { QueueAddress } from '../../src/base/config/runner-settings.ts';
 import { openQueueRunner } from '../../src/scheduler/queue/queue-runner.ts';
 
 // Performs tasks of a queue, reports each start, keeps each task until it is aborted, and reports that.
-const [address = '', name = '', leaseMs = ''] = process.argv.slice(3);
-const runner = await openQueueRunner(JSON.parse(address) as QueueAddress, { leaseMs: Number(leaseMs) });
+const [address = '', name = ''] = process.argv.slice(3);
+const runner = await openQueueRunner(JSON.parse(address) as QueueAddress);
 await runner.work({
   name,
   concurrency: 2,

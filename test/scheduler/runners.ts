@@ -4,9 +4,6 @@ import { defineJob } from '../../src/scheduler/job.ts';
 import { openQueueRunner } from '../../src/scheduler/queue/queue-runner.ts';
 import type { Lease, Runner, Task, TaskEnd } from '../../src/scheduler/runner.ts';
 
-/** Shorter than the default, so that tests do not wait long. */
-export const LEASE_MS = 2_000;
-
 /** Opens a runner on the same queue, for a worker of its own. */
 export type Open = () => Promise<Runner>;
 /** Sentences that the runners of this file printed. */
@@ -14,9 +11,9 @@ export const said: string[] = [];
 export const say = (sentence: string): void => void said.push(sentence);
 
 /** Opens runners on a queue for the duration of a test. */
-export function openAt(address: QueueAddress, leaseMs = LEASE_MS): Open {
+export function openAt(address: QueueAddress): Open {
   return async () => {
-    const runner = await openQueueRunner(address, { leaseMs, say });
+    const runner = await openQueueRunner(address, { say });
     onTestFinished(() => runner.close());
     return runner;
   };

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { SightlineError } from '../errors.ts';
 import { readPostgresUrl } from './budget-settings.ts';
-import { readSecret } from './key-file.ts';
 import { variableName } from './shared-schemas.ts';
 
 const urlVariable = variableName('the name of the environment variable with the URL');
@@ -16,15 +14,12 @@ export const runnerSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('process') }),
     z.strictObject({ kind: z.literal('postgres'), urlVariable, sharedFolder }),
-    z.strictObject({ kind: z.literal('redis'), urlVariable, sharedFolder }),
   ])
-  .describe(
-    'an object with "kind": "process", or with "kind": "postgres" or "redis", urlVariable and optionally sharedFolder',
-  );
+  .describe('an object with "kind": "process", or with "kind": "postgres", urlVariable and optionally sharedFolder');
 
 /** A queue that workers on several machines share. `url` contains a password: never show, log or write it. */
 export interface QueueAddress {
-  readonly kind: 'postgres' | 'redis';
+  readonly kind: 'postgres';
   readonly url: string;
   readonly urlVariable: string;
 }
@@ -48,14 +43,5 @@ export function readRunnerSettings(
 ): RunnerSettings {
   if (given === undefined || given.kind === 'process') return { kind: 'process' };
   const { kind, urlVariable: variable, sharedFolder = false } = given;
-  if (kind === 'postgres')
-    return { kind, url: readPostgresUrl(variable, environment, folder), urlVariable: variable, sharedFolder };
-  const url = readSecret(variable, environment, folder)?.trim() ?? '';
-  const allowed = 'the URL of a Redis server, such as rediss://user:password@host:6379';
-  if (url === '') throw new SightlineError('config_invalid', `${variable} is not set; allowed: ${allowed}`);
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (parsed === null || !['redis:', 'rediss:'].includes(parsed.protocol) || parsed.hostname === '') {
-    throw new SightlineError('config_invalid', `${variable} is not the URL of a Redis server; allowed: ${allowed}`);
-  }
-  return { kind, url, urlVariable: variable, sharedFolder };
+  return { kind, url: readPostgresUrl(variable, environment, folder), urlVariable: variable, sharedFolder };
 }

@@ -73,7 +73,7 @@ export const worker = z.object({
 /** `cluster status`. */
 export const clusterStatus = z.object({
   at: time,
-  runner: z.enum(['process', 'postgres', 'redis']),
+  runner: z.enum(['process', 'postgres']),
   queue: queueState.nullable().describe('null without a queue'),
   budgets: z.array(clusterBudget),
   homes: z.array(homeState).describe('workspaces with a home; those that are in use first'),

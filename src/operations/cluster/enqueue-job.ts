@@ -25,7 +25,7 @@ export async function enqueueJob(
   workspaces: readonly string[] | null,
 ): Promise<EnqueuedJob> {
   if (settings.kind === 'process') {
-    const how = '"postgres" or "redis" in sightline.config.json; `sightline jobs run` runs a job without a queue';
+    const how = '"postgres" in sightline.config.json; `sightline jobs run` runs a job without a queue';
     throw new SightlineError('config_invalid', `runner.kind is "process", which has no queue; allowed: ${how}`);
   }
   const chosen = (workspaces ?? configured.map(({ name }) => name)).map((name) => {

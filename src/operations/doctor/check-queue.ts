@@ -9,8 +9,8 @@ import { checkSharedFolder, rejectLocalWarehouses } from '../cluster/shared-fold
 import type { Finding } from './check-context.ts';
 
 /**
- * Checks the queue that workers share, if there is one: that its database responds and agrees about the time, and that all
- * workers use the same warehouses.
+ * Checks the queue that workers share, if there is one: that its database responds, and that all workers use the same
+ * warehouses.
  */
 export async function checkQueue(
   settings: RunnerSettings,
@@ -55,13 +55,9 @@ function failureOf({ message, hint }: SightlineError): Finding {
   return { status: 'failure', message, advice: hint };
 }
 
-function warnOfTheWay({ kind, url, urlVariable }: Exclude<RunnerSettings, { kind: 'process' }>): Finding[] {
-  const { protocol, hostname } = new URL(url);
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  const isReadable = kind === 'postgres' ? isReadableOnTheWay(url) : protocol === 'redis:' && !isLoopback;
-  if (!isReadable) return [];
-  const how =
-    kind === 'postgres' ? 'Add ?sslmode=verify-full to the address' : 'Use an address that begins with rediss://';
+function warnOfTheWay({ url, urlVariable }: Exclude<RunnerSettings, { kind: 'process' }>): Finding[] {
+  if (!isReadableOnTheWay(url)) return [];
   const message = `${urlVariable} does not require TLS: the password can be read in transit`;
-  return [{ status: 'warning', message, advice: `${how}, unless you control the whole network path.` }];
+  const advice = 'Add ?sslmode=verify-full to the address, unless you control the whole network path.';
+  return [{ status: 'warning', message, advice }];
 }

@@ -1,92 +1,84 @@
-import type { Clock } from '../../base/clock.ts';
-import { ENDED_MAX, type EndedTask, type LeaseState, type RunnerState, type WorkerState } from '../runner.ts';
-import type { TaskQueue } from './queue-connection.ts';
-import { isMoment, namesOf, type TaskJob } from './queue-task.ts';
-import { PRINTABLE, WORKER_PREFIX, type WrittenWorker, writtenWorkerSchema } from './queue-worker.ts';
+import type { PgBoss } from 'pg-boss';
+import { ENDED_MAX, type RunnerState } from '../runner.ts';
+import { databaseNow, READ_MAX, TASKS } from './queue-connection.ts';
+import { readWorkers, type WorkerRecord } from './queue-records.ts';
+import { isNextOfSchedule, readTask, type TaskJob } from './queue-task.ts';
 
-/** Maximum number of active tasks that are listed. */
-const LEASES_MAX = 1_000;
 /** Status that a worker writes when a task ends. */
 const STATUS = /^[a-z ]{1,40}$/;
-/** A worker not seen for this long is not listed; its record is removed after an hour. */
+/** A worker not seen for this long is not listed. */
 const GONE_MS = 60_000;
-const FORGOTTEN_MS = 3_600_000;
 
-/** Reads the state of the queue and its workers. Invalid records are skipped. */
-export async function readQueueState(queue: TaskQueue, clock: Clock): Promise<RunnerState> {
-  const backend = queue.getBackend();
-  const [counts, schedules, [begun], [fresh], [, next], active, completed, failed] = await Promise.all([
-    queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed'),
-    backend.getJobSchedulersCount(),
-    queue.getJobs(['waiting'], 0, 0, true),
-    queue.getJobs(['prioritized'], 0, 0, true),
-    backend.getJobSchedulersRange(0, 0, true),
-    queue.getJobs(['active'], 0, LEASES_MAX - 1, true),
-    queue.getJobs(['completed'], 0, ENDED_MAX - 1, false),
-    queue.getJobs(['failed'], 0, ENDED_MAX - 1, false),
-  ]);
-  // BullMQ has separate lists for tasks that were started before and for new ones.
-  const waitingSince = [begun, fresh].map((job) => job?.opts.prevMillis ?? job?.timestamp).filter(isMoment);
-  const written = await readWorkers(queue, clock);
-  const leases = active.flatMap((job) => toLease(job, written) ?? []);
-  const { waiting = 0, prioritized = 0, active: underWay = 0, delayed = 0, failed: threw = 0 } = counts;
+/** Reads the state of the queue and its workers. Tasks with invalid data are counted, but not listed. */
+export async function readQueueState(boss: PgBoss): Promise<RunnerState> {
+  const [tasks, workers] = [await boss.findJobs<unknown>(TASKS, { limit: READ_MAX }), await readWorkers(boss)];
+  const now = await databaseNow(boss);
+  const queued = tasks.filter(isQueued);
+  const waiting = queued.filter(({ startAfter }) => startAfter.getTime() <= now);
+  const delayed = queued.filter(({ startAfter }) => startAfter.getTime() > now);
+  const active = tasks.filter(({ state }) => state === 'active');
+  const ended = tasks
+    .filter(({ completedOn }) => completedOn !== null)
+    .sort((a, b) => Number(b.completedOn) - Number(a.completedOn))
+    .slice(0, ENDED_MAX);
+  const present = workers.filter(({ seen }) => now - seen.getTime() <= GONE_MS);
   return {
-    counts: { waiting: waiting + prioritized, active: underWay, delayed, failed: threw },
-    schedules,
-    oldestWaiting: waitingSince.length === 0 ? null : iso(Math.min(...waitingSince)),
-    nextDue: next === undefined ? null : iso(Number(next)),
-    workers: written.map((worker) => toWorker(worker, leases)),
-    leases,
-    ended: [...completed, ...failed]
-      .flatMap((job) => toEnded(job) ?? [])
-      .sort((a, b) => (a.endedAt < b.endedAt ? 1 : -1)),
+    counts: {
+      waiting: waiting.length,
+      active: active.length,
+      delayed: delayed.length,
+      failed: ended.filter((task) => statusOf(task) === 'failed').length,
+    },
+    schedules: queued.filter(isNextOfSchedule).length,
+    oldestWaiting: firstStart(waiting),
+    nextDue: firstStart(delayed),
+    workers: present.map(({ since, seen, tasks: held, ...worker }) => {
+      const own = active.filter(({ id }) => held.includes(id)).length;
+      return { ...worker, since: iso(since), seen: iso(seen), tasks: own };
+    }),
+    leases: active.flatMap((task) => toLease(task, workers)),
+    ended: ended.flatMap((task) => {
+      const names = namesOf(task);
+      return names === null ? [] : [{ ...names, status: statusOf(task), endedAt: iso(task.completedOn) }];
+    }),
   };
 }
 
-async function readWorkers(queue: TaskQueue, clock: Clock): Promise<WrittenWorker[]> {
-  const backend = queue.getBackend();
-  const found = Object.entries(await backend.getQueueMeta()).filter(([field]) => field.startsWith(WORKER_PREFIX));
-  const read = found.map(([field, text]) => ({ field, worker: parse(text) }));
-  const age = (worker: WrittenWorker | null): number =>
-    worker === null ? Infinity : clock.now() - Date.parse(worker.seen);
-  const forgotten = read.filter(({ worker }) => age(worker) > FORGOTTEN_MS).map(({ field }) => field);
-  if (forgotten.length > 0) await backend.removeQueueMetaFields(forgotten);
-  return read.flatMap(({ worker }) => (worker === null || age(worker) > GONE_MS ? [] : [worker]));
+/** Counts the tasks that are active, wait, or are due within `withinMs`. */
+export async function countOutstanding(boss: PgBoss, withinMs: number): Promise<number> {
+  const untilMs = (await databaseNow(boss)) + withinMs;
+  const tasks = await boss.findJobs<unknown>(TASKS, { limit: READ_MAX });
+  return tasks.filter((task) => task.state === 'active' || (isQueued(task) && task.startAfter.getTime() <= untilMs))
+    .length;
 }
 
-function parse(text: string): WrittenWorker | null {
-  try {
-    return writtenWorkerSchema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
+function isQueued({ state }: TaskJob): boolean {
+  return state === 'created' || state === 'retry';
 }
 
-function toWorker({ renewed, ...worker }: WrittenWorker, leases: readonly LeaseState[]): WorkerState {
-  return { ...worker, tasks: leases.filter((lease) => lease.worker === worker.name).length };
+function firstStart(tasks: readonly TaskJob[]): string | null {
+  const first = tasks.reduce((earliest, { startAfter }) => Math.min(earliest, startAfter.getTime()), Infinity);
+  return first === Infinity ? null : new Date(first).toISOString();
 }
 
-// Tasks with invalid data are not shown; a worker rejects them.
-function toLease(job: TaskJob, workers: readonly WrittenWorker[]): LeaseState | null {
-  const { id = '', processedOn } = job;
-  const processedBy = PRINTABLE.test(job.processedBy ?? '') ? (job.processedBy ?? '') : 'unknown';
-  const names = namesOf(job);
-  if (names === null) return null;
-  const since = iso(processedOn);
-  const own = workers.filter(({ name }) => name === processedBy);
-  // The worker has not yet recorded a renewal for a task that it has just started.
-  const renewed = own.length === 0 ? null : (own.find(({ renewed: tasks }) => id in tasks)?.renewed[id] ?? since);
-  return { ...names, worker: processedBy, since, renewed };
+function toLease(task: TaskJob, workers: readonly WorkerRecord[]): RunnerState['leases'] {
+  const names = namesOf(task);
+  if (names === null) return [];
+  // A worker writes its tasks a few seconds after it has begun them.
+  const worker = workers.find(({ tasks }) => tasks.includes(task.id))?.name ?? 'unknown';
+  return [{ ...names, worker, since: iso(task.startedOn), renewed: iso(task.heartbeatOn ?? task.startedOn) }];
 }
 
-function toEnded(job: TaskJob): EndedTask | null {
-  const { returnvalue, failedReason, finishedOn } = job;
-  const names = namesOf(job);
-  if (names === null) return null;
-  const status = failedReason === undefined ? String(returnvalue) : 'failed';
-  return { ...names, status: STATUS.test(status) ? status : 'unknown', endedAt: iso(finishedOn) };
+function namesOf({ data }: TaskJob): { workspace: string; job: string } | null {
+  const content = readTask(data);
+  return content === null ? null : { workspace: content.workspace, job: content.job };
 }
 
-function iso(ms: number | undefined): string {
-  return new Date(isMoment(ms) ? ms : 0).toISOString();
+function statusOf({ output }: TaskJob): string {
+  const { status } = (output ?? {}) as { status?: unknown };
+  return typeof status === 'string' && STATUS.test(status) ? status : 'unknown';
+}
+
+function iso(date: Date | null): string {
+  return (date ?? new Date(0)).toISOString();
 }

@@ -1,62 +1,64 @@
-import type { Job } from 'bullmq';
+import type { JobInsert, JobWithMetadata } from 'pg-boss';
 import { z } from 'zod';
-import type { Task } from '../runner.ts';
-import type { TaskData } from './queue-connection.ts';
-
-/** Farthest next run of a schedule: 29 February comes again within eight years. */
-export const NEXT_MS_MAX = 9 * 366 * 24 * 3_600_000;
-/** Characters of an invalid value that a message shows. */
-const SHOWN_MAX = 80;
-/** Largest time of a JavaScript Date, epoch milliseconds. */
-const MOMENT_MAX = 8_640_000_000_000_000;
-
-/** A task as BullMQ returns it. */
-export type TaskJob = Job<TaskData, string, string>;
+import { parseCron } from '../cron-pattern.ts';
+import { nextRun } from '../next-run.ts';
+import type { Task, WorkspaceJob } from '../runner.ts';
+import { isTimeZone } from '../zone.ts';
 
 const dataSchema = z.object({
   workspace: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
   job: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
+  /** When a scheduled task is due, and the schedule that has the next due time. */
+  schedule: z.object({ dueAt: z.iso.datetime(), cron: z.string(), timeZone: z.string() }).optional(),
 });
-const allowed: Readonly<Record<string, string>> = {
-  workspace: 'lower-case letters, digits, - and _, at most 64',
-  job: 'lower-case letters, digits and -, at most 64',
-};
 
-/**
- * Validates a task from the queue, because anyone with write access to the database may have added it. Throws an error
- * that names the task and the invalid value.
- */
-export function toTask(given: TaskJob, nowMs: number): Task {
-  const { id = '', data, attemptsStarted, repeatJobKey, opts } = given;
-  const refuse = (what: string, value: unknown, may: string): Error =>
-    new Error(`task ${show(id)} of the queue is invalid: ${what} is ${show(value)}; allowed: ${may}`);
-  const parsed = dataSchema.safeParse(data);
-  if (!parsed.success) {
-    const [field] = parsed.error.issues[0]?.path ?? [];
-    const name = String(field ?? 'data');
-    const value = field === undefined ? data : (data as unknown as Record<PropertyKey, unknown>)[field];
-    throw refuse(name, value, allowed[name] ?? 'an object with workspace and job');
-  }
-  const dueMs = repeatJobKey === undefined ? null : (opts.prevMillis ?? null);
-  if (dueMs !== null && !(isMoment(dueMs) && dueMs <= nowMs + NEXT_MS_MAX)) {
-    throw refuse('the time at which it was due', dueMs, 'epoch milliseconds, within nine years');
-  }
-  const attempt = Number.isSafeInteger(attemptsStarted) ? Math.max(1, attemptsStarted) : 1;
-  return { ...parsed.data, id, dueMs, attempt };
+/** The content of a task. */
+export type TaskData = z.infer<typeof dataSchema>;
+/** A task as pg-boss returns it. Anyone with write access to the database may have added it, so its data are not trusted. */
+export type TaskJob = JobWithMetadata<unknown>;
+
+/** A task to add. The queue has at most one task with a key that no worker has begun. */
+export type NewTask = JobInsert<TaskData> & { readonly singletonKey: string };
+
+/** Prefix of the keys of scheduled tasks. */
+const SCHEDULED = 'due/';
+
+/** Returns the content of a task; null if it is invalid. */
+export function readTask(data: unknown): TaskData | null {
+  return dataSchema.safeParse(data).data ?? null;
 }
 
-/** Returns the workspace and job of a task for display; null if they are invalid. */
-export function namesOf({ data }: TaskJob): TaskData | null {
-  const parsed = dataSchema.safeParse(data);
-  return parsed.success ? parsed.data : null;
+/** Returns a task for `perform`. */
+export function toTask({ id, retryCount }: TaskJob, { workspace, job, schedule }: TaskData): Task {
+  const dueMs = schedule === undefined ? null : Date.parse(schedule.dueAt);
+  return { id, workspace, job, dueMs, attempt: retryCount + 1 };
 }
 
-/** Reports whether a value is a time in epoch milliseconds that a Date can represent. */
-export function isMoment(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOMENT_MAX;
+/** A task that is due now. */
+export function dueNow({ workspace, job }: WorkspaceJob): NewTask {
+  return { data: { workspace, job }, singletonKey: `${workspace}/${job}`, group: { id: workspace } };
 }
 
-function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'not set';
-  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+/** The next task of a schedule after a time; null if there is none, or the schedule is invalid. */
+export function nextOfSchedule(
+  { workspace, job }: WorkspaceJob,
+  { cron, timeZone }: { readonly cron: string; readonly timeZone: string },
+  afterMs: number,
+): NewTask | null {
+  const parsed = parseCron(cron);
+  if (typeof parsed === 'string' || !isTimeZone(timeZone)) return null;
+  const dueMs = nextRun(parsed, timeZone, afterMs);
+  if (dueMs === null) return null;
+  const dueAt = new Date(dueMs).toISOString();
+  return {
+    data: { workspace, job, schedule: { dueAt, cron, timeZone } },
+    singletonKey: `${SCHEDULED}${workspace}/${job}/${cron}/${timeZone}`,
+    group: { id: workspace },
+    startAfter: dueAt,
+  };
+}
+
+/** Reports whether a task is the next one of a schedule, which no worker has begun. */
+export function isNextOfSchedule({ state, singletonKey }: JobWithMetadata<unknown>): boolean {
+  return state === 'created' && singletonKey?.startsWith(SCHEDULED) === true;
 }

@@ -109,7 +109,7 @@ function describeQueue(state: RunnerState, limit: number): void {
   table(
     ['workspace', 'job', 'worker', 'for', 'renewed'],
     leases.slice(0, limit).map(({ workspace, job, worker, since, renewed }) => {
-      return [workspace, job, worker, ago(since), renewed === null ? 'unknown' : `${ago(renewed)} ago`];
+      return [workspace, job, worker, ago(since), `${ago(renewed)} ago`];
     }),
   );
 }
