@@ -54,6 +54,13 @@ export async function retryConflicts<T>(clock: Clock, run: () => Promise<T>): Pr
   }
 }
 
+/** Removes the password of a URL from a message of the driver, which may contain the URL. */
+export function withoutPassword(message: string, url: string): string {
+  const { password } = new URL(url);
+  if (password === '') return message;
+  return message.replaceAll(decodeURIComponent(password), '…').replaceAll(password, '…');
+}
+
 /** Returns the `code` of an error, or an empty string. */
 export function codeOf(thrown: unknown): string {
   const { code } = (thrown ?? {}) as { code?: unknown };

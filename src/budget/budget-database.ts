@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { DatabaseAddress } from '../base/config/budget-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { installLine } from '../base/optional-packages.ts';
-import { codeOf, retryConflicts, toDatabaseFailure } from '../base/postgres-errors.ts';
+import { codeOf, retryConflicts, toDatabaseFailure, withoutPassword } from '../base/postgres-errors.ts';
 
 /** Maximum connections of a process to one database, for all keys together. */
 const CONNECTIONS_MAX = 4;
@@ -234,9 +234,7 @@ export async function load<T>(name: string, version: string, importIt: () => Pro
 function toFailure(thrown: unknown, { url, urlVariable }: DatabaseAddress): SightlineError {
   const code = codeOf(thrown);
   const { what, isReported } = toDatabaseFailure(thrown);
-  const { password } = new URL(url);
   const reason = isReported ? (thrown as Error).message : code === '' ? 'timeout or connection lost' : code;
-  const hidden =
-    password === '' ? reason : reason.replaceAll(decodeURIComponent(password), '…').replaceAll(password, '…');
+  const hidden = withoutPassword(reason, url);
   return new SightlineError('budget_unreachable', `the shared budget's database (${urlVariable}) ${what} (${hidden})`);
 }

@@ -66,7 +66,13 @@ export const mutants: readonly Mutant[] = [
   {
     file: 'src/scheduler/queue/queue-worker.ts',
     from: 'if (job.retryCount === 0) await',
-    to: 'if (job.retryCount > 0) await',
+    to: 'if (job.retryCount < 0) await',
+    tests: ['test/scheduler/queue.test.ts'],
+  },
+  {
+    file: 'src/scheduler/queue/queue-worker.ts',
+    from: 'if (job.retryCount === 0) await',
+    to: 'await',
     tests: ['test/scheduler/queue.test.ts'],
   },
   {

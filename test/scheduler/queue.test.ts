@@ -39,6 +39,20 @@ test('the queue performs a due run once, schedules the next one, and repairs a s
   expect((await runner.state()).nextDue).toBe(due);
 });
 
+test('a schedule that is removed while its task runs does not come back with a later attempt', async (context) => {
+  const address = await newQueue(context);
+  const runner = await openAt(address)();
+  await runner.keepSchedules([{ workspace: 'w0', job: yearly('rare') }]);
+  await runSql(address, "UPDATE sightline_queue.job SET start_after = now() WHERE name = 'tasks'");
+  startWork(runner, async ({ attempt }) => {
+    if (attempt > 1) return settled;
+    expect(await runner.keepSchedules([])).toEqual({ added: 0, removed: 1 });
+    return { kind: 'put back', afterMs: 0 };
+  });
+  await expect.poll(async () => (await runner.state()).ended.length, { timeout: 200_000 }).toBe(1);
+  expect(await runner.state()).toMatchObject({ schedules: 0, counts: { failed: 0 } });
+});
+
 test('the queue continues without losing or repeating a task after its server was away', async (context) => {
   const server = await ownPostgresFor(context);
   const heard: string[] = [];

@@ -1,5 +1,5 @@
 import type { PgBoss, QueueOptions } from 'pg-boss';
-import type { Clock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import type { QueueAddress } from '../../base/config/runner-settings.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { installLine } from '../../base/optional-packages.ts';
@@ -42,27 +42,27 @@ const QUERY_MS = 15_000;
 const RETRY_MS = 2_000;
 const AWAY_MS_MAX = 3 * 60_000;
 
-/** Options of `openQueue`. */
-export interface OpenQueueOptions {
-  readonly clock: Clock;
-  /** If true, retries for up to 3 minutes while the database does not answer; otherwise fails at once. */
-  readonly isPatient: boolean;
-  readonly signal?: AbortSignal | undefined;
+/** Options of `openQueueRunner`. */
+export interface QueueRunnerOptions {
+  /** If true, retries for up to 3 minutes while the database does not answer; otherwise fails at once. Default true. */
+  readonly isPatient?: boolean;
+  readonly signal?: AbortSignal;
   /** Receives a sentence when a problem begins and when it ends. */
-  say(sentence: string): void;
-  /** Receives the errors of pg-boss in the background. */
-  onError(thrown: unknown): void;
+  readonly say?: (sentence: string) => void;
 }
 
 /**
- * Opens the queue and creates its tables if they are missing.
+ * Opens the queue and creates its tables if they are missing. `onError` receives errors in the background.
  * @throws `config_invalid` if pg-boss is not installed, `queue_unreachable`, or the signal's reason
  */
-export async function openQueue(address: QueueAddress, options: OpenQueueOptions): Promise<PgBoss> {
-  const { clock, signal, say, isPatient, onError } = options;
+export async function openQueue(
+  address: QueueAddress,
+  { isPatient = true, signal, say = () => undefined }: QueueRunnerOptions,
+  onError: (thrown: unknown) => void,
+): Promise<PgBoss> {
   const boss = await createBoss(address);
   boss.on('error', onError);
-  const startedAt = clock.monotonic();
+  const startedAt = systemClock.monotonic();
   for (let isReported = false; ; isReported = true) {
     try {
       await boss.start();
@@ -73,14 +73,14 @@ export async function openQueue(address: QueueAddress, options: OpenQueueOptions
       return boss;
     } catch (thrown) {
       const failure = toQueueError(thrown, address);
-      const isOver = clock.monotonic() - startedAt > AWAY_MS_MAX;
+      const isOver = systemClock.monotonic() - startedAt > AWAY_MS_MAX;
       if (signal?.aborted === true || !isPatient || !isAway(thrown) || isOver) {
         await boss.stop({ graceful: false }).catch(() => undefined);
         signal?.throwIfAborted();
         throw failure;
       }
       if (!isReported) say(`${failure.message.replace(/^t/, 'T')}; retrying until it answers.`);
-      await clock.sleep(RETRY_MS, signal).catch(() => undefined);
+      await systemClock.sleep(RETRY_MS, signal).catch(() => undefined);
     }
   }
 }

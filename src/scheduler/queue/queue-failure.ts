@@ -1,6 +1,6 @@
 import type { QueueAddress } from '../../base/config/runner-settings.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
-import { codeOf, toDatabaseFailure } from '../../base/postgres-errors.ts';
+import { codeOf, toDatabaseFailure, withoutPassword } from '../../base/postgres-errors.ts';
 
 const NETWORK = /^E[A-Z_]{4,}$/;
 /** Words in driver messages that mean a lost connection or a timeout. */
@@ -21,12 +21,8 @@ export function toQueueError(thrown: unknown, { url, urlVariable }: QueueAddress
   const { what, isReported } = toDatabaseFailure(thrown);
   // Any other error is a bug.
   if (thrown instanceof SightlineError || !(isReported || isAway(thrown))) return toSightlineError(thrown);
-  // Drivers put the address into their messages.
-  const { password } = new URL(url);
-  const detail = NETWORK.test(code) ? code : messageOf(thrown).replace(SOURCE, '');
-  const hidden =
-    password === '' ? detail : detail.replaceAll(decodeURIComponent(password), '…').replaceAll(password, '…');
-  return new SightlineError('queue_unreachable', `the queue database of ${urlVariable} ${what} (${hidden})`);
+  const detail = NETWORK.test(code) ? code : withoutPassword(messageOf(thrown).replace(SOURCE, ''), url);
+  return new SightlineError('queue_unreachable', `the queue database of ${urlVariable} ${what} (${detail})`);
 }
 
 // pg-boss copies errors of its workers into plain objects.

@@ -1,33 +1,22 @@
 import type { PgBoss } from 'pg-boss';
-import { type Clock, systemClock } from '../../base/clock.ts';
 import type { QueueAddress } from '../../base/config/runner-settings.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Kept, Planned, Runner } from '../runner.ts';
-import { databaseNow, openQueue, READ_MAX, TASKS } from './queue-connection.ts';
+import { databaseNow, openQueue, type QueueRunnerOptions, READ_MAX, TASKS } from './queue-connection.ts';
 import { isAway, toQueueError } from './queue-failure.ts';
 import { readFolder, writeFolder } from './queue-records.ts';
 import { countOutstanding, readQueueState } from './queue-state.ts';
 import { dueNow, isNextOfSchedule, type NewTask, nextOfSchedule } from './queue-task.ts';
 import { workOnQueue } from './queue-worker.ts';
 
-/** Options of `openQueueRunner`. */
-export interface QueueRunnerOptions {
-  readonly clock?: Clock;
-  /** If true, retries while the database does not answer. Default true. */
-  readonly isPatient?: boolean;
-  readonly signal?: AbortSignal;
-  /** Receives warnings about problems that do not end the work, each as a sentence. */
-  readonly say?: (sentence: string) => void;
-}
-
 /**
  * Opens the queue that workers on several machines share.
  * @throws `config_invalid` if pg-boss is not installed, `queue_unreachable`, or the signal's reason
  */
 export async function openQueueRunner(address: QueueAddress, options: QueueRunnerOptions = {}): Promise<Runner> {
-  const { clock = systemClock, say = () => undefined, isPatient = true, signal } = options;
+  const { say = () => undefined } = options;
   const trouble = createTrouble(address, say);
-  const boss = await openQueue(address, { clock, say, isPatient, signal, onError: trouble.report });
+  const boss = await openQueue(address, options, trouble.report);
   const ask = async <T>(question: Promise<T>): Promise<T> => {
     try {
       return await question;
@@ -42,7 +31,7 @@ export async function openQueueRunner(address: QueueAddress, options: QueueRunne
     enqueue: (tasks) => ask(add(boss, tasks.map(dueNow))),
     work: (work) => {
       const stop = AbortSignal.any([work.signal, closing.signal]);
-      const ended = ask(workOnQueue(boss, { ...work, signal: stop }, { clock, say, trouble }));
+      const ended = ask(workOnQueue(boss, { ...work, signal: stop }, { say, trouble }));
       const tracked = ended.catch(() => undefined).finally(() => underWay.delete(tracked));
       underWay.add(tracked);
       return ended;

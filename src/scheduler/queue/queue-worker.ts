@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { PgBoss } from 'pg-boss';
-import type { Clock } from '../../base/clock.ts';
+import { systemClock as clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { TaskEnd, WorkOptions } from '../runner.ts';
 import { databaseNow, LEASE_MS, READ_MAX, TASKS } from './queue-connection.ts';
@@ -21,7 +21,6 @@ const SHOWN_MAX = 200;
 
 /** Dependencies of `workOnQueue`. */
 export interface WorkerParts {
-  readonly clock: Clock;
   readonly say: (sentence: string) => void;
   /** Receives errors that pass, and is told when the database has answered. */
   readonly trouble: { report(thrown: unknown): void; end(): void };
@@ -40,7 +39,8 @@ export async function workOnQueue(boss: PgBoss, options: WorkOptions, parts: Wor
   const polling = {
     includeMetadata: true,
     localConcurrency: options.concurrency,
-    // One task per workspace at a time, on all machines.
+    // A task waits while another one of its workspace is active. If two are taken at the same moment, the lock of the
+    // workspace puts one of them back.
     groupConcurrency: 1,
     pollingIntervalSeconds: POLL_SECONDS,
     heartbeatRefreshSeconds: BEAT_MS / 1000,
@@ -98,7 +98,7 @@ async function addNextOfSchedule({ boss, trouble }: Working, { schedule, ...name
 
 // Retries while the database is away, because the task would be done again if its end were not recorded. After an abort
 // it tries once more. Every call names the attempt, so it changes nothing if another worker has the task.
-async function settle({ boss, clock, options }: Working, job: TaskJob, end: TaskEnd): Promise<void> {
+async function settle({ boss, options }: Working, job: TaskJob, end: TaskEnd): Promise<void> {
   for (let isLast = false; !job.signal.aborted;) {
     try {
       if (end.kind === 'settled') return void (await boss.complete(TASKS, job, { status: end.status }));
@@ -118,7 +118,7 @@ async function prefer(boss: PgBoss, id: string, afterMs: number): Promise<void> 
 }
 
 // Writes the worker's record and searches for lost tasks regularly.
-async function beat({ boss, clock, options, held, trouble }: Working): Promise<void> {
+async function beat({ boss, options, held, trouble }: Working): Promise<void> {
   const { name, concurrency, signal } = options;
   const id = randomUUID();
   let [steadySince, lastMs] = [clock.monotonic(), clock.monotonic()];
