@@ -65,7 +65,8 @@ export async function openReplicaWith<T>(
 
 // Fetches what other machines have saved in the home. Returns false if the home cannot be reached or has a conflict, and there is a replica.
 async function follow(config: WorkspaceConfig): Promise<boolean> {
-  if (config.home === null) return true;
+  // A server follows the home by itself.
+  if (config.home === null || thisProcess.isServed(config.folder)) return true;
   try {
     // Loaded only for workspaces with a home.
     const { refreshReplica } = await import('./home-replica.ts');
