@@ -61,6 +61,19 @@ export function shownTime(time: string | number): string {
   return `${moment.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
+/** Formats a day for people: `22 Nov 2026`. */
+export function shownDay(day: string): string {
+  return `${Number(day.slice(8))} ${MONTHS[Number(day.slice(5, 7)) - 1]} ${day.slice(0, 4)}`;
+}
+
+/** Formats a range of days for people: `26 Oct to 22 Nov 2026`, `1 to 7 Nov 2026`. The first day has only what differs from the last. */
+export function shownDays(from: string, to: string): string {
+  if (from === to) return shownDay(to);
+  const [day, month, year] = shownDay(from).split(' ');
+  const first = from.slice(0, 7) === to.slice(0, 7) ? day : `${day} ${month}`;
+  return `${from.slice(0, 4) === to.slice(0, 4) ? first : `${first} ${year}`} to ${shownDay(to)}`;
+}
+
 /** Returns the day `days` after `day`; negative values go back. */
 export function addDays(day: string, days: number): string {
   return dayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
@@ -96,6 +109,8 @@ function isCalendarDay(year: number, month: number, day: number): boolean {
   const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   return day <= (month === 2 && isLeapYear ? 29 : (MONTH_DAYS[month - 1] as number));
 }
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 

@@ -16,7 +16,7 @@ const recent = { from: '2026-02-02', to: '2026-03-01' };
 
 function unitsOf(world: number, metric: ChangeUnits['metric']): ChangeUnits {
   const brandId = worldId(world);
-  const none = { engines: [], topics: [], tags: [], prompts: [], competitors: [], branded: null };
+  const none = { engines: [], topics: [], tags: [], prompts: [], competitors: [], branded: null, gaps: [] };
   const labels = { positive: 100, neutral: 50, negative: 0 };
   return { metric, scope: { brandId, brands: [brandId], ...recent, before, ...none }, labels, mayRepeat: false };
 }

@@ -16,6 +16,12 @@ const INCREMENTAL = ['test/operations/export/incremental.test.ts'];
 /** Faults in the query layer, in analytics and in operations. */
 export const mutants: readonly Mutant[] = [
   {
+    file: 'src/query/metrics/comparison-gaps.ts',
+    from: 'first === null || first > before.from',
+    to: 'first === null',
+    tests: ['test/query/metrics/comparison-gaps.test.ts'],
+  },
+  {
     file: 'src/query/coverage.ts',
     from: ' || (day < today && dayAt(Math.min(closedAt, nowMs)) <= day)',
     to: '',

@@ -1,4 +1,5 @@
 import type { Query } from '../../warehouse/database.ts';
+import { DEFAULT_FAMILY } from '../model/measures.ts';
 import { associationsOf } from './associations.ts';
 import { type EvidenceWanted, readEvidence } from './cause-evidence.ts';
 import { type Analysis, analyseChange, type Cause, DIMENSIONS, type Dimension, type MemberOf } from './causes.ts';
@@ -8,7 +9,7 @@ import { textOf } from './explained-metrics.ts';
 import { type Names, readNames } from './names-of-members.ts';
 import { type Companion, type Counts, readCounts } from './read-counts.ts';
 import { associationSentence, causeSentence, noDataSentence, quotedName, summaryOf } from './sentences.ts';
-import { ratioOf, type Sides } from './sums.ts';
+import { noSums, ratioOf, type Sides } from './sums.ts';
 import { ERROR_RATE, type JudgedChange } from './tests-of-change.ts';
 
 /** Maximum number of significant associations with competitors, and of those with domains. */
@@ -48,10 +49,12 @@ export async function explainChange(query: Query, units: ChangeUnits): Promise<E
     beforeFrom: before.from,
     beforeTo: before.to,
   };
-  if (analysis === null) {
+  const [gap = null] = scope.gaps.filter(({ family }) => family === DEFAULT_FAMILY);
+  if (analysis === null || gap !== null) {
     const untested = { change: null, lower: null, upper: null, level: 1 - ERROR_RATE, p: null, adjustedP: null };
-    const summary = noDataSentence(metric, total);
-    const shown = { ...valuesOf(total), ...untested, verdict: 'not tested' as const };
+    const summary = gap?.reason ?? noDataSentence(metric, total);
+    const sides = gap === null ? total : { ...total, before: noSums };
+    const shown = { ...valuesOf(sides), ...untested, verdict: 'not tested' as const };
     const parts = { causes: [], promptSet: null, dimensions: [], associations: [], associationsWithinChance: 0 };
     return { ...head, summary, total: shown, ...parts };
   }

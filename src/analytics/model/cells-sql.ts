@@ -2,7 +2,7 @@ import { literal } from '../../warehouse/schema.ts';
 import { alignedDay, answerCtes, type CellRequest, labelColumns, PARTS, sameDomain } from './answers-sql.ts';
 import { dimensions } from './dimensions.ts';
 import type { Measure } from './measures.ts';
-import { inBrands, onlyBrand } from './scope-sql.ts';
+import { gapCondition, inBrands, onlyBrand } from './scope-sql.ts';
 
 /** Returns the group columns of `sums`: the keys of the dimensions and `period`. */
 export function keysOf({ groupBy, grain }: Pick<CellRequest, 'groupBy' | 'grain'>): string[] {
@@ -36,17 +36,38 @@ export function cellCtes(request: CellRequest): string[] {
   return [...ctes, `sums AS (\n  ${parts.join('\n  UNION ALL\n  ')}\n)`];
 }
 
-// One row of the cells has six columns per measure, numbered by measure.
+// One row of the cells has six columns per measure, numbered by measure. The measures are of one family.
 function sumsOf(cells: string, measures: readonly Measure[], request: CellRequest): string {
   const keys = keysOf(request)
     .map((key) => `${key}, `)
     .join('');
+  const [isGap = null] = measures.map((measure) => gapOf(measure, request));
   const each = measures.map((measure) => {
     const { name, kind, unit } = measure;
-    const empty = `CAST(${emptyValue(measure, request)} AS DOUBLE)`;
+    const empty = `CAST(${emptyBefore(measure, request)} AS DOUBLE)`;
     return `{measure: ${literal(name)}, kind: ${literal(kind)}, is_fraction: ${kind === 'ratio' && unit === 'ratio'}, empty: ${empty}, n: ${name}_n, part: ${name}_part, whole: ${name}_whole, yy: ${name}_yy, xy: ${name}_xy, xx: ${name}_xx}`;
   });
-  return `SELECT ${keys}is_before, unnest([\n    ${each.join(',\n    ')}\n  ], recursive := true) FROM ${cells}`;
+  return `SELECT ${keys}is_before, unnest([\n    ${each.join(',\n    ')}\n  ], recursive := true) FROM ${cells}${isGap === null ? '' : ` WHERE NOT (is_before AND ${isGap})`}`;
+}
+
+/** Returns SQL like that of `emptyValue`, for the period of comparison: null if the group has no comparison. */
+export function emptyBefore(
+  measure: Measure,
+  request: Pick<CellRequest, 'groupBy' | 'grain' | 'scope'>,
+  alias = '',
+): string {
+  const isGap = gapOf(measure, request, alias);
+  const empty = emptyValue(measure, request, alias);
+  return isGap === null ? empty : `CASE WHEN NOT (${isGap}) THEN ${empty} END`;
+}
+
+// The condition that a group has no comparison; null if each has one.
+function gapOf(
+  { family }: Measure,
+  request: Pick<CellRequest, 'groupBy' | 'grain' | 'scope'>,
+  alias = '',
+): string | null {
+  return gapCondition(request.scope, family, keysOf(request).includes('brand_id') ? `${alias}brand_id` : null);
 }
 
 /**

@@ -62,6 +62,17 @@ export const METRICS = 'metrics';
 /** The resources of the facts. */
 export const FACT_RESOURCES: Readonly<Record<FactFamily, string>> = { responses: 'responses', traffic: 'traffic' };
 
+/** The names of the facts for people. */
+export const FACT_NOUNS: Readonly<Record<FactFamily, string>> = { responses: 'responses', traffic: 'visits' };
+
+/** Statements of the first day with stored facts of each brand. */
+export const FIRST_DAYS: Readonly<Record<FactFamily, string>> = {
+  responses: `SELECT CAST(brand_id AS VARCHAR), strftime(min(make_timestamp(epoch_us(created_at))), '%Y-%m-%d')
+    FROM main.responses WHERE _deleted_at IS NULL GROUP BY brand_id`,
+  traffic: `SELECT CAST(brand_id AS VARCHAR), strftime(min(date), '%Y-%m-%d')
+    FROM main.traffic_daily WHERE _deleted_at IS NULL GROUP BY brand_id`,
+};
+
 /**
  * The summands of a measure, as SQL over the rows of the facts it reads. `y` is the value of a sample unit and null if the row is not
  * one; `x` is its size, 1 by default.

@@ -1,5 +1,5 @@
 import type { CellRequest } from './answers-sql.ts';
-import { cellCtes, emptyValue, keysOf } from './cells-sql.ts';
+import { cellCtes, emptyBefore, emptyValue, keysOf } from './cells-sql.ts';
 import { dimensions, type ModelColumn, periodColumn } from './dimensions.ts';
 import type { Measure } from './measures.ts';
 import { changes, estimates } from './statistics-sql.ts';
@@ -50,7 +50,7 @@ export function metricsSql(request: MetricsRequest): string {
       const found = `any_value(${from}) ${ofMeasure}`;
       const isZero = SIZES.includes(from) || (measure.kind !== 'count' && OF_QUOTIENT.includes(from));
       const zeroed = isZero ? `coalesce(${found}, 0)` : found;
-      const empty = emptyValue(measure, request, 't.');
+      const empty = (from === 'value' ? emptyValue : emptyBefore)(measure, request, 't.');
       const isEmpty = measure.kind === 'count' && OF_COUNT.includes(from);
       const filled = isEmpty ? `CASE WHEN count(*) ${ofMeasure} = 0 THEN ${empty} ELSE ${found} END` : zeroed;
       return `CAST(${filled} AS ${type}) AS ${name}`;

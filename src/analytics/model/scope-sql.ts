@@ -1,5 +1,6 @@
 import { addDays } from '../../contract/time.ts';
 import { literal } from '../../warehouse/schema.ts';
+import type { FactFamily } from './measures.ts';
 
 const IN_BRANDS = 'CAST(brand_id AS VARCHAR) IN (SELECT unnest($1))';
 
@@ -9,12 +10,22 @@ export interface DayRange {
   readonly to: string;
 }
 
+/** Facts of a brand that cannot be compared between the periods of a scope, because one of them is not covered completely. */
+export interface ComparisonGap {
+  readonly family: FactFamily;
+  readonly brandId: string;
+  /** A sentence for people. */
+  readonly reason: string;
+}
+
 /** The responses that a request is about: brands, days and filters. An empty list of a filter selects all. */
 export interface Scope extends DayRange {
   /** Ids of current brands; never empty. */
   readonly brands: readonly string[];
   /** The comparison period; null for none. */
   readonly before: DayRange | null;
+  /** The facts without a comparison; empty if `before` is null. */
+  readonly gaps: readonly ComparisonGap[];
   readonly engines: readonly string[];
   readonly topics: readonly string[];
   readonly tags: readonly string[];
@@ -80,6 +91,14 @@ export function childConditions(scope: Scope): string[] {
  */
 export function rareConditions(scope: Scope): string[] {
   return promptConditions({ ...scope, branded: scope.branded === 'branded' ? scope.branded : null });
+}
+
+/** Returns the condition that the facts of a family cannot be compared; null if they can. `brandId` is the column of the brand, if there is one. */
+export function gapCondition({ gaps }: Scope, family: FactFamily, brandId: string | null): string | null {
+  const brands = gaps.filter((gap) => gap.family === family).map((gap) => uuidLiteral(gap.brandId));
+  if (brands.length === 0) return null;
+  // A sum over several brands cannot be compared if one of them cannot.
+  return brandId === null ? 'true' : `${brandId} IN (${brands.join(', ')})`;
 }
 
 /** Returns the brand of a scope if it has only one. */

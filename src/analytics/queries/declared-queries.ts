@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { literal } from '../../warehouse/schema.ts';
 import { parseSqlFile, SQL_ENDING, type SqlFileColumn } from '../marts/sql-file.ts';
+import { DEFAULT_FAMILY, type FactFamily } from '../model/measures.ts';
 import { domainsOf, ownersCte } from '../model/owners-sql.ts';
-import { childConditions, type Scope, scopeCte, uuidLiteral } from '../model/scope-sql.ts';
+import { childConditions, gapCondition, type Scope, scopeCte, uuidLiteral } from '../model/scope-sql.ts';
 
 /** A parameter of a declared query in addition to the parameters of the scope. */
 export interface QueryParameter {
@@ -33,6 +34,10 @@ export interface DeclaredQuery {
   readonly item: QueryItem | null;
   /** Whether the query requires exactly one brand, because it reads `$brand`. */
   readonly isOfBrand: boolean;
+  /** Whether it reads the comparison period. */
+  readonly isCompared: boolean;
+  /** The facts that it reads. */
+  readonly families: readonly FactFamily[];
   readonly sql: string;
 }
 
@@ -90,7 +95,23 @@ export function parseQuery(name: string, text: string): DeclaredQuery {
   );
   if (unknown !== undefined) throw new TypeError(`${name}${SQL_ENDING}: $${unknown} is not declared`);
   const served = item === null ? [] : [{ name: 'item', type: 'JSON', about: item.about }];
-  return { name, about, parameters, columns: [...columns, ...served], item, isOfBrand: used.includes('brand'), sql };
+  return {
+    name,
+    about,
+    parameters,
+    columns: [...columns, ...served],
+    item,
+    isOfBrand: used.includes('brand'),
+    isCompared: /\bscope_before\b|\$before_from\b/.test(sql),
+    families: familiesOf(sql),
+    sql,
+  };
+}
+
+function familiesOf(sql: string): readonly FactFamily[] {
+  const readsVisits = /\b(main|mart)\.\w*traffic\w*/.test(sql);
+  const readsResponses = !readsVisits || /\bscope\b/.test(sql);
+  return [...(readsResponses ? [DEFAULT_FAMILY] : []), ...(readsVisits ? (['traffic'] as const) : [])];
 }
 
 const RESERVED: readonly string[] = [
@@ -109,7 +130,10 @@ const RESERVED: readonly string[] = [
 ];
 
 /** Returns the statement of a query with the values of the scope and of the declared parameters as literals. */
-export function declaredSql(query: DeclaredQuery, scope: Scope, values: QueryValues): string {
+export function declaredSql(query: DeclaredQuery, given: Scope, values: QueryValues): string {
+  // Queries with a comparison are of one brand.
+  const hasGap = query.families.some((family) => gapCondition(given, family, null) !== null);
+  const scope = hasGap ? { ...given, before: null } : given;
   const literals: Record<string, string> = {
     brand: uuidLiteral(String(scope.brands[0])),
     brands: `[${scope.brands.map(uuidLiteral).join(', ')}]`,

@@ -15,6 +15,7 @@ import { defineOperation } from '../../contract/operation/operation.ts';
 import { invalidParameter } from '../../contract/operation/read-input.ts';
 import { DAY_MS, toTimestamp } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
+import { comparisonGaps } from './comparison-gaps.ts';
 import { freshnessOf } from './scope-freshness.ts';
 import { oneBrand, rangeInput, readBrands, readScope, scopeInput } from './scope-request.ts';
 import type { MetricsSource, TableResult } from './table-result.ts';
@@ -54,7 +55,8 @@ export const explainMetric = defineOperation({
       if (before.to >= scope.from && before.from <= scope.to) {
         throw invalidParameter('compare_to', 'year', 'previous, or year with a range of at most a year');
       }
-      const compared = { ...scope, before, brandId };
+      const periods = { ...scope, before, brandId };
+      const compared = { ...periods, gaps: await comparisonGaps(source, query, periods) };
       const explained = await explainChange(counted(query, source, null), {
         metric,
         scope: compared,
@@ -117,7 +119,7 @@ export const listOpportunities = defineOperation({
   run: async (source: MetricsSource, { kind: kinds, limit, brand, ...more }) => {
     const input = { ...more, brand: brand === undefined ? [] : [brand] };
     return source.replica.replica.work(async (query) => {
-      const scope = { ...(await readScope(source, query, input)), before: null };
+      const scope = { ...(await readScope(source, query, input)), before: null, gaps: [] };
       const brandId = await oneBrand(query, scope, input);
       const { from, to } = scope;
       const all = await findOpportunities(counted(query, source, OPPORTUNITY_QUERIES), brandId, { from, to });

@@ -75,7 +75,7 @@ export async function runDeclaredQuery(
       columns: declared.columns,
       rows: item === null ? plain : await withItems(source, query, { ...declared, item }, plain),
       sql,
-      ...freshnessOf(source, scope),
+      ...freshnessOf(source, declared.isCompared ? scope : { ...scope, before: null, gaps: [] }, declared.families),
       truncated: rows.length > ROWS_MAX,
     };
   }, source.signal);

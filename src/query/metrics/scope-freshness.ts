@@ -1,6 +1,7 @@
 import { DEFAULT_FAMILY, FACT_RESOURCES, type FactFamily } from '../../analytics/model/measures.ts';
 import type { Scope } from '../../analytics/model/scope-sql.ts';
 import { addDays, dayOf, RANGE_DAYS_MAX } from '../../contract/time.ts';
+import { whyNotCompared } from './comparison-gaps.ts';
 import type { MetricsSource, TableResult } from './table-result.ts';
 
 /** Returns the last day up to which the responses of all brands were read completely; null if there is none within a year. */
@@ -19,12 +20,12 @@ export function completeDay({ replica, catalogue, nowMs }: MetricsSource, brands
   return known[0] ?? null;
 }
 
-/** Returns when the facts of a scope were read, by default the responses, and whether they are complete. */
+/** Returns when the facts of a scope were read, by default the responses, and whether they are complete and can be compared. */
 export function freshnessOf(
   source: MetricsSource,
   scope: Scope,
   families: readonly FactFamily[] = [DEFAULT_FAMILY],
-): Pick<TableResult, 'asOf' | 'completeTo' | 'partial' | 'from' | 'to'> {
+): Pick<TableResult, 'asOf' | 'completeTo' | 'partial' | 'from' | 'to' | 'notCompared'> {
   const { replica, catalogue, nowMs } = source;
   const resources = families.map((family) => catalogue.get(FACT_RESOURCES[family]));
   const times: number[] = [];
@@ -47,5 +48,6 @@ export function freshnessOf(
     partial,
     from: scope.from,
     to: scope.to,
+    notCompared: whyNotCompared(scope, families),
   };
 }

@@ -14,6 +14,7 @@ import { invalidParameter, readInput } from '../../contract/operation/read-input
 import { isUuid } from '../../contract/query-parameters.ts';
 import { addDays, dayOf, daysInRange } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
+import { comparisonGaps } from './comparison-gaps.ts';
 import { completeDay } from './scope-freshness.ts';
 import type { MetricsSource } from './table-result.ts';
 
@@ -74,7 +75,7 @@ export async function readScope(source: MetricsSource, query: Query, input: Scop
   for (const name of Object.keys(SCOPE_LISTS) as ScopeList[])
     lists[name] = await readList(query, input[name], name, chosen, null);
   const range = readRange(source, input, chosen);
-  return {
+  const scope = {
     brands: chosen,
     ...range,
     before: comparedRange(range, input.compare_to ?? 'previous'),
@@ -85,6 +86,7 @@ export async function readScope(source: MetricsSource, query: Query, input: Scop
     competitors: lists.competitor,
     branded: readBranded(input),
   };
+  return { ...scope, gaps: await comparisonGaps(source, query, scope) };
 }
 
 /** Reads brands, days and filters as `readScope` does, with a connection of its own. */

@@ -16,6 +16,10 @@ export const tableResult = z.object({
   ...freshness,
   from: day.nullable(),
   to: day.nullable(),
+  notCompared: z
+    .string()
+    .nullable()
+    .describe('why rows have no comparison, for people; null if all have one, or none was requested'),
   truncated: z.boolean().describe('whether more rows exist than were returned'),
 });
 

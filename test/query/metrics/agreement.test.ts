@@ -77,7 +77,7 @@ test('visits without a connected property are null, and amounts in several curre
       { ai_sessions: null, ai_sessions_numerator: null, ai_sessions_n: 0, revenue: null, revenue_numerator: null },
     ]);
     expect(await rowsOf(source, `${measures}&from=2025-01-05&to=2025-01-06&brand=Brand 0`)).toMatchObject([
-      { ai_sessions: 0, ai_sessions_before: 0, ai_sessions_change: 0, revenue: 0 },
+      { ai_sessions: 0, ai_sessions_before: null, ai_sessions_change: null, revenue: 0 },
     ]);
     // Its visits of earlier days are reported, and compared with nothing later.
     const [later] = await rowsOf(source, `${measures}&from=2026-02-20&to=2026-03-10&group_by=brand&brand=Brand 1`);

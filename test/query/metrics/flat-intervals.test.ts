@@ -3,7 +3,7 @@ import { explainMetric } from '../../../src/query/metrics/explanations.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import { wilson } from '../../support/oracle/statistics.ts';
-import { openWritten } from '../../support/written.ts';
+import { coverageOf, openWritten } from '../../support/written.ts';
 import { recordsOf } from '../mirror.ts';
 
 /** A brand and its responses per period: 50 in the later one and 40 in the earlier one. */
@@ -35,7 +35,7 @@ async function openFlats(): Promise<MetricsSource> {
       `INSERT INTO brands BY NAME SELECT ${brand} AS id, '${name}' AS name, 'https://own.example' AS website_url, DATE '2026-02-01' AS created_at`,
       `INSERT INTO competitors BY NAME SELECT ${brand} AS brand_id, CAST(md5('rival ${name}') AS UUID) AS id, 'Rival' AS name`,
       `INSERT INTO responses BY NAME SELECT ${brand} AS brand_id, uuid() AS id, CAST(md5('prompt ${name}') AS UUID) AS prompt_id, 'claude' AS engine,
-         if(i < ${RECENT}, TIMESTAMPTZ '2026-03-02 10:00:00+00', TIMESTAMPTZ '2026-02-20 10:00:00+00') AS created_at,
+         if(i < ${RECENT}, TIMESTAMPTZ '2026-03-02 10:00:00+00', TIMESTAMPTZ '2026-02-19 10:00:00+00') AS created_at,
          ${mentioned} AS brand_mentioned, 2 AS brand_position, 'positive' AS brand_sentiment FROM range(${RECENT + EARLIER}) t(i)`,
       `INSERT INTO response_competitors BY NAME SELECT ${child}, 0 AS ordinal, CAST(md5('rival ${name}') AS UUID) AS competitor_id,
          'Rival' AS name ${ofBrand} AND ${rival}`,
@@ -45,6 +45,7 @@ async function openFlats(): Promise<MetricsSource> {
       ),
     );
   }
+  await run(coverageOf('2026-02-01', '2026-03-10', '2026-03-11 02:00:00'));
   return source(Date.parse('2026-03-11T09:30:00Z'));
 }
 

@@ -9,6 +9,7 @@ import { countOf, sampleOf } from '../../support/counts.ts';
 import {
   emptyCount,
   hasCurrencies,
+  isGap,
   type NaiveRequest,
   type NaiveWorld,
   naiveUnits,
@@ -187,7 +188,9 @@ function naiveTable(world: NaiveWorld, asked: Asked): Cells {
   const found = asked.measures.map((measure) => {
     const request: NaiveRequest = { ...asked, measure: measure.name, groupBy: ordered, before, brands };
     const now = naiveUnits(world, request, asked);
-    return { measure, request, now, earlier: before === null ? new Map() : naiveUnits(world, request, before) };
+    const all = before === null ? [] : [...naiveUnits(world, request, before)];
+    const earlier = new Map(all.filter(([key]) => !isGap(world, request, key, LAST_DAY)));
+    return { measure, request, now, earlier };
   });
   const keys = new Set(found.flatMap(({ now, earlier }) => [...now.keys(), ...earlier.keys()]));
   if (ordered.length === 0 && asked.grain === null) keys.add('[]');
@@ -201,15 +204,18 @@ function naiveTable(world: NaiveWorld, asked: Asked): Cells {
         return isUnknown && estimated !== null ? { ...estimated, value: null } : estimated;
       };
       const missing = kind === 'count' ? emptyCount(world, request, key) : null;
-      return { key, missing, own: side(now), old: side(earlier) };
+      const missingBefore = isGap(world, request, key, LAST_DAY) ? null : missing;
+      return { key, missing, missingBefore, own: side(now), old: side(earlier) };
     });
     const ps = rows.map(({ own, old }) => (own === null || old === null ? null : pValue(kind, own, old)));
     const adjusted = adjust(ps);
-    for (const [index, { key, missing, own, old }] of rows.entries()) {
+    for (const [index, { key, missing, missingBefore, own, old }] of rows.entries()) {
       table[key] = {
         ...table[key],
         ...valuesOf(name, own, kind, missing),
-        ...(before === null ? {} : changesOf(name, own, old, missing, ps[index] ?? null, adjusted[index] ?? null)),
+        ...(before === null
+          ? {}
+          : changesOf(name, own, old, { missing, missingBefore }, ps[index] ?? null, adjusted[index] ?? null)),
       };
     }
   }
@@ -247,13 +253,16 @@ function changesOf(
   name: string,
   own: Estimate | null,
   old: Estimate | null,
-  missing: number | null,
+  { missing, missingBefore }: { readonly missing: number | null; readonly missingBefore: number | null },
   p: number | null,
   adjusted: number | null,
 ): Record<string, unknown> {
-  const empty = { value: missing, lower: null, upper: null };
-  const earlier = old === null ? missing : old.value;
-  const { change, lower, upper } = changeOf(own ?? empty, old ?? empty);
+  const bounds = { lower: null, upper: null };
+  const earlier = old === null ? missingBefore : old.value;
+  const { change, lower, upper } = changeOf(
+    own ?? { value: missing, ...bounds },
+    old ?? { value: missingBefore, ...bounds },
+  );
   return {
     [`${name}_before`]: earlier,
     [`${name}_before_n`]: old?.n ?? 0,

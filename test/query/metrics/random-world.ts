@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import { addDays } from '../../../src/contract/time.ts';
 import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
 import type { Query } from '../../../src/warehouse/database.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { openWritten } from '../../support/written.ts';
+import { coverageOf, openWritten } from '../../support/written.ts';
 
 /** Settings of a random world. */
 export interface WorldSettings {
@@ -113,7 +114,6 @@ function statements({ seed, responses, labels, repeats, days = DAYS }: WorldSett
           `INSERT INTO sync.calibration BY NAME SELECT 'labels' AS name, CAST('${JSON.stringify(labels)}' AS JSON) AS value, 'learned' AS source,
              1 AS compared, 1 AS agreed, 'test' AS note, TIMESTAMP '2026-03-11' AS decided_at`,
         ]),
-    `INSERT INTO sync.coverage BY NAME SELECT 'all' AS chain, unnest(['responses', 'traffic']) AS resource, id AS brand_id, DATE '${LAST_DAY}' - ${days} AS range_from,
-       DATE '${LAST_DAY}' AS range_to, uuid() AS run_id, uuid() AS pass_id, TIMESTAMP '2026-03-11 02:00:00' AS closed_at, 1 AS rows FROM brands`,
+    coverageOf(addDays(LAST_DAY, -days), LAST_DAY, '2026-03-11 02:00:00'),
   ];
 }

@@ -65,7 +65,7 @@ test('days outside the limits, and periods that overlap, are rejected', async ()
     runMetrics(source, new URLSearchParams(`metrics=responses&${given}`));
   const [row = {}] = recordsOf(await measured('from=1970-01-01&to=2999-12-31'));
   expect(row['responses']).toBeGreaterThan(0);
-  expect(row['responses_before']).toBe(0);
+  expect(row['responses_before']).toBeNull();
   for (const parameter of ['from', 'to']) {
     for (const day of ['0001-01-01', '1969-12-31', '3000-01-01', '9999-12-31']) {
       await expect(measured(`${parameter}=${day}&grain=day`)).rejects.toMatchObject({

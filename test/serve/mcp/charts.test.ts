@@ -101,6 +101,7 @@ describe('the rows of a chart', () => {
       partial: false,
       from: '2026-03-01',
       to: '2026-03-09',
+      notCompared: null,
       truncated: true,
     };
     const chart = chartSpecOf({ result, groupBy: ['engine'], grain: 'day', brand: null, limit: 10_000 });

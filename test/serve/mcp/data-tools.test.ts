@@ -80,7 +80,7 @@ describe('query_metrics', () => {
       const rows = plain(below.rows);
       expect(shown.rows).toEqual(rows.slice(0, shown.rows.length));
       expect(shown.rows.length === rows.length).toBe(!/too long/.test(note.omitted ?? ''));
-      expect(shown.about).toBe(below.about);
+      expect(shown.about).toBe([below.about, below.notCompared ?? []].flat().join(' '));
       const coverage = below.partial ? 'partial' : 'complete';
       expect(note).toMatchObject({ asOf: below.asOf, completeTo: below.completeTo, coverage });
       expect(remarks.includes('Some data were never read completely')).toBe(below.partial);

@@ -155,6 +155,22 @@ export function emptyCount(world: NaiveWorld, request: NaiveRequest, key: string
   return brands.some((brand) => world.connected.has(String(brand))) ? 0 : null;
 }
 
+/**
+ * Returns whether a group, by its key as JSON, has no comparison: a brand of it has no facts on the first day of the earlier period or
+ * before, or the later period ends after the last day that was read.
+ */
+export function isGap(world: NaiveWorld, request: NaiveRequest, key: string, lastDay: string): boolean {
+  const { before, to } = request;
+  if (before === null) return false;
+  const place = request.groupBy.indexOf('brand') + (request.grain === null ? 0 : 1);
+  const brands = request.groupBy.includes('brand') ? [(JSON.parse(key) as string[])[place]] : request.brands;
+  const days = isOfTraffic(request) ? world.traffic : world.answers;
+  return brands.some((brand) => {
+    const own = days.filter((row) => row.brand === brand).map(({ day }) => day);
+    return to > lastDay || !own.some((day) => day <= before.from);
+  });
+}
+
 /** Whether a total, by its key as JSON, would add amounts in several currencies, in any of its periods. */
 export function hasCurrencies(world: NaiveWorld, request: NaiveRequest, key: string): boolean {
   if (request.measure !== 'revenue') return false;

@@ -29,7 +29,7 @@ export const queryMetrics = operationTool(runMetrics, {
     const { columns, rows } = own.exact === true ? namedRows(result) : brief(result, asked);
     const view = pageOfDimensions(splitList(given.getAll('group_by')), asked.every(isOfTraffic));
     const content = {
-      about: result.about,
+      about: [result.about, result.notCompared ?? []].flat().join(' '),
       definitions: Object.fromEntries(asked.map((measure) => [measure.name, definitionOf(measure)])),
       ...(await pageLink(context, given, view)),
       columns,

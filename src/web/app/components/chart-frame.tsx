@@ -47,6 +47,11 @@ export function Frame({ title, about, data, to, linkLabel = 'Details', empty, ch
       {error === null && table === null && <div class="skeleton" role="status" aria-label="Loading" />}
       {error === null && isEmpty && <EmptyState>{empty ?? 'No data in this range. Choose other filters.'}</EmptyState>}
       {error === null && table !== null && !isEmpty && children}
+      {error === null && !isEmpty && table?.notCompared && (
+        <p class="quiet" role="note" dir="auto">
+          {table.notCompared}
+        </p>
+      )}
     </section>
   );
 }

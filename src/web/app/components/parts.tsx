@@ -53,13 +53,21 @@ export interface DeltaProps {
   readonly isHigherBetter: boolean | null;
   /** Shows the change only; the title still has interval and significance. For cells of tables. */
   readonly isShort?: boolean;
+  /** Why there is no change. */
+  readonly reason?: string | null;
 }
 
 /** A change against the comparison range, with its interval, its significance and whether it is good. */
 export function Delta(props: DeltaProps): JSX.Element {
   const { change, lower, upper, isSignificant, isExact = false, unit, isHigherBetter, isShort = false } = props;
   const { format } = useScope();
-  if (change === null) return <span class="delta">{isShort ? NO_VALUE : 'no comparison'}</span>;
+  if (change === null) {
+    return (
+      <span class="delta" title={props.reason ?? undefined}>
+        {isShort ? NO_VALUE : 'no comparison'}
+      </span>
+    );
+  }
   const isGood = isHigherBetter === null || change === 0 ? null : change > 0 === isHigherBetter;
   const tone = isSignificant !== true || isGood === null ? 'neutral' : isGood ? 'good' : 'bad';
   const hasInterval = typeof lower === 'number' && typeof upper === 'number';

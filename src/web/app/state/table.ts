@@ -19,6 +19,8 @@ export interface Table {
   readonly asOf: string | null;
   /** Last day that is stored completely. */
   readonly completeTo?: string | null;
+  /** Why rows have no comparison; null if all have one, or none was requested. */
+  readonly notCompared?: string | null;
   readonly partial?: boolean;
   readonly from?: string | null;
   readonly to?: string | null;

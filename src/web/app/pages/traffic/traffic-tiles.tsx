@@ -24,6 +24,7 @@ export function TrafficTiles({ sources, property }: TrafficTilesProps): JSX.Elem
   const { format } = useScope();
   const currencies = [...new Set(rows.map(({ currency }) => textOf(currency)))];
   const isWaiting = sources.table === null;
+  const reason = sources.table?.notCompared ?? null;
   const common = { sql: sources.table?.sql ?? null, isLoading: isWaiting && sources.error === null };
   const siteDays = numberOf(site?.['site_days'] ?? null) ?? 0;
   const days = numberOf(site?.['days'] ?? null) ?? 0;
@@ -35,7 +36,7 @@ export function TrafficTiles({ sources, property }: TrafficTilesProps): JSX.Elem
           title={title}
           about={about}
           unit="count"
-          {...sumOf(rows, name)}
+          {...sumOf(rows, name, reason)}
           {...common}
           {...(isWaiting && { value: null })}
         />
@@ -49,6 +50,7 @@ export function TrafficTiles({ sources, property }: TrafficTilesProps): JSX.Elem
           {...sumOf(
             rows.filter((row) => textOf(row['currency']) === currency),
             'revenue',
+            reason,
           )}
           {...common}
         />
@@ -66,10 +68,10 @@ export function TrafficTiles({ sources, property }: TrafficTilesProps): JSX.Elem
   );
 }
 
-function sumOf(rows: readonly Row[], name: string) {
+function sumOf(rows: readonly Row[], name: string, reason: string | null) {
   const total = (column: string): number => rows.reduce((sum, row) => sum + (numberOf(row[column]) ?? 0), 0);
   const isCompared = rows.some((row) => numberOf(row[`${name}_before`]) !== null);
   const value = total(name);
   const change = isCompared ? value - total(`${name}_before`) : null;
-  return { value, delta: { change, isHigherBetter: null, isExact: true } };
+  return { value, delta: { change, isHigherBetter: null, isExact: true, reason } };
 }
