@@ -58,6 +58,8 @@ export async function openWorlds(worlds: readonly (readonly Asked[])[]): Promise
           TIMESTAMP '2026-01-05' + to_seconds(CAST((period + (place + 0.5) / length(bits)) * ${PERIOD_DAYS} * 86400 AS BIGINT)),
           substr(bits, place + 1, 1) = '1'
         FROM (SELECT *, unnest(range(length(bits))) AS place FROM asked);
+      -- Without responses before the first period there is no comparison.
+      INSERT INTO responses (id, brand_id, engine, created_at) SELECT uuid(), id, 'one', TIMESTAMP '2025-11-01 12:00:00' FROM brands;
       -- The last day with responses may be incomplete, so the periods end on the day before.
       INSERT INTO responses (id, brand_id, engine, created_at)
         SELECT uuid(), id, 'one', TIMESTAMP '2026-01-05 12:00:00' + INTERVAL ${2 * PERIOD_DAYS} DAY FROM brands;

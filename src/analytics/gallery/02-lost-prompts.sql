@@ -6,7 +6,7 @@
 --   competitor_mentions
 WITH lost AS (
   SELECT l.* FROM mart.lost_prompts l
-  JOIN mart.periods p ON p.brand_id = l.brand_id AND CAST(l.last_mentioned_at AS DATE) BETWEEN p.before_from AND p.anchor_day
+  JOIN mart.periods p ON p.brand_id = l.brand_id AND CAST(l.last_mentioned_at AS DATE) BETWEEN coalesce(p.before_from, p.recent_from) AND p.anchor_day
   WHERE l.scope = 'all engines'
 ), winners AS (
   SELECT l.brand_id, l.prompt_id, c.name AS competitor, count(*) AS mentions

@@ -10,7 +10,7 @@ WITH counted AS (
     CAST(coalesce(sum(a.responses) FILTER (a.day >= p.recent_from), 0) AS BIGINT) AS recent_n,
     CAST(coalesce(sum(a.mentions) FILTER (a.day >= p.recent_from), 0) AS BIGINT) AS recent_m
   FROM mart.answers_daily a
-  JOIN mart.periods p ON p.brand_id = a.brand_id AND a.day BETWEEN p.before_from AND p.anchor_day
+  JOIN mart.periods p ON p.brand_id = a.brand_id AND a.day BETWEEN coalesce(p.before_from, p.recent_from) AND p.anchor_day
   GROUP BY ALL
 ), shares AS (
   SELECT *, before_m / before_n AS b, recent_m / recent_n AS r, 3.8415 / before_n AS wb, 3.8415 / recent_n AS wr

@@ -9,14 +9,14 @@ WITH responses AS (
     CAST(sum(a.responses) FILTER (a.day < p.recent_from) AS BIGINT) AS before_n,
     CAST(sum(a.responses) FILTER (a.day >= p.recent_from) AS BIGINT) AS recent_n
   FROM mart.answers_daily a
-  JOIN mart.periods p ON p.brand_id = a.brand_id AND a.day BETWEEN p.before_from AND p.anchor_day
+  JOIN mart.periods p ON p.brand_id = a.brand_id AND a.day BETWEEN coalesce(p.before_from, p.recent_from) AND p.anchor_day
   GROUP BY a.brand_id
 ), mentions AS (
   SELECT m.brand_id, m.brand_name AS brand, m.entity_type, coalesce(m.competitor_name, m.brand_name) AS entity,
     CAST(coalesce(sum(m.mentions) FILTER (m.day < p.recent_from), 0) AS BIGINT) AS before_m,
     CAST(coalesce(sum(m.mentions) FILTER (m.day >= p.recent_from), 0) AS BIGINT) AS recent_m
   FROM mart.mentions_daily m
-  JOIN mart.periods p ON p.brand_id = m.brand_id AND m.day BETWEEN p.before_from AND p.anchor_day
+  JOIN mart.periods p ON p.brand_id = m.brand_id AND m.day BETWEEN coalesce(p.before_from, p.recent_from) AND p.anchor_day
   GROUP BY ALL
 ), shares AS (
   SELECT *, before_m / before_n AS b, recent_m / recent_n AS r, 3.8415 / before_n AS wb, 3.8415 / recent_n AS wr

@@ -1,5 +1,6 @@
 -- Which domains are cited for the first time?
--- Domains cited in the last 28 days and never before, with the first day.
+-- Domains cited in the last 28 days and never before, with the first day. Without the responses of the 28 days before,
+-- every domain would be new, so such brands have no rows.
 -- tables: mart.fct_citation, mart.dim_brand, mart.periods
 -- columns: brand, domain, first_day, citations, responses, engines
 WITH recent AS (
@@ -7,6 +8,7 @@ WITH recent AS (
     count(DISTINCT c.engine) AS engines
   FROM mart.fct_citation c
   JOIN mart.periods p ON p.brand_id = c.brand_id AND c.day BETWEEN p.recent_from AND p.anchor_day
+    AND p.before_from IS NOT NULL
   WHERE c.domain IS NOT NULL
   GROUP BY c.brand_id, c.domain
 ), earlier AS (

@@ -32,7 +32,7 @@
 -- column change_upper DOUBLE: Upper bound of the change; null with too few responses.
 -- column is_significant BOOLEAN: Whether the interval of the change excludes zero.
 WITH spans AS MATERIALIZED (
-  SELECT brand_id, before_from, recent_from, anchor_day FROM mart.periods
+  SELECT brand_id, coalesce(before_from, recent_from) AS before_from, recent_from, anchor_day FROM mart.periods
 ), owned AS MATERIALIZED (
   SELECT brand_id, domain FROM mart.dim_domain WHERE owner = 'owned'
 ), answered AS (

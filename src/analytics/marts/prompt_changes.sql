@@ -41,7 +41,7 @@ WITH counted AS (
     count(*) FILTER (r.day >= p.recent_from) AS recent_responses,
     mention_count(r.day >= p.recent_from AND r.brand_mentioned) AS recent_mentions
   FROM mart.fct_response r
-  JOIN mart.periods p ON p.brand_id = r.brand_id AND r.day BETWEEN p.before_from AND p.anchor_day
+  JOIN mart.periods p ON p.brand_id = r.brand_id AND r.day BETWEEN coalesce(p.before_from, p.recent_from) AND p.anchor_day
   GROUP BY ALL
 ), scoped AS (
   SELECT

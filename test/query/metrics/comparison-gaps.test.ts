@@ -110,3 +110,29 @@ test('days that were not read completely, and a day that is not over, are not co
   expect(recordsOf(open)).toMatchObject([{ responses: 12, responses_change: null }]);
   expect(open.notCompared).toBe('No comparison with 26 Feb to 4 Mar 2026: 11 Mar 2026 is not over.');
 });
+
+test('marts have no earlier period if the responses begin later, or if days that upstream counts were not read', async () => {
+  const written = await openWrittenDays([
+    { name: 'Old', first: '2026-01-05' },
+    { name: 'Young', first: '2026-01-25' },
+  ]);
+  await written.run(coverageOf('2026-01-01', '2026-03-10', '2026-03-11 02:00:00'));
+  const periods = async (): Promise<unknown> =>
+    written.query(
+      `SELECT b.name, CAST(p.before_from AS VARCHAR), CAST(p.recent_from AS VARCHAR), CAST(c.before_value AS DOUBLE), c.recent_value, c.change
+       FROM mart.periods p JOIN mart.dim_brand b USING (brand_id) JOIN mart.brand_changes c USING (brand_id)
+       WHERE c.measure = 'visibility' ORDER BY b.name`,
+    );
+  const young = ['Young', null, '2026-02-11', null, 0.5, null];
+  expect(await periods()).toEqual([['Old', '2026-01-14', '2026-02-11', 0.5, 0.5, 0], young]);
+  expect(await written.query('SELECT state, before_citations FROM mart.own_pages ORDER BY state')).toEqual([
+    ['cited', null],
+    ['kept', 56],
+  ]);
+  // Upstream counts responses on a day that was not read.
+  await written.run(
+    "UPDATE sync.coverage SET range_from = DATE '2026-01-21'",
+    `INSERT INTO metrics_daily BY NAME SELECT id AS brand_id, 'none' AS row_mode, DATE '2026-01-20' AS date, 5 AS responses FROM brands`,
+  );
+  expect(await periods()).toEqual([['Old', null, '2026-02-11', null, 0.5, null], young]);
+});

@@ -218,7 +218,7 @@ async function expectSources({ answers, ask, mirror, brand }: World): Promise<vo
         url: row['url'],
         state: row['state'],
         recent: Number(row['recent_citations']),
-        before: Number(row['before_citations']),
+        before: row['before_citations'] === null ? null : Number(row['before_citations']),
       }))
       .sort((a, b) => (String(a.url) < String(b.url) ? -1 : 1)),
   );

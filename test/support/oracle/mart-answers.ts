@@ -47,14 +47,15 @@ export function periodsOf({ answers }: Held, complete: string): Row[] {
     const days = own.map(({ day }) => day).filter((day) => day <= complete);
     const anchor = days.sort().at(-1);
     if (anchor === undefined) return [];
+    const isCompared = (days[0] as string) <= addDays(anchor, -55);
     return [
       {
         brand_id: brand,
         complete_to: complete,
         anchor_day: anchor,
         recent_from: addDays(anchor, -27),
-        before_from: addDays(anchor, -55),
-        before_to: addDays(anchor, -28),
+        before_from: isCompared ? addDays(anchor, -55) : null,
+        before_to: isCompared ? addDays(anchor, -28) : null,
       },
     ];
   });
@@ -65,7 +66,9 @@ export function inPeriods(answers: readonly Answer[], period: Row): { recent: An
   const own = answers.filter(({ brand }) => brand === period['brand_id']);
   return {
     recent: own.filter(({ day }) => day >= period['recent_from'] && day <= period['anchor_day']),
-    before: own.filter(({ day }) => day >= period['before_from'] && day <= period['before_to']),
+    before: own.filter(
+      ({ day }) => period['before_from'] !== null && day >= period['before_from'] && day <= period['before_to'],
+    ),
   };
 }
 

@@ -116,8 +116,8 @@ function pages(answers: readonly Answer[], periods: readonly Row[], ownerOf: Own
         url,
         domain: some[0]?.citation['domain'],
         title: some[0]?.citation['title'],
-        state: then === 0 ? 'new' : now === 0 ? 'dropped' : 'kept',
-        before_citations: then,
+        state: period['before_from'] === null ? 'cited' : then === 0 ? 'new' : now === 0 ? 'dropped' : 'kept',
+        before_citations: period['before_from'] === null ? null : then,
         recent_citations: now,
         last_cited_at: Math.max(...some.map(({ answer }) => answer.at)),
       };
