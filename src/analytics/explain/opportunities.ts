@@ -196,7 +196,7 @@ type Sentence = (name: string, n: number, a: string | null, b: string | null) =>
 
 const sentences: Readonly<Record<keyof typeof queries, Sentence>> = {
   source_gap: (name, n, owner) =>
-    `${name} (${owner}) is cited by ${n} responses that mention a competitor but not the brand, and by none that mentions the brand.`,
+    `${name}${owner === 'unknown' ? '' : ` (${owner})`} is cited by ${n} responses that mention a competitor but not the brand, and by none that mentions the brand.`,
   forum_thread: (name, n, status, subforum) =>
     `Forum thread ${quotedName(name)} in ${subforum} (${status}) is cited by ${n} ${n === 1 ? 'response' : 'responses'}.`,
   page_cited_once: (name) =>

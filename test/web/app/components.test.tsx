@@ -1,5 +1,6 @@
 import { renderToString } from 'preact-render-to-string';
 import { expect, test } from 'vitest';
+import { domainColumn, ownerColumn } from '../../../src/web/app/components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../../src/web/app/components/data-table.tsx';
 import { Delta, EmptyState, ErrorState, Timestamp } from '../../../src/web/app/components/parts.tsx';
 import { Tabs } from '../../../src/web/app/components/tabs.tsx';
@@ -106,4 +107,18 @@ test('errors, missing data, times and views have their texts', () => {
   expect(html(<Tabs label="Views" tabs={tabs} current="b" />)).toMatch(
     /<a [^>]*href="\/w\/one\/b"[^>]*aria-current="page"/,
   );
+});
+
+test('a column without values is left out, and an owner that is not known has no name', () => {
+  const columns = [domainColumn((path) => path), ownerColumn()];
+  const rows = (...owners: readonly string[]) => owners.map((owner, index) => ({ domain: `d${index}.example`, owner }));
+  const shown = (items: ReturnType<typeof rows>): string =>
+    html(
+      <DataTable caption="Domains" items={items} columns={columns} keyOf={({ domain }) => String(domain)} isPlain />,
+    );
+  expect(shown(rows('unknown', 'unknown'))).not.toMatch(/Owner|unknown/);
+  const known = shown(rows('owned', 'unknown'));
+  expect(known).toContain('Owner');
+  expect(known).toContain('data-owner="owned"');
+  expect(known).not.toContain('unknown');
 });

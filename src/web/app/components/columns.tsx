@@ -1,4 +1,6 @@
+import type { JSX } from 'preact';
 import type { Filters } from '../state/filters.ts';
+import { NO_VALUE } from '../state/format.ts';
 import { Link } from '../state/router.tsx';
 import type { Scope } from '../state/scope.tsx';
 import { type Row, textOf } from '../state/table.ts';
@@ -41,7 +43,16 @@ export function domainColumn(linkTo: LinkTo, changes: Partial<Filters> = {}): Co
   };
 }
 
-/** Returns the column of the owner of a domain. Rows have `owner`, unless another text is given. */
-export function ownerColumn(ownerOf = (row: Row): string => textOf(row['owner'])): ColumnSpec<Row> {
-  return { id: 'owner', label: 'Owner', value: ownerOf, cell: (row) => <OwnerTag owner={ownerOf(row)} /> };
+/** Returns the column of the owner of a domain; left out if no owner is known. Rows have `owner`, unless another text is given. */
+export function ownerColumn<Item extends { readonly owner?: unknown }>(
+  ownerOf = ({ owner }: Item): string => knownOwner(textOf(owner)),
+): ColumnSpec<Item> {
+  const cell = (item: Item): JSX.Element | string =>
+    ownerOf(item) === '' ? NO_VALUE : <OwnerTag owner={ownerOf(item)} />;
+  return { id: 'owner', label: 'Owner', isOptional: true, value: ownerOf, cell };
+}
+
+/** Returns the kind of an owner; empty if it is not known. */
+export function knownOwner(owner: string): string {
+  return owner === 'unknown' ? '' : owner;
 }

@@ -29,6 +29,8 @@ export interface ColumnSpec<Item> {
   readonly cell?: (item: Item) => ComponentChildren;
   /** Hidden until the reader chooses it. */
   readonly isHidden?: boolean;
+  /** Left out if no row has a value. */
+  readonly isOptional?: boolean;
   /** Wraps text instead of cutting it off. */
   readonly isWide?: boolean;
 }
@@ -60,7 +62,17 @@ const features = tableFeatures({
 });
 
 /** A table with sorting, a text filter and a choice of columns, which draws only visible rows. */
-export function DataTable<Item extends object>(props: DataTableProps<Item>): JSX.Element {
+export function DataTable<Item extends object>({ columns: given, ...others }: DataTableProps<Item>): JSX.Element {
+  const { items } = others;
+  const columns = useMemo(
+    () =>
+      given.filter(({ isOptional, value }) => isOptional !== true || items.some((item) => (value(item) ?? '') !== '')),
+    [given, items],
+  );
+  return <RowTable {...others} columns={columns} />;
+}
+
+function RowTable<Item extends object>(props: DataTableProps<Item>): JSX.Element {
   const { caption, items, columns, isPlain = false, isInAddress = false, empty } = props;
   const { search } = useRoute();
   const [filter, setFilter] = useState(() => (isInAddress && search.get(FIND)) || '');

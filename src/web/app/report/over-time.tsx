@@ -117,9 +117,7 @@ export function OwnersOverTime(): JSX.Element {
   if (series.length === 1 && series[0]?.label === 'unknown') {
     return (
       <Frame title="Cited pages by owner" data={data}>
-        <EmptyState>
-          Neither the brand nor its competitors have a known website, so the owners of cited pages are not known.
-        </EmptyState>
+        <EmptyState>No cited page is known to belong to the brand or to a competitor.</EmptyState>
       </Frame>
     );
   }

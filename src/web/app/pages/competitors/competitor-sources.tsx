@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
-import { domainColumn, ownerColumn } from '../../components/columns.tsx';
+import { domainColumn, knownOwner, ownerColumn } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { Measured, measuredColumn } from '../../components/measured.tsx';
 import { useQuery } from '../../state/data.tsx';
@@ -30,7 +30,7 @@ function CitedWithIt({ id }: { readonly id: string }): JSX.Element {
   const columns = useMemo<readonly ColumnSpec<Row>[]>(
     () => [
       domainColumn(linkTo, { competitor: null }),
-      ownerColumn((row) => (row['is_own'] === true ? 'this competitor' : textOf(row['owner']))),
+      ownerColumn((row) => (row['is_own'] === true ? 'this competitor' : knownOwner(textOf(row['owner'])))),
       measuredColumn({
         id: 'share',
         label: 'Share',

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
+import { knownOwner, ownerColumn } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
-import { OwnerTag } from '../../components/parts.tsx';
 import { useMetrics, useQuery, useUpstreamNote } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
@@ -41,8 +41,9 @@ export function TopDomains(): JSX.Element {
       title="Most cited domains"
       about={
         <>
-          Domains that the responses cite, with their owners.{' '}
+          Domains that the responses cite.{' '}
           {toRecords(owners.table)
+            .filter((row) => knownOwner(textOf(row['owner'])) !== '')
             .map((row) => `${textOf(row['owner'])} ${format.value(numberOf(row['citation_share']), 'ratio')}`)
             .join(', ')}
           {note === '' ? '' : `.${note}`}
@@ -103,12 +104,7 @@ function useColumns(count: string, share: string, about: string): readonly Colum
         value: ({ domain }) => domain,
         cell: ({ domain }) => <Link to={linkTo('/sources', {}, { domain })}>{domain}</Link>,
       },
-      {
-        id: 'owner',
-        label: 'Owner',
-        value: ({ owner }) => owner,
-        cell: ({ owner }) => <OwnerTag owner={owner} />,
-      },
+      ownerColumn(),
       { id: 'count', label: count, unit: 'count', value: (domain) => domain.count },
       { id: 'share', label: share, about, unit: 'ratio', value: (domain) => domain.share },
     ],

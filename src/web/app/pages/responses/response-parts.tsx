@@ -1,9 +1,11 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
+import { knownOwner } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
-import { EntityDot, Timestamp } from '../../components/parts.tsx';
+import { EntityDot, OwnerTag, Timestamp } from '../../components/parts.tsx';
 import { useQuery } from '../../state/data.tsx';
+import { NO_VALUE } from '../../state/format.ts';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { numberOf, textOf, toRecords } from '../../state/table.ts';
@@ -95,7 +97,7 @@ export function ResponseSources({ id }: { readonly id: string }): JSX.Element {
           title: textOf(title),
           domain: textOf(domain),
           position: numberOf(row['position']),
-          owner: textOf(owner) || 'unknown',
+          owner: knownOwner(textOf(owner)),
           competitor: textOf(competitor),
           others: numberOf(row['other_responses']),
           engines: numberOf(row['other_engines']),
@@ -143,12 +145,11 @@ function usePageColumns(): readonly ColumnSpec<CitedPage>[] {
         id: 'owner',
         label: 'Owner',
         about: 'Owner of the domain: the brand, a competitor or a third party.',
+        isOptional: true,
         value: ({ owner }) => owner,
         cell: ({ owner, competitor }) => (
           <>
-            <span class="tag" data-owner={owner}>
-              {owner}
-            </span>
+            {owner === '' ? NO_VALUE : <OwnerTag owner={owner} />}
             {competitor !== '' && (
               <span class="below" dir="auto">
                 {competitor}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
-import { domainColumn, ownerColumn } from '../../components/columns.tsx';
+import { domainColumn, knownOwner, ownerColumn } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
 import { Changed, measuredColumn } from '../../components/measured.tsx';
@@ -42,10 +42,9 @@ export function DomainTable(): JSX.Element {
   );
   const engineRows = useMemo(() => toRecords(byEngine.table), [byEngine.table]);
   const notes = useUpstreamNote('citations') + useUpstreamNote('citation_share');
-  const items = useMemo(
-    () => toRecords(data.table).filter((row) => owner === 'all' || row['owner'] === owner),
-    [data.table, owner],
-  );
+  const rows = useMemo(() => toRecords(data.table), [data.table]);
+  const hasOwners = owner !== 'all' || rows.some((row) => knownOwner(textOf(row['owner'])) !== '');
+  const items = useMemo(() => rows.filter((row) => owner === 'all' || row['owner'] === owner), [rows, owner]);
   const counts = useMemo<Counts>(() => {
     const domains = new Map<string, Map<string, number>>();
     for (const row of engineRows) {
@@ -65,7 +64,7 @@ export function DomainTable(): JSX.Element {
       data={data}
       empty="No response in this range cites a page."
     >
-      <Choice label="Owner" value={owner} options={OWNERS} onChoose={setOwner} />
+      {hasOwners && <Choice label="Owner" value={owner} options={OWNERS} onChoose={setOwner} />}
       <DataTable
         key={`${slugs.join()} ${filters.compareTo === 'none'}`}
         caption="Cited domains"

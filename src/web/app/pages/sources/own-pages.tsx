@@ -18,7 +18,8 @@ export function OwnPages(): JSX.Element {
       {
         id: 'state',
         label: 'State',
-        about: 'new: cited only in this range; dropped: only in the comparison range; kept: in both.',
+        about:
+          'new: cited only in this range; dropped: only in the comparison range; kept: in both; cited: without a comparison.',
         value: (row) => textOf(row['state']),
         cell: (row) => <span class="tag">{textOf(row['state'])}</span>,
       },
@@ -35,7 +36,7 @@ export function OwnPages(): JSX.Element {
       title="Own pages"
       about={`Pages of the brand’s domains that are cited in this range or in the comparison range: ${states.join(', ')}.`}
       data={data}
-      empty="No response cites a page of the brand, or upstream reports no website of the brand."
+      empty="No response cites a page of the brand, or the website of the brand is not known."
     >
       <DataTable caption="Own pages" items={items} columns={columns} keyOf={(row) => textOf(row['url'])} />
     </Frame>

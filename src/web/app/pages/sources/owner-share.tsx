@@ -1,5 +1,11 @@
 import type { JSX } from 'preact';
+import { Frame } from '../../components/chart-frame.tsx';
+import { knownOwner } from '../../components/columns.tsx';
 import { MeasureOverTime } from '../../components/measure-over-time.tsx';
+import { EmptyState } from '../../components/parts.tsx';
+import { useMetrics } from '../../state/data.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { textOf, toRecords } from '../../state/table.ts';
 
 /** Series colours of the kinds of owners; the brand's own domains have the brand's colour. */
 const COLOURS: Readonly<Record<string, number>> = { owned: 0, competitor: 1, 'third party': 5, unknown: 3 };
@@ -8,10 +14,20 @@ const colourOf = (owner: string | null): number => COLOURS[owner ?? ''] ?? 9;
 
 /** The share of citations by kind of owner over time. */
 export function OwnerShare(): JSX.Element {
+  const { params } = useScope();
+  const owners = useMetrics(params && { ...params, metrics: 'citation_share', group_by: 'owner', compare_to: 'none' });
+  const rows = toRecords(owners.table);
+  if (rows.length > 0 && rows.every(({ owner }) => knownOwner(textOf(owner)) === '')) {
+    return (
+      <Frame title="Citations by owner" data={owners}>
+        <EmptyState>No cited page is known to belong to the brand or to a competitor.</EmptyState>
+      </Frame>
+    );
+  }
   return (
     <MeasureOverTime
       title="Citations by owner"
-      about="Share of citations by owner of the domain: the brand (owned), a competitor, a third party; unknown if upstream does not report all websites."
+      about="Share of citations by owner of the domain: the brand (owned), a competitor, a third party; unknown if not all websites of competitors are known."
       measure="citation_share"
       unit="ratio"
       groupBy="owner"

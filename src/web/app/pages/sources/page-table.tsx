@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
-import { domainColumn, ownerColumn } from '../../components/columns.tsx';
+import { domainColumn, knownOwner, ownerColumn } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
 import { measuredColumn } from '../../components/measured.tsx';
@@ -30,6 +30,7 @@ export function PageTable({ domain }: { readonly domain?: string }): JSX.Element
     },
   );
   const items = useMemo(() => toRecords(data.table), [data.table]);
+  const hasOwners = owner !== 'all' || items.some((row) => knownOwner(textOf(row['owner'])) !== '');
   const columns = useColumns(domain === undefined);
   const notes = useUpstreamNote('page_title') + useUpstreamNote('citations');
   return (
@@ -38,7 +39,7 @@ export function PageTable({ domain }: { readonly domain?: string }): JSX.Element
       about={`Pages by citations, at most ${format.value(PAGES_MAX, 'count')}. Share is of all selected responses (n).${notes}`}
       data={data}
     >
-      {domain === undefined && <Choice label="Owner" value={owner} options={OWNERS} onChoose={setOwner} />}
+      {domain === undefined && hasOwners && <Choice label="Owner" value={owner} options={OWNERS} onChoose={setOwner} />}
       <DataTable
         caption={domain === undefined ? 'Cited pages' : 'Its pages'}
         items={items}
@@ -55,7 +56,7 @@ function useColumns(hasDomain: boolean): readonly ColumnSpec<Row>[] {
   return useMemo(
     () => [
       pageColumn(linkTo),
-      ...(hasDomain ? [domainColumn(linkTo), ownerColumn()] : []),
+      ...(hasDomain ? [domainColumn(linkTo), ownerColumn<Row>()] : []),
       { id: 'citations', label: 'Citations', unit: 'count', value: (row) => numberOf(row['citations']) },
       {
         id: 'before_citations',
