@@ -67,6 +67,26 @@ describe('the document of the data pages', () => {
     expect((await send('/assets/app-3c4d.js', { ...linked, 'Sec-Fetch-Mode': 'no-cors' })).status).toBe(403);
   });
 
+  it('is sent to browsers at addresses without a page, and JSON to programs', async () => {
+    const server = await serveStatus(workspace(), { app: await buildPages() });
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    for (const path of ['/nonsense', '/prompts/a/b', '/reports/none/none.html', '/data/nonsense']) {
+      const shown = await server.ask(path, { accept });
+      expect(shown.status, path).toBeGreaterThanOrEqual(401);
+      expect(shown.status, path).toBeLessThanOrEqual(404);
+      expect(shown.headers.get('content-type'), path).toBe('text/html; charset=utf-8');
+      expect(shown.headers.get('content-security-policy'), path).toContain("default-src 'none'");
+      expect(await shown.text(), path).toContain('sightline-base');
+      for (const other of ['application/json', '*/*']) {
+        const told = await server.ask(path, { accept: other });
+        expect(told.headers.get('content-type'), `${path} ${other}`).toMatch(/^application\/json/);
+      }
+    }
+    expect((await server.ask('/nonsense', { accept })).status).toBe(404);
+    const api = await fetch(`${server.baseUrl}/nonsense`, { headers: { accept } });
+    expect(api.headers.get('content-type')).toMatch(/^application\/json/);
+  });
+
   it('is missing with a clear error if the pages were not built', async () => {
     const missing = pathToFileURL(`${await temporaryFolder()}/none/`);
     const server = await serveStatus(workspace(), { app: missing });

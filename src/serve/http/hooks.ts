@@ -3,10 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { beginSpan } from '../../base/trace.ts';
 import type { AccessControl } from '../auth/access-control.ts';
 import type { SiteOAuth } from '../auth/oauth/oauth.ts';
+import type { App } from '../pages/app-files.ts';
+import { PAGE_HEADERS } from '../pages/site-pages.ts';
 import type { LogRequest } from '../telemetry/server-log.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { isPagePath } from './page-paths.ts';
-import { splitUrl } from './paths.ts';
+import { BASE_PATH, splitUrl } from './paths.ts';
 import { ClientLeft } from './read-handler.ts';
 import { toErrorReply } from './refusal.ts';
 import { newVisit } from './visit.ts';
@@ -39,6 +41,7 @@ export async function addHooks(
   corsOrigins: readonly string[],
   monotonic: () => number,
   oauth: SiteOAuth | null,
+  pages: App | null,
 ): Promise<void> {
   const finish = (request: FastifyRequest, reply: FastifyReply): void => {
     const { visit } = request;
@@ -60,8 +63,15 @@ export async function addHooks(
   // Reading a body resumes in the socket's async context, so restore the span's context here.
   app.addHook('preHandler', (request, _reply, done) => request.visit.span.within(done));
   // Must be set before any route is added, because routes keep the handler that exists at that time.
-  app.setErrorHandler((thrown, request, reply) => {
+  app.setErrorHandler(async (thrown, request, reply) => {
     const { status, headers, body, unexpected } = toErrorReply(thrown, request.id);
+    const page =
+      pages !== null && isMissingPage(request, status) ? await pages.document(request).catch(() => null) : null;
+    if (page !== null) {
+      request.visit.cache = null;
+      request.visit.bytes = page.bytes.length;
+      return reply.code(status).headers(headers).headers(PAGE_HEADERS).type(page.mediaType).send(page.bytes);
+    }
     if (unexpected !== null && !(thrown instanceof ClientLeft)) request.log.error({ id: request.id, err: unexpected });
     request.visit.cache = null;
     request.visit.bytes = request.method === 'HEAD' ? 0 : Buffer.byteLength(body);
@@ -92,6 +102,13 @@ export async function addHooks(
     reply.headers(request.visit.headers);
     done();
   });
+}
+
+// A browser that opens an address without a page shows a page that says so, or the sign-in page. Programs get JSON.
+function isMissingPage({ method, headers, raw }: FastifyRequest, status: number): boolean {
+  const isBrowser = method === 'GET' && /^text\/html\b/.test(headers.accept ?? '');
+  const [path] = splitUrl(raw.url ?? '');
+  return isBrowser && (status === 404 || status === 401) && path !== BASE_PATH && !path.startsWith(`${BASE_PATH}/`);
 }
 
 function endSpan({ visit, method }: FastifyRequest, reply: FastifyReply): void {

@@ -14,7 +14,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import type { Fleet } from '../data/fleet.ts';
 import type { SqlParts } from '../data/sql-handlers.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
-import { createAppRoutes } from '../pages/app-files.ts';
+import { createApp } from '../pages/app-files.ts';
 import { createFleetRoute, createPages, PAGE_HEADERS, type Pages } from '../pages/site-pages.ts';
 import type { StatusParts } from '../pages/status-report.ts';
 import { createLogRequest, type Log } from '../telemetry/server-log.ts';
@@ -126,6 +126,7 @@ export async function createSite(
     ...(parts.checkWorkspace === undefined ? {} : { checkWorkspace: parts.checkWorkspace }),
   });
   const app = createFramework(limits, log, isFleet, listener);
+  const appPages = status === undefined && fleet === undefined ? null : createApp(surroundings.app);
   await addHooks(
     app,
     accessControl,
@@ -134,6 +135,7 @@ export async function createSite(
     options.corsOrigins,
     monotonic,
     oauth,
+    appPages,
   );
   addBodyParser(app);
   const snapshots = createSnapshots(parts.snapshots ?? null);
@@ -167,7 +169,7 @@ export async function createSite(
     }),
     ...snapshots.routes,
     ...metadataRoutes(oauth),
-    ...(pages === null && fleet === undefined ? [] : createAppRoutes(surroundings.app)),
+    ...(appPages?.routes ?? []),
     ...(pages?.routes ?? []),
     ...(fleet === undefined ? [] : [createFleetRoute(fleet)]),
     ...(sessions === null ? [] : createSessionRoutes({ ...signingIn, sessions })),

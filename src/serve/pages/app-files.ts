@@ -27,11 +27,18 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 };
 
+/** The data pages. */
+export interface App {
+  readonly routes: readonly Route[];
+  /** Returns the document of the pages, with which a browser also shows that an address has no page. */
+  document(request: Parameters<typeof basePathOf>[0]): Promise<Asset>;
+}
+
 /**
  * Creates the routes of the data pages, which need no key. All paths return the same document, which names the prefix of its workspace, if
  * the address has one, so that the browser adds it to every address. The files are read on first use.
  */
-export function createAppRoutes(folder: URL = APP_FOLDER): Route[] {
+export function createApp(folder: URL = APP_FOLDER): App {
   const text = once(() => readDocument(folder));
   const documents = new Map<string, AssetHandler>();
   const documentOf = async (base: string): Promise<AssetHandler> => {
@@ -57,7 +64,10 @@ export function createAppRoutes(folder: URL = APP_FOLDER): Route[] {
     return (await handler)(request, reply);
   };
   const route = (path: string, handler: Handler): Route => ({ ...openRoute(path, handler), isPage: true });
-  return [...APP_PATHS.map((path) => route(path, document)), route(APP_FILE_PATH, file)];
+  return {
+    routes: [...APP_PATHS.map((path) => route(path, document)), route(APP_FILE_PATH, file)],
+    document: async (request) => withBase(await text(), basePathOf(request)),
+  };
 }
 
 async function readDocument(folder: URL): Promise<string> {
