@@ -52,10 +52,10 @@ test.each(leaves.map((command) => ({ path: pathOf(command), command })))(
     for (const line of lines) {
       const [program, ...words] = wordsOf(line);
       expect(program).toBe('sightline');
-      // `sightline jobs` runs `jobs list`.
-      expect([path, path.replace(/ list$/, '')].some((name) => `${words.join(' ')} `.startsWith(`${name} `))).toBe(
-        true,
-      );
+      // `sightline jobs` runs `jobs list`, and `metrics visibility` runs `metrics query visibility`.
+      expect(
+        [path, path.replace(/ (list|query)$/, '')].some((name) => `${words.join(' ')} `.startsWith(`${name} `)),
+      ).toBe(true);
       expect(await parseArguments(words), line).not.toBeNull();
     }
   },

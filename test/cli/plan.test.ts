@@ -32,9 +32,9 @@ test('plan estimates the requests of the next sync, lists those of calibration w
   expect(planned.resources.at(-1)).toMatchObject({ name: 'calibration', requests: 3 });
   expect(await state()).toEqual(before);
   const shown = await textOf(plan);
-  expect(shown.stderr).toContain('Questions of calibration, if the sync changes data:');
+  expect(shown.stderr).toContain('If the sync changes data, 3 questions of calibration follow:');
   expect(shown.stderr).toContain(`about ${planned.requests} requests`);
-  expect(shown.stdout).toContain(probes[0].reason);
+  expect(shown.stderr).toContain(`${probes[0].resource} `);
 
   const told = await done('plan', '--offline');
   expect(told.stdout).toContain('recent, may still change');

@@ -24,6 +24,8 @@ export interface Surroundings {
   readonly input?: string;
   /** Default: the machine's clock with sleeps that end at once. */
   readonly clock?: Clock;
+  /** Columns of the terminal; default: the output goes to a file. */
+  readonly columns?: number;
   /** Interrupts the command, as Ctrl-C does. */
   readonly signal?: AbortSignal;
   /** Called with each text that the command writes on standard error. */
@@ -35,7 +37,8 @@ const running = { count: 0, cwd: '', before: { cwd: '', script: '', umask: 0 } }
 
 /** Runs the command line in this process, from the sources. For tests of the process itself, use `startCli`. */
 export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<Finished> {
-  const { cwd, env = {}, input = '', clock = skippingClock(), signal = new AbortController().signal } = surroundings;
+  const { cwd, env = {}, input = '', clock = skippingClock(), columns } = surroundings;
+  const { signal = new AbortController().signal } = surroundings;
   const [stdout, stderr] = [capture(), capture(surroundings.onStderr)];
   enter(cwd);
   try {
@@ -43,7 +46,7 @@ export async function runCommand(args: readonly string[], surroundings: Surround
       runCommandLine(args, signal, {
         clock,
         stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]),
-        stdout: stdout.stream,
+        stdout: columns === undefined ? stdout.stream : Object.assign(stdout.stream, { columns }),
         stderr: stderr.stream,
         umask: running.before.umask,
         folder: cwd,

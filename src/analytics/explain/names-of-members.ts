@@ -26,11 +26,17 @@ export async function readNames(query: Query, brandId: string, cells: readonly C
     'SELECT CAST(competitor_id AS VARCHAR), name FROM mart.dim_competitor WHERE brand_id = CAST($1 AS UUID)',
     [brandId],
   );
+  const engines = new Map(
+    (await query('SELECT engine, name FROM mart.dim_engine')).map(([engine, name]) => [
+      String(engine),
+      name as string | null,
+    ]),
+  );
   const texts = new Map(prompts.map(([id, text]) => [String(id), text as string | null]));
   const topics = new Map(prompts.map(([, , id, name]) => [String(id), name as string | null]));
   const topicOf = new Map(prompts.map(([id, , topic]) => [String(id), topic as string | null]));
   const named: Readonly<Record<Dimension, (id: string) => string>> = {
-    engine: (id) => id,
+    engine: (id) => engines.get(id) ?? id,
     topic: (id) => topics.get(id) ?? id,
     prompt: (id) => texts.get(id) ?? id,
   };

@@ -86,7 +86,7 @@ const sentences: Readonly<Record<ChangeKind, (facts: Facts) => string>> = {
   prompt_fell: ({ name, a, b }) =>
     `Prompt ${name} fell: its visibility went from ${percent(a)} to ${percent(b)} in the last 28 complete days.`,
   source_added: ({ name, a }) => `Domain ${name} was cited for the first time, by ${count(a)} responses so far.`,
-  alert: ({ name, was }) => `Alert ${was}: ${name}.`,
+  alert: ({ name, was }) => `Alert of ${was.replaceAll('_', ' ')}: ${name}.`,
   article_added: ({ name, became }) => `Article ${name} was ordered; its state is ${became}.`,
   article_state: ({ name, was, became }) => `Article ${name} went from ${was} to ${became}.`,
   thread_added: ({ name, was, became }) => `Forum thread ${name} (${was}) was found; its state is ${became}.`,

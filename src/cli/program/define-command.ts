@@ -103,7 +103,10 @@ export function defineCommand<Options extends Kinds, Arguments extends Kinds = R
   };
 }
 
-/** Declares a command with subcommands. Without the name of one, `standard` runs. */
+/**
+ * Declares a command with subcommands. Without the name of one, `standard` runs. If `standard` has arguments, other words than the names of
+ * commands are its arguments.
+ */
 export function defineGroup(
   commands: Readonly<Record<string, { readonly about: string; readonly add: AddTo }>>,
   standard?: string,
@@ -119,13 +122,21 @@ export function defineGroup(
     for (const [name, { about, add }] of Object.entries(commands)) {
       const command = group.command(name, { isDefault: name === standard }).description(about);
       add(command, parts);
+      if (name !== standard) continue;
+      group.standard = command;
       // Unknown names are arguments of the default command.
-      if (name === standard) command.argument('[command]').hook('preAction', () => refuse(command.args[0]));
+      if (command.registeredArguments.length === 0)
+        command.argument('[command]').hook('preAction', () => refuse(command.args[0]));
     }
     if (standard === undefined) group.argument('[command]').action(refuse);
-    if (standard !== undefined) group.addHelpText('after', `\nWithout a command it runs \`${standard}\`.`);
+    if (standard !== undefined) group.addHelpText('after', `\n${standardText(group)} runs \`${standard}\`.`);
     group.addHelpText('after', examplesText(group));
   };
+}
+
+function standardText({ standard }: ProgramCommand): string {
+  const [argument] = standard?.registeredArguments ?? [];
+  return argument === undefined ? 'Without a command it' : `<${argument.name()}> without a command`;
 }
 
 function toOption(key: string, { placeholder, about, long, short, choices, standard }: Kind<unknown>): Option {

@@ -33,7 +33,7 @@ export function operationCommand<Out extends z.ZodObject>(
   const required = members.filter(([, { isRequired }]) => isRequired === true);
   const others = members.filter(([, { isRequired }]) => isRequired !== true);
   return defineCommand({
-    arguments: Object.fromEntries(required.map(([name, of]) => [name, argument(`<${name}>`, aboutOf(of))])),
+    arguments: Object.fromEntries(required.map(([name, of]) => [name, argumentOf(name, of)])),
     options: {
       ...workspaceOptions,
       ...Object.fromEntries(others.map(([name, of]) => [name, checked(of, optionOf(name, of))])),
@@ -58,6 +58,11 @@ export function operationCommand<Out extends z.ZodObject>(
       return EXIT.done;
     },
   });
+}
+
+function argumentOf(name: string, member: InputMember): Kind<unknown> {
+  const choices = member.enum ?? member.items?.enum;
+  return { ...argument(`<${name}>`, aboutOf(member)), ...(choices === undefined ? {} : { choices }) };
 }
 
 function optionOf(name: string, member: InputMember): Kind<unknown> {

@@ -10,6 +10,9 @@ export class ProgramCommand extends Command {
   /** Exit codes with a special meaning, as a sentence; '' if there are none. */
   exits = '';
 
+  /** The subcommand that runs if none is named. */
+  standard: ProgramCommand | null = null;
+
   override createCommand(name?: string): ProgramCommand {
     return new ProgramCommand(name);
   }

@@ -31,7 +31,7 @@ const explainInput = z.object({
   before_to: day.optional().describe('Its last day.'),
 });
 
-const explanation = explainedChange.extend(freshness);
+const explanation = explainedChange.extend({ brand: z.string().describe('its name'), ...freshness });
 
 /** The explanation of a change, with the freshness of its data. */
 export type ChangeExplanation = ValueOf<typeof explanation>;
@@ -63,7 +63,7 @@ export const explainMetric = defineOperation({
         labels: replica.conventions.labels,
         mayRepeat: replica.mayRepeat,
       });
-      return { ...explained, ...freshnessIn(source, compared) };
+      return { ...explained, brand: nameOf(source, brandId), ...freshnessIn(source, compared) };
     }, signal);
   },
 });
@@ -110,6 +110,7 @@ export const listOpportunities = defineOperation({
   }),
   output: z.object({
     brandId: z.string(),
+    brand: z.string().describe('its name'),
     from: day,
     to: day,
     opportunities: z.array(opportunity),
@@ -125,10 +126,22 @@ export const listOpportunities = defineOperation({
       const all = await findOpportunities(counted(query, source, OPPORTUNITY_QUERIES), brandId, { from, to });
       const found = all.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
       const opportunities = found.slice(0, limit);
-      return { brandId, from, to, opportunities, total: found.length, ...freshnessIn(source, scope) };
+      return {
+        brandId,
+        brand: nameOf(source, brandId),
+        from,
+        to,
+        opportunities,
+        total: found.length,
+        ...freshnessIn(source, scope),
+      };
     }, source.signal);
   },
 });
+
+function nameOf({ replica }: MetricsSource, brandId: string): string {
+  return replica.brands.get(brandId)?.name ?? brandId;
+}
 
 // Reports each query that has ended.
 function counted(query: Query, { report }: MetricsSource, total: number | null): Query {

@@ -4,6 +4,7 @@ import { GRAINS, METRICS, type Measure, measures } from '../../analytics/model/m
 import { type MetricsRequest, metricsColumns, metricsSql } from '../../analytics/model/metrics-sql.ts';
 import { defineOperation } from '../../contract/operation/operation.ts';
 import { invalidParameter, splitList } from '../../contract/operation/read-input.ts';
+import { shownDays } from '../../contract/time.ts';
 import { freshnessOf } from './scope-freshness.ts';
 import { readScope, scopeInput } from './scope-request.ts';
 import { type MetricsSource, tableResult } from './table-result.ts';
@@ -39,7 +40,7 @@ export const runMetrics = defineOperation({
       const families = [...new Set(request.measures.map(({ family }) => family))];
       return {
         name: METRICS,
-        about: aboutOf(request),
+        about: aboutOf(request, replica.brands),
         columns,
         rows: rows.slice(0, request.limit),
         sql: sql.replace(/\nLIMIT \d+$/, `\nLIMIT ${request.limit}`),
@@ -105,8 +106,14 @@ function readOrder(given: readonly string[], columns: readonly string[]): Metric
   });
 }
 
-function aboutOf({ measures: asked, groupBy, grain, scope }: MetricsRequest): string {
+function aboutOf(
+  { measures: asked, groupBy, grain, scope }: MetricsRequest,
+  listed: ReadonlyMap<string, { readonly name: string | null }>,
+): string {
   const by = [...groupBy, ...(grain === null ? [] : [grain])];
-  const compared = scope.before === null ? '' : `, compared with ${scope.before.from} to ${scope.before.to}`;
-  return `${asked.map(({ label }) => label).join(', ')}${by.length === 0 ? '' : ` by ${by.join(', ')}`}, ${scope.from} to ${scope.to}${compared}.`;
+  const { before, from, to } = scope;
+  const [id = '', ...others] = scope.brands;
+  const brand = others.length === 0 ? (listed.get(id)?.name ?? id) : `${scope.brands.length} brands`;
+  const compared = before === null ? '' : `, compared with ${shownDays(before.from, before.to)}`;
+  return `${asked.map(({ label }) => label).join(', ')} of ${brand}${by.length === 0 ? '' : ` by ${by.join(', ')}`}, ${shownDays(from, to)}${compared}.`;
 }

@@ -4,7 +4,7 @@ import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { printData } from '../../output/output.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument } from '../../program/option-kinds.ts';
-import { pathOf } from '../../program/program-command.ts';
+import { type ProgramCommand, pathOf } from '../../program/program-command.ts';
 
 /** Scripts by shell. Zsh runs the script of bash. */
 const scripts = {
@@ -43,7 +43,7 @@ export const completion = defineCommand({
 // Matches the words before the cursor. Subcommands come before the command above them. Files are completed if nothing else matches.
 function bashScript(program: Command): string {
   const cases = commandsBelow(program).map((command) => {
-    const words = [...command.commands.map((below) => below.name()), ...flagsOf(command)].join(' ');
+    const words = [...wordsOf(command), ...flagsOf(command)].join(' ');
     return `    '${pathOf(command)} '*) words='${words}' ;;\n`;
   });
   return `_sightline() {
@@ -70,7 +70,8 @@ function fishScript(program: Command): string {
       .join('; and ');
     return [
       ...command.commands.map((one) => line(seen, `-f -a ${one.name()}`, one.description())),
-      ...command.options.map((option) =>
+      ...choicesOf(command).map((choice) => line(seen, `-f -a ${choice}`, choice)),
+      ...(command.standard ?? command).options.map((option) =>
         line(seen, `-l ${option.long?.slice(2)}${option.required ? ' -r' : ''}`, option.description),
       ),
     ];
@@ -78,10 +79,19 @@ function fishScript(program: Command): string {
   return [...names, ...below].join('');
 }
 
-function commandsBelow(command: Command): Command[] {
-  return command.commands.flatMap((below) => [...commandsBelow(below), below]);
+function commandsBelow(command: Command): ProgramCommand[] {
+  return (command.commands as readonly ProgramCommand[]).flatMap((below) => [...commandsBelow(below), below]);
 }
 
-function flagsOf(command: Command): string[] {
-  return [...command.options.map(({ long }) => long ?? ''), '--help'];
+function wordsOf(command: ProgramCommand): string[] {
+  return [...command.commands.map((below) => below.name()), ...choicesOf(command)];
+}
+
+// The values of the first argument, or of that of the default subcommand.
+function choicesOf(command: ProgramCommand): readonly string[] {
+  return (command.standard ?? command).registeredArguments[0]?.argChoices ?? [];
+}
+
+function flagsOf(command: ProgramCommand): string[] {
+  return [...(command.standard ?? command).options.map(({ long }) => long ?? ''), '--help'];
 }

@@ -1,9 +1,9 @@
-import Table from 'cli-table3';
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
 import type { PricedPlan } from '../../../operations/plan.ts';
 import { count, duration, plural, printData, printJson, reportError, say } from '../../output/output.ts';
 import { boundsText } from '../../output/plan-bounds.ts';
+import { textTable, wrapped } from '../../output/text-table.ts';
 import { rangeOf, syncRangeOptions, workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { flag, list } from '../../program/option-kinds.ts';
@@ -53,38 +53,28 @@ export function printPlan({
   asked,
   probes,
 }: Omit<PricedPlan, 'error'>): void {
-  const table = new Table({
-    head: ['resource', 'requests', 'reason'],
-    colAligns: ['left', 'right', 'left'],
-    style: { head: [], border: [], compact: true },
-  });
+  const tell = (sentence: string): void => say(wrapped(sentence));
+  const table: string[][] = [];
   for (const { name, requests: all, reasons } of resources) {
     for (const [index, { reason, requests: some }] of reasons.entries()) {
       table.push([index === 0 ? name : '', count(some), reason]);
     }
     if (reasons.length > 1) table.push(['', count(all), 'total']);
   }
-  printData(table.toString());
-  say(
+  const columns = [{ name: 'resource' }, { name: 'requests', isNumber: true }, { name: 'reason' }];
+  printData(`${textTable(columns, table)}\n`);
+  tell(
     `A sync would take about ${plural(requests, 'request')}${boundsText({ requests, least, most })}: ${duration(minutes * 60_000)} at ${count(perMinute)} per minute, done at ${shownTime(doneAt)}.`,
   );
   if (probes.length > 0) {
-    say('Questions of calibration, if the sync changes data:');
-    printData(probesTable(probes));
+    const counts = [...new Set(probes.map(({ resource }) => resource))].map(
+      (name) => `${name} ${probes.filter(({ resource }) => resource === name).length}`,
+    );
+    tell(`If the sync changes data, ${plural(probes.length, 'question')} of calibration follow: ${counts.join(', ')}.`);
   }
-  if (asked > 0) say(`Planning took ${plural(asked, 'request')}.`);
-  if (skippedDays > 0) say(`${plural(skippedDays, 'day')} skipped: the stored rows match upstream's day counts.`);
+  if (asked > 0) tell(`Planning took ${plural(asked, 'request')}.`);
+  if (skippedDays > 0) tell(`${plural(skippedDays, 'day')} skipped: the stored rows match upstream's day counts.`);
   if (unreliable.length > 0)
-    say(`Upstream's day counts are unreliable for ${unreliable.join(', ')}: the last days are fetched again.`);
-  if (continues) say('The last run was not finished; its remaining pages come first.');
-}
-
-function probesTable(probes: PricedPlan['probes']): string {
-  const table = new Table({
-    head: ['resource', 'parameters', 'reason'],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const { resource, query, reason } of probes)
-    table.push([resource, new URLSearchParams(query).toString(), reason]);
-  return table.toString();
+    tell(`Upstream's day counts are unreliable for ${unreliable.join(', ')}: the last days are fetched again.`);
+  if (continues) tell('The last run was not finished; its remaining pages come first.');
 }

@@ -1,6 +1,7 @@
-import { shownTime } from '../../../contract/time.ts';
+import { shownDay, shownTime } from '../../../contract/time.ts';
 import { listChanges } from '../../../query/metrics/explanations.ts';
 import { plural, printData, say } from '../../output/output.ts';
+import { wrapped } from '../../output/text-table.ts';
 import { operationCommand } from '../../program/operation-command.ts';
 
 export const changes = operationCommand(listChanges, {
@@ -12,8 +13,12 @@ export const changes = operationCommand(listChanges, {
     ],
   ],
   show: ({ since, changes: listed, counts }) => {
-    for (const { at, brand, sentence } of listed)
-      printData(`${shownTime(at)}  ${brand === null ? '' : `${brand}: `}${sentence}`);
+    let day = '';
+    for (const { at, brand, sentence } of listed) {
+      if (at.slice(0, 10) !== day) printData(`${day === '' ? '' : '\n'}${shownDay(at.slice(0, 10))}`);
+      day = at.slice(0, 10);
+      printData(wrapped(`${brand === null ? '' : `${brand}: `}${sentence}`, `  ${at.slice(11, 16)}  `));
+    }
     const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
     const more = all === listed.length ? '' : `; ${listed.length} of them are shown`;
     say(`${plural(all, 'change')} since ${shownTime(since)}${more}`);

@@ -3,10 +3,13 @@ import { metricflowFiles } from '../../../analytics/exports/metricflow.ts';
 import { describeModel } from '../../../analytics/model/measures.ts';
 import { chooseName } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
+import { shownTime } from '../../../contract/time.ts';
 import { dimensionValues } from '../../../query/metrics/dimension-values.ts';
 import { runMetrics } from '../../../query/metrics/run-metrics.ts';
+import { changesSentence, metricsText } from '../../output/metrics-text.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
 import { FORMATS, type Format, formatRows, isExactFormat } from '../../output/row-format.ts';
+import { screenWidth, wrapped } from '../../output/text-table.ts';
 import { workspaceOptions } from '../../program/common-options.ts';
 import { defineCommand, defineGroup } from '../../program/define-command.ts';
 import { operationCommand } from '../../program/operation-command.ts';
@@ -71,7 +74,7 @@ const query = operationCommand(runMetrics, {
     sql: flag('print the SQL instead of the rows'),
   },
   examples: [
-    ['sightline metrics query visibility,position --group-by engine --grain week', 'two measures by engine and week'],
+    ['sightline metrics visibility --brand acme --group-by engine', 'visibility of a brand by engine'],
     ['sightline metrics query share_of_voice --brand acme --group-by entity --format csv', 'share of voice as CSV'],
   ],
   check: ({ format, sql }, { json }) => {
@@ -86,11 +89,24 @@ const query = operationCommand(runMetrics, {
   },
   show: (result, { format, sql }) => {
     const shown = (format as Format | null) ?? 'table';
-    const isSql = sql === true;
-    printData(isSql ? result.sql : formatRows(result, shown), { isExact: isExactFormat(shown) && !isSql });
+    if (sql === true) printData(result.sql);
+    else if (shown === 'table') printData(`${wrapped(result.about)}\n\n${metricsText(result, screenWidth())}`);
+    else printData(formatRows(result, shown), { isExact: isExactFormat(shown) });
     const state = result.partial ? 'some days are incomplete' : 'complete';
-    say(`${result.about} Data as of ${result.asOf ?? 'unknown'}: ${state}.`);
-    if (result.truncated) say('More rows exist; raise --limit or narrow the request.');
+    const asOf = result.asOf === null ? 'unknown' : shownTime(result.asOf);
+    const rows = result.truncated
+      ? [`More than ${plural(result.rows.length, 'row')}; raise --limit or narrow the request.`]
+      : result.rows.length === 0
+        ? ['No rows.']
+        : [];
+    const sentences = [
+      ...(shown === 'table' ? [changesSentence(result) ?? []] : [result.about]),
+      result.notCompared ?? [],
+      rows,
+      `Data as of ${asOf}: ${state}.`,
+      shown === 'table' && sql !== true ? 'All columns in full precision: --format csv.' : [],
+    ].flat();
+    say(`${shown === 'table' ? '\n' : ''}${wrapped(sentences.join(' '))}`);
   },
 });
 
@@ -138,13 +154,16 @@ const write = defineCommand({
   },
 });
 
-export const metrics = defineGroup({
-  list: { about: 'list measures and dimensions', add: list },
-  describe: { about: 'describe a measure', add: describe },
-  values: { about: 'list the values of a dimension', add: values },
-  query: { about: 'compute measures with intervals and tested changes', add: query },
-  export: { about: 'write measures and dimensions as definitions for MetricFlow', add: write },
-});
+export const metrics = defineGroup(
+  {
+    list: { about: 'list measures and dimensions', add: list },
+    describe: { about: 'describe a measure', add: describe },
+    values: { about: 'list the values of a dimension', add: values },
+    query: { about: 'compute measures with intervals and tested changes', add: query },
+    export: { about: 'write measures and dimensions as definitions for MetricFlow', add: write },
+  },
+  'query',
+);
 
 function columnsOf(...names: readonly string[]): { name: string; type: string }[] {
   return names.map((name) => ({ name, type: 'VARCHAR' }));

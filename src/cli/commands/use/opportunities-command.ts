@@ -1,15 +1,31 @@
+import type { OpportunityKind } from '../../../analytics/explain/opportunities.ts';
+import { shownDays } from '../../../contract/time.ts';
 import { listOpportunities } from '../../../query/metrics/explanations.ts';
 import { plural, printData, say } from '../../output/output.ts';
+import { wrapped } from '../../output/text-table.ts';
 import { operationCommand } from '../../program/operation-command.ts';
+
+const TITLES: Readonly<Record<OpportunityKind, string>> = {
+  source_gap: 'Sources cited for competitors only',
+  competitor_wins: 'Prompts that competitors win',
+  forum_thread: 'Forum threads that responses cite',
+  page_cited_once: 'Own pages cited once',
+};
 
 export const opportunities = operationCommand(listOpportunities, {
   examples: [
     ['sightline opportunities --brand acme', 'list the opportunities of the last 28 days'],
     ['sightline opportunities --brand acme --limit 50 --json', 'list more of them as JSON'],
   ],
-  show: ({ from, to, opportunities: listed, total }) => {
-    for (const { rank, sentence } of listed) printData(`${rank}. ${sentence}`);
+  show: ({ brand, from, to, opportunities: listed, total }) => {
+    printData(wrapped(`Opportunities of ${brand}, ${shownDays(from, to)}`));
+    // The kind with the first rank comes first.
+    for (const kind of new Set(listed.map((one) => one.kind))) {
+      const own = listed.filter((one) => one.kind === kind);
+      printData(`\n${TITLES[kind]}`);
+      for (const { rank, sentence } of own) printData(wrapped(sentence, `${String(rank).padStart(3)}. `));
+    }
     const more = listed.length < total ? `; ${listed.length} of them are shown` : '';
-    say(`${plural(total, 'item')} from ${from} to ${to}${more}`);
+    say(`\n${plural(total, 'item')}, ranked by the number of responses${more}.`);
   },
 });
