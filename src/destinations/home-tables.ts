@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBBlobValue } from '@duckdb/node-api';
 import { SightlineError } from '../base/errors.ts';
 import type { Session } from '../warehouse/database.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
@@ -213,7 +212,8 @@ async function fetchFiles(
              AND number BETWEEN ${from} AND ${from + BLOCKS_AT_ONCE - 1} ORDER BY number`,
         );
         for (const [index, [number, sha256, data]] of rows.entries()) {
-          const { bytes } = data as DuckDBBlobValue;
+          // The driver's value of a BLOB.
+          const { bytes } = data as { readonly bytes: Uint8Array };
           const isIntact =
             Number(number) === from + index && createHash('sha256').update(bytes).digest('hex') === sha256;
           if (!isIntact) throw damaged(workspace, String(file), from + index);
