@@ -136,7 +136,7 @@ describe.each(Object.entries(kinds))('a runner of kind %s', (_, kind) => {
     await runner.enqueue(tasksOf(1, 'hourly'));
     await expect.poll(() => begun.length, { timeout: 200_000 }).toBe(1);
     await runner.enqueue(tasksOf(2));
-    await expect.poll(async () => (await runner.state()).ended.length, { timeout: 200_000 }).toBe(1);
+    await expect.poll(async () => (await runner.state()).ended.length, { timeout: 200_000 }).toBeGreaterThan(0);
     release();
     await expect.poll(() => begun.length, { timeout: 200_000 }).toBe(3);
     expect(begun).toEqual(['w0 hourly', 'w1 nightly', 'w0 nightly']);
