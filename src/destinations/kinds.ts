@@ -20,6 +20,13 @@ export interface Attachment {
   readonly inDestination: ((sql: string) => string) | null;
   /** Whether tables and columns can have comments. */
   readonly hasComments: boolean;
+  /** Whether JSON has a type of its own; otherwise it is text. */
+  readonly hasJson: boolean;
+  /**
+   * Whether tables are created and altered before the transaction, because they cannot be in it, and whether it may end with some of
+   * its tables written: the identity of the data is then written after it.
+   */
+  readonly isStepwise: boolean;
   /** A query after the attachment, the value that it must return, and the problem with any other. */
   readonly requirement?: { readonly sql: string; readonly value: string; readonly problem: string };
 }
@@ -31,16 +38,17 @@ const NUL_SYMBOL = '\u2400';
 /** Shorter texts also occur in words. */
 const SECRET_LENGTH_MIN = 4;
 const POSTGRES_SECRET = 'destination_postgres';
+const CATALOG_SECRET = 'destination_catalog';
+/** What most kinds have. */
+const USUAL = { schema: SCHEMA, inDestination: null, hasComments: true, hasJson: true, isStepwise: false } as const;
 
 /** An empty destination that is not kept, for a dry run into one that does not exist yet. */
 export const NOWHERE: Attachment = {
   extensions: [],
   statements: [`ATTACH ':memory:' AS ${DESTINATION}`],
   secrets: [],
-  schema: SCHEMA,
   hasKeys: false,
-  inDestination: null,
-  hasComments: true,
+  ...USUAL,
 };
 
 /** Message of DuckDB about a lake without a catalog, if the statement must not create one. */
@@ -61,10 +69,9 @@ export function attachmentOf(target: DestinationTarget, creates = true): Attachm
           `ATTACH ${literal(options)} AS ${DESTINATION} (TYPE postgres, SECRET ${POSTGRES_SECRET})`,
         ],
         secrets,
-        schema: SCHEMA,
+        ...USUAL,
         hasKeys: true,
         inDestination: (sql) => `CALL postgres_execute('${DESTINATION}', ${literal(sql)})`,
-        hasComments: true,
         requirement: {
           sql: `SELECT * FROM postgres_query('${DESTINATION}', 'SELECT current_setting(''server_encoding'') AS encoding')`,
           value: 'UTF8',
@@ -73,22 +80,25 @@ export function attachmentOf(target: DestinationTarget, creates = true): Attachm
       };
     }
     case 'ducklake':
+      return { ...lakeAttachment(target, creates), ...USUAL, hasKeys: false };
+    case 'iceberg':
       return {
-        ...lakeAttachment(target, creates),
-        schema: SCHEMA,
+        ...catalogAttachment(target),
+        ...USUAL,
         hasKeys: false,
-        inDestination: null,
-        hasComments: true,
+        hasComments: false,
+        hasJson: false,
+        isStepwise: true,
       };
     case 'sqlite':
       return {
         extensions: ['sqlite_scanner'],
         statements: [`ATTACH ${literal(target.path)} AS ${DESTINATION} (TYPE sqlite)`],
         secrets: [],
+        ...USUAL,
         // SQLite has one schema.
         schema: 'main',
         hasKeys: true,
-        inDestination: null,
         hasComments: false,
       };
     case 'duckdb':
@@ -98,17 +108,15 @@ export function attachmentOf(target: DestinationTarget, creates = true): Attachm
           `ATTACH ${literal(target.path)} AS ${DESTINATION}${existsSync(target.path) ? '' : " (STORAGE_VERSION 'v1.0.0')"}`,
         ],
         secrets: [],
-        schema: SCHEMA,
+        ...USUAL,
         hasKeys: false,
-        inDestination: null,
-        hasComments: true,
       };
   }
 }
 
 /** The file of a destination, or of its catalog; null if it is on a server. */
 export function fileOf(target: DestinationTarget): string | null {
-  if (target.kind === 'postgres') return null;
+  if (target.kind === 'postgres' || target.kind === 'iceberg') return null;
   if (target.kind !== 'ducklake') return target.path;
   return 'path' in target.catalog ? target.catalog.path : null;
 }
@@ -135,6 +143,33 @@ function lakeAttachment(
       `ATTACH 'ducklake:destination_lake' AS ${DESTINATION} (CREATE_IF_NOT_EXISTS ${creates})`,
     ],
     secrets,
+  };
+}
+
+function catalogAttachment({
+  url,
+  warehouse,
+  access,
+}: Extract<DestinationTarget, { kind: 'iceberg' }>): Pick<Attachment, 'extensions' | 'statements' | 'secrets'> {
+  const extensions = ['avro', 'httpfs', 'iceberg'];
+  const attach = (option: string): string =>
+    `ATTACH ${literal(warehouse)} AS ${DESTINATION} (TYPE iceberg, ENDPOINT ${literal(url)}, ${option})`;
+  if (access === null) return { extensions, statements: [attach("AUTHORIZATION_TYPE 'none'")], secrets: [] };
+  const members =
+    'token' in access
+      ? { TOKEN: access.token }
+      : {
+          ...{ CLIENT_ID: access.clientId, CLIENT_SECRET: access.clientSecret, OAUTH2_SERVER_URI: access.tokenUrl },
+          ...(access.scope === null ? {} : { OAUTH2_SCOPE: access.scope }),
+        };
+  const given = Object.entries(members).map(([name, value]) => `${name} ${literal(value)}`);
+  return {
+    extensions,
+    statements: [
+      `CREATE SECRET ${CATALOG_SECRET} (TYPE iceberg, ${given.join(', ')})`,
+      attach(`SECRET ${CATALOG_SECRET}`),
+    ],
+    secrets: 'token' in access ? [access.token] : [access.clientSecret],
   };
 }
 

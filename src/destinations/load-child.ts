@@ -154,7 +154,8 @@ const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed
 /** DuckDB's words around the message of another database. */
 const WRAPPED = /^(\w+ )+Error: (Failed to \w+ query ".*": )?/;
 /** Messages of DuckDB about another process that writes or reads at the same time. */
-const CONFLICTS = /could not serialize|Failed to commit|database is locked|duplicate key|Could not set lock/i;
+const CONFLICTS =
+  /could not serialize|Failed to commit(?!.* Iceberg)|Conflict_409|database is locked|duplicate key|Could not set lock/i;
 
 function toFailure(thrown: unknown, secrets: readonly string[]): SightlineError {
   const { code, message } = toSightlineError(thrown);

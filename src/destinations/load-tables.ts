@@ -58,10 +58,19 @@ export async function loadTables(
   load: Load,
   onTable: (done: number) => void,
 ): Promise<LoadedTable[] | null> {
+  const tables = load.tables.map(toDestination);
+  const isStepwise = attachment.isStepwise && !load.dryRun;
+  if (isStepwise) {
+    const found = await readDestination(session, attachment, tables, load);
+    if (found === null) return null;
+    for (const table of tables) await prepareTable(session, attachment, table, found, load);
+  }
   await session.run('BEGIN TRANSACTION');
   try {
-    const loaded = await loadWithin(session, attachment, load, onTable);
+    // Reads the position again: the transaction that writes it must have read it.
+    const loaded = await loadWithin(session, attachment, tables, load, onTable);
     await session.run(load.dryRun ? 'ROLLBACK' : 'COMMIT');
+    if (loaded !== null && isStepwise) await writeIdentity(session, attachment, load);
     return loaded;
   } catch (thrown) {
     await session.run('ROLLBACK').catch(() => undefined);
@@ -72,41 +81,83 @@ export async function loadTables(
 async function loadWithin(
   session: Session,
   attachment: Attachment,
+  tables: readonly DestinationTable[],
   load: Load,
   onTable: (done: number) => void,
 ): Promise<LoadedTable[] | null> {
-  const { schema } = attachment;
-  const position = tableAt(schema, POSITION);
-  if (schema !== 'main') await session.run(`CREATE SCHEMA IF NOT EXISTS ${DESTINATION}.${quoted(schema)}`);
-  await session.run(
-    `CREATE TABLE IF NOT EXISTS ${position} (workspace VARCHAR${attachment.hasKeys ? ' PRIMARY KEY' : ''},
-       warehouse VARCHAR, data_version BIGINT, identity VARCHAR, columns VARCHAR, loaded_at TIMESTAMPTZ)`,
-  );
-  const tables = load.tables.map(toDestination);
-  const before = await readPosition(session, position, load);
-  const existing = await readTypes(session, schema);
-  if (before.identity === load.identity && !load.full && tables.every((table) => isComplete(table, existing)))
-    return null;
-  await excludeOthers(session, position, load.workspace);
+  const found = await readDestination(session, attachment, tables, load);
+  if (found === null) return null;
+  const { workspace, dryRun } = load;
+  const position = positionAt(attachment);
+  if (!dryRun) await excludeOthers(session, position, workspace);
   const loaded: LoadedTable[] = [];
   for (const table of tables) {
-    const found = existing.get(table.name);
-    if (await prepareTable(session, attachment, table, found, before.ofAll))
-      await session.run(`UPDATE ${position} SET identity = NULL WHERE workspace <> ''`);
-    loaded.push(await loadTable(session, attachment, table, { ...load, isNew: found === undefined }));
+    const isRewritten = await prepareTable(session, attachment, table, found, load);
+    const isThere = found.names.has(table.name);
+    loaded.push(await loadTable(session, attachment, table, { ...load, isThere, isRewritten }));
     onTable(loaded.length);
   }
-  for (const name of before.tables) {
-    if (!existing.has(name) || tables.some((table) => table.name === name)) continue;
-    loaded.push(await emptyTable(session, tableAt(schema, name), name, load.workspace));
+  for (const name of found.before.tables) {
+    if (!found.names.has(name) || tables.some((table) => table.name === name)) continue;
+    loaded.push(await emptyTable(session, tableAt(attachment.schema, name), name, load));
   }
+  if (dryRun) return loaded;
   const columns = Object.fromEntries(tables.map(({ name, columns: all }) => [name, all.map((one) => one.name)]));
-  const values = [load.workspace, load.warehouse, String(load.dataVersion), load.identity, JSON.stringify(columns)];
-  await session.run(`DELETE FROM ${position} WHERE workspace = ${literal(load.workspace)}`);
+  const identity = attachment.isStepwise ? null : load.identity;
+  const values = [workspace, load.warehouse, String(load.dataVersion), identity, JSON.stringify(columns)];
+  await session.run(`DELETE FROM ${position} WHERE workspace = ${literal(workspace)}`);
   await session.run(
-    `INSERT INTO ${position} VALUES (${values.map(literal).join(', ')}, make_timestamptz(${load.now * 1_000}))`,
+    `INSERT INTO ${position} VALUES (${values.map((value) => (value === null ? 'NULL' : literal(value))).join(', ')}, make_timestamptz(${load.now * 1_000}))`,
   );
   return loaded;
+}
+
+function positionAt({ schema }: Attachment): string {
+  return tableAt(schema, POSITION);
+}
+
+async function writeIdentity(session: Session, attachment: Attachment, load: Load): Promise<void> {
+  await session.run(
+    `UPDATE ${positionAt(attachment)} SET identity = ${literal(load.identity)}
+     WHERE workspace = ${literal(load.workspace)} AND data_version = ${load.dataVersion}`,
+  );
+}
+
+/** What a destination has before a load. */
+interface Found {
+  readonly names: ReadonlySet<string>;
+  readonly types: Types;
+  readonly before: Position;
+}
+
+// Returns null if nothing has to be loaded. Creates the table of positions, except in a dry run.
+async function readDestination(
+  session: Session,
+  { schema, hasKeys }: Attachment,
+  tables: readonly DestinationTable[],
+  load: Load,
+): Promise<Found | null> {
+  const position = tableAt(schema, POSITION);
+  const listed = await session.query(
+    `SELECT table_name FROM duckdb_tables() WHERE database_name = '${DESTINATION}' AND schema_name = ${literal(schema)}`,
+  );
+  const names = new Set(listed.map(([name]) => String(name)));
+  if (!names.has(POSITION) && !load.dryRun) {
+    if (schema !== 'main') await session.run(`CREATE SCHEMA IF NOT EXISTS ${DESTINATION}.${quoted(schema)}`);
+    await session.run(
+      `CREATE TABLE IF NOT EXISTS ${position} (workspace VARCHAR${hasKeys ? ' PRIMARY KEY' : ''},
+         warehouse VARCHAR, data_version BIGINT, identity VARCHAR, columns VARCHAR, loaded_at TIMESTAMPTZ)`,
+    );
+  }
+  const before = await readPosition(session, names.has(POSITION) ? position : null, load);
+  const types = new Map<string, ReadonlyMap<string, string>>();
+  for (const { name } of tables) {
+    if (!names.has(name)) continue;
+    const columns = await session.query(`SELECT column_name, column_type FROM (DESCRIBE ${tableAt(schema, name)})`);
+    types.set(name, new Map(columns as [string, string][]));
+  }
+  const isEqual = before.identity === load.identity && !load.full;
+  return isEqual && tables.every((table) => isComplete(table, types)) ? null : { names, types, before };
 }
 
 /** What was loaded before. */
@@ -119,14 +170,18 @@ interface Position {
   readonly ofAll: ReadonlySet<string>;
 }
 
+// `position` is null if there is no table of positions.
 async function readPosition(
   session: Session,
-  position: string,
+  position: string | null,
   { workspace, warehouse, dataVersion, full }: Load,
 ): Promise<Position> {
-  const rows = await session.query(
-    `SELECT workspace, warehouse, data_version, identity, columns FROM ${position} WHERE columns IS NOT NULL`,
-  );
+  const rows =
+    position === null
+      ? []
+      : await session.query(
+          `SELECT workspace, warehouse, data_version, identity, columns FROM ${position} WHERE columns IS NOT NULL`,
+        );
   const columnsOf = (row: readonly unknown[] | undefined): [string, string[]][] =>
     Object.entries(JSON.parse(String(row?.[4] ?? '{}')) as Record<string, string[]>);
   const own = rows.find((row) => row[0] === workspace);
@@ -189,23 +244,14 @@ function toDestination(table: LoadTable): DestinationTable {
 /** Types of columns by table and column, as DuckDB names them. */
 type Types = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-async function readTypes(session: Session, schema: string): Promise<Types> {
-  const rows = await session.query(
-    `SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE database_name = '${DESTINATION}' AND schema_name = ${literal(schema)}`,
-  );
-  const found = new Map<string, Map<string, string>>();
-  for (const [table, column, type] of rows as [string, string, string][])
-    found.set(table, (found.get(table) ?? new Map<string, string>()).set(column, type));
-  return found;
-}
-
 function isComplete({ name, columns }: LoadTable, existing: Types): boolean {
   return columns.every((column) => existing.get(name)?.has(column.name) === true);
 }
 
 type LoadColumn = LoadTable['columns'][number];
 
-function typeOf({ kind }: LoadColumn): string {
+function typeOf({ kind }: LoadColumn, { hasJson }: Pick<Attachment, 'hasJson'>): string {
+  if (kind === 'json' && !hasJson) return sqlTypes.text;
   return kind === 'timestamp' ? INSTANT : sqlTypes[kind];
 }
 
@@ -214,47 +260,61 @@ function holds(type: string, column: LoadColumn): boolean {
   if (type === 'VARCHAR' || type === 'JSON') return true;
   if (column.kind === 'timestamp') return type === 'TIMESTAMP WITH TIME ZONE';
   if (column.kind === 'boolean') return type === 'BOOLEAN' || type === 'BIGINT';
-  return type === typeOf(column) || (column.kind === 'integer' && type === 'DOUBLE');
+  return type === sqlTypes[column.kind] || (column.kind === 'integer' && type === 'DOUBLE');
 }
 
-// Creates a table, adds columns, and replaces those whose type does not hold their values. Returns whether the rows of other workspaces
-// must be written again too, because something was removed that they had.
+// Creates a table, adds columns, and replaces those whose type does not hold their values; a dry run does not. Returns whether all rows
+// must be written again, those of other workspaces too, because something was removed that they had.
 async function prepareTable(
   session: Session,
   attachment: Attachment,
   table: LoadTable,
-  found: ReadonlyMap<string, string> | undefined,
-  loadedBefore: ReadonlySet<string>,
+  { types, before }: Found,
+  { dryRun }: Load,
 ): Promise<boolean> {
   const name = tableAt(attachment.schema, table.name);
-  if (found === undefined) {
-    const columns = [
-      ...Object.entries(OWN_COLUMNS).map(([column, type]) => `${quoted(column)} ${type}`),
-      ...table.columns.map((column) => `${quoted(column.name)} ${typeOf(column)}`),
-      ...(attachment.hasKeys ? ['PRIMARY KEY (workspace, _key)'] : []),
-    ];
-    await session.run(`CREATE TABLE ${name} (${columns.join(', ')})`);
-    await comment(session, attachment, table, table.columns);
-    return loadedBefore.has(table.name);
-  }
-  const foreign = Object.keys(OWN_COLUMNS).find((column) => !found.has(column));
+  const found = types.get(table.name);
+  const foreign = found && Object.keys(OWN_COLUMNS).find((column) => !found.has(column));
   if (foreign !== undefined)
     throw new SightlineError(
       'destination_failed',
       `the destination's table ${attachment.schema}.${table.name} has no column ${foreign}, so sightline did not create it; rename it`,
     );
-  const changed = table.columns.filter((column) => !holds(found.get(column.name) ?? typeOf(column), column));
-  for (const column of changed) {
-    await alter(session, attachment, table.name, `DROP COLUMN ${quoted(column.name)}`);
-    const type = column.kind === 'number' && found.get(column.name) === 'BIGINT' ? typeOf(column) : 'VARCHAR';
-    await alter(session, attachment, table.name, `ADD COLUMN ${quoted(column.name)} ${type}`);
+  const added = table.columns.filter((column) => found?.has(column.name) !== true);
+  const changed = table.columns.filter(
+    (column) => !added.includes(column) && !holds(String(found?.get(column.name)), column),
+  );
+  const isRemoved =
+    found === undefined
+      ? before.ofAll.has(table.name)
+      : changed.length > 0 || added.some((column) => before.ofAll.has(`${table.name} ${column.name}`));
+  if (dryRun) return isRemoved;
+  const forget = async (): Promise<void> => {
+    if (!isRemoved) return;
+    await session.run(`UPDATE ${positionAt(attachment)} SET identity = NULL WHERE workspace <> ''`);
+    if (found !== undefined) await session.run(`UPDATE ${name} SET _hash = NULL`);
+  };
+  // A load may be killed between two steps. In a transaction, DuckDB alters no table that has changed.
+  if (attachment.isStepwise) await forget();
+  if (found === undefined) {
+    const columns = [
+      ...Object.entries(OWN_COLUMNS).map(([column, type]) => `${quoted(column)} ${type}`),
+      ...table.columns.map((column) => `${quoted(column.name)} ${typeOf(column, attachment)}`),
+      ...(attachment.hasKeys ? ['PRIMARY KEY (workspace, _key)'] : []),
+    ];
+    await session.run(`CREATE TABLE ${name} (${columns.join(', ')})`);
+  } else {
+    for (const column of changed) {
+      await alter(session, attachment, table.name, `DROP COLUMN ${quoted(column.name)}`);
+      const isWider = column.kind === 'number' && found.get(column.name) === 'BIGINT';
+      const type = isWider ? typeOf(column, attachment) : 'VARCHAR';
+      await alter(session, attachment, table.name, `ADD COLUMN ${quoted(column.name)} ${type}`);
+    }
+    for (const column of added)
+      await alter(session, attachment, table.name, `ADD COLUMN ${quoted(column.name)} ${typeOf(column, attachment)}`);
   }
-  const added = table.columns.filter((column) => !found.has(column.name));
-  for (const column of added)
-    await alter(session, attachment, table.name, `ADD COLUMN ${quoted(column.name)} ${typeOf(column)}`);
   await comment(session, attachment, table, [...changed, ...added]);
-  const isRemoved = changed.length > 0 || added.some((column) => loadedBefore.has(`${table.name} ${column.name}`));
-  if (isRemoved) await session.run(`UPDATE ${name} SET _hash = NULL`);
+  if (!attachment.isStepwise) await forget();
   return isRemoved;
 }
 
@@ -293,10 +353,15 @@ async function comment(
 }
 
 // Deletes the rows of a table that is not loaded any more.
-async function emptyTable(session: Session, table: string, name: string, workspace: string): Promise<LoadedTable> {
+async function emptyTable(
+  session: Session,
+  table: string,
+  name: string,
+  { workspace, dryRun }: Load,
+): Promise<LoadedTable> {
   const own = `workspace = ${literal(workspace)}`;
   const [count] = await session.query(`SELECT count(*) FROM ${table} WHERE ${own}`);
-  await session.run(`DELETE FROM ${table} WHERE ${own}`);
+  if (!dryRun) await session.run(`DELETE FROM ${table} WHERE ${own}`);
   return { name, rows: 0, inserted: 0, updated: 0, deleted: Number(count?.[0]) };
 }
 
@@ -304,7 +369,13 @@ async function loadTable(
   session: Session,
   attachment: Attachment,
   table: DestinationTable,
-  { workspace, full, isNew }: Load & { readonly isNew: boolean },
+  {
+    workspace,
+    full,
+    dryRun,
+    isThere,
+    isRewritten,
+  }: Load & { readonly isThere: boolean; readonly isRewritten: boolean },
 ): Promise<LoadedTable> {
   const name = tableAt(attachment.schema, table.name);
   const own = `workspace = ${literal(workspace)}`;
@@ -316,7 +387,7 @@ async function loadTable(
   await session.run(
     `CREATE OR REPLACE TEMP TABLE there AS
      SELECT CAST(_key AS UUID) AS _key, CASE count(*) WHEN 1 THEN CAST(any_value(_hash) AS BIGINT) END AS _hash
-     FROM ${name} WHERE ${own}${isNew ? ' AND false' : ''} GROUP BY 1`,
+     FROM ${isThere ? name : 'temp.here'} WHERE ${isThere ? own : 'false'} GROUP BY 1`,
   );
   const [counts] = await session.query(
     'SELECT count(*), count(DISTINCT _key), (SELECT count(*) FROM temp.there) FROM temp.here',
@@ -328,14 +399,17 @@ async function loadTable(
     `CREATE OR REPLACE TEMP TABLE changes AS
      SELECT coalesce(h._key, t._key) AS _key, h._hash AS _hash, h._row AS _row, t._key IS NOT NULL AS is_there
      FROM temp.here h FULL JOIN temp.there t ON h._key = t._key
-     WHERE h._hash IS DISTINCT FROM t._hash OR ${full}`,
+     WHERE h._hash IS DISTINCT FROM t._hash OR ${full || isRewritten}`,
   );
   const [changed] = await session.query(
     `SELECT count(*) FILTER (NOT is_there), count(*) FILTER (_row IS NOT NULL AND is_there), count(*) FILTER (_row IS NULL) FROM temp.changes`,
   );
   const [inserted = 0, updated = 0, deleted = 0] = (changed ?? []).map(Number);
-  if (updated + deleted === rowsThere) await session.run(`DELETE FROM ${name} WHERE ${own}`);
-  else if (updated + deleted > 0) await deleteChanged(session, attachment, table.name, own);
+  if (dryRun) return { name: table.name, rows, inserted, updated, deleted };
+  if (updated + deleted > 0) {
+    if (updated + deleted === rowsThere) await session.run(`DELETE FROM ${name} WHERE ${own}`);
+    else await deleteChanged(session, attachment, table.name, own);
+  }
   if (inserted + updated > 0) {
     const names = table.columns.map((column) => quoted(column.name));
     await session.run(

@@ -68,7 +68,7 @@ describe('settings of stores and databases', () => {
     [{ kind: 's3', bucket: 'lake', kmsKeyId: 'k' }, /publish\.kmsKeyId is set without "encryption": "aws:kms"/],
     [
       { kind: 's3', bucket: 'lake', endpoint: 'http://store.example' },
-      /publish\.endpoint is not the URL of an object store.*https/,
+      /publish\.endpoint is not the URL of an S3-compatible object store.*https/,
     ],
     [
       { kind: 's3', bucket: 'lake', endpoint: 'https://me:hidden@store.example' },
@@ -217,7 +217,7 @@ describe('settings of destinations', () => {
   });
 
   test.each([
-    [{ kind: 'oracle' }, /destinations\.one\.kind .*; allowed: postgres, ducklake, sqlite or duckdb/],
+    [{ kind: 'oracle' }, /destinations\.one\.kind .*; allowed: postgres, ducklake, sqlite, duckdb or iceberg/],
     [{ kind: 'sqlite' }, /destinations\.one\.path is not set; allowed: the path of a file/],
     [{ kind: 'sqlite', path: 'a?b' }, /destinations\.one\.path is "a\?b"; allowed/],
     [
@@ -230,6 +230,42 @@ describe('settings of destinations', () => {
     ],
   ])('reject %o', async (destination, message) => {
     expect(await refusal({ file: { destinations: { one: destination } } })).toMatch(message);
+  });
+
+  test('of a catalog have its URL and its access', async () => {
+    const url = 'https://catalog.example/api';
+    expect(await of({ kind: 'iceberg', url: `${url}/` })).toEqual({
+      kind: 'iceberg',
+      url,
+      warehouse: '',
+      access: null,
+    });
+    const given = { kind: 'iceberg', url, warehouse: 'bi' };
+    expect(await of({ ...given, tokenVariable: 'TOKEN' }, { TOKEN: 't0ken' })).toEqual({
+      ...given,
+      access: { token: 't0ken' },
+    });
+    const client = { ...given, credentialVariable: 'CLIENT' };
+    expect(await of(client, { CLIENT: 'me:s3:cret' })).toEqual({
+      ...given,
+      access: { clientId: 'me', clientSecret: 's3:cret', tokenUrl: `${url}/v1/oauth/tokens`, scope: null },
+    });
+    const tokens = { tokenUrl: 'https://login.example/token', scope: 'lake' };
+    expect(await of({ ...client, ...tokens }, { CLIENT: 'me:s3cret' })).toMatchObject({ access: tokens });
+    await expect(of(client, { CLIENT: 's3cret' })).rejects.toThrow(
+      'CLIENT is not set or has no colon; allowed: <client',
+    );
+    await expect(of({ ...given, tokenVariable: 'TOKEN' })).rejects.toThrow('TOKEN is not set; allowed: the token');
+    await expect(of({ ...given, scope: 'lake' })).rejects.toThrow('scope is set without credentialVariable');
+    await expect(of({ ...client, tokenVariable: 'TOKEN' })).rejects.toThrow(
+      'both tokenVariable and credentialVariable',
+    );
+    await expect(of({ kind: 'iceberg', url: 'http://catalog.example' })).rejects.toThrow(
+      'destinations.one.url is not the URL of an Iceberg REST catalog; allowed: the https URL',
+    );
+    await expect(of({ kind: 'iceberg', url: 'https://me:s3cret@catalog.example' })).rejects.toThrow(
+      'destinations.one.url contains a user name or password',
+    );
   });
 
   test('name the variable of a wrong URL, and not the URL', async () => {

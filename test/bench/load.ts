@@ -55,7 +55,7 @@ export async function loadFigures(folder: string, responses: number): Promise<st
 }
 
 async function targetOf(
-  kind: DestinationTarget['kind'],
+  kind: 'duckdb' | 'sqlite' | 'ducklake' | 'postgres',
   { folder }: Generated,
   name: string,
 ): Promise<DestinationTarget | null> {

@@ -4,14 +4,17 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { tableAt } from '../../src/destinations/kinds.ts';
 import type { LoadTable } from '../../src/destinations/load-tables.ts';
-import { countOf, sampleOf } from '../support/counts.ts';
+import { countOf, IS_ENDURANCE } from '../support/counts.ts';
+import { commitsApart } from '../support/iceberg-catalog.ts';
 import { postgresFor } from '../support/test-postgres.ts';
 import { KINDS, openPlace, type Place, TABLE } from './places.ts';
 
 const LOADS = countOf(2, 20);
 const KILLS = countOf(1, 20);
-/** Kinds with their own form of commit: a server, and a lake with files. */
-const COMMITTING: readonly string[] = sampleOf(KINDS, 2, 2);
+/** Loads that fail between two tables. */
+const ROUNDS = countOf(2, 20);
+/** Kinds with their own form of commit: a server, a lake with files, and a catalog of tables. */
+const COMMITTING: readonly string[] = IS_ENDURANCE ? KINDS : ['postgres', 'ducklake in postgres', 'iceberg'];
 
 /** A row of the source: its key is one of a few, so that rows are inserted, changed and deleted. */
 const row = fc.record({
@@ -227,6 +230,49 @@ test('a PostgreSQL database with another encoding than UTF8 is refused', async (
   });
 });
 
+test('a catalog that commits tables apart is exact after the load that follows a failed one', async (context) => {
+  const place = await openPlace('iceberg', context);
+  if (place.target.kind !== 'iceberg') throw new TypeError('not Iceberg');
+  const apart = await commitsApart(place.target.url);
+  const target = { ...place.target, url: apart.url };
+  const other = { ...TABLE, name: 'others' };
+  const load = () => place.load({ target, tables: [TABLE, other] });
+  await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
+  await load();
+  for (let count = 1; count <= ROUNDS; count++) {
+    await place.change(`UPDATE things SET count = ${count}`);
+    // DuckDB commits the tables in any order: the position may be the first or the last one.
+    apart.commits = 1 + (count % 2);
+    await expect(load()).rejects.toMatchObject({
+      code: 'destination_failed',
+      message: expect.not.stringContaining('another process'),
+    });
+    apart.commits = Number.POSITIVE_INFINITY;
+    expect(await load()).toHaveLength(2);
+    await expectEqual(place);
+    await expectEqual(place, other);
+    expect(await load()).toBeNull();
+  }
+});
+
+test('a catalog gets a token from a client of OAuth 2, and messages have no secret', async (context) => {
+  const place = await openPlace('iceberg', context);
+  if (place.target.kind !== 'iceberg') throw new TypeError('not Iceberg');
+  const { target } = place;
+  const client = { clientId: 'sightline', clientSecret: 'the-s3cret', scope: null };
+  await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
+  await place.load({ target: { ...target, access: { ...client, tokenUrl: `${target.url}/v1/oauth/tokens` } } });
+  await expectEqual(place);
+  for (const access of [{ token: 'the-s3cret' }, { ...client, tokenUrl: 'http://127.0.0.1:1/tokens' }]) {
+    const away = place.load({ target: { ...target, url: 'http://127.0.0.1:1', access } });
+    await expect(away).rejects.toMatchObject({
+      code: 'destination_failed',
+      message: expect.stringContaining('127.0.0.1:1'),
+    });
+    await expect(away).rejects.not.toThrow('s3cret');
+  }
+});
+
 test('a missing extension is named with the folder in which it should be', async (context) => {
   const place = await openPlace('sqlite', context);
   await expect(place.load({ extensions: { path: place.folder, isGiven: true } })).rejects.toMatchObject({
@@ -272,13 +318,16 @@ test('a load removes the rows of tables that are not loaded any more', async (co
   expect(rows).toEqual([['other']]);
 });
 
-test.for(['duckdb', 'ducklake in postgres'] as const)('a dry run creates nothing: %s', async (kind, context) => {
-  const place = await openPlace(kind, context);
-  await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
-  expect(await place.load({ dryRun: true })).toMatchObject([{ inserted: 1 }]);
-  expect(await readdir(place.folder)).toEqual(['replica.duckdb']);
-  expect(await place.exists()).toBe(false);
-});
+test.for(['duckdb', 'ducklake in postgres', 'iceberg'] as const)(
+  'a dry run creates nothing: %s',
+  async (kind, context) => {
+    const place = await openPlace(kind, context);
+    await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
+    expect(await place.load({ dryRun: true })).toMatchObject([{ inserted: 1 }]);
+    expect(await readdir(place.folder)).toEqual(['replica.duckdb']);
+    expect(await place.exists()).toBe(false);
+  },
+);
 
 test('a load finds values that changed places', async (context) => {
   const place = await openPlace('duckdb', context);

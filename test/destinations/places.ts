@@ -8,11 +8,12 @@ import type { LoadTable } from '../../src/destinations/load-tables.ts';
 import { runLoad } from '../../src/destinations/run-child.ts';
 import { fetchExtensions } from '../support/duckdb-extensions.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { catalogFor } from '../support/iceberg-catalog.ts';
 import { NOT_TRIED } from '../support/needs.ts';
 import { postgresFor } from '../support/test-postgres.ts';
 
 /** The kinds of destinations, with both kinds of catalogs. */
-export const KINDS = ['duckdb', 'sqlite', 'postgres', 'ducklake', 'ducklake in postgres'] as const;
+export const KINDS = ['duckdb', 'sqlite', 'postgres', 'ducklake', 'ducklake in postgres', 'iceberg'] as const;
 
 /** The table of the source: every type, and a key with a value that may be missing. */
 export const TABLE: LoadTable = {
@@ -115,8 +116,9 @@ export async function openPlace(kind: (typeof KINDS)[number], context: TestConte
     exists: async () => {
       const found = attachmentOf(target, false);
       if (found === NOWHERE) return false;
-      return attached(found.statements, []).then(
-        () => true,
+      const named = `SELECT 1 FROM duckdb_schemas() WHERE database_name = 'destination' AND schema_name = '${found.schema}'`;
+      return attached(found.statements, [named]).then(
+        ({ length }) => length > 0,
         () => false,
       );
     },
@@ -124,7 +126,7 @@ export async function openPlace(kind: (typeof KINDS)[number], context: TestConte
       inDestination(
         `SELECT ${textsOf(table)} FROM ${tableAt(attachment.schema, table.name)} WHERE workspace = 'acme' ORDER BY ALL`,
       ),
-    source: (table = TABLE) => withFile([`SELECT ${textsOf(table)} FROM ${table.name} ORDER BY ALL`]),
+    source: (table = TABLE) => withFile([`SELECT ${textsOf(table)} FROM things ORDER BY ALL`]),
   };
 }
 
@@ -140,6 +142,8 @@ async function targetOf(
       return { kind, catalog: { path: join(folder, 'lake.sqlite') }, data: join(folder, 'lake') };
     case 'ducklake in postgres':
       return { kind: 'ducklake', catalog: { url: (await postgresFor(context)).url() }, data: join(folder, 'lake') };
+    case 'iceberg':
+      return { kind, url: await catalogFor(context, join(folder, 'lake')), warehouse: '', access: null };
     default:
       return { kind, path: join(folder, `destination.${kind}`) };
   }

@@ -48,7 +48,7 @@ export async function requireProgram(command: string): Promise<void> {
 
 /** Installs a source into the cache once, and returns its folder. @throws MissingPiece */
 export async function install(source: Source, signal: AbortSignal): Promise<string> {
-  if (source.kind === 'maven') return installMaven(source.files, signal);
+  if (source.kind === 'maven') return installMaven(join(CACHE, 'maven'), source.files, signal);
   const pinned =
     source.kind === 'python'
       ? join(HERE, 'requirements', `${source.requirements}.txt`)
@@ -101,8 +101,8 @@ async function installer(command: string, args: readonly string[], cwd: string, 
   throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${text.slice(0, MESSAGE_MAX)}`);
 }
 
-async function installMaven(files: readonly MavenFile[], signal: AbortSignal): Promise<string> {
-  const place = join(CACHE, 'maven');
+/** Fetches files into a folder once, and returns the folder. @throws MissingPiece */
+export async function installMaven(place: string, files: readonly MavenFile[], signal: AbortSignal): Promise<string> {
   await mkdir(place, { recursive: true });
   for (const { path, sha256 } of files) {
     const [target = ''] = mavenPaths(place, [{ path, sha256 }]);

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } f
 import { join } from 'node:path';
 import duckdb, { DuckDBInstance } from '@duckdb/node-api';
 
-const NAMES = ['ducklake', 'postgres_scanner', 'sqlite_scanner'];
+const NAMES = ['ducklake', 'postgres_scanner', 'sqlite_scanner', 'avro', 'httpfs', 'iceberg'];
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/duckdb-extensions');
 /** Unpacks the signed extension of a wheel: python program, wheel, target. */
 const UNPACK = `
@@ -26,7 +26,7 @@ export async function fetchExtensions(): Promise<{ readonly folder: string } | s
   try {
     mkdirSync(place, { recursive: true });
     const aside = mkdtempSync(join(folder, 'wheels-'));
-    for (const name of NAMES) {
+    for (const name of NAMES.filter((one) => !existsSync(join(place, `${one}.duckdb_extension`)))) {
       const wheel = `duckdb-extension-${name.replaceAll('_', '-')}==${version.slice(1)}`;
       const options = [
         '--quiet',

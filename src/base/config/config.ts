@@ -177,7 +177,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     destination: (wanted) => {
       const given = destinations[wanted];
       if (given === undefined) throw new TypeError(`no destination ${wanted}`);
-      return readDestination(wanted, given, environment, folder);
+      return readDestination(wanted, given, { environment, folder, allowHttp });
     },
     extensions: {
       path: givenExtensions ?? join(homedir(), '.duckdb', 'extensions'),

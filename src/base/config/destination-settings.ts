@@ -2,6 +2,8 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
 import { readPostgresUrl } from './budget-settings.ts';
+import { readSecret } from './key-file.ts';
+import { readEndpoint } from './publish-settings.ts';
 import { variableName, workspaceName } from './shared-schemas.ts';
 
 /** A destination with its connection. A URL may contain a password: never show, log or write it. */
@@ -14,6 +16,25 @@ export type DestinationTarget =
       readonly catalog: { readonly url: string } | { readonly path: string };
       /** Folder of the Parquet files. */
       readonly data: string;
+    }
+  | {
+      readonly kind: 'iceberg';
+      /** URL of the REST catalog, without a trailing slash. */
+      readonly url: string;
+      /** Name of the warehouse; empty for the only one of the catalog. */
+      readonly warehouse: string;
+      readonly access: CatalogAccess | null;
+    };
+
+/** A bearer token, or the client of OAuth 2 that requests one. Never show, log or write the token and the secret. */
+export type CatalogAccess =
+  | { readonly token: string }
+  | {
+      readonly clientId: string;
+      readonly clientSecret: string;
+      readonly tokenUrl: string;
+      /** Null for the scope that most catalogs accept: `PRINCIPAL_ROLE:ALL`. */
+      readonly scope: string | null;
     };
 
 const urlVariable = variableName('the name of the environment variable with the URL');
@@ -31,11 +52,27 @@ const data = z
   .regex(/^[^?:]*$/)
   .describe('the path of a folder, without "?" and ":"');
 
+const CATALOG = 'an Iceberg REST catalog';
+const TOKENS = 'a server that returns tokens of OAuth 2';
+const printable = z
+  .string()
+  .regex(/^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/)
+  .describe('printable ASCII characters');
+
 const destination = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('postgres'), urlVariable }),
   z.strictObject({ kind: z.literal('ducklake'), data, urlVariable: urlVariable.optional(), path: path.optional() }),
   z.strictObject({ kind: z.literal('sqlite'), path }),
   z.strictObject({ kind: z.literal('duckdb'), path }),
+  z.strictObject({
+    kind: z.literal('iceberg'),
+    url: z.string().describe(`the https URL of ${CATALOG}`),
+    warehouse: printable.optional(),
+    tokenVariable: variableName('the name of the environment variable with the token').optional(),
+    credentialVariable: variableName('the name of the environment variable with <client ID>:<secret>').optional(),
+    tokenUrl: z.string().describe(`the https URL of ${TOKENS}`).optional(),
+    scope: printable.optional(),
+  }),
 ]);
 
 /** Kinds of databases that destinations can be. */
@@ -46,21 +83,27 @@ export const destinationsSchema = z
   .record(
     workspaceName,
     destination.describe(
-      'an object with "kind": "postgres" and urlVariable, with "kind": "ducklake", data, and urlVariable or path, or with "kind": "sqlite" or "duckdb" and path',
+      'an object with "kind": "postgres" and urlVariable, with "kind": "ducklake", data, and urlVariable or path, with "kind": "sqlite" or "duckdb" and path, or with "kind": "iceberg" and url',
     ),
   )
   .describe('an object with a member for each destination');
 
+type Given = z.infer<typeof destination>;
+
+/** What the settings of a destination refer to. */
+interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Folder of the configuration file, to which paths are relative. */
+  readonly folder: string;
+  readonly allowHttp: boolean;
+}
+
 /**
- * Resolves one destination, and reads the URL of its database from the variable. Paths are relative to `folder`.
+ * Resolves one destination, and reads URLs and secrets from their variables.
  * @throws `config_invalid` naming the setting or the variable, never its value
  */
-export function readDestination(
-  name: string,
-  given: z.infer<typeof destinationsSchema>[string],
-  environment: Readonly<Record<string, string | undefined>>,
-  folder: string,
-): DestinationTarget {
+export function readDestination(name: string, given: Given, surroundings: Surroundings): DestinationTarget {
+  const { environment, folder, allowHttp } = surroundings;
   switch (given.kind) {
     case 'postgres':
       return { kind: given.kind, url: readPostgresUrl(given.urlVariable, environment, folder) };
@@ -76,7 +119,43 @@ export function readDestination(
           : { url: readPostgresUrl(variable, environment, folder) };
       return { kind, catalog, data: resolve(folder, given.data) };
     }
+    case 'iceberg': {
+      const url = readEndpoint(`destinations.${name}.url`, given.url, CATALOG, allowHttp);
+      const access = readAccess(`destinations.${name}`, given, url, surroundings);
+      return { kind: given.kind, url, warehouse: given.warehouse ?? '', access };
+    }
     default:
       return { kind: given.kind, path: resolve(folder, given.path) };
   }
+}
+
+function readAccess(
+  name: string,
+  { tokenVariable, credentialVariable, tokenUrl, scope }: Extract<Given, { kind: 'iceberg' }>,
+  url: string,
+  { environment, folder, allowHttp }: Surroundings,
+): CatalogAccess | null {
+  const refuse = (problem: string, allowed: string): SightlineError =>
+    new SightlineError('config_invalid', `${problem}; allowed: ${allowed}`);
+  const read = (variable: string): string => readSecret(variable, environment, folder)?.trim() ?? '';
+  if (tokenVariable !== undefined && credentialVariable !== undefined)
+    throw refuse(`${name} has both tokenVariable and credentialVariable`, 'one of the two');
+  if (credentialVariable !== undefined) {
+    const [, clientId, clientSecret] = /^([^:]+):(.+)$/.exec(read(credentialVariable)) ?? [];
+    if (clientId === undefined || clientSecret === undefined)
+      throw refuse(`${credentialVariable} is not set or has no colon`, '<client ID>:<secret>');
+    const server = tokenUrl ?? `${url}/v1/oauth/tokens`;
+    return {
+      clientId,
+      clientSecret,
+      tokenUrl: readEndpoint(`${name}.tokenUrl`, server, TOKENS, allowHttp),
+      scope: scope ?? null,
+    };
+  }
+  const extra = tokenUrl !== undefined ? 'tokenUrl' : scope !== undefined ? 'scope' : null;
+  if (extra !== null) throw refuse(`${name}.${extra} is set without credentialVariable`, 'both');
+  if (tokenVariable === undefined) return null;
+  const token = read(tokenVariable);
+  if (token === '') throw refuse(`${tokenVariable} is not set`, 'the token of the catalog');
+  return { token };
 }

@@ -10,6 +10,8 @@ export const PUBLISH_KINDS = ['folder', 's3', 'iceberg'] as const;
 /** Server-side encryption of objects. */
 export const ENCRYPTIONS = ['AES256', 'aws:kms'] as const;
 
+const STORE = 'an S3-compatible object store';
+
 /** An S3-compatible object store. Credentials are not settings: the AWS SDK finds them by its own rules. */
 export interface S3Target {
   readonly bucket: string;
@@ -66,7 +68,7 @@ export const publishSchema = z.strictObject({
     .regex(/^[a-zA-Z0-9-]{1,64}$/)
     .describe('the name of a region, such as eu-central-1')
     .optional(),
-  endpoint: z.string().describe('the https URL of an S3-compatible object store').optional(),
+  endpoint: z.string().describe(`the https URL of ${STORE}`).optional(),
   pathStyle: z.boolean().optional(),
   encryption: z.enum(ENCRYPTIONS).optional(),
   kmsKeyId: z
@@ -129,7 +131,7 @@ export function readS3Target(
     bucket,
     prefix,
     region: region ?? null,
-    endpoint: endpoint === undefined ? null : readEndpoint(`${setting}.endpoint`, endpoint, allowHttp),
+    endpoint: endpoint === undefined ? null : readEndpoint(`${setting}.endpoint`, endpoint, STORE, allowHttp),
     // Stores with their own endpoint seldom support bucket names as host names.
     pathStyle: pathStyle ?? endpoint !== undefined,
     encryption: encryption ?? null,
@@ -138,11 +140,14 @@ export function readS3Target(
   };
 }
 
-// The rejected value is not shown: it may contain a password.
-function readEndpoint(name: string, text: string, allowHttp: boolean): string {
-  const allowed = `${allowedOf(publishSchema.shape.endpoint)}; ${PRIVATE_WAY}`;
+/**
+ * Returns the URL of a service without a trailing slash.
+ * @throws `config_invalid` naming the setting, not its value, which may contain a password
+ */
+export function readEndpoint(name: string, text: string, service: string, allowHttp: boolean): string {
+  const allowed = `the https URL of ${service}; ${PRIVATE_WAY}`;
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !isPrivateWay(url, allowHttp)) throw refuse(name, 'is not the URL of an object store', allowed);
+  if (url === null || !isPrivateWay(url, allowHttp)) throw refuse(name, `is not the URL of ${service}`, allowed);
   if (url.username !== '' || url.password !== '') throw refuse(name, 'contains a user name or password', allowed);
   if (url.search !== '' || url.hash !== '') throw refuse(name, 'has a query or a fragment', allowed);
   return url.href.replace(/\/+$/, '');

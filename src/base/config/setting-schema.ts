@@ -27,6 +27,7 @@ export function allowedOf(schema: z.ZodType): string {
 const HIDDEN = [
   ...['notify', 'budget', 'runner', 'publish', 'destinations'],
   ...['urlVariable', 'secretVariable', 'apiKeyVariable', 'endpoint'],
+  ...['tokenVariable', 'credentialVariable', 'url', 'tokenUrl'],
 ];
 /** The beginning of a key or of a webhook's secret, or a URL, which may contain a password. */
 const SECRET = /^(gsk|sk|whsec)[_-]|:\/\//;
