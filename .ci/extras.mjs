@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '..');
 const versions = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'sightline-extras-'));
 const counts = { found: 0, failed: 0, untried: 0 };
-/** Time limit of a command; chdb has 566 MB. */
+/** Time limit of a command. */
 const COMMAND_MS = 600_000;
 /** Errors of npm and Docker that come from the network or the machine. */
 const UNREACHABLE =
@@ -45,12 +45,10 @@ function report(what, { isDone, text }) {
   say(`${verdict}: ${what}${isDone ? '' : `\n${text.trim().split('\n').slice(-5).join('\n')}`}`);
 }
 
-// Imports the packages as sightline does. chdb is only resolved here: it is loaded in a process of its own.
+// Imports the packages as sightline does.
 function finds(packages, installed) {
   const names = packages.map((wanted) => wanted.slice(0, wanted.lastIndexOf('@')));
-  const script = `import { createRequire } from 'node:module';
-    const { resolve } = createRequire(process.cwd() + '/main.js');
-    for (const name of ${JSON.stringify(names)}) name === 'chdb' ? resolve(name) : await import(name);`;
+  const script = `for (const name of ${JSON.stringify(names)}) await import(name);`;
   return run(
     `node --input-type=module --eval ${JSON.stringify(script.replaceAll('\n', ' '))}`,
     join(installed, 'dist/src/base'),

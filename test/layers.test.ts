@@ -37,7 +37,6 @@ const FUNCTION_LINES_MAX = 80;
 
 /** Small files with one importer or none, and why they stay. */
 const small: Readonly<Record<string, string>> = {
-  'src/lake/iceberg/manifest-child.ts': 'the main module of a process',
   'src/destinations/load-child.ts': 'the main module of a process',
   'src/operations/': 'one file per operation, called by a command or a job step that renders its result',
   'src/cli/commands/': 'one file per command, loaded when the command runs',

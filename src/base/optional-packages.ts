@@ -7,7 +7,6 @@ export const OPTIONAL_PACKAGES = {
   budget: ['pg@8', 'rate-limiter-flexible@11'],
   queue: ['pg-boss@12'],
   bucket: ['@aws-sdk/client-s3@3.1169', '@aws-sdk/lib-storage@3.1169'],
-  iceberg: ['chdb@3.4'],
   png: ['@resvg/resvg-js@2.6'],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -23,7 +22,7 @@ const ROOT = folderWith('package.json', dirname(fileURLToPath(import.meta.url)))
  *   such command installed, so they are repeated. Without `--omit=dev` npm would add the development packages.
  * - Image: its folder has no lock file. Packages are chosen when the image is built.
  *
- * @example installLine('iceberg') // npm install --no-save --save-prod chdb@3.4
+ * @example installLine('png') // npm install --no-save --save-prod @resvg/resvg-js@2.6
  */
 export function installLine(use: keyof typeof OPTIONAL_PACKAGES, root: string = ROOT): string {
   const packages: readonly string[] = OPTIONAL_PACKAGES[use];

@@ -16,6 +16,15 @@ export const removedSettings: readonly RemovedName[] = [
   { name: 'remote', instead: 'Set "home" to the name of a destination, which then keeps the warehouse between runs.' },
 ];
 
+/** Removed values of settings. */
+export const removedValues: readonly (RemovedName & { readonly value: string })[] = [
+  {
+    name: 'publish.kind',
+    value: 'iceberg',
+    instead: 'Remove `publish`, and set `destinations` with "kind": "iceberg" and the URL of a REST catalog.',
+  },
+];
+
 /** Removed commands and options. */
 export const removedCommands: readonly RemovedName[] = [
   { name: 'state export', instead: '`sightline backup` copies the state with the rows.' },

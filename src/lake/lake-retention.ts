@@ -4,7 +4,6 @@ import { SightlineError } from '../base/errors.ts';
 import { isSnapshotId } from '../snapshot/manifest.ts';
 import { chooseExpired, type Keep } from '../snapshot/retention.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { catchUpDirectories, hintKey, parseNumbered } from './iceberg/directory-catalog.ts';
 import {
   agesOf,
   FILES,
@@ -15,7 +14,6 @@ import {
   readPointer,
   readStoredManifest,
   STORE_GRACE_MS,
-  TABLES,
   toBody,
 } from './pointer.ts';
 
@@ -30,15 +28,7 @@ const HOUR_MS = 3_600_000;
 const CHANGES_MAX = 10;
 /** Longest wait before the next attempt. */
 const PAUSE_MS = 500;
-const OURS = new RegExp(
-  [
-    `^${FILES}.+[.]parquet$`,
-    `^${TABLES}[^/]+/data/[^/]+[.]parquet$`,
-    `^${TABLES}[^/]+/metadata/[^/]+[.]avro$`,
-    `^${TABLES}[^/]+/catalog/[^/]+[.]metadata[.]json$`,
-    `^${MANIFESTS}[^/]+[.]json$`,
-  ].join('|'),
-);
+const OURS = new RegExp(`^${FILES}.+[.]parquet$|^${MANIFESTS}[^/]+[.]json$`);
 
 /** Options of `retainStored`. */
 export interface StoreRetentionOptions {
@@ -59,12 +49,6 @@ export async function retainStored(
   now: number,
   options: StoreRetentionOptions,
 ): Promise<string[]> {
-  // Folder readers must not be left with a snapshot whose files are deleted.
-  await catchUpDirectories(store, options).catch((thrown: unknown) => {
-    if (!(thrown instanceof SightlineError) || thrown.code !== 'publish_failed') throw thrown;
-    const message = `nothing is deleted in ${store.location}: ${thrown.message}`;
-    throw new SightlineError('publish_failed', message, { cause: thrown });
-  });
   const by = randomUUID();
   const claimed = await change(store, options, (pointer) => withoutExpired(pointer, keep, now, by));
   if (claimed?.sweep?.by !== by) return [];
@@ -155,7 +139,6 @@ async function sweep(
   const begunAt = clock.monotonic();
   const due = new Set(dueOf(pointer, now).map(({ manifest }) => manifest));
   const named = new Set<string>();
-  const tables = new Set<string>();
   for (const { manifest } of [...pointer.snapshots, ...pointer.leaving]) {
     if (due.has(manifest)) continue;
     const read = await readStoredManifest(store, manifest);
@@ -165,52 +148,16 @@ async function sweep(
     }
     named.add(manifest);
     for (const { path } of read.tables.flatMap((table) => table.files)) named.add(path);
-    for (const { name } of read.tables) tables.add(name);
   }
   // Manifests are deleted before the files that they name: after an interruption no manifest remains from which a lost
   // pointer could be rebuilt and whose files are missing.
-  const numbered: Numbered[] = [];
-  const isOutOfTime = (): boolean => clock.monotonic() - begunAt > SWEEP_MS - SWEEP_MARGIN_MS;
-  const remove = async (key: string): Promise<void> => {
-    signal.throwIfAborted();
-    await store.remove(key);
-  };
-  for (const prefix of [MANIFESTS, TABLES, FILES]) {
+  for (const prefix of [MANIFESTS, FILES]) {
     for await (const { key, modifiedAt } of store.list(prefix)) {
-      const parsed = parseNumbered(key);
-      if (parsed !== null) numbered.push({ ...parsed, key, modifiedAt });
       if (!OURS.test(key) || named.has(key) || modifiedAt + STORE_GRACE_MS > now) continue;
-      if (isOutOfTime()) return false;
-      await remove(key);
+      if (clock.monotonic() - begunAt > SWEEP_MS - SWEEP_MARGIN_MS) return false;
+      signal.throwIfAborted();
+      await store.remove(key);
     }
   }
-  for (const key of expiredNumbers(numbered, tables, now)) {
-    if (named.has(key)) continue;
-    if (isOutOfTime()) return false;
-    await remove(key);
-  }
   return true;
-}
-
-interface Numbered {
-  readonly table: string;
-  readonly number: number;
-  readonly key: string;
-  readonly modifiedAt: number;
-}
-
-// Returns the keys of numbered metadata to delete. The highest number of a table stays as long as the table; a lower
-// one goes a day after the next one was written.
-function expiredNumbers(numbered: readonly Numbered[], tables: ReadonlySet<string>, now: number): string[] {
-  const expired: string[] = [];
-  const next = new Map<string, Numbered>();
-  for (const file of [...numbered].sort((a, b) => b.number - a.number)) {
-    const after = next.get(file.table);
-    next.set(file.table, file);
-    const isGone = !tables.has(file.table);
-    if (isGone && after === undefined && file.modifiedAt + STORE_GRACE_MS <= now) expired.push(hintKey(file.table));
-    const supersededAt = isGone ? file.modifiedAt : (after?.modifiedAt ?? Number.POSITIVE_INFINITY);
-    if (supersededAt + STORE_GRACE_MS <= now) expired.push(file.key);
-  }
-  return expired;
 }

@@ -10,8 +10,6 @@ export const POINTER = 'latest.json';
 /** Prefixes of manifests and of the files that they name. */
 export const MANIFESTS = 'manifests/';
 export const FILES = 'files/';
-/** Prefix of Iceberg tables, each in a folder of its name. */
-export const TABLES = 'tables/';
 
 /** Time for which a superseded snapshot stays, and for which files stay that no kept snapshot names. */
 export const STORE_GRACE_MS = 24 * 3_600_000;
@@ -33,8 +31,6 @@ const pointerSchema = z.looseObject({
   leaving: z.array(z.looseObject({ id: z.string(), manifest: manifestKey, since: time })),
   sweep: z.looseObject({ by: z.string(), until: time }).nullable().default(null),
   fence: z.int().min(0).max(EPOCH_MAX).optional(),
-  numbered: z.string().optional(),
-  before: z.string().optional(),
 });
 
 /** A snapshot in the pointer; times are ISO 8601. */
@@ -66,12 +62,6 @@ export interface Pointer {
    * Fencing token: only a process with this epoch or a later one may move the pointer. Missing for a workspace without a home.
    */
   readonly fence?: number;
-  /**
-   * The last manifest whose Iceberg tables were all copied to numbered metadata (src/lake/iceberg/directory-catalog.ts).
-   */
-  readonly numbered?: string;
-  /** The previous value of `manifest`. */
-  readonly before?: string;
 }
 
 /** A pointer with its version in the store. */
@@ -97,7 +87,7 @@ export async function readPointer(store: ObjectStore): Promise<ReadPointer | nul
   return { pointer, version: found.version };
 }
 
-/** Reads a manifest of the store; null if it is missing or invalid, or names files outside `files/` and `tables/`. */
+/** Reads a manifest of the store; null if it is missing or invalid, or names files outside `files/`. */
 export async function readStoredManifest(store: ObjectStore, key: string): Promise<Manifest | null> {
   const found = await store.read(key);
   const manifest = found === null ? null : toManifest(found.body.toString());
@@ -108,7 +98,7 @@ export async function readStoredManifest(store: ObjectStore, key: string): Promi
 }
 
 function isOwnKey(key: unknown): boolean {
-  if (typeof key !== 'string' || !(key.startsWith(FILES) || key.startsWith(TABLES))) return false;
+  if (typeof key !== 'string' || !key.startsWith(FILES)) return false;
   return !key.split('/').some((part) => part === '' || part === '.' || part === '..');
 }
 
@@ -134,7 +124,7 @@ export function withSnapshot(pointer: Pointer | null, entry: Omit<PointerEntry, 
     other.manifest === pointer.manifest ? { ...other, supersededAt: at } : other,
   );
   const snapshots = [...superseded, { ...entry, supersededAt: null }];
-  return { ...pointer, ...lead, before: pointer.manifest, snapshots };
+  return { ...pointer, ...lead, snapshots };
 }
 
 /** Reports whether `a` is newer than `b`. If their times are equal, the key of the manifest decides. */

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
+import PQueue from 'p-queue';
 import type { Clock } from '../base/clock.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { Manifest, SnapshotFile } from '../snapshot/manifest.ts';
@@ -7,7 +8,6 @@ import type { PlacedSnapshot, Publisher, StagedSnapshot } from '../snapshot/publ
 import { isTurnOf } from '../snapshot/reuse.ts';
 import type { FileCounts } from '../snapshot/table-export.ts';
 import type { ObjectStore, StoredObject } from '../storage/object-store.ts';
-import { inParallel } from '../storage/parallel.ts';
 import { checkConditions } from '../storage/store-conditions.ts';
 import { refuseFenced } from './fence.ts';
 import { findManifests, retainStored } from './lake-retention.ts';
@@ -29,6 +29,8 @@ import {
 const MOVES_MAX = 30;
 /** Longest wait before the next attempt. */
 const PAUSE_MS = 500;
+/** Files uploaded at the same time; each is in memory completely or in parts. */
+const FILES_AT_ONCE = 4;
 /** Hexadecimal digits of a manifest's SHA-256 in its name. */
 const DIGEST_DIGITS = 16;
 
@@ -40,16 +42,6 @@ export interface StorePublisherOptions {
   /** Fencing token of the workspace. A process with an earlier one than the pointer's cannot move the pointer. */
   readonly epoch?: number | null;
 }
-
-/**
- * Uploads the content of a snapshot. `base` is the latest manifest, null for the first snapshot; its files are reused.
- * Returns the manifest for the store, with keys as paths, and how much was uploaded. `begunAt` is epoch milliseconds.
- */
-export type Bring = (
-  staged: StagedSnapshot,
-  base: { readonly pointer: Pointer | null; readonly manifest: Manifest | null },
-  begunAt: number,
-) => Promise<{ manifest: Manifest; sent: FileCounts }>;
 
 /** A snapshot in its final place in an object store. */
 export interface StoredSnapshot extends PlacedSnapshot {
@@ -67,13 +59,9 @@ export interface StoredSnapshot extends PlacedSnapshot {
  * Publishes into a folder of an object store. Files are named by their content and uploaded once. A manifest is created
  * only if its name, which contains a hash of it, is unused. `latest.json` is replaced by compare-and-swap.
  */
-export function createStorePublisher(
-  store: ObjectStore,
-  options: StorePublisherOptions,
-  bring: Bring = bringFiles(store, options),
-): Publisher<StoredSnapshot> {
+export function createStorePublisher(store: ObjectStore, options: StorePublisherOptions): Publisher<StoredSnapshot> {
   const { clock, signal, epoch = null } = options;
-  const putSnapshot = (staged: StagedSnapshot): Promise<StoredSnapshot> => put(store, staged, bring, clock.now());
+  const putSnapshot = (staged: StagedSnapshot): Promise<StoredSnapshot> => put(store, staged, options);
   return {
     latest: async () => {
       const found = await readPointer(store);
@@ -101,11 +89,16 @@ export function createStorePublisher(
   };
 }
 
-async function put(store: ObjectStore, staged: StagedSnapshot, bring: Bring, begunAt: number): Promise<StoredSnapshot> {
+async function put(
+  store: ObjectStore,
+  staged: StagedSnapshot,
+  options: StorePublisherOptions,
+): Promise<StoredSnapshot> {
+  const begunAt = options.clock.now();
   const { id, createdAt } = staged.manifest;
   const found = await readPointer(store);
   const base = found === null ? null : await readStoredManifest(store, found.pointer.manifest);
-  const { manifest, sent } = await bring(staged, { pointer: found?.pointer ?? null, manifest: base }, begunAt);
+  const { manifest, sent } = await sendFiles(store, staged, base, begunAt, options);
   const body = toBody({ ...manifest, previous: base?.id ?? null });
   const digest = createHash('sha256').update(body).digest('hex').slice(0, DIGEST_DIGITS);
   let key = `${MANIFESTS}${id}-${digest}.json`;
@@ -118,25 +111,29 @@ async function put(store: ObjectStore, staged: StagedSnapshot, bring: Bring, beg
   return { id, location: store.location + key, sent, staged, manifest: key, createdAt, begunAt, reliesOn };
 }
 
-// Uploads the files of a snapshot unchanged, each once.
-function bringFiles(store: ObjectStore, { signal, onProgress }: StorePublisherOptions): Bring {
-  return async ({ manifest, folder }, base, begunAt) => {
-    const held = new Map(filesOf(base.manifest).map((file) => [nameOf(dirname(file.path), file), file.path]));
-    const sent = { files: 0, bytes: 0 };
-    const paths = new Map<string, string>();
-    const files = filesOf(manifest);
-    await inParallel(files, signal, async (file) => {
-      const known = held.get(nameOf(FILES + dirname(file.path), file));
-      // A file that is missing in the store is uploaded again within a week.
-      const isThere = known !== undefined && (!isTurnOf(file, begunAt) || isSame(await store.head(known), file));
-      const path = isThere ? known : await placeFile(store, folder, file, manifest.id, begunAt, sent);
-      paths.set(file.path, path);
-      onProgress?.({ done: paths.size, of: files.length });
-    });
-    const moved = (file: SnapshotFile): SnapshotFile => ({ ...file, path: paths.get(file.path) ?? file.path });
-    const tables = manifest.tables.map((table) => ({ ...table, files: table.files.map(moved) }));
-    return { manifest: { ...manifest, tables }, sent };
-  };
+// Uploads the files of a snapshot that the latest manifest `base` does not name. Returns the manifest with keys as paths.
+async function sendFiles(
+  store: ObjectStore,
+  { manifest, folder }: StagedSnapshot,
+  base: Manifest | null,
+  begunAt: number,
+  { signal, onProgress }: StorePublisherOptions,
+): Promise<{ manifest: Manifest; sent: FileCounts }> {
+  const held = new Map(filesOf(base).map((file) => [nameOf(dirname(file.path), file), file.path]));
+  const sent = { files: 0, bytes: 0 };
+  const paths = new Map<string, string>();
+  const files = filesOf(manifest);
+  await inParallel(files, signal, async (file) => {
+    const known = held.get(nameOf(FILES + dirname(file.path), file));
+    // A file that is missing in the store is uploaded again within a week.
+    const isThere = known !== undefined && (!isTurnOf(file, begunAt) || isSame(await store.head(known), file));
+    const path = isThere ? known : await placeFile(store, folder, file, manifest.id, begunAt, sent);
+    paths.set(file.path, path);
+    onProgress?.({ done: paths.size, of: files.length });
+  });
+  const moved = (file: SnapshotFile): SnapshotFile => ({ ...file, path: paths.get(file.path) ?? file.path });
+  const tables = manifest.tables.map((table) => ({ ...table, files: table.files.map(moved) }));
+  return { manifest: { ...manifest, tables }, sent };
 }
 
 // Uploads a file unless it is there already, and returns its key.
@@ -202,4 +199,27 @@ function filesOf(manifest: Manifest | null): SnapshotFile[] {
 // Equal files in two folders stay separate, because the folder contains the month.
 function nameOf(folder: string, { sha256, bytes }: SnapshotFile): string {
   return `${folder} ${sha256} ${bytes}`;
+}
+
+// Runs `work` for each item, a few at a time. After an error, no further item starts; the error is thrown once the others have ended.
+async function inParallel<T>(
+  items: readonly T[],
+  signal: AbortSignal,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = new PQueue({ concurrency: FILES_AT_ONCE });
+  try {
+    await Promise.all(
+      items.map((item) =>
+        queue.add(() => {
+          signal.throwIfAborted();
+          return work(item);
+        }),
+      ),
+    );
+  } catch (thrown) {
+    queue.clear();
+    await queue.onIdle();
+    throw thrown;
+  }
 }

@@ -2,20 +2,16 @@ import { z } from 'zod';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
 import { fileCounts, type ValueOf } from '../contract/operation/json-parts.ts';
-import type { StoredSnapshot } from '../lake/store-publisher.ts';
 import { withStore } from '../session/storage-location.ts';
 import type { Context } from '../session/workspace.ts';
-import { layoutOf } from '../snapshot/layout.ts';
 import { readManifest } from '../snapshot/manifest.ts';
-import type { Publisher } from '../snapshot/publisher.ts';
 import type { Snapshot } from '../snapshot/snapshot-export.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
 
 /** Where a snapshot was published. */
 export const publication = z.object({
-  kind: z.enum(['s3', 'iceberg']),
-  bucket: z.string().nullable().describe('S3 bucket; null for a folder'),
-  prefix: z.string().nullable().describe('key prefix of the workspace, ending in a slash; null for a folder'),
+  kind: z.literal('s3'),
+  bucket: z.string(),
+  prefix: z.string().describe('key prefix of the workspace, ending in a slash'),
   location: z.string().describe('address of the folder that contains `latest.json`'),
   manifest: z.string().describe("key of the snapshot's manifest, below the prefix"),
   pointer: z
@@ -39,21 +35,20 @@ export async function publishSnapshot(
   snapshot: Pick<Snapshot, 'id' | 'path'>,
   onProgress: (progress: { done: number; of: number }) => void,
 ): Promise<Publication | null> {
-  const { config, clock } = context;
-  return withStore(context, (store, place) =>
+  const { config, clock, signal, session } = context;
+  return withStore(context, (store, { bucket }) =>
     inSpan('publish', {}, async () => {
       const manifest = await readManifest(snapshot.path);
       if (manifest === null) throw new SightlineError('publish_failed', `${snapshot.path} no longer has a manifest`);
-      const publisher = await openPublisher(context, store, onProgress);
+      const { createStorePublisher } = await import('../lake/store-publisher.ts');
+      const publisher = createStorePublisher(store, { clock, signal, onProgress, epoch: session?.epoch ?? null });
       const placed = await publisher.put({ folder: snapshot.path, manifest });
       const pointer = await publisher.point(placed);
       const latest = pointer === 'moved' ? manifest.id : ((await publisher.latest())?.id ?? manifest.id);
-      const bucket = place.kind === 's3' ? place.bucket : null;
-      const prefix = bucket === null ? null : store.location.slice(`s3://${bucket}/`.length);
+      const prefix = store.location.slice(`s3://${bucket}/`.length);
       const key = placed.location.slice(store.location.length);
       const deleted = await retained(() => publisher.retain(config.keep, clock.now()));
-      const kind = config.publish.kind === 'iceberg' ? 'iceberg' : 's3';
-      const where = { kind, bucket, prefix, location: store.location } as const;
+      const where = { kind: 's3', bucket, prefix, location: store.location } as const;
       return { ...where, manifest: key, pointer, latest, sent: placed.sent, deleted };
     }),
   );
@@ -61,9 +56,7 @@ export async function publishSnapshot(
 
 /** Checks without network access that publishing is possible. Throws `config_invalid` if a required package is missing. */
 export async function checkPublishable(context: Context): Promise<void> {
-  await withStore(context, async () => {
-    if (context.config.publish.kind === 'iceberg') (await import('../lake/iceberg/manifest-engine.ts')).findEngine();
-  });
+  await withStore(context, async () => undefined);
 }
 
 /** Deletes expired snapshots from the place beyond the folder and returns their IDs. Throws `publish_failed`. */
@@ -74,21 +67,6 @@ export async function retainPublished(context: Context): Promise<string[]> {
     return retainStored(store, config.keep, clock.now(), { clock, signal });
   });
   return deleted ?? [];
-}
-
-async function openPublisher(
-  { config, clock, signal, session }: Context,
-  store: ObjectStore,
-  onProgress: (progress: { done: number; of: number }) => void,
-): Promise<Publisher<StoredSnapshot>> {
-  const options = { clock, signal, onProgress, epoch: session?.epoch ?? null };
-  if (config.publish.kind !== 'iceberg') {
-    const { createStorePublisher } = await import('../lake/store-publisher.ts');
-    return createStorePublisher(store, options);
-  }
-  const { createIcebergPublisher } = await import('../lake/iceberg/iceberg-publisher.ts');
-  const { sending } = layoutOf(config.folder);
-  return createIcebergPublisher(store, { ...options, keep: config.keep, sending });
 }
 
 async function retained(work: () => Promise<string[]>): Promise<string[]> {

@@ -18,8 +18,6 @@ export interface Layout {
   readonly latest: string;
   /** DuckDB's temporary files when memory runs short. */
   readonly temporary: string;
-  /** Files that wait to be uploaded, in the form of the publishing target. */
-  readonly sending: string;
   /** Raw pages as received, kept for a while. */
   readonly raw: string;
   /**
@@ -52,7 +50,6 @@ export function layoutOf(folder: string): Layout {
     snapshots,
     latest: join(snapshots, 'latest'),
     temporary: join(folder, '.temporary'),
-    sending: join(folder, '.sending'),
     raw: join(folder, 'raw'),
     budgets: join(dirname(folder), '.budgets'),
     keys: join(folder, 'keys.json'),

@@ -21,15 +21,13 @@ export interface FolderStoreOptions {
   /** Subfolder of the path, such as a workspace's name. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** Address by which Iceberg tables refer to the folder, with a trailing slash; set by tests only. */
-  readonly location?: string;
 }
 
 /**
  * Opens a folder of a file system as an object store. An object is written completely or not at all. Conditional writes
  * are safe among all processes that see the folder, if its file system supports hard links.
  */
-export function openFolderStore(path: string, { folder, signal, location }: FolderStoreOptions): ObjectStore {
+export function openFolderStore(path: string, { folder, signal }: FolderStoreOptions): ObjectStore {
   const root = resolve(path, folder);
   const pathOf = (key: string): string => join(root, key);
   const trying = async <T>(what: string, key: string, work: (path: string) => Promise<T>): Promise<T> => {
@@ -43,7 +41,7 @@ export function openFolderStore(path: string, { folder, signal, location }: Fold
     }
   };
   return {
-    location: location ?? `file://${root}/`,
+    location: `file://${root}/`,
     head: (key) =>
       trying('checking', key, (at) =>
         orNull(async () => {

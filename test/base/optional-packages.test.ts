@@ -30,7 +30,7 @@ describe('the line that installs optional packages', () => {
     const unix = await installed(join(prefix, 'lib/node_modules/@sightline-mirror/sightline'));
     const windows = await installed(join(prefix, 'node_modules/@sightline-mirror/sightline'));
     for (const root of [unix, windows]) {
-      expect(installLine('iceberg', root)).toBe(`npm install --global --prefix ${prefix} chdb@3.4`);
+      expect(installLine('png', root)).toBe(`npm install --global --prefix ${prefix} @resvg/resvg-js@2.6`);
     }
   });
 
@@ -38,22 +38,26 @@ describe('the line that installs optional packages', () => {
     const clone = await installed(await temporaryFolder(), { pg: '8.23.1', 'rate-limiter-flexible': '11.4.0' });
     await writeFile(join(clone, 'package-lock.json'), '{}');
     const line = 'npm install --no-save --save-prod --omit=dev';
-    expect(installLine('iceberg', clone)).toBe(`${line} chdb@3.4 pg@8.23.1 rate-limiter-flexible@11.4.0`);
+    expect(installLine('png', clone)).toBe(`${line} @resvg/resvg-js@2.6 pg@8.23.1 rate-limiter-flexible@11.4.0`);
     expect(installLine('budget', clone)).toBe(`${line} pg@8 rate-limiter-flexible@11`);
   });
 
-  test('in a clone with development packages keeps them, and repeats only packages that are none of them', async () => {
-    const clone = await installed(await temporaryFolder(), { typescript: '7.0.2', pg: '8.23.1', chdb: '3.4.0' });
+  test('in a clone with development packages does not repeat them, because npm keeps them', async () => {
+    const clone = await installed(await temporaryFolder(), {
+      typescript: '7.0.2',
+      pg: '8.23.1',
+      '@resvg/resvg-js': '2.6.2',
+    });
     await writeFile(join(clone, 'package-lock.json'), '{}');
     const line = 'npm install --no-save --save-prod';
-    expect(installLine('bucket', clone)).toBe(`${line} ${OPTIONAL_PACKAGES.bucket.join(' ')} chdb@3.4.0`);
-    expect(installLine('iceberg', clone)).toBe(`${line} chdb@3.4`);
+    expect(installLine('bucket', clone)).toBe(`${line} ${OPTIONAL_PACKAGES.bucket.join(' ')}`);
+    expect(installLine('png', clone)).toBe(`${line} @resvg/resvg-js@2.6`);
   });
 
   test('in an image builds the image again, with the packages that it has', async () => {
     const image = await installed(await temporaryFolder(), { pg: '8.23.1' });
-    expect(installLine('iceberg', image)).toBe(
-      'docker build --file docs/deploy/Dockerfile --build-arg EXTRAS="chdb@3.4 pg@8.23.1" --tag sightline .',
+    expect(installLine('png', image)).toBe(
+      'docker build --file docs/deploy/Dockerfile --build-arg EXTRAS="@resvg/resvg-js@2.6 pg@8.23.1" --tag sightline .',
     );
   });
 

@@ -32,31 +32,19 @@ describe('settings of stores and databases', () => {
     expect(await of('third')).toEqual({ prefix: '', ...DEFAULTS, ...own });
   });
 
-  test('publish Iceberg tables to a folder relative to the configuration file, or to a bucket', async () => {
-    const of = async (publish: object) => (await load({ file: { publish } })).config.publish;
-    const inFolder = await of({ kind: 'iceberg', path: 'lake' });
-    expect(inFolder).toEqual({
-      kind: 'iceberg',
-      place: { kind: 'folder', path: expect.stringMatching(/^\/.+\/lake$/) },
+  test('of a removed target name what replaces it', async () => {
+    const removed = load({ file: { publish: { kind: 'iceberg', path: 'lake' } } });
+    await expect(removed).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('publish.kind has the value "iceberg", which was removed'),
+      hint: expect.stringContaining('set `destinations` with "kind": "iceberg"'),
     });
-    const inBucket = await of({ kind: 'iceberg', bucket: 'lake', prefix: 'bi' });
-    expect(inBucket).toMatchObject({ kind: 'iceberg', place: { kind: 's3', bucket: 'lake', prefix: 'bi' } });
   });
 
   test.each([
-    [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder, s3 or iceberg/],
-    [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder, s3 or iceberg/],
+    [{ kind: 'ftp' }, /publish\.kind is "ftp"; allowed: folder or s3/],
+    [{ bucket: 'lake' }, /publish\.kind is not set; allowed: folder or s3/],
     [{ kind: 'folder', bucket: 'lake' }, /publish\.bucket is set, but publish\.kind is "folder"/],
-    [{ kind: 'folder', path: 'lake' }, /publish\.path is set, but publish\.kind is "folder".*"iceberg"/],
-    [{ kind: 'iceberg' }, /publish\.bucket is not set; allowed: the name of a bucket/],
-    [
-      { kind: 'iceberg', path: 'lake', bucket: 'lake' },
-      /publish\.bucket cannot be combined with publish\.path; allowed: one of/,
-    ],
-    [
-      { kind: 's3', path: 'lake' },
-      /publish\.path is set, but publish\.kind is "s3", which uses publish\.prefix; allowed: a folder/,
-    ],
     [{ kind: 's3' }, /publish\.bucket is not set; allowed: the name of a bucket/],
     [{ kind: 's3', bucket: 'Lake!' }, /publish\.bucket is "Lake!"; allowed/],
     [{ kind: 's3', bucket: 'lake', prefix: '/a' }, /publish\.prefix is "\/a"; allowed/],

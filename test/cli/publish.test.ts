@@ -7,9 +7,7 @@ import type { Finding } from '../../src/operations/doctor/check-context.ts';
 import { checkPublishing } from '../../src/operations/doctor/check-stores.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { openScratch } from '../../src/warehouse/scratch.ts';
-import { NO_ENGINE } from '../lake/lake.ts';
 import { hashes } from '../snapshot/readers.ts';
-import { NOT_TRIED } from '../support/needs.ts';
 import type { Finished } from '../support/run-command.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { worldClock } from '../support/worlds.ts';
@@ -92,38 +90,6 @@ test('an error of the store is reported without secrets, and the folder still ge
     expect(text).not.toContain(S3_KEY.AWS_SECRET_ACCESS_KEY);
     expect(text).not.toContain(S3_KEY.AWS_ACCESS_KEY_ID);
   }
-});
-
-test('an export publishes Iceberg tables, or names the packages to install', async ({ skip }) => {
-  await configure({ kind: 'iceberg', prefix: 'ice' });
-  const { code, stdout, stderr } = await run('export', '--json');
-  if (NO_ENGINE !== null) {
-    expect([code, JSON.parse(stdout).error.code]).toEqual([2, 'config_invalid']);
-    expect(JSON.parse(stdout).error.message).toMatch(
-      /the package chdb is not installed; run `npm install --no-save --save-prod .*chdb@3\.4/,
-    );
-    return skip(`${NOT_TRIED}exporting to Iceberg tables; ${NO_ENGINE}`);
-  }
-  expect(code, stderr).toBe(0);
-  const { snapshotId, published } = JSON.parse(stdout);
-  expect(published).toMatchObject({ kind: 'iceberg', prefix: 'ice/default/', pointer: 'moved', latest: snapshotId });
-  const keys = [...server.objects.keys()].filter((key) => key.startsWith('ice/default/'));
-  const kinds = keys.map((key) =>
-    key
-      .slice('ice/default/'.length)
-      .replace(/^tables\/[^/]+\//, '')
-      .replace(/[^/]+$/, ''),
-  );
-  expect([...new Set(kinds)].sort()).toEqual(['', 'catalog/', 'data/', 'manifests/', 'metadata/']);
-  // Uploads changed files only, and does not list the existing ones.
-  server.asked.length = 0;
-  const again = await run('export');
-  expect(again.stderr).toMatch(
-    /Published to s3:\/\/lake\/ice\/default\/: 0 files sent, 0 B; the others already existed/,
-  );
-  expect(server.asked.filter(({ query }) => query.has('list-type'))).toEqual([]);
-  const current = expect.stringMatching(/^s3:\/\/lake\/ice.* its latest snapshot is \d{8}T\d{6}Z/);
-  expect(await examine()).toMatchObject([{ status: 'ok', message: current }]);
 });
 
 // Copies files like `aws s3 sync`, with the manifest at its place in a snapshot.

@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { tableAt } from '../../src/destinations/kinds.ts';
 import type { LoadTable } from '../../src/destinations/load-tables.ts';
 import { countOf, IS_ENDURANCE } from '../support/counts.ts';
-import { commitsApart } from '../support/iceberg-catalog.ts';
 import { postgresFor } from '../support/test-postgres.ts';
+import { commitsApart } from './apart-catalog.ts';
 import { KINDS, openPlace, type Place, TABLE } from './places.ts';
 
 const LOADS = countOf(2, 20);

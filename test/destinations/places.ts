@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { TestContext } from 'vitest';
+import { onTestFinished, type TestContext } from 'vitest';
 import type { DestinationTarget } from '../../src/base/config/destination-settings.ts';
 import { attachmentOf, NOWHERE, tableAt } from '../../src/destinations/kinds.ts';
 import type { LoadRequest } from '../../src/destinations/load-protocol.ts';
@@ -8,7 +8,7 @@ import type { LoadTable } from '../../src/destinations/load-tables.ts';
 import { runLoad } from '../../src/destinations/run-child.ts';
 import { fetchExtensions } from '../support/duckdb-extensions.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { catalogFor } from '../support/iceberg-catalog.ts';
+import { startCatalog } from '../support/iceberg-catalog.ts';
 import { NOT_TRIED } from '../support/needs.ts';
 import { postgresFor } from '../support/test-postgres.ts';
 
@@ -143,10 +143,18 @@ async function targetOf(
     case 'ducklake in postgres':
       return { kind: 'ducklake', catalog: { url: (await postgresFor(context)).url() }, data: join(folder, 'lake') };
     case 'iceberg':
-      return { kind, url: await catalogFor(context, join(folder, 'lake')), warehouse: '', access: null };
+      return { kind, url: await catalogFor(join(folder, 'lake'), context), warehouse: '', access: null };
     default:
       return { kind, path: join(folder, `destination.${kind}`) };
   }
+}
+
+// Starts a catalog for the duration of a test, or skips the test.
+async function catalogFor(folder: string, { skip }: TestContext): Promise<string> {
+  const catalog = await startCatalog(folder);
+  if (typeof catalog === 'string') return skip(`${NOT_TRIED}${catalog}`);
+  onTestFinished(() => catalog.close());
+  return catalog.url;
 }
 
 function textsOf({ columns }: LoadTable): string {

@@ -14,8 +14,8 @@ export interface Client {
   readonly programs: readonly string[];
   /** Files of Maven Central beside the source; the program is given their paths as INTEROP_JARS. */
   readonly jars: readonly MavenFile[];
-  /** Whether the world needs Iceberg tables. */
-  readonly needsLake: boolean;
+  /** Whether the world needs a catalog with Iceberg tables. */
+  readonly needsCatalog: boolean;
   /** Time zones of the process; the program runs once in each. */
   readonly zones: readonly string[];
   /** Returns the command, given the folder of the installed source. */
@@ -92,12 +92,19 @@ export const clients: readonly Client[] = [
   reader('duckdb-1.0', 'DuckDB in Python, oldest with `USE`', 'duckdb-1.0', 'Parquet, and the replica with all marts', {
     args: ['duckdb', '--use'],
   }),
-  reader('chdb', 'chdb (ClickHouse)', 'chdb', 'Parquet and Iceberg', { needsLake: true }),
   reader('datafusion', 'DataFusion', 'files', 'Parquet'),
   reader('ibis', 'ibis', 'files', 'Parquet'),
-  reader('pyiceberg', 'PyIceberg', 'files', 'Iceberg, all columns of all tables', { needsLake: true }),
+  reader('pyiceberg', 'PyIceberg', 'files', 'Iceberg through the catalog, all columns of all tables', {
+    needsCatalog: true,
+  }),
   spark('spark', 'Spark 4', 'spark-4', 'Parquet, with the filter pushed down', null),
-  spark('spark-3', 'Spark 3.5', 'spark-3', 'Parquet, with the filter pushed down, and Iceberg', ICEBERG_SPARK),
+  spark(
+    'spark-3',
+    'Spark 3.5',
+    'spark-3',
+    'Parquet, with the filter pushed down, and Iceberg through the catalog',
+    ICEBERG_SPARK,
+  ),
   python('dbt', 'dbt', 'dbt', 'dbt_build.py', '`dbt build` of examples/dbt: sources, models, tests, exposures'),
   python(
     'metricflow',
@@ -130,7 +137,7 @@ export const clients: readonly Client[] = [
 ];
 
 function base(name: string, tool: string, tried: string, source: Source): Omit<Client, 'command'> {
-  return { name, tool, tried, source, programs: [], jars: [], needsLake: false, zones: ANY_ZONE };
+  return { name, tool, tried, source, programs: [], jars: [], needsCatalog: false, zones: ANY_ZONE };
 }
 
 function python(
@@ -152,15 +159,15 @@ function reader(
   tool: string,
   requirements: string,
   tried: string,
-  { args = [name], needsLake = false }: { readonly args?: readonly string[]; readonly needsLake?: boolean } = {},
+  { args = [name], needsCatalog = false }: { readonly args?: readonly string[]; readonly needsCatalog?: boolean } = {},
 ): Client {
-  return { ...python(name, tool, requirements, 'files.py', `${tried}: ${IN_ZONES}`, args), needsLake, zones: ZONES };
+  return { ...python(name, tool, requirements, 'files.py', `${tried}: ${IN_ZONES}`, args), needsCatalog, zones: ZONES };
 }
 
 function spark(name: string, tool: string, requirements: string, tried: string, library: MavenFile | null): Client {
   const files = library === null ? [] : [library];
   const client = python(name, tool, requirements, 'spark.py', `${tried}: ${IN_ZONES}`);
-  return { ...client, programs: ['java'], needsLake: library !== null, zones: ZONES, jars: files };
+  return { ...client, programs: ['java'], needsCatalog: library !== null, zones: ZONES, jars: files };
 }
 
 function generated(

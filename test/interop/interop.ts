@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { metricflowFiles } from '../../src/analytics/exports/metricflow.ts';
+import { startCatalog } from '../support/iceberg-catalog.ts';
 import { type Client, clients } from './clients.ts';
 import { CACHE, install, MissingPiece, mavenPaths, requireProgram, run } from './prepare.ts';
 import {
@@ -24,8 +25,6 @@ import {
 import { openWorld, type World } from './world.ts';
 
 const RESULTS = join(import.meta.dirname, 'results.json');
-/** Modules with the engine that writes Iceberg tables. */
-const ENGINE = { kind: 'npm', folder: 'iceberg-engine' } as const;
 /** Time limit of a client's program. */
 const PROGRAM_MS = 1_800_000;
 
@@ -45,8 +44,9 @@ async function runClients(chosen: readonly Client[]): Promise<number> {
   await mkdir(CACHE, { recursive: true });
   const limit = minutes === null ? new AbortController().signal : AbortSignal.timeout(minutes * 60_000);
   const scratch = await mkdtemp(join(tmpdir(), 'sightline-interop-run-'));
-  const engine = await unlessMissing(() => install(ENGINE, limit), limit);
-  const { world, close } = await openWorld(typeof engine === 'string' ? join(engine, 'node_modules') : null);
+  const catalog = await startCatalog(join(scratch, 'lake'));
+  if (typeof catalog === 'string') say([`MISSING: Iceberg tables: ${catalog}`]);
+  const { world, close } = await openWorld(typeof catalog === 'string' ? null : catalog.url);
   const outcomes: Outcome[] = [];
   try {
     const worldFile = join(scratch, 'world.json');
@@ -60,6 +60,7 @@ async function runClients(chosen: readonly Client[]): Promise<number> {
     }
   } finally {
     await close();
+    if (typeof catalog !== 'string') await catalog.close();
     await rm(scratch, { recursive: true, force: true });
   }
   say([summaryLine(outcomes)]);
@@ -102,7 +103,7 @@ async function tryClient(client: Client, world: World, given: Surroundings): Pro
   try {
     limit.throwIfAborted();
     for (const program of client.programs) await requireProgram(program);
-    if (client.needsLake && world.lake === null) throw new MissingPiece('no engine that writes Iceberg tables (chdb)');
+    if (client.needsCatalog && world.catalog === null) throw new MissingPiece('no catalog with Iceberg tables');
     const place = await install(client.source, limit);
     const jars = mavenPaths(await install({ kind: 'maven', files: client.jars }, limit), client.jars);
     const checks: Check[] = [];
@@ -147,16 +148,6 @@ async function runProgram(
   const written = JSON.parse(await readFile(result, 'utf8')) as Written;
   if (written.checks.length === 0) throw new Error('the program wrote no checks');
   return written;
-}
-
-async function unlessMissing<T>(work: () => Promise<T>, limit: AbortSignal): Promise<T | null> {
-  try {
-    return await work();
-  } catch (thrown) {
-    if (!(thrown instanceof MissingPiece || limit.aborted)) throw thrown;
-    say([`MISSING: Iceberg tables: ${(thrown as Error).message}`]);
-    return null;
-  }
 }
 
 function say(lines: readonly string[]): void {

@@ -1,11 +1,12 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { fetchExtensions } from '../support/duckdb-extensions.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { readTruth, type Truth } from './truth.ts';
 
@@ -17,12 +18,6 @@ const ERRORS_MAX = 2_000;
 /** Scopes of the key; the default ones lack `sql`. */
 const SCOPES = ['read', 'metrics', 'sql', 'snapshots'];
 
-/** A table of the lake: its folder, and the metadata file of the newest export. */
-interface LakeTable {
-  readonly folder: string;
-  readonly metadata: string;
-}
-
 /** What the programs of the clients are given, as JSON. */
 export interface World {
   readonly truth: Truth;
@@ -30,8 +25,8 @@ export interface World {
   readonly replica: string;
   /** Folder of the newest snapshot. */
   readonly snapshot: string;
-  /** Iceberg tables by name; null without the engine that writes them. */
-  readonly lake: Readonly<Record<string, LakeTable>> | null;
+  /** URL of a REST catalog with Iceberg tables; null if there is none. */
+  readonly catalog: string | null;
   readonly baseUrl: string;
   readonly mcpUrl: string;
   readonly key: string;
@@ -52,9 +47,9 @@ export interface RunningWorld {
 
 /**
  * Generates a workspace whose upstream sends fields that the specification does not list, syncs it, exports a snapshot
- * and serves it on loopback. Publishes Iceberg tables if `engineModules` is the folder of modules that has their engine.
+ * and serves it on loopback. Loads the tables into an Iceberg catalog, if there is one.
  */
-export async function openWorld(engineModules: string | null): Promise<RunningWorld> {
+export async function openWorld(catalog: string | null): Promise<RunningWorld> {
   const now = Date.now();
   const sandbox = await startStillSandbox({ brands: 2, prompts: 8, days: 20, choices: { extraFields: true } }, now);
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'sightline-interop-world-')));
@@ -63,7 +58,6 @@ export async function openWorld(engineModules: string | null): Promise<RunningWo
     HOME: folder,
     SIGHTLINE_BASE_URL: sandbox.baseUrl,
     SIGHTLINE_API_KEY: sandbox.key,
-    ...(engineModules === null ? {} : { NODE_PATH: engineModules }),
   };
   let server: ChildProcessByStdio<null, Readable, Readable> | null = null;
   const close = async (): Promise<void> => {
@@ -75,15 +69,18 @@ export async function openWorld(engineModules: string | null): Promise<RunningWo
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    if (engineModules !== null) {
-      await mkdir(join(folder, 'lake'));
-      const settings = { publish: { kind: 'iceberg', path: 'lake' } };
+    const extensions = await fetchExtensions();
+    const isLoaded = catalog !== null && typeof extensions !== 'string';
+    if (isLoaded) {
+      const settings = { destinations: { lake: { kind: 'iceberg', url: catalog } } };
       await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(settings));
+      Object.assign(env, { SIGHTLINE_EXTENSION_DIRECTORY: extensions.folder });
     }
     const run = (...args: string[]): Promise<string> => runCommand(args, folder, env);
     const truth = await readTruth(sandbox, now);
     await run('sync');
     await run('export');
+    if (isLoaded) await run('load');
     const key = (await run('keys', 'create', 'interop', '--scope', ...SCOPES)).trim();
     server = spawn(process.execPath, [MAIN, ...SERVE], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const { baseUrl, mcpUrl } = await addressesOf(server);
@@ -92,7 +89,7 @@ export async function openWorld(engineModules: string | null): Promise<RunningWo
       truth,
       replica: join(data, 'analytics.duckdb'),
       snapshot: await realpath(join(data, 'snapshots', 'latest')),
-      lake: engineModules === null ? null : await lakeTables(join(folder, 'lake', 'default')),
+      catalog: isLoaded ? catalog : null,
       baseUrl,
       mcpUrl,
       key,
@@ -131,22 +128,4 @@ async function addressesOf(
     if (line.endsWith('}')) return JSON.parse(text);
   }
   throw new Error(`sightline serve ended: ${errors}`);
-}
-
-async function lakeTables(folder: string): Promise<Record<string, LakeTable>> {
-  const pointer = JSON.parse(await readFile(join(folder, 'latest.json'), 'utf8'));
-  const manifest = JSON.parse(await readFile(join(folder, pointer.manifest), 'utf8'));
-  const paths = new Map<string, string>(
-    manifest.tables.map((table: { name: string; iceberg: { metadata: { path: string } } }) => [
-      table.name,
-      table.iceberg.metadata.path,
-    ]),
-  );
-  const names = await readdir(join(folder, 'tables'));
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      { folder: join(folder, 'tables', name), metadata: join(folder, paths.get(name) as string) },
-    ]),
-  );
 }

@@ -230,12 +230,6 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/storage/object-store.test.ts'],
   },
   {
-    file: 'src/lake/iceberg/directory-catalog.ts',
-    from: 'if ((await readPointer(store))?.pointer.manifest !== committed.manifest) return;',
-    to: '',
-    tests: ['test/lake/iceberg-commit.test.ts'],
-  },
-  {
     file: 'src/storage/folder-store.ts',
     from: 'if (now === null || versionOf(now) !== version) return false;',
     to: 'if (now === null) return false;',

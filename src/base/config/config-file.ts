@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
-import { removedSettings } from '../removed-names.ts';
+import { removedSettings, removedValues } from '../removed-names.ts';
 import { utf8Text } from '../utf8.ts';
 import { budgetSchema } from './budget-settings.ts';
 import { destinationsSchema } from './destination-settings.ts';
@@ -173,7 +173,7 @@ function parseConfig(path: string, text: string): FileConfig {
   const parsed = fileSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
-  checkRemoved(path, issues);
+  checkRemoved(path, issues, json);
   const [first] = issues as [z.core.$ZodIssue];
   const problem =
     first.code === 'invalid_key'
@@ -182,9 +182,16 @@ function parseConfig(path: string, text: string): FileConfig {
   throw new SightlineError('config_invalid', `${path}: ${problem}`);
 }
 
-// Throws an error that names what replaces a setting if the file has a removed one.
-function checkRemoved(path: string, issues: readonly z.core.$ZodIssue[]): void {
+// Throws an error that names what replaces a setting or a value if the file has a removed one.
+function checkRemoved(path: string, issues: readonly z.core.$ZodIssue[], json: unknown): void {
   for (const issue of issues) {
+    const name = issue.path.slice(-2).join('.');
+    const value = issue.path.reduce<unknown>((at, step) => (at as Record<PropertyKey, unknown> | null)?.[step], json);
+    const gone = removedValues.find((one) => one.name === name && one.value === value);
+    if (gone !== undefined) {
+      const what = `${issue.path.join('.')} has the value "${gone.value}", which was removed`;
+      throw new SightlineError('config_invalid', `${path}: ${what}`, { hint: gone.instead });
+    }
     // Settings of the file or of a workspace.
     if (issue.code !== 'unrecognized_keys' || (issue.path.length !== 0 && issue.path[0] !== 'workspaces')) continue;
     const removed = removedSettings.find(({ name }) => issue.keys.includes(name));

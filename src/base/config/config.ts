@@ -172,7 +172,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,
     },
     keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
-    publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, findProxy, folder }),
+    publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, findProxy }),
     destinations: Object.keys(destinations),
     destination: (wanted) => {
       const given = destinations[wanted];

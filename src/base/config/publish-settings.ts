@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
 import type { FindProxy } from '../proxies.ts';
@@ -6,7 +5,7 @@ import { isPrivateWay, PRIVATE_WAY } from './notify-settings.ts';
 import { allowedOf } from './setting-schema.ts';
 
 /** Destinations to which snapshots can be published. */
-export const PUBLISH_KINDS = ['folder', 's3', 'iceberg'] as const;
+const PUBLISH_KINDS = ['folder', 's3'] as const;
 /** Server-side encryption of objects. */
 export const ENCRYPTIONS = ['AES256', 'aws:kms'] as const;
 
@@ -36,14 +35,8 @@ export interface StoreSurroundings {
   readonly findProxy: FindProxy;
 }
 
-/** Location of published files or tables: a folder (absolute path) or a bucket. */
-export type PublishLocation = { readonly kind: 'folder'; readonly path: string } | ({ readonly kind: 's3' } & S3Target);
-
-/** Destination and format of published snapshots. The workspace's folder always has them too. */
-export type PublishTarget =
-  | { readonly kind: 'folder' }
-  | ({ readonly kind: 's3' } & S3Target)
-  | { readonly kind: 'iceberg'; readonly place: PublishLocation };
+/** Destination of published snapshots. The workspace's folder always has them too. */
+export type PublishTarget = { readonly kind: 'folder' } | ({ readonly kind: 's3' } & S3Target);
 
 // Rejects the segments `.` and `..`, which would resolve to another path in a folder.
 const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;
@@ -51,7 +44,6 @@ const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;
 /** Schema of the `publish` setting in the configuration file. */
 export const publishSchema = z.strictObject({
   kind: z.enum(PUBLISH_KINDS),
-  path: z.string().min(1).max(1024).describe('a folder, with "kind": "iceberg" and without a bucket').optional(),
   bucket: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/)
@@ -79,34 +71,15 @@ export const publishSchema = z.strictObject({
 });
 
 /**
- * Validates `publish` and resolves it with defaults; a path is relative to `folder`.
+ * Validates `publish` and resolves it with defaults.
  * @throws `config_invalid` with the setting and its allowed values
  */
-export function readPublish(
-  given: z.infer<typeof publishSchema>,
-  { folder, ...surroundings }: StoreSurroundings & { readonly folder: string },
-): PublishTarget {
-  const { kind, path, ...bucket } = given;
-  if (kind === 'folder') {
-    const extra = Object.keys(given).find((name) => name !== 'kind');
-    if (extra === undefined) return { kind };
-    const other = extra === 'path' ? 'iceberg' : 's3';
-    throw refuse(`publish.${extra}`, 'is set, but publish.kind is "folder"', `it with "kind": "${other}"`);
-  }
-  if (path === undefined) {
-    const target = { kind: 's3', ...readS3Target('publish', bucket, surroundings) } as const;
-    return kind === 's3' ? target : { kind, place: target };
-  }
-  if (kind === 's3')
-    throw refuse(
-      'publish.path',
-      'is set, but publish.kind is "s3", which uses publish.prefix',
-      allowedOf(publishSchema.shape.path),
-    );
-  const extra = Object.keys(bucket)[0];
-  if (extra !== undefined)
-    throw refuse(`publish.${extra}`, 'cannot be combined with publish.path', 'one of path and bucket');
-  return { kind, place: { kind: 'folder', path: resolve(folder, path) } };
+export function readPublish(given: z.infer<typeof publishSchema>, surroundings: StoreSurroundings): PublishTarget {
+  const { kind, ...bucket } = given;
+  if (kind === 's3') return { kind, ...readS3Target('publish', bucket, surroundings) };
+  const [extra] = Object.keys(bucket);
+  if (extra === undefined) return { kind };
+  throw refuse(`publish.${extra}`, 'is set, but publish.kind is "folder"', 'it with "kind": "s3"');
 }
 
 /**
@@ -115,7 +88,7 @@ export function readPublish(
  */
 export function readS3Target(
   setting: string,
-  given: Omit<z.infer<typeof publishSchema>, 'kind' | 'path'>,
+  given: Omit<z.infer<typeof publishSchema>, 'kind'>,
   { allowHttp, findProxy }: StoreSurroundings,
 ): S3Target {
   const { bucket, prefix = '', region, endpoint, pathStyle, encryption, kmsKeyId } = given;

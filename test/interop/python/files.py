@@ -152,35 +152,6 @@ def duckdb():
     return report
 
 
-def chdb():
-    import chdb as ch
-
-    report = Report(ch.__version__)
-    # Its table function for local Iceberg tables reads only below the working directory.
-    os.chdir('/')
-
-    def one(sql):
-        return int(ch.query(sql, 'TSV').data().strip())
-
-    def literal(text):
-        return f"parseDateTime64BestEffort('{text}', 6)"
-
-    def source(table):
-        return f"file('{world['snapshot']}/{table}/**/*.parquet', Parquet)"
-
-    def epoch(time):
-        return f'toUnixTimestamp64Milli({time})'
-
-    report.figures('Parquet', of_sql(one, source('responses'), source('response_citations'), literal, epoch))
-    if world['lake'] is not None:
-
-        def table(name):
-            return f"icebergLocal('{world['lake'][name]['folder']}')"
-
-        report.figures('Iceberg', of_sql(one, table('responses'), table('response_citations'), literal, epoch))
-    return report
-
-
 def datafusion():
     import datafusion as df
 
@@ -230,12 +201,14 @@ def ibis():
 def pyiceberg():
     import pyarrow.compute as pc
     import pyiceberg as pi
-    from pyiceberg.table import StaticTable
+    from pyiceberg.catalog import load_catalog
 
     report = Report(pi.__version__)
 
+    catalog = load_catalog('world', type='rest', uri=world['catalog'])
+
     def table(name):
-        return StaticTable.from_metadata(world['lake'][name]['metadata'])
+        return catalog.load_table(('sightline', name))
 
     def column(name, field):
         return table(name).scan(selected_fields=(field,)).to_arrow()[field]
@@ -251,11 +224,11 @@ def pyiceberg():
         'lastMs': lambda: milliseconds(pc.max(column('responses', 'created_at')).as_py()),
     }
     report.figures('Iceberg', readers)
-    for name in sorted(world['lake']):
+    for _, name in sorted(catalog.list_tables('sightline')):
         report.equal(f'every column of {name}', lambda: table(name).scan().to_arrow().validate(full=True), None)
     return report
 
 
-READERS = {reader.__name__: reader for reader in (pyarrow, pandas, polars, duckdb, chdb, datafusion, ibis, pyiceberg)}
+READERS = {reader.__name__: reader for reader in (pyarrow, pandas, polars, duckdb, datafusion, ibis, pyiceberg)}
 if __name__ == '__main__':
     READERS[sys.argv[1]]().write()

@@ -13,7 +13,8 @@ builder = builder.config('spark.driver.bindAddress', '127.0.0.1').config('spark.
 # The library for Iceberg tables, if the client has one.
 library = os.environ['INTEROP_JARS']
 if library:
-    builder = builder.config('spark.jars', library)
+    builder = builder.config('spark.jars', library).config('spark.sql.catalog.world', 'org.apache.iceberg.spark.SparkCatalog')
+    builder = builder.config('spark.sql.catalog.world.type', 'rest').config('spark.sql.catalog.world.uri', world['catalog'])
 spark = builder.getOrCreate()
 spark.sparkContext.setLogLevel('ERROR')
 report = Report(pyspark.__version__)
@@ -44,7 +45,7 @@ def pushed():
 
 report.figures('Parquet', views(lambda table: spark.read.parquet(folder(table))))
 report.equal('Parquet: the filter is pushed down', pushed, True)
-if library and world['lake'] is not None:
-    report.figures('Iceberg', views(lambda table: spark.read.format('iceberg').load(world['lake'][table]['metadata'])))
+if library:
+    report.figures('Iceberg', views(lambda table: spark.table(f'world.sightline.{table}')))
 report.write()
 spark.stop()
