@@ -2,12 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { raiseFence } from '../../src/lake/fence.ts';
+import { POINTER } from '../../src/lake/pointer.ts';
 import { createStorePublisher } from '../../src/lake/store-publisher.ts';
-import { openFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { skippingClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { stage } from './publishing-places.ts';
+import { startS3Server } from '../support/s3-server.ts';
+import { openStore, stage, targetOf } from './publishing-places.ts';
 
 type Changes = Record<string, unknown>;
 const FAR = '9999-12-31T00:00:00.000Z';
@@ -17,9 +18,12 @@ describe('an invalid latest.json', () => {
   const clock = skippingClock();
 
   async function openPlace() {
-    const root = await temporaryFolder();
-    const store = openFolderStore(root, { folder: 'lake', signal });
-    onTestFinished(() => store.close());
+    const server = await startS3Server();
+    const store = await openStore(targetOf(server.endpoint, server.bucket), 'lake');
+    onTestFinished(() => {
+      store.close();
+      return server.close();
+    });
     const publish = async (generation: number) => {
       const publisher = createStorePublisher(store, { clock, signal });
       return publisher.point(
@@ -27,18 +31,18 @@ describe('an invalid latest.json', () => {
       );
     };
     expect(await publish(1)).toBe('moved');
-    const pointer = join(root, 'lake/latest.json');
-    const read = async (): Promise<Changes> => JSON.parse(await readFile(pointer, 'utf8'));
+    const readText = async (): Promise<string> => String((await store.read(POINTER))?.body);
+    const read = async (): Promise<Changes> => JSON.parse(await readText());
     const change = async (changes: Changes): Promise<string> => {
       const body = JSON.stringify({ ...(await read()), ...changes });
-      await writeFile(pointer, body);
+      expect(await store.replace(POINTER, Buffer.from(body), (await store.read(POINTER))?.version ?? '')).toBe(true);
       return body;
     };
-    return { store, publish, pointer, read, change };
+    return { store, publish, readText, read, change };
   }
 
   test('is rejected with the name of the field and is not replaced', async () => {
-    const { publish, change, read, pointer, store } = await openPlace();
+    const { publish, change, read, readText, store } = await openPlace();
     const good = await read();
     const entry = { id: 'a', manifest: 'manifests/a.json', createdAt: FAR, publishedAt: FAR, supersededAt: null };
     const lies: [string, Changes][] = [
@@ -57,7 +61,7 @@ describe('an invalid latest.json', () => {
       const refused = { code: 'publish_failed', message: expect.stringContaining(`(${field}: `) };
       await expect(publish(2), field).rejects.toMatchObject(refused);
       await expect(raiseFence(store, 3, clock, signal), field).rejects.toMatchObject(refused);
-      expect(await readFile(pointer, 'utf8')).toBe(body);
+      expect(await readText()).toBe(body);
       await change(good);
     }
   });

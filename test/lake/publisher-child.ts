@@ -1,10 +1,8 @@
 // Publishes forever, with every file changed each time: `publisher-child.ts root target folder generation`.
-import { openFolderStorePlace, openStorePlace, stage } from './publishing-places.ts';
+import { openStorePlace, stage } from './publishing-places.ts';
 
 const [root = '', target = '', folder = '', from = '1'] = process.argv.slice(3);
-const place = target.startsWith('/')
-  ? openFolderStorePlace(target, folder)
-  : await openStorePlace('child', { ...JSON.parse(target), findProxy: () => null }, folder);
+const place = await openStorePlace('child', { ...JSON.parse(target), findProxy: () => null }, folder);
 for (let generation = Number(from); ; generation++) {
   const publisher = place.publisher();
   const contents = [0, 1, 2, 3].map((file) => `${file} of ${generation}`);

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PlacedSnapshot, Publisher } from '../../src/snapshot/publisher.ts';
@@ -10,14 +7,7 @@ import { temporaryFolder } from '../support/folders.ts';
 import { describeWith } from '../support/needs.ts';
 import { type Ceph, hasCeph, startCeph } from '../support/object-store.ts';
 import { S3_KEY, type S3Server, startS3Server } from '../support/s3-server.ts';
-import {
-  openFolderPlace,
-  openFolderStorePlace,
-  openStorePlace,
-  type Place,
-  stage,
-  targetOf,
-} from './publishing-places.ts';
+import { openFolderPlace, openStorePlace, type Place, stage, targetOf } from './publishing-places.ts';
 
 const CHILD = new URL('publisher-child.ts', import.meta.url);
 const KILLS = countOf(1, 8);
@@ -48,14 +38,6 @@ const variants: Variant[] = [
     open: async () => {
       const place = await openFolderPlace();
       return { place, given: [], close: () => place.close() };
-    },
-  },
-  {
-    name: 'a folder as an object store',
-    open: async () => {
-      const path = await mkdtemp(join(tmpdir(), 'sightline-place-'));
-      const place = openFolderStorePlace(path, 'own');
-      return { place, given: [path, 'own'], close: () => rm(path, { recursive: true, force: true }) };
     },
   },
   {

@@ -7,7 +7,6 @@ import { createStorePublisher } from '../../src/lake/store-publisher.ts';
 import { createFolderPublisher } from '../../src/snapshot/folder-publisher.ts';
 import type { Manifest, SnapshotFile } from '../../src/snapshot/manifest.ts';
 import type { PlacedSnapshot, Publisher, StagedSnapshot } from '../../src/snapshot/publisher.ts';
-import { openFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { openS3Store } from '../../src/storage/s3-store.ts';
 import { skippingClock } from '../support/clocks.ts';
@@ -116,14 +115,6 @@ export async function openStore(target: S3Target, folder: string, partBytes?: nu
 /** Opens a folder of an object store as a place to publish to. */
 export async function openStorePlace(name: string, target: S3Target, folder: string): Promise<Place> {
   return storePlace(name, await openStore(target, folder));
-}
-
-/** Opens a folder of a file system, used as an object store, as a place to publish to. */
-export function openFolderStorePlace(path: string, folder: string): Place {
-  return storePlace(
-    'a folder as an object store',
-    openFolderStore(path, { folder, signal: new AbortController().signal }),
-  );
 }
 
 function storePlace(name: string, store: ObjectStore): Place {

@@ -230,12 +230,6 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/storage/object-store.test.ts'],
   },
   {
-    file: 'src/storage/folder-store.ts',
-    from: 'if (now === null || versionOf(now) !== version) return false;',
-    to: 'if (now === null) return false;',
-    tests: ['test/lake/publisher.test.ts'],
-  },
-  {
     file: 'src/storage/store-conditions.ts',
     from: "if (await store.create(key, body)) throw unsafe(store, 'ignores If-None-Match and overwrites an object');",
     to: '',
