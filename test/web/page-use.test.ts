@@ -4,7 +4,7 @@ import { noBrowser } from '../support/browser.ts';
 import { sampleOf } from '../support/counts.ts';
 import { describeWith } from '../support/needs.ts';
 import { ROOT } from '../support/root.ts';
-import { daysOf, openDataPage, rowsOf, settled } from './open-page.ts';
+import { daysOf, openDataPage, openPage, rowsOf, settled } from './open-page.ts';
 import { serverBefore, worldBefore } from './support.ts';
 
 interface Item {
@@ -100,5 +100,22 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     // Keys that are typed into a field follow no link.
     await page.getByLabel('Search').press('j');
     expect(new URL(page.url()).pathname).toBe('/responses');
+  });
+
+  test('says why an address shows no data, with a way on, instead of another view or no end of loading', async () => {
+    const page = await openPage(server().origin, { allowed: /status of 404/ });
+    for (const [path, said] of [
+      ['/?brand=nope', /brand nope does not exist/],
+      ['/competitors?from=2026-13-01&to=2026-12-31', /from=2026-13-01; allowed: a calendar day/],
+      ['/nonsense', /There is no page at this address/],
+    ] as const) {
+      await page.goto(new URL(path, server().origin).href);
+      await page.locator('h1').waitFor();
+      expect(await page.locator('main').textContent(), path).toMatch(said);
+      expect(await page.locator('main .skeleton').count(), path).toBe(0);
+      await page.locator('main a').first().click();
+      await settled(page);
+      expect(await page.locator('main').textContent(), path).not.toMatch(said);
+    }
   });
 });

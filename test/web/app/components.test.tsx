@@ -17,6 +17,7 @@ const scope: Scope = {
   brandList: [],
   brand: { id: 'b', name: 'Brand' },
   range: { from: '2026-10-25', to: '2026-11-21' },
+  problem: null,
   params: null,
   engines: [],
   topics: [],

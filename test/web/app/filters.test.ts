@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { grainOf } from '../../../src/web/app/state/calendar-days.ts';
-import { rangeOf, readFilters, scopeParams, writeFilters } from '../../../src/web/app/state/filters.ts';
+import { problemOf, rangeOf, readFilters, scopeParams, writeFilters } from '../../../src/web/app/state/filters.ts';
 import { createFormat } from '../../../src/web/app/state/format.ts';
 import { matchPath } from '../../../src/web/app/state/router.tsx';
 
@@ -57,4 +57,19 @@ test('numbers have the form of their unit and of the language', () => {
   expect(english.day('2026-11-22')).toBe('Nov 22, 2026');
   expect(english.time('2026-11-22T23:30:00Z')).toContain('11:30');
   expect(createFormat('de').value(1234567.5, 'money')).toBe('1.234.567,50');
+});
+
+test('an address with a value that is not allowed has a sentence about it', () => {
+  const of = (query: string): string | null => problemOf(new URLSearchParams(query));
+  expect(of('from=2026-13-01&to=2026-12-31')).toBe(
+    'The address has from=2026-13-01; allowed: a calendar day such as 2026-11-22.',
+  );
+  expect(of('from=2026-11-02&to=2026-11-01')).toMatch(/after its last day, 2026-11-01/);
+  expect(of('from=2026-11-02')).toMatch(/no last day/);
+  expect(of('to=2026-11-02')).toMatch(/no first day/);
+  expect(of('range=3d')).toMatch(/range=3d; allowed: 7d, 28d/);
+  expect(of('compare_to=month')).toMatch(/allowed: previous, year, none/);
+  expect(of('branded=maybe')).toMatch(/allowed: branded, non-branded/);
+  expect(of('from=2026-11-01&to=2026-11-02&compare_to=none&engine=x')).toBeNull();
+  expect(of('')).toBeNull();
 });

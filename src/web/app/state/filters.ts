@@ -24,6 +24,25 @@ export interface Filters {
   readonly compareTo: Comparison;
 }
 
+/** Returns a sentence about the first filter of a URL with a value that is not allowed; null if there is none. */
+export function problemOf(search: URLSearchParams): string | null {
+  const given = (name: string): string => search.get(name) ?? '';
+  const refused = (name: string, allowed: string): string =>
+    `The address has ${name}=${given(name)}; allowed: ${allowed}.`;
+  for (const name of ['from', 'to']) {
+    if (given(name) !== '' && !isDay(given(name))) return refused(name, 'a calendar day such as 2026-11-22');
+  }
+  const [from, to] = [given('from'), given('to')];
+  if (from !== '' && to === '') return 'The address has a first day (from) and no last day (to).';
+  if (to !== '' && from === '') return 'The address has a last day (to) and no first day (from).';
+  if (from > to) return `The address has a first day, ${from}, after its last day, ${to}.`;
+  const choices = { range: Object.keys(RANGES), compare_to: COMPARISONS, branded: ['branded', 'non-branded'] };
+  for (const [name, allowed] of Object.entries(choices)) {
+    if (given(name) !== '' && !allowed.includes(given(name))) return refused(name, allowed.join(', '));
+  }
+  return null;
+}
+
 /** Reads the filters of a URL. Values that are not allowed are read as missing. */
 export function readFilters(search: URLSearchParams): Filters {
   const one = (name: string): string | null => search.get(name) || null;

@@ -2,7 +2,15 @@ import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
 import type { Day } from './calendar-days.ts';
 import { type LoadedTable, useQuery } from './data.tsx';
-import { type Filters, rangeOf, readFilters, type ScopeParams, scopeParams, writeFilters } from './filters.ts';
+import {
+  type Filters,
+  problemOf,
+  rangeOf,
+  readFilters,
+  type ScopeParams,
+  scopeParams,
+  writeFilters,
+} from './filters.ts';
 import { createFormat, type Format } from './format.ts';
 import { useRoute } from './router.tsx';
 import { textOf, toRecords } from './table.ts';
@@ -26,6 +34,8 @@ export interface Scope {
   /** Null while the brands are loading, and if the workspace has none. */
   readonly brand: Brand | null;
   readonly range: { readonly from: Day; readonly to: Day } | null;
+  /** Why the address has no data: a brand that does not exist, or a filter with a value that is not allowed; null otherwise. */
+  readonly problem: string | null;
   /** The parameters of requests; null until the brand and the range are known. */
   readonly params: ScopeParams | null;
   readonly engines: readonly Option[];
@@ -90,13 +100,18 @@ export function ScopeProvider({ children, locale, isEmpty = false }: ScopeProvid
       const search = writeFilters(new URLSearchParams(more), { ...filters, brand: brandId, ...changes }).toString();
       return search === '' ? path : `${path}?${search}`;
     };
+    const isUnknown = filters.brand !== null && row === null && brandRows.length > 0;
+    const problem = isUnknown
+      ? `The brand ${filters.brand} does not exist, was deleted, or cannot be read with your key.`
+      : problemOf(route.search);
     return {
+      problem,
       filters,
       brands,
       brandList: brandRows.map((each) => ({ id: textOf(each['brand_id']), name: textOf(each['brand']) })),
       brand: row === null ? null : { id: textOf(row['brand_id']), name: textOf(row['brand']) },
       range,
-      params: brandId === null || range === null ? null : scopeParams(filters, brandId, range),
+      params: brandId === null || range === null || problem !== null ? null : scopeParams(filters, brandId, range),
       engines,
       topics: of('topic'),
       tags: of('tag'),
