@@ -10,6 +10,7 @@ import {
 } from '@tanstack/preact-table';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { plural } from '../state/amounts.ts';
 import type { Unit } from '../state/format.ts';
 import { usePaper } from '../state/paper.ts';
 import { useRoute } from '../state/router.tsx';
@@ -96,8 +97,8 @@ function RowTable<Item extends object>(props: DataTableProps<Item>): JSX.Element
           />
           <span class="quiet" role="status">
             {rows.length === items.length
-              ? `${format.value(rows.length, 'count')} rows`
-              : `${format.value(rows.length, 'count')} of ${format.value(items.length, 'count')} rows`}
+              ? plural(rows.length, 'row')
+              : `${format.value(rows.length, 'count')} of ${plural(items.length, 'row')}`}
           </span>
           <ColumnChoice caption={caption} columns={columns} table={table} />
         </div>

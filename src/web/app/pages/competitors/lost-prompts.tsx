@@ -42,9 +42,13 @@ export function LostPrompts(): JSX.Element {
 }
 
 function useColumns(hasEngine: boolean): readonly ColumnSpec<Row>[] {
-  const { linkTo, format } = useScope();
+  const { linkTo, format, engineLabel } = useScope();
   return useMemo(() => {
-    const engine: ColumnSpec<Row> = { id: 'engine', label: 'Engine', value: (row) => textOf(row['engine']) };
+    const engine: ColumnSpec<Row> = {
+      id: 'engine',
+      label: 'Engine',
+      value: (row) => engineLabel(textOf(row['engine'])),
+    };
     const columns: readonly ColumnSpec<Row>[] = [
       promptColumn(linkTo),
       {
@@ -90,7 +94,7 @@ function useColumns(hasEngine: boolean): readonly ColumnSpec<Row>[] {
       },
     ];
     return hasEngine ? [...columns.slice(0, 1), engine, ...columns.slice(1)] : columns;
-  }, [linkTo, format, hasEngine]);
+  }, [linkTo, format, engineLabel, hasEngine]);
 }
 
 function Winners({ row }: { readonly row: Row }): JSX.Element {

@@ -119,7 +119,7 @@ function Engines({ domain }: { readonly domain: string }): JSX.Element {
 }
 
 function NewestResponses({ domain }: { readonly domain: string }): JSX.Element {
-  const { params, linkTo } = useScope();
+  const { params, linkTo, engineLabel } = useScope();
   const data = useQuery('domain_responses', params && { ...params, domain });
   const items = useMemo(() => toRecords(data.table), [data.table]);
   const columns = useMemo<readonly ColumnSpec<Row>[]>(
@@ -135,7 +135,7 @@ function NewestResponses({ domain }: { readonly domain: string }): JSX.Element {
           </Link>
         ),
       },
-      { id: 'engine', label: 'Engine', value: (row) => textOf(row['engine']) },
+      { id: 'engine', label: 'Engine', value: (row) => engineLabel(textOf(row['engine'])) },
       promptColumn(linkTo),
       {
         id: 'brand_mentioned',
@@ -144,7 +144,7 @@ function NewestResponses({ domain }: { readonly domain: string }): JSX.Element {
       },
       { id: 'citations', label: 'Citations', unit: 'count', value: (row) => numberOf(row['citations']) },
     ],
-    [linkTo],
+    [linkTo, engineLabel],
   );
   return (
     <Frame

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/parts.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { numberOf, toRecords } from '../../state/table.ts';
@@ -14,6 +15,9 @@ interface Lag {
   readonly upper: number | null;
   readonly isClear: boolean | null;
 }
+
+/** Minimum number of pairs of weeks of a correlation, as in the query. */
+const WEEKS_LEAST = 12;
 
 /** Correlation of weekly visibility and visits of all stored weeks, with its interval. */
 export function TrafficCorrelation(): JSX.Element {
@@ -66,13 +70,22 @@ export function TrafficCorrelation(): JSX.Element {
         data={data}
         empty="There are no two complete weeks with responses and visits."
       >
-        <DataTable
-          caption="Correlation of visibility and visits"
-          items={items}
-          columns={columns}
-          keyOf={({ lag }) => String(lag)}
-          isPlain
-        />
+        {items.every(({ correlation }) => correlation === null) ? (
+          <EmptyState>
+            <p>
+              Too few weeks: a correlation needs at least {WEEKS_LEAST} complete weeks with responses and visits, and
+              there are {format.value(Math.max(0, ...items.map(({ weeks }) => weeks ?? 0)), 'count')}.
+            </p>
+          </EmptyState>
+        ) : (
+          <DataTable
+            caption="Correlation of visibility and visits"
+            items={items}
+            columns={columns}
+            keyOf={({ lag }) => String(lag)}
+            isPlain
+          />
+        )}
       </Frame>
     </div>
   );

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { Timestamp } from '../../../components/parts.tsx';
+import { plural } from '../../../state/amounts.ts';
 import { useScope } from '../../../state/scope.tsx';
 import type { PastQuery } from './query-history.ts';
 
@@ -30,7 +31,7 @@ export function HistoryList({ queries, onEdit, onClear }: HistoryListProps): JSX
               <code>{sql.trim().slice(0, TITLE_MAX)}</code>
             </button>
             <p class="quiet">
-              <Timestamp time={at} /> · {rows === null ? 'failed' : `${format.value(rows, 'count')} rows`}
+              <Timestamp time={at} /> · {rows === null ? 'failed' : plural(rows, 'row')}
               {elapsedMs !== null && ` · ${format.value(elapsedMs / 1_000, 'number')} s`}
             </p>
           </li>
