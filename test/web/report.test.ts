@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shownDays } from '../../src/contract/time.ts';
 import { BRAND_HINT, type CliWorkspace, expectRefusal, openCliFor } from '../cli/helpers.ts';
 import { noBrowser } from '../support/browser.ts';
 import { describeWith } from '../support/needs.ts';
@@ -81,9 +82,7 @@ describe('sightline report', () => {
     expect((await stat(page)).mtimeMs).toBeGreaterThan(mtimeMs);
     expect((await readdir(join(folder, 'out'))).sort()).toEqual([basename(page, '.html'), basename(page)].sort());
     const text = await readFile(page, 'utf8');
-    const shown = (day: string): string =>
-      new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).format(Date.parse(day));
-    expect(text).toContain(`${shown(first)} – ${shown(last)}, without a comparison`);
+    expect(text).toContain(`${shownDays(first, last)}, without a comparison`);
     expect(text).toContain(`href="https://sightline.example/w/one/prompts?brand=${brandId}`);
     const [counted] = await rows(
       `select avg(brand_mentioned::int) as visibility from responses where brand_id = '${brandId}' and _deleted_at is null

@@ -13,7 +13,7 @@ import { createFormat } from '../../../src/web/app/state/format.ts';
 import { contrast, luminance } from '../../support/contrast.ts';
 
 const { document } = parseHTML('<!doctype html><html><body></body></html>');
-const context: ChartContext = { document, theme: fileColours('light'), width: 640, format: createFormat('en') };
+const context: ChartContext = { document, theme: fileColours('light'), width: 640, format: createFormat() };
 
 const points = [0.2, 0.4, null, 0.3].map((value, index) => ({
   day: `2026-11-0${index + 1}`,
@@ -97,10 +97,10 @@ test('a time series without data has axes and no stops', () => {
 
 test('the stops of a time series have the values, intervals, samples and events of their day', () => {
   const { stops } = drawTimeSeries({ label: 'Chart', unit: 'ratio', series: series.slice(0, 1), events }, context);
-  expect(stops.map(({ title }) => title)).toEqual(['Nov 1, 2026', 'Nov 2, 2026', 'Nov 3, 2026', 'Nov 4, 2026']);
+  expect(stops.map(({ title }) => title)).toEqual(['1 Nov 2026', '2 Nov 2026', '3 Nov 2026', '4 Nov 2026']);
   expect(stops[1]?.lines).toEqual([
-    { colour: 1, label: 'One', value: '40.0% (35.0% – 45.0%), n = 40' },
-    { colour: null, label: 'Visibility fell', value: 'Nov 2' },
+    { colour: 1, label: 'One', value: '40.0\u202f% (35.0\u202f% – 45.0\u202f%), n = 40' },
+    { colour: null, label: 'Visibility fell', value: '2 Nov' },
   ]);
   expect(stops[2]?.lines[0]?.value).toBe('–, n = 40');
   const places = stops.map(({ x }) => x);

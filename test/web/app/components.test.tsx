@@ -23,7 +23,7 @@ const scope: Scope = {
   topics: [],
   tags: [],
   competitors: [],
-  format: createFormat('en'),
+  format: createFormat(),
   setFilters: () => undefined,
   linkTo: (path) => path,
   engineLabel: (slug) => slug,
@@ -47,8 +47,8 @@ test('a change shows its direction, its interval and whether chance explains it'
   );
   expect(shown).toContain('data-tone="bad"');
   expect(shown).toContain('▼');
-  expect(shown).toContain('-2.0 pp');
-  expect(shown).toContain('95 % interval -3.0 pp to -1.0 pp');
+  expect(shown).toContain('−2.0 pp');
+  expect(shown).toContain('95 % interval −3.0 pp to −1.0 pp');
   const chance = html(<Delta change={0.02} isSignificant={false} unit="ratio" isHigherBetter={true} />);
   expect(chance).toContain('data-tone="neutral"');
   expect(chance).toContain('within chance');
@@ -64,7 +64,13 @@ test('a tile has its value, interval, sample and link', () => {
   const shown = html(
     <Tile title="Visibility" value={0.345} lower={0.3} upper={0.4} n={700} unit="ratio" to="/prompts" />,
   );
-  for (const part of ['34.5%', '30.0% – 40.0%', 'n = 700', 'href="/w/one/prompts"', 'data-value="0.345"']) {
+  for (const part of [
+    '34.5\u202f%',
+    '30.0\u202f% – 40.0\u202f%',
+    'n = 700',
+    'href="/w/one/prompts"',
+    'data-value="0.345"',
+  ]) {
     expect(shown).toContain(part);
   }
 });

@@ -47,16 +47,21 @@ test('a pattern matches paths of the same length and decodes its parameters', ()
   expect(matchPath('/', '/')).toEqual({});
 });
 
-test('numbers have the form of their unit and of the language', () => {
-  const english = createFormat('en');
-  expect(english.value(0.1234, 'ratio')).toBe('12.3%');
+test('numbers and days have one form on all pages', () => {
+  const english = createFormat();
+  expect(english.value(0.1234, 'ratio')).toBe('12.3\u202f%');
   expect(english.value(1234567, 'count')).toBe('1,234,567');
   expect(english.value(null, 'count')).toBe('–');
   expect(english.change(0.0123, 'ratio')).toBe('+1.2 pp');
-  expect(english.change(-0.5, 'position')).toBe('-0.50');
-  expect(english.day('2026-11-22')).toBe('Nov 22, 2026');
-  expect(english.time('2026-11-22T23:30:00Z')).toContain('11:30');
-  expect(createFormat('de').value(1234567.5, 'money')).toBe('1.234.567,50');
+  expect(english.change(-0.5, 'position')).toBe('−0.50');
+  expect(english.day('2026-11-22')).toBe('22 Nov 2026');
+  expect(english.shortDay('2026-11-22')).toBe('22 Nov');
+  expect(english.days('2026-10-26', '2026-11-22')).toBe('26 Oct to 22 Nov 2026');
+  expect(english.days('2025-12-26', '2026-01-22')).toBe('26 Dec 2025 to 22 Jan 2026');
+  expect(english.days('2026-11-01', '2026-11-22')).toBe('1 to 22 Nov 2026');
+  expect(english.time('2026-11-22T23:30:00Z')).toBe('22 Nov 2026, 23:30 UTC');
+  expect(english.day('never')).toBe('–');
+  expect(english.value(1234567.5, 'money')).toBe('1,234,567.50');
 });
 
 test('an address with a value that is not allowed has a sentence about it', () => {

@@ -168,7 +168,7 @@ describe('the chart of a result', () => {
     if (chart === null) return;
     expect(fits(chart, rolesOf(table))).toBe(true);
     const { document } = parseHTML('<!doctype html><html><body></body></html>');
-    const context = { document, theme: fileColours('light'), width: 600, format: createFormat('en') };
+    const context = { document, theme: fileColours('light'), width: 600, format: createFormat() };
     const { svg, stops } = drawResult(table, chart, context);
     expect(svg.querySelector('style')).toBeNull();
     expect(stops.length).toBeGreaterThan(0);
@@ -243,12 +243,12 @@ test('an address has a short query itself and names a long one, which only this 
 });
 
 test('numbers of results have six decimals at most, and years are not grouped', () => {
-  const { exact } = createFormat('en');
+  const { exact } = createFormat();
   expect([2026, 1234567, 0.3333333333, 0.00001234, 0].map(exact)).toEqual([
     '2026',
     '1,234,567',
     '0.333333',
-    '1.234E-5',
+    '1.234E−5',
     '0',
   ]);
 });

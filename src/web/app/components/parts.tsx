@@ -13,7 +13,7 @@ interface PageHeadProps {
 /** The title of a page; beside it, a text or the days of the page's numbers. */
 export function PageHead({ title, children }: PageHeadProps): JSX.Element {
   const { range, format } = useScope();
-  const beside = children ?? (range && `${format.day(range.from)} – ${format.day(range.to)}`);
+  const beside = children ?? (range && format.days(range.from, range.to));
   return (
     <div class="page-head">
       <h1 dir="auto">{title}</h1>

@@ -13,8 +13,6 @@ import components from '../styles/components.css?inline';
 import tokens from '../styles/tokens.css?inline';
 import styles from './report.css?inline';
 
-/** Language of the numbers and days of a report, the same on every machine. */
-const LOCALE = 'en';
 /** Drawings until all tables are known: the brands, the filters, the numbers, and what depends on them. */
 const PASSES_MAX = 8;
 
@@ -66,7 +64,7 @@ function draw(
     <PaperContext.Provider value={paper}>
       <ApiContext.Provider value={api}>
         <StaticRoute route={route}>
-          <ScopeProvider locale={LOCALE}>
+          <ScopeProvider>
             <ReportPage input={input} />
           </ScopeProvider>
         </StaticRoute>
@@ -91,7 +89,7 @@ ${renderToString(<title>{title}</title>)}<style>${css}</style></head>
 }
 
 function filesOf(charts: ReadonlyMap<string, PaperChart>): DrawnReport['charts'] {
-  const format = createFormat(LOCALE);
+  const format = createFormat();
   return [...charts.values()].map((chart) => ({
     name: chart.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
     svg: svgFile(chart, format),

@@ -13,7 +13,7 @@ export function renderChart(spec: ChartSpec): string {
   const { title, about, kind } = spec;
   const legend =
     kind === 'bars' ? [] : spec.series.flatMap(({ label }, colour) => (label === '' ? [] : [{ label, colour }]));
-  return svgFile({ title, about, legend, draw: (context) => drawSpec(spec, context) }, createFormat('en'), spec.width);
+  return svgFile({ title, about, legend, draw: (context) => drawSpec(spec, context) }, createFormat(), spec.width);
 }
 
 function drawSpec({ kind, title: label, unit, series: given, bandsMax }: ChartSpec, context: ChartContext): Drawing {

@@ -30,7 +30,7 @@ export function ReportPage({ input }: { readonly input: ReportInput }): JSX.Elem
         <h1 dir="auto">{brand?.name ?? input.brand}</h1>
         {hasNumbers && (
           <p class="quiet">
-            {format.day(range.from)} – {format.day(range.to)}, {comparisonOf(input.compareTo, range)}. Days are UTC.
+            {format.days(range.from, range.to)}, {comparisonOf(input.compareTo, range)}. Days are UTC.
           </p>
         )}
       </header>
@@ -111,7 +111,7 @@ function Within({ range, children }: WithinProps): JSX.Element {
   search.set('to', range.to);
   return (
     <StaticRoute route={{ ...route, search }}>
-      <ScopeProvider locale="en">{children}</ScopeProvider>
+      <ScopeProvider>{children}</ScopeProvider>
     </StaticRoute>
   );
 }

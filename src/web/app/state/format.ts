@@ -1,3 +1,5 @@
+import { shownDay, shownDays } from '../../../contract/time.ts';
+
 /** Format of a value. Values of `ratio` are 0 to 1. */
 export type Unit = 'ratio' | 'count' | 'number' | 'position' | 'score' | 'money' | 'day' | 'time' | 'text';
 
@@ -19,7 +21,7 @@ const SMALL = 0.001;
 /** Shown for values that are missing. */
 export const NO_VALUE = '–';
 
-/** Formats numbers and days in a language; times and days are UTC. */
+/** Formats numbers and days in British English, the language of the pages; times and days are UTC. */
 export interface Format {
   value(value: unknown, unit: Unit): string;
   /** A number with up to six decimals, or four digits if it is smaller; years are not grouped. */
@@ -33,6 +35,8 @@ export interface Format {
   /** A p value. */
   p(value: number | null): string;
   day(day: string | null): string;
+  /** A range of days: `26 Oct to 22 Nov 2026`. */
+  days(from: string, to: string): string;
   /** A day without its year. */
   shortDay(day: string): string;
   /** A time in UTC. */
@@ -41,37 +45,42 @@ export interface Format {
   localTime(time: string | null): string;
 }
 
-/** Creates the formats of a language; undefined is the language of the browser. */
-export function createFormat(locale: string | undefined): Format {
-  const numbers = (options: Intl.NumberFormatOptions): Intl.NumberFormat => new Intl.NumberFormat(locale, options);
+const LOCALE = 'en-GB';
+
+/** Creates the formats. */
+export function createFormat(): Format {
+  const numbers = (options: Intl.NumberFormatOptions): { format(value: number): string } => {
+    const format = new Intl.NumberFormat(LOCALE, options);
+    // A minus sign, and a narrow space before the per cent sign.
+    return { format: (value) => format.format(value).replace('-', '−').replace('%', '\u202f%') };
+  };
   const formats = new Map(Object.entries(DIGITS).map(([unit, options]) => [unit, numbers(options)]));
   const p = numbers({ minimumFractionDigits: 3, maximumFractionDigits: 3 });
   const ticks = numbers({ maximumFractionDigits: 2, notation: 'compact' });
   const exact = numbers({ maximumFractionDigits: 6, useGrouping: 'min2' });
   const small = numbers({ maximumSignificantDigits: 4, notation: 'scientific' });
   const percents = numbers({ style: 'percent', maximumFractionDigits: 1 });
-  const signed = (digits: number): Intl.NumberFormat =>
+  const signed = (digits: number): { format(value: number): string } =>
     numbers({ signDisplay: 'exceptZero', minimumFractionDigits: digits, maximumFractionDigits: digits });
   const changes = { ratio: signed(1), count: signed(0), other: signed(2) };
   const difference = (value: number, unit: Unit): string => {
     if (unit === 'ratio') return changes.ratio.format(value * 100);
     return (unit === 'count' ? changes.count : changes.other).format(value);
   };
-  const days = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
-  const shortDays = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
-  const times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
-  const localTimes = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
-  const dated = (format: Intl.DateTimeFormat, text: string | null): string => {
+  const localTimes = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full', timeStyle: 'long' });
+  const dated = (text: string | null, shown: (iso: string, time: number) => string): string => {
     const time = text === null ? Number.NaN : Date.parse(text);
-    return Number.isNaN(time) ? NO_VALUE : format.format(time);
+    return Number.isNaN(time) ? NO_VALUE : shown(new Date(time).toISOString(), time);
   };
-  const day = (text: string | null): string => dated(days, text);
-  const time = (text: string | null): string => (text === null ? NO_VALUE : `${dated(times, text)} UTC`);
+  const day = (text: string | null): string => dated(text, (iso) => shownDay(iso.slice(0, 10)));
+  const time = (text: string | null): string =>
+    dated(text, (iso) => `${shownDay(iso.slice(0, 10))}, ${iso.slice(11, 16)} UTC`);
   return {
     day,
     time,
-    shortDay: (text) => dated(shortDays, text),
-    localTime: (text) => dated(localTimes, text),
+    days: shownDays,
+    shortDay: (text) => day(text).replace(/ \d+$/, ''),
+    localTime: (text) => dated(text, (_iso, at) => localTimes.format(at)),
     value(value, unit) {
       if (value === null || value === undefined || value === '') return NO_VALUE;
       if (unit === 'day') return day(String(value));

@@ -26,7 +26,7 @@ export interface Option {
   readonly label: string;
 }
 
-/** The brand, range and filters that all blocks of a page show, and the formats of the reader's language. */
+/** The brand, range and filters that all blocks of a page show, and the formats. */
 export interface Scope {
   readonly filters: Filters;
   readonly brands: LoadedTable;
@@ -59,15 +59,14 @@ const ScopeContext = createContext<Scope | null>(null);
 
 interface ScopeProviderProps {
   readonly children: ComponentChildren;
-  readonly locale?: string;
   /** Requests nothing, because there are no data. */
   readonly isEmpty?: boolean;
 }
 
 /** Reads the filters of the address and loads the brands and the choices of the filters. */
-export function ScopeProvider({ children, locale, isEmpty = false }: ScopeProviderProps): JSX.Element {
+export function ScopeProvider({ children, isEmpty = false }: ScopeProviderProps): JSX.Element {
   const route = useRoute();
-  const format = useMemo(() => createFormat(locale), [locale]);
+  const format = useMemo(() => createFormat(), []);
   const brands = useQuery('brands', isEmpty ? null : {});
   const { table } = brands;
   const brandRows = useMemo(() => toRecords(table), [table]);
