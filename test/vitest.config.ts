@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'no
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { HURRIED_NODE, oneThread } from './support/short-lived.ts';
+import { oneThread } from './support/short-lived.ts';
 import { TimeReport } from './support/time-report.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -90,7 +90,7 @@ export default defineConfig(({ mode }) => ({
     },
     // With a time limit, other files are the last ones for each commit.
     sequence: { shuffle: { files: mode === 'endurance' }, seed: Number(seed) },
-    execArgv: [...HURRIED_NODE, '--max-semi-space-size=32'],
+    execArgv: ['--max-semi-space-size=32'],
     // Tests often wait for the disk or for another process, so that one worker per core leaves cores idle. Two more than cores take
     // 6 % longer than one more.
     maxWorkers: availableParallelism() + 1,

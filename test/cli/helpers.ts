@@ -21,7 +21,7 @@ import { expectJson } from '../support/json-outputs.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { type Finished, MAIN, runCommand, type Surroundings } from '../support/run-command.ts';
 import { shiftedLikeTests } from '../support/shifted.ts';
-import { HURRIED_NODE, oneThread } from '../support/short-lived.ts';
+import { oneThread } from '../support/short-lived.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { timed } from '../support/work-times.ts';
 import { copyWorld, startWorldSandbox, type World, worldClock } from '../support/worlds.ts';
@@ -43,7 +43,7 @@ export function startCli(
   }: Pick<Surroundings, 'cwd' | 'env'> & { readonly stdin?: 'ignore' | 'pipe'; readonly nowMs?: number | undefined },
 ): Running {
   const shifted = shiftedLikeTests(nowMs);
-  const child = spawn(process.execPath, [...HURRIED_NODE, ...shifted.args, MAIN, ...args], {
+  const child = spawn(process.execPath, [...shifted.args, MAIN, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, ...oneThread(), ...shifted.env, ...env },
     stdio: [stdin, 'pipe', 'pipe'],

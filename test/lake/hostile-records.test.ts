@@ -1,5 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { raiseFence } from '../../src/lake/fence.ts';
 import { POINTER } from '../../src/lake/pointer.ts';

@@ -13,7 +13,7 @@ import { rowsIn } from '../cli/helpers.ts';
 import { countOf } from '../support/counts.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
-import { HURRIED_NODE, oneThread } from '../support/short-lived.ts';
+import { oneThread } from '../support/short-lived.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -173,7 +173,7 @@ describe('the npm tarball', () => {
     // Two days, because today has few responses just after midnight.
     const demo = ['demo', '--days', String(countOf(2, 60))];
     const env = { ...ownEnv(), TERM: 'xterm-256color' };
-    const { stdout, stderr } = await run(process.execPath, [...HURRIED_NODE, main(), ...demo], { cwd, env });
+    const { stdout, stderr } = await run(process.execPath, [main(), ...demo], { cwd, env });
     expect(visible(stdout + stderr)).toBe(stdout + stderr);
     const made = ['.demo', 'analytics.duckdb', 'raw', 'snapshots', 'warehouse.duckdb'];
     expect((await readdir(data)).sort()).toEqual(made);
@@ -205,7 +205,7 @@ function main(): string {
 
 /** Arguments of Node for a command of the installed package that prints JSON. */
 function argumentsOf(...args: readonly string[]): string[] {
-  return [...HURRIED_NODE, main(), ...args, '--json'];
+  return [main(), ...args, '--json'];
 }
 
 function ownEnv(): Record<string, string | undefined> {
@@ -246,7 +246,7 @@ describe('a program', () => {
     const sandbox = await startStillSandbox({ brands: 1, prompts: 1, days: 4 });
     try {
       const env = { ...ownEnv(), SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
-      const { stdout, stderr } = await run(process.execPath, [...HURRIED_NODE, 'digest.mjs'], { cwd: program, env });
+      const { stdout, stderr } = await run(process.execPath, ['digest.mjs'], { cwd: program, env });
       expect(stderr).toBe('');
       expect(stdout).toMatch(/^planned: [1-9]\d* requests$/m);
       expect(stdout).toMatch(/^synced: complete, [1-9]\d* requests$/m);

@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { HURRIED_NODE } from './short-lived.ts';
 
 /** A running child process. */
 export interface Child {
@@ -16,7 +15,7 @@ export interface Child {
 export function startChild(file: URL, ...given: readonly string[]): Child {
   const runner = fileURLToPath(new URL('run-typescript.mjs', import.meta.url));
   const child = fork(runner, [fileURLToPath(file), ...given], {
-    execArgv: [...HURRIED_NODE],
+    execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const messages: string[] = [];

@@ -1,10 +1,4 @@
 /**
- * Options of Node for the processes of tests: V8 optimizes a function later, because compiling it often costs more than it saves. Without
- * them, a run takes 3 % more CPU time.
- */
-export const HURRIED_NODE: readonly string[] = ['--interrupt-budget=600000'];
-
-/**
  * Environment in which DuckDB opens each database with one thread by default, unless the environment of the test run sets the
  * variable, from which DuckDB takes the number of cores. With more threads, a statement waits in a busy loop for its last thread,
  * which is a fifth of the CPU time of a sync of a small workspace.
