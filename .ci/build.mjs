@@ -27,6 +27,8 @@ const PAGES = join('src', 'web', 'app');
 const CONFIGS = ['vite.config.mjs', 'vite-report.config.mjs'];
 const REPORT = join('src', 'web', 'report-app');
 const FONTS = '@expo-google-fonts/public-sans';
+/** The font of the pages, whose style sheet names its files. */
+const INTER = '@fontsource-variable/inter';
 const compiler = `typescript@${devDependencies.typescript}`;
 const isInstalled = existsSync('node_modules/typescript');
 const fetched = ['npm', 'exec', '--yes', `--package=${compiler}`, '--', 'tsc', '--noCheck', '--types', ''];
@@ -112,6 +114,7 @@ function copyFonts(packages) {
   ]) {
     copyFileSync(join(from, path), join('dist', 'src', 'web', 'fonts', name));
   }
+  copyFileSync(join(packages, INTER, 'LICENSE'), join('dist', 'src', 'web', 'fonts', 'inter.LICENSE'));
 }
 
 // Vite and the development dependencies that the pages import.
@@ -122,7 +125,7 @@ function packagesOfPages() {
   const imported = texts.flatMap((text) =>
     [...text.matchAll(/from '((?:@[^/']+\/)?[^@./'][^/']*)/g)].map(([, name]) => name),
   );
-  return ['vite', FONTS, ...new Set(imported)].filter((name) => devDependencies[name] !== undefined);
+  return ['vite', FONTS, INTER, ...new Set(imported)].filter((name) => devDependencies[name] !== undefined);
 }
 
 // Adds a declaration file and those that it imports.

@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const server = 'http://127.0.0.1:4000';
 
+/** Packages mark modules for a framework that is not used here; the report contains a module that pages load later. */
+const QUIET = ['MODULE_LEVEL_DIRECTIVE', 'INEFFECTIVE_DYNAMIC_IMPORT'];
+
 export default {
   root: join(root, 'src/web/app'),
   base: '/',
@@ -20,8 +23,7 @@ export default {
     target: 'es2022',
     reportCompressedSize: false,
     rolldownOptions: {
-      // Packages mark modules for a framework that is not used here.
-      onLog: (level, log, report) => log.code !== 'MODULE_LEVEL_DIRECTIVE' && report(level, log),
+      onLog: (level, log, report) => !QUIET.includes(log.code) && report(level, log),
     },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

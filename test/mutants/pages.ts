@@ -3,9 +3,9 @@ import type { Mutant } from './run-mutants.ts';
 /** Faults of what a browser shows, which only its tests see. */
 const inBrowser: readonly Mutant[] = [
   {
-    file: 'src/web/app/pages/overview/voice-share.tsx',
-    from: 'value: ({ share }) => share }',
-    to: 'value: ({ visibility }) => visibility }',
+    file: 'src/web/app/pages/overview/ranking.tsx',
+    from: "visibility: statisticOf(row, 'visibility'),",
+    to: "visibility: statisticOf(row, 'visibility_before'),",
     tests: ['test/web/data-pages.test.ts'],
     isBuilt: true,
   },
@@ -152,7 +152,7 @@ const inNode: readonly Mutant[] = [
     tests: ['test/web/app/filters.test.ts'],
   },
   {
-    file: 'src/web/app/components/parts.tsx',
+    file: 'src/web/app/components/measured.tsx',
     from: 'change > 0 === isHigherBetter;',
     to: 'change > 0;',
     tests: ['test/web/app/components.test.tsx'],
@@ -170,7 +170,7 @@ const inNode: readonly Mutant[] = [
     tests: ['test/web/app/charts-in-node.test.ts'],
   },
   {
-    file: 'src/web/app/report/svg-file.ts',
+    file: 'src/web/app/charts/svg-file.ts',
     from: "return text.replaceAll(/[^\\P{Cc}\\t\\n]|\\p{Cs}|[\\uFFFE\\uFFFF]/gu, ' ');",
     to: 'return text;',
     tests: ['test/web/chart-files.test.ts'],

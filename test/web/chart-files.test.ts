@@ -44,7 +44,7 @@ describe.each(['lines', 'areas', 'bars'] as const)('a chart of %s as a file', (k
       2 * Number(root?.getAttribute('height')),
     ]);
     // The colours of the background, the brand's series, the text and the grid.
-    for (const colour of ['ffffff', '1d4ed8', '111827', 'e5e7eb']) {
+    for (const colour of ['ffffff', '2f55ff', '0d1421', 'e4e8ee']) {
       expect(image.colours.get(colour) ?? 0, colour).toBeGreaterThan(10);
     }
     expect((image.colours.get('ffffff') ?? 0) / (image.width * image.height)).toBeLessThan(0.99);

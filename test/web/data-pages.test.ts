@@ -33,25 +33,25 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
         expect(await tileOf(page, title), title).toBe(model?.[MEASURES[index] ?? '']);
       const own = reported.find(({ competitorId }) => competitorId === null);
       expect(Number(own?.['visibility']) / 100).toBeCloseTo(Number(model?.['visibility']), 2);
-      const shares = (await rowsOf(page, 'Brand and competitors')).map(({ cells }) => cells['Share'] ?? Number.NaN);
-      const expected = reported.map(({ shareOfVoice }) => Number(shareOfVoice) / 100).sort((a, b) => b - a);
+      const shares = (await rowsOf(page, 'Ranking')).map(({ cells }) => cells['Visibility'] ?? Number.NaN);
+      const expected = reported.map(({ visibility }) => Number(visibility) / 100).sort((a, b) => b - a);
       expect(shares).toHaveLength(expected.length);
       for (const [index, share] of shares.entries())
         expect(Math.abs(share - (expected[index] ?? 0)), `${shares} ${expected}`).toBeLessThanOrEqual(SHARE_ERROR);
     };
     const range = await daysOf(page);
     await expectNumbers(range);
-    await page.getByLabel('Range', { exact: true }).selectOption('7d');
+    await page.getByRole('button', { name: '7 d', exact: true }).click();
     await page.waitForURL(/range=7d/);
     await settled(page);
     const week = await daysOf(page);
     expect(week.to).toBe(range.to);
     expect(Date.parse(week.to) - Date.parse(week.from)).toBe(6 * 86_400_000);
     await expectNumbers(week);
-    const shown = await page.locator('.page-head p').textContent();
+    const shown = await page.locator('.page-title p').textContent();
     await page.goBack();
     await settled(page);
-    expect(await page.locator('.page-head p').textContent()).not.toBe(shown);
+    expect(await page.locator('.page-title p').textContent()).not.toBe(shown);
     await expectNumbers(range);
   };
 
@@ -76,7 +76,7 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     await table.getByRole('link', { name: String(rival?.['entity']) }).click();
     await page.waitForURL(/competitor=/);
     await settled(page);
-    await page.getByLabel('Prompts', { exact: true }).last().selectOption('all');
+    await page.getByRole('main').getByLabel('Prompts', { exact: true }).last().selectOption('all');
     const prompts = await records(
       `/data/queries/competitor_prompts?brand=${brand}&${search}&competitor_id=${rival?.['competitor_id']}`,
     );
@@ -136,6 +136,7 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     }
     await page.getByRole('button', { name: /^Responses/ }).click();
     await page.waitForURL(/sort=-n/);
+    await page.getByRole('button', { name: 'Menu of All prompts' }).click();
     await page.getByText('Columns', { exact: true }).click();
     await page.getByRole('checkbox', { name: 'State' }).check();
     await page.waitForURL(/columns=[^&]*state/);
@@ -245,6 +246,7 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     expect(found.length).toBeLessThan(drops.length);
     const field = page.getByRole('searchbox', { name: 'Filter rows of Alerts' });
     await field.fill(text.toLocaleUpperCase());
+    await page.getByRole('button', { name: 'Filters' }).click();
     await page.getByRole('combobox', { name: 'Type', exact: true }).selectOption('visibility_drop');
     await page.waitForURL(/find=.*type=visibility_drop/);
     await page.reload();

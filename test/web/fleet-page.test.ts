@@ -52,6 +52,8 @@ describeWith(noBrowser)('the list of workspaces in a browser', () => {
     await page.waitForURL(`${origin}/w/north/`);
     const tile = page.getByRole('region', { name: 'Visibility', exact: true }).locator('.tile-value');
     await tile.and(page.locator(':not([data-value=""])')).waitFor();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('button', { name: 'Brand and workspace' }).click();
     await page.getByLabel('Workspace', { exact: true }).selectOption('south');
     await page.waitForURL(`${origin}/w/south/`);
     await page.getByRole('heading', { name: 'No data yet' }).waitFor();

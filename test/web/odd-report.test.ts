@@ -100,17 +100,18 @@ test('only significant changes of prompts are listed, with both shares and sampl
   const range = { from: '2026-02-02', to: '2026-03-01' };
   const [report] = await writeReports({ name: 'worlds', folder }, { range });
   const moved = report?.rows('Prompts that moved') ?? [];
-  expect(moved.map(([prompt, change, before, now, n]) => [prompt, Number(change).toFixed(3), before, now, n])).toEqual(
+  expect(moved.map(([prompt, before, now, change]) => [prompt, before, now, Number(change).toFixed(3)])).toEqual(
     expect.arrayContaining([
-      ['Prompt 0', '0.600', '0.2', '0.8', '50'],
-      ['Prompt 2', '-0.600', '0.6', '0', '50'],
+      ['Prompt 0', '0.2', '0.8', '0.600'],
+      ['Prompt 2', '0.6', '0', '-0.600'],
     ]),
   );
+  expect(report?.block('Prompts that moved')).toContain('n = 50, 50 before');
   expect(moved).toHaveLength(2);
   expect(
     report?.rows('Lost prompts').map(([prompt, earlier, , , before, since]) => [prompt, earlier, before, since]),
   ).toEqual([['Prompt 2', '1', '30', '70']]);
   expect(report?.tile('Visibility')).toBeCloseTo(68 / 150, 12);
-  expect(report?.block('Visibility')).toContain('within chance');
+  expect(report?.block('Visibility')).toContain('≈');
   expect(report?.block('Visibility')).toContain('n = 150');
 });

@@ -67,6 +67,28 @@ export const SETTLED = `new Promise((resolve) => {
   check(0);
 })`;
 
+/** Elements that end right of their block; tables, charts and code may scroll or be cut within theirs. */
+const OVERFLOWING = `(() => {
+  const inner = '.table-box, .chart, .tabs, pre, .hidden-text, [popover], dialog, .clamped, .cm-editor';
+  return [...document.querySelectorAll('.panel, .tile, .page-head, .side, .bottom')].flatMap((block) => {
+    const edge = block.getBoundingClientRect().right + 1;
+    return [...block.querySelectorAll('*')]
+      .filter((element) => element.checkVisibility() && element.closest(inner) === null && element.getBoundingClientRect().right > edge)
+      .map((element) => element.outerHTML.slice(0, 120));
+  });
+})()`;
+
+/** Returns what is wider than the page or its block. */
+export async function overflowsIn(page: Page, width: number): Promise<string[]> {
+  await page.setViewportSize({ width, height: 900 });
+  const seen = await seeSettled(page);
+  if (seen === null) return ['still loading after a minute'];
+  return [
+    ...(seen.scroll === 0 ? [] : [`scrolls ${seen.scroll} px to the side`]),
+    ...((await page.evaluate(OVERFLOWING)) as string[]),
+  ];
+}
+
 /** Returns what is wrong with a page in each look: accessibility, horizontal scroll, injected markup, unfinished requests. */
 export async function faultsInLooks(
   page: Page,

@@ -5,6 +5,7 @@ import { sampleOf } from '../support/counts.ts';
 import { describeWith } from '../support/needs.ts';
 import { ROOT } from '../support/root.ts';
 import { daysOf, openDataPage, openPage, rowsOf, settled } from './open-page.ts';
+import { overflowsIn } from './page-faults.ts';
 import { serverBefore, worldBefore } from './support.ts';
 
 interface Item {
@@ -20,27 +21,49 @@ const { PAGES } = (await import(registry)) as { PAGES: readonly { readonly patte
 /** Tiles and other blocks of the overview. */
 const OVERVIEW_BLOCKS = 5 + 7;
 
+/** Items of the menu of a chart. */
+const MENU = ['Values', 'Show SQL', 'Download CSV', 'Download XLSX', 'Download PNG', 'Copy link'];
+
 describeWith(noBrowser)('a reader of the data pages', () => {
   const server = serverBefore(worldBefore('months'));
   const open = (path: string) => openDataPage(`${server().origin}${path}`);
 
   test('finds SQL, values of charts with the keyboard, and a link to the details in every block and row', async () => {
     const page = await open('/');
-    await page.getByRole('button', { name: 'SQL of Visibility by engine' }).click();
-    expect(await page.getByRole('dialog').locator('code').textContent()).toMatch(/^WITH /);
+    const visibility = page.locator('section.panel', {
+      has: page.getByRole('heading', { name: 'Visibility over time' }),
+    });
+    const menu = visibility.getByRole('button', { name: 'Menu of Visibility over time' });
+    await menu.click();
+    expect(await visibility.locator('.menu-item:visible').allInnerTexts()).toEqual(MENU);
+    for (const [label, ending] of [
+      ['Download CSV', 'csv'],
+      ['Download XLSX', 'xlsx'],
+      ['Download PNG', 'png'],
+    ] as const) {
+      if ((await visibility.locator('.menu-item:visible').count()) === 0) await menu.click();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        visibility.getByRole('button', { name: label }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe(`Visibility over time.${ending}`);
+    }
+    await menu.click();
+    await visibility.getByRole('button', { name: 'Show SQL' }).click();
+    expect(await visibility.locator('dialog code').textContent()).toMatch(/^WITH /);
     await page.keyboard.press('Escape');
-    const chart = page.getByRole('group', { name: /^Visibility by engine/ });
+    const chart = page.getByRole('group', { name: /^Visibility over time\./ });
     await chart.focus();
     await page.keyboard.press('End');
     expect(await chart.getByRole('status').textContent()).toMatch(/n = \d/);
     const blocks = page.locator('main section.tile, main section.panel');
-    const titles = await blocks.evaluateAll((all) => all.map((block) => block.getAttribute('aria-label') ?? ''));
-    expect(titles).toHaveLength(OVERVIEW_BLOCKS);
+    const shown = await blocks.all();
+    expect(shown).toHaveLength(OVERVIEW_BLOCKS);
     const targets = new Set<string>();
-    for (const title of titles) {
-      const block = page.getByRole('region', { name: title, exact: true });
-      expect(await block.getByRole('button', { name: `SQL of ${title}`, exact: true }).count(), title).toBe(1);
-      const heading = block.locator('h2 a, .panel-tools > a');
+    for (const block of shown) {
+      const title = (await block.getAttribute('aria-label')) ?? '';
+      expect(await block.getByRole('button', { name: `Menu of ${title}`, exact: true }).count(), title).toBe(1);
+      const heading = block.locator('h2 a');
       expect(await heading.count(), title).toBe(1);
       targets.add((await heading.getAttribute('href')) ?? '');
       const items = block.locator('.data-table tbody tr:not(.space), .alerts > li, .events > li:has(span)');
@@ -117,5 +140,63 @@ describeWith(noBrowser)('a reader of the data pages', () => {
       await settled(page);
       expect(await page.locator('main').textContent(), path).not.toMatch(said);
     }
+  });
+
+  test('keeps the view in the address, and the scroll position when going back', async () => {
+    const page = await open('/prompts');
+    await page.getByRole('button', { name: 'Filters', exact: false }).click();
+    await page.getByLabel('Prompts', { exact: true }).selectOption('non-branded');
+    await page.waitForURL(/branded=non-branded/);
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('button', { name: /^Filters/ }).textContent()).toMatch(/Filters 1$/);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/\/prompts\?.*branded=non-branded.*brand=/);
+    await settled(page);
+    await page.setViewportSize({ width: 1280, height: 400 });
+    const link = page.locator('.data-table td:first-child > a').last();
+    await link.scrollIntoViewIfNeeded();
+    await expect.poll(() => page.evaluate('history.state?.scroll ?? 0')).toBeGreaterThan(0);
+    const before = await page.evaluate('scrollY');
+    await link.click();
+    await page.waitForURL(/\/prompts\/./);
+    expect(await page.evaluate('scrollY')).toBe(0);
+    await settled(page);
+    await page.goBack();
+    await settled(page);
+    await expect.poll(() => page.evaluate('scrollY')).toBe(before);
+  });
+
+  test('sees the statistics of a number with the pointer, the keyboard and a tap', async () => {
+    const page = await open('/');
+    expect(await page.evaluate(`document.fonts.check('14px "Inter Variable"')`)).toBe(true);
+    const number = page.locator('.tile .number-button').first();
+    const statistics = page.getByRole('tooltip');
+    const expectShown = async (): Promise<void> => {
+      for (const part of ['95 % interval', 'Sample (n)', 'days before', 'Change', 'Test'])
+        expect(await statistics.textContent()).toContain(part);
+    };
+    await number.hover();
+    await expectShown();
+    await page.mouse.move(0, 0);
+    expect(await statistics.count()).toBe(0);
+    await number.focus();
+    await expectShown();
+    await page.keyboard.press('Escape');
+    expect(await statistics.count()).toBe(0);
+    await number.dispatchEvent('click');
+    await expectShown();
+  });
+
+  test('sees nothing that is wider than its page or block at six widths', async () => {
+    const faults: string[] = [];
+    const page = await open('/');
+    for (const { pattern } of PAGES.filter(({ pattern }) => !pattern.includes(':'))) {
+      await page.goto(`${server().origin}${pattern}`);
+      for (const width of [320, 375, 768, 1024, 1280, 1920])
+        faults.push(...(await overflowsIn(page, width)).map((fault) => `${pattern} ${width}: ${fault}`));
+    }
+    expect(faults).toEqual([]);
   });
 });

@@ -119,7 +119,7 @@ describeWith(noBrowser)('the setup in a browser', () => {
     await second.getByRole('button', { name: 'Sign in' }).click();
     await second.locator('.sentence').waitFor();
     expect(second.url()).toBe(`${origin}/operations?x=1`);
-    await second.getByText('Account').click();
+    await second.getByRole('button', { name: 'Brand and workspace' }).click();
     expect(await second.getByText('Signed in with key reader').isVisible()).toBe(true);
     await second.getByRole('button', { name: 'Sign out' }).click();
     await second.getByRole('heading', { name: 'Sign in' }).waitFor();

@@ -21,7 +21,8 @@ const PAGE_POLICY = [
   "script-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
-  "img-src 'self'",
+  // Charts are drawn as pictures before they are saved.
+  "img-src 'self' blob:",
   "font-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -3,8 +3,10 @@ import { App } from './app.tsx';
 import { createApi } from './state/api.ts';
 import { applyAppearance, readAppearance } from './state/appearance.ts';
 import { readBase } from './state/router.tsx';
+import '@fontsource-variable/inter/wght.css';
 import './styles/tokens.css';
 import './styles/base.css';
+import './styles/frame.css';
 import './styles/components.css';
 
 const root = document.getElementById('app');

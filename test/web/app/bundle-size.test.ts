@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 
 /** Maximum size of the compressed JavaScript that a page loads. */
-const FIRST_PAGE_BYTES_MAX = 150_000;
+const FIRST_PAGE_BYTES_MAX = 60_000;
 
 interface Chunk {
   readonly file: string;
@@ -26,7 +26,7 @@ function filesOf(names: readonly string[]): readonly string[] {
   return [...seen];
 }
 
-test('the JavaScript of the first page is at most 150 kB compressed', () => {
+test('the JavaScript of the first page is at most 60 kB compressed', () => {
   const files = filesOf(['index.html', 'pages/overview/overview.tsx']);
   expect(files.length).toBeGreaterThan(1);
   const sizes = files.map((file) => gzipSync(readFileSync(join(folder, file)), { level: 9 }).length);

@@ -6,8 +6,8 @@ import { drawBars } from '../../../src/web/app/charts/bars.ts';
 import type { ChartContext, Drawing } from '../../../src/web/app/charts/drawing.ts';
 import { fileColours, PALETTES, pageColours } from '../../../src/web/app/charts/palette.ts';
 import { drawScatter } from '../../../src/web/app/charts/scatter.ts';
-import { drawSparkline } from '../../../src/web/app/charts/sparkline.ts';
 import { drawStackedArea } from '../../../src/web/app/charts/stacked-area.ts';
+import { drawSparkline } from '../../../src/web/app/charts/time-series.ts';
 import { drawTimeSeries } from '../../../src/web/app/charts/time-series.ts';
 import { createFormat } from '../../../src/web/app/state/format.ts';
 import { contrast, luminance } from '../../support/contrast.ts';
@@ -82,7 +82,7 @@ test('a time series has straight lines, and bands for at most two series or the 
 test('a tenth series differs from the first in its pattern, not in its colour', () => {
   const many = Array.from({ length: 10 }, (_, index) => ({ label: `Series ${index}`, colour: index + 1, points }));
   const { svg } = drawTimeSeries({ label: 'Chart', unit: 'ratio', series: many }, context);
-  const lines = [...svg.querySelectorAll('g[aria-label="line"], g[fill="none"][stroke-width="2"]')];
+  const lines = [...svg.querySelectorAll('g[aria-label="line"], g[fill="none"][stroke-width="1.6"]')];
   expect(lines).toHaveLength(10);
   const looks = lines.map((line) => [line.getAttribute('stroke'), line.getAttribute('stroke-dasharray')].join());
   expect(new Set(looks).size).toBe(10);
@@ -125,7 +125,7 @@ describe('the colours of the charts', () => {
   test('equal the colours of the style sheet', () => {
     const css = readFileSync(join(import.meta.dirname, '../../../src/web/app/styles/tokens.css'), 'utf8');
     const { light, dark } = PALETTES;
-    const pairs = (['ink', 'muted', 'grid', 'surface'] as const).map((name) => [name, light[name], dark[name]]);
+    const pairs = (['ink', 'muted', 'line', 'surface'] as const).map((name) => [name, light[name], dark[name]]);
     const series = light.series.map((colour, index) => [`series-${index}`, colour, dark.series[index]]);
     for (const [name, lightColour, darkColour] of [...pairs, ...series]) {
       expect(css).toContain(`--${name}: light-dark(${lightColour}, ${darkColour});`);

@@ -1,13 +1,17 @@
+import { parseHTML } from 'linkedom';
 import { renderToString } from 'preact-render-to-string';
 import { expect, test } from 'vitest';
 import { domainColumn, ownerColumn } from '../../../src/web/app/components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../../src/web/app/components/data-table.tsx';
-import { Delta, EmptyState, ErrorState, Timestamp } from '../../../src/web/app/components/parts.tsx';
+import { changeColumn, Mark } from '../../../src/web/app/components/measured.tsx';
+import { EmptyState, ErrorState, Timestamp } from '../../../src/web/app/components/parts.tsx';
 import { Tabs } from '../../../src/web/app/components/tabs.tsx';
 import { Tile } from '../../../src/web/app/components/tile.tsx';
-import { ApiError } from '../../../src/web/app/state/api.ts';
+import { ApiError, createApi } from '../../../src/web/app/state/api.ts';
+import { ApiContext } from '../../../src/web/app/state/data.tsx';
 import { readFilters } from '../../../src/web/app/state/filters.ts';
 import { createFormat } from '../../../src/web/app/state/format.ts';
+import { PaperContext } from '../../../src/web/app/state/paper.ts';
 import { StaticRoute } from '../../../src/web/app/state/router.tsx';
 import { type Scope, StaticScope } from '../../../src/web/app/state/scope.tsx';
 
@@ -15,7 +19,7 @@ const scope: Scope = {
   filters: readFilters(new URLSearchParams()),
   brands: { table: null, error: null, isLoading: false, retry: () => undefined },
   brandList: [],
-  brand: { id: 'b', name: 'Brand' },
+  brand: { id: 'b', name: 'Brand', site: 'brand.example' },
   range: { from: '2026-10-25', to: '2026-11-21' },
   problem: null,
   params: null,
@@ -35,44 +39,83 @@ const route = { base: '/w/one', path: '/', search: new URLSearchParams(), naviga
 
 function html(children: preact.ComponentChildren): string {
   return renderToString(
-    <StaticRoute route={route}>
-      <StaticScope scope={scope}>{children}</StaticScope>
-    </StaticRoute>,
+    <ApiContext.Provider value={createApi('/w/one')}>
+      <StaticRoute route={route}>
+        <StaticScope scope={scope}>{children}</StaticScope>
+      </StaticRoute>
+    </ApiContext.Provider>,
   );
 }
 
-test('a change shows its direction, its interval and whether chance explains it', () => {
-  const shown = html(
-    <Delta change={-0.02} lower={-0.03} upper={-0.01} isSignificant={true} unit="ratio" isHigherBetter={true} />,
-  );
-  expect(shown).toContain('data-tone="bad"');
-  expect(shown).toContain('▼');
-  expect(shown).toContain('−2.0 pp');
-  expect(shown).toContain('95 % interval −3.0 pp to −1.0 pp');
-  const chance = html(<Delta change={0.02} isSignificant={false} unit="ratio" isHigherBetter={true} />);
-  expect(chance).toContain('data-tone="neutral"');
-  expect(chance).toContain('within chance');
-  const position = html(<Delta change={-1} isSignificant={true} unit="position" isHigherBetter={false} />);
-  expect(position).toContain('data-tone="good"');
-  const count = html(<Delta change={7} isExact unit="count" isHigherBetter={null} />);
-  expect(count).toContain('▲');
-  expect(count).not.toMatch(/≈|not tested/);
-  expect(html(<Delta change={null} unit="ratio" isHigherBetter={null} />)).toContain('no comparison');
+test('a change shows its direction and its size, and whether chance explains it', () => {
+  const mark = (
+    change: number,
+    isSignificant: boolean | null,
+    more: Partial<Parameters<typeof Mark>[0]> = {},
+  ): string => html(<Mark change={{ change, isSignificant }} unit="ratio" isHigherBetter={true} {...more} />);
+  const fell = mark(-0.019, true);
+  for (const part of ['data-tone="bad"', '▼', '>1.9<', 'fell by']) expect(fell).toContain(part);
+  const chance = mark(0.004, false);
+  for (const part of ['data-tone="neutral"', '≈', '+0.4', 'no clear change']) expect(chance).toContain(part);
+  expect(chance).not.toMatch(/chance|▲/);
+  expect(mark(-0.004, null)).toContain('−0.4');
+  // A position falls when it improves.
+  const position = mark(-0.21, true, { unit: 'position', isHigherBetter: false });
+  for (const part of ['data-tone="good"', '▲', '>0.21<', 'fell by']) expect(position).toContain(part);
+  const rival = mark(0.039, true, { isHigherBetter: null });
+  for (const part of ['data-tone="neutral"', '▲', '>3.9<']) expect(rival).toContain(part);
+  const count = mark(33, null, { unit: 'count', isHigherBetter: null, countBefore: 150 });
+  for (const part of ['▲', '>22.0\u202f%<']) expect(count).toContain(part);
+  expect(mark(7, null, { unit: 'count', countBefore: 0 })).toContain('>7<');
 });
 
-test('a tile has its value, interval, sample and link', () => {
-  const shown = html(
-    <Tile title="Visibility" value={0.345} lower={0.3} upper={0.4} n={700} unit="ratio" to="/prompts" />,
+const statistic = {
+  value: 0.345,
+  lower: 0.3,
+  upper: 0.4,
+  n: 700,
+  before: 0.4,
+  beforeSample: 650,
+  change: { change: -0.055, lower: -0.1, upper: -0.01, isSignificant: true },
+  p: 0.031,
+};
+
+test('a tile has its value, change and link, and in a report its interval and sample', () => {
+  const tile = <Tile title="Visibility" {...statistic} unit="ratio" isHigherBetter to="/prompts" table={null} />;
+  const shown = html(tile);
+  for (const part of ['34.5\u202f%', '▼', 'href="/w/one/prompts"', 'data-value="0.345"']) expect(shown).toContain(part);
+  expect(shown).not.toMatch(/700|0\.031/);
+  const { document } = parseHTML('<!doctype html><html></html>');
+  const paper = { document: document as unknown as Document, keep: () => undefined };
+  const written = html(<PaperContext.Provider value={paper}>{tile}</PaperContext.Provider>);
+  for (const part of ['34.5\u202f%', '30.0 to 40.0\u202f%', 'n = 700']) expect(written).toContain(part);
+});
+
+test('a table says how many of its rows changed beyond chance', () => {
+  const columns = (ids: readonly string[]) => [
+    { id: 'prompt', label: 'Prompt', value: ({ id }: { id: string }) => id },
+    ...ids.map((id) =>
+      changeColumn({
+        id,
+        label: `Δ ${id}`,
+        statistic: ({ isSignificant }: { id: string; isSignificant: boolean | null }) => ({
+          ...statistic,
+          change: { ...statistic.change, isSignificant },
+        }),
+      }),
+    ),
+  ];
+  const sentence = (verdicts: readonly (boolean | null)[], ids = ['Share']): string | undefined => {
+    const items = verdicts.map((isSignificant, index) => ({ id: String(index), isSignificant }));
+    const shown = html(<DataTable caption="Things" items={items} columns={columns(ids)} keyOf={({ id }) => id} />);
+    return /change-sentence">([^<]*)/.exec(shown)?.[1];
+  };
+  expect(sentence([true, false, null])).toBe('1 of 3 prompts changed beyond chance.');
+  expect(sentence([false])).toBe('None of 1 prompt changed beyond chance.');
+  expect(sentence([null, null])).toBeUndefined();
+  expect(sentence([true, true], ['Share', 'Position'])).toBe(
+    'Of 2 prompts, these changed beyond chance: share 2, position 2.',
   );
-  for (const part of [
-    '34.5\u202f%',
-    '30.0\u202f% – 40.0\u202f%',
-    'n = 700',
-    'href="/w/one/prompts"',
-    'data-value="0.345"',
-  ]) {
-    expect(shown).toContain(part);
-  }
 });
 
 test('a table draws only the first of many rows, shows their number, and escapes texts', () => {

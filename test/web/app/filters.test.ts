@@ -52,7 +52,7 @@ test('numbers and days have one form on all pages', () => {
   expect(english.value(0.1234, 'ratio')).toBe('12.3\u202f%');
   expect(english.value(1234567, 'count')).toBe('1,234,567');
   expect(english.value(null, 'count')).toBe('–');
-  expect(english.change(0.0123, 'ratio')).toBe('+1.2 pp');
+  expect(english.change(0.0123, 'ratio')).toBe('+1.2 pt');
   expect(english.change(-0.5, 'position')).toBe('−0.50');
   expect(english.day('2026-11-22')).toBe('22 Nov 2026');
   expect(english.shortDay('2026-11-22')).toBe('22 Nov');

@@ -1,7 +1,8 @@
 import { axisX, axisY, barX, barY, gridX, ruleX, ruleY, text } from '@observablehq/plot';
 import type { Unit } from '../state/format.ts';
 import { valueAxis } from './axes.ts';
-import { type ChartContext, type Drawing, drawPlot, valueText } from './drawing.ts';
+import { drawPlot } from './draw-plot.ts';
+import { type ChartContext, type Drawing, valueText } from './drawing.ts';
 
 export interface Bar {
   readonly label: string;
@@ -48,7 +49,7 @@ function drawLying(spec: BarsSpec, context: ChartContext): Drawing {
     x: { label: null, zero: true },
     y: { type: 'band', label: null, domain: rows.map(({ key }) => key), padding: 0.25 },
     marks: [
-      gridX({ stroke: theme.grid, strokeOpacity: 1, ticks: 4 }),
+      gridX({ stroke: theme.line, strokeOpacity: 1, ticks: 4 }),
       axisX({
         ticks: 4,
         tickSize: 0,

@@ -1,4 +1,3 @@
-import { type Markish, type PlotOptions, plot } from '@observablehq/plot';
 import type { Format, Unit } from '../state/format.ts';
 import type { ChartTheme } from './palette.ts';
 
@@ -35,41 +34,17 @@ export interface Drawing {
   readonly stops: readonly Stop[];
 }
 
-/** A drawn plot with the positions of its values. */
-export interface Plotted {
-  readonly svg: SVGSVGElement;
-  x(value: unknown): number;
-  y(value: unknown): number;
-}
-
-/** Margins in pixels. */
-const MARGINS = { marginTop: 18, marginRight: 26, marginBottom: 26, marginLeft: 48 };
-
-/** Draws marks without Plot's style element, so that the page's content security policy can forbid inline styles. */
-export function drawPlot(
-  context: ChartContext,
-  label: string,
-  options: Omit<PlotOptions, 'marks'> & { readonly marks: readonly Markish[] },
-): Plotted {
-  const { document, width, theme } = context;
-  const drawn = plot({ ...MARGINS, width, document, className: 'plot', ...options, marks: [...options.marks] });
-  const svg = drawn as unknown as SVGSVGElement & Pick<typeof drawn, 'scale'>;
-  for (const style of [...svg.querySelectorAll('style')]) style.remove();
-  svg.setAttribute('role', 'img');
-  svg.setAttribute('aria-label', label);
-  svg.setAttribute('color', theme.muted);
-  svg.setAttribute('font-size', '12');
-  // The page names the chart; the parts of Plot would be read one by one.
-  for (const part of [...svg.querySelectorAll('[aria-label], [aria-description]')]) {
-    part.removeAttribute('aria-label');
-    part.removeAttribute('aria-description');
-  }
-  const position = (name: 'x' | 'y') => {
-    const scale = drawn.scale(name);
-    const middle = (scale?.bandwidth ?? 0) / 2;
-    return (value: unknown): number => Number(scale?.apply(value) ?? 0) + middle;
-  };
-  return { svg, x: position('x'), y: position('y') };
+/** A value of a day, week or month. */
+export interface SeriesPoint {
+  /** First day of the period. */
+  readonly day: string;
+  /** Null interrupts the line. */
+  readonly value: number | null;
+  /** The 95 % interval. */
+  readonly lower?: number | null;
+  readonly upper?: number | null;
+  /** Number of units in the sample. */
+  readonly n?: number | null;
 }
 
 /** Returns a day, or a time in UTC, as the time that the scales of charts use. */
@@ -84,4 +59,16 @@ export function valueText(
   const hasInterval = typeof lower === 'number' && typeof upper === 'number';
   const interval = hasInterval ? ` (${format.value(lower, unit)} – ${format.value(upper, unit)})` : '';
   return `${format.value(value, unit)}${interval}`;
+}
+
+/** Returns the days of all series, in order. */
+export function daysOf(series: readonly { readonly points: readonly { readonly day: string }[] }[]): readonly string[] {
+  return [...new Set(series.flatMap(({ points }) => points.map(({ day }) => day)))].sort();
+}
+
+/** Returns the days with a label on an axis. They are counted from the last day, which readers look for. */
+export function tickDays(days: readonly string[], width: number): readonly string[] {
+  const most = Math.max(2, Math.min(8, Math.floor(width / 110)));
+  const step = Math.max(1, Math.ceil(days.length / most));
+  return days.filter((_, index) => (days.length - 1 - index) % step === 0);
 }

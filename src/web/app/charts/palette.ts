@@ -3,33 +3,33 @@
  * vision, protanopia and deuteranopia, and by 0.07 with tritanopia; each has a contrast of at least 3 to its surface.
  */
 const light = [
-  '#1d4ed8',
-  '#f0621d',
-  '#c674b3',
-  '#5d5b13',
-  '#58056b',
-  '#a96460',
-  '#7f387a',
-  '#69072e',
-  '#4c81fa',
-  '#0012a7',
+  '#2f55ff',
+  '#e36626',
+  '#009488',
+  '#9340b7',
+  '#8f5400',
+  '#cc70d5',
+  '#1c4e60',
+  '#4e2b03',
+  '#020b84',
+  '#120234',
 ];
 const dark = [
-  '#8ab4ff',
-  '#bd4334',
-  '#96549c',
-  '#c0bd52',
-  '#facef4',
-  '#f05465',
-  '#a485ae',
-  '#ea9fae',
-  '#5658ee',
-  '#7986f2',
+  '#86a2ff',
+  '#f99c67',
+  '#42d1bb',
+  '#b87bb1',
+  '#ffce2d',
+  '#8bfada',
+  '#9f4f84',
+  '#e06c18',
+  '#9c10f2',
+  '#d0061b',
 ];
 
 /** Colours of the parts of a page that charts use. */
-const lightParts = { ink: '#111827', muted: '#4b5563', grid: '#e5e7eb', surface: '#ffffff' };
-const darkParts = { ink: '#f3f4f6', muted: '#b6bdc9', grid: '#374151', surface: '#1a2130' };
+const lightParts = { ink: '#0d1421', muted: '#586274', line: '#e4e8ee', surface: '#ffffff' };
+const darkParts = { ink: '#edf1f7', muted: '#9aa5b6', line: '#252e3c', surface: '#141a24' };
 
 export const PALETTES = {
   light: { series: light, ...lightParts },
@@ -61,7 +61,7 @@ export interface ChartTheme {
   series(index: number): string;
   readonly ink: string;
   readonly muted: string;
-  readonly grid: string;
+  readonly line: string;
   readonly surface: string;
 }
 
@@ -70,7 +70,7 @@ export const pageColours: ChartTheme = {
   series: (index) => `var(--series-${hueOf(index)})`,
   ink: 'var(--ink)',
   muted: 'var(--muted)',
-  grid: 'var(--grid)',
+  line: 'var(--line)',
   surface: 'var(--surface)',
 };
 

@@ -1,6 +1,7 @@
 import { axisX, axisY, dot, gridX, gridY } from '@observablehq/plot';
 import type { Unit } from '../state/format.ts';
-import { type ChartContext, type Drawing, drawPlot } from './drawing.ts';
+import { drawPlot } from './draw-plot.ts';
+import { type ChartContext, type Drawing } from './drawing.ts';
 import { patternOf } from './palette.ts';
 
 export interface ScatterPoint {
@@ -42,8 +43,8 @@ export function drawScatter(spec: ScatterSpec, context: ChartContext): Drawing {
     y: { nice: true, reverse: spec.y.isReversed ?? false },
     r: { range: [3, 14] },
     marks: [
-      gridX({ stroke: theme.grid, strokeOpacity: 1, ticks: 5 }),
-      gridY({ stroke: theme.grid, strokeOpacity: 1, ticks: 5 }),
+      gridX({ stroke: theme.line, strokeOpacity: 1, ticks: 5 }),
+      gridY({ stroke: theme.line, strokeOpacity: 1, ticks: 5 }),
       axisX({
         ticks: 5,
         tickSize: 0,

@@ -1,7 +1,8 @@
 import { areaY } from '@observablehq/plot';
 import type { Unit } from '../state/format.ts';
-import { dayAxis, dayScale, daysOf, valueAxis } from './axes.ts';
-import { type ChartContext, type Drawing, drawPlot, timeOf } from './drawing.ts';
+import { dayAxis, dayScale, valueAxis } from './axes.ts';
+import { drawPlot } from './draw-plot.ts';
+import { type ChartContext, type Drawing, daysOf, timeOf } from './drawing.ts';
 import { patternOf } from './palette.ts';
 import type { Series } from './time-series.ts';
 

@@ -1,6 +1,7 @@
 import { rectY } from '@observablehq/plot';
-import { dayAxis, dayScale, daysOf, valueAxis } from './axes.ts';
-import { type ChartContext, type Drawing, drawPlot, timeOf } from './drawing.ts';
+import { dayAxis, dayScale, valueAxis } from './axes.ts';
+import { drawPlot } from './draw-plot.ts';
+import { type ChartContext, type Drawing, daysOf, timeOf } from './drawing.ts';
 import { patternOf } from './palette.ts';
 import type { StackedSpec } from './stacked-area.ts';
 

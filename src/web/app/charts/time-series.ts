@@ -1,21 +1,7 @@
-import { areaY, dot, lineY, type Markish, ruleX } from '@observablehq/plot';
 import type { Unit } from '../state/format.ts';
-import { dayAxis, dayScale, daysOf, valueAxis } from './axes.ts';
-import { type ChartContext, type Drawing, drawPlot, type Plotted, type Stop, timeOf, valueText } from './drawing.ts';
+import { type ChartContext, type Drawing, daysOf, type SeriesPoint, type Stop, valueText } from './drawing.ts';
+import { drawAxes, drawBand, drawDot, drawLine, type LinePlot, openLinePlot } from './line-plot.ts';
 import { patternOf } from './palette.ts';
-
-/** A value of a day, week or month. */
-export interface SeriesPoint {
-  /** First day of the period. */
-  readonly day: string;
-  /** Null interrupts the line. */
-  readonly value: number | null;
-  /** The 95 % interval. */
-  readonly lower?: number | null;
-  readonly upper?: number | null;
-  /** Number of units in the sample. */
-  readonly n?: number | null;
-}
 
 export interface Series {
   readonly label: string;
@@ -44,6 +30,8 @@ export interface TimeSeriesSpec {
   readonly isReversed?: boolean;
   /** Begins the axis at zero. */
   readonly hasZero?: boolean;
+  /** Names the lines at their ends; the brand alone has its interval. */
+  readonly hasEndLabels?: boolean;
   /** Greatest number of series with intervals when none is highlighted; default BANDS_MAX. */
   readonly bandsMax?: number;
 }
@@ -57,87 +45,108 @@ export const BANDS_MAX = 2;
 const FADED = 0.2;
 const SYMBOLS = { alert: 'triangle', article: 'square', prompts: 'diamond' } as const;
 
+/** Space around the lines, in pixels. */
+const MARGINS = { top: 18, right: 26, bottom: 30, left: 48 };
+
 /**
  * Draws lines and the events of their time. Intervals are drawn as bands for one or two series and for the highlighted one. The other
  * series of a highlighted one are faded.
  */
 export function drawTimeSeries(spec: TimeSeriesSpec, context: ChartContext): Drawing {
   const { theme, format } = context;
-  const events = spec.events ?? [];
-  const marks = linesOf(spec, context);
-  const hasValues = spec.series.some(({ points }) => points.some(({ value }) => value !== null));
-  const days = daysOf(spec.series);
+  const { label, unit, series, events = [], height = HEIGHT, hasZero = false, isReversed = false } = spec;
+  const days = daysOf(series);
   const inRange = events.filter(({ day }) => day >= (days[0] ?? '') && day <= (days.at(-1) ?? ''));
-  const plotted = drawPlot(context, spec.label, {
-    height: spec.height ?? HEIGHT,
-    x: dayScale(context, days),
-    y: { label: null, nice: true, zero: spec.hasZero ?? false, reverse: spec.isReversed ?? false },
-    marks: !hasValues
-      ? []
-      : [
-          ...valueAxis(context, spec.unit),
-          dayAxis(context, days),
-          ruleX(inRange, {
-            x: ({ day }) => timeOf(day),
-            stroke: theme.muted,
-            strokeOpacity: 0.7,
-            strokeDasharray: '2 3',
-          }),
-          ...marks,
-          dot(inRange, {
-            x: ({ day }) => timeOf(day),
-            frameAnchor: 'top',
-            dy: -8,
-            r: 4.5,
-            symbol: (event: EventMark) => SYMBOLS[event.kind],
-            fill: theme.ink,
-          }),
-        ],
-    symbol: { type: 'identity' } as never,
-  });
-  return { svg: plotted.svg, stops: days.map((day) => stopAt(day, spec, days, inRange, plotted, format)) };
+  const lines = linesOf(spec, context.highlighted ?? null);
+  const values = lines.flatMap(({ points, isBanded }) =>
+    points
+      .flatMap(({ value, lower, upper }) => (isBanded ? [value, lower, upper] : [value]))
+      .filter((each) => each != null),
+  );
+  const hasValues = series.some(({ points }) => points.some(({ value }) => value !== null));
+  const margins = spec.hasEndLabels === true ? { ...MARGINS, right: LABEL_WIDTH } : MARGINS;
+  const domain = hasValues ? [...values, ...(hasZero ? [0] : [])] : [0, 1];
+  const plot = openLinePlot({ label, days, height, margins, values: domain, isReversed, isNice: true }, context);
+  if (hasValues) {
+    drawAxes(plot, days, (value) => format.tick(value, unit), context);
+    for (const line of lines) drawSeries(plot, line, context);
+    for (const { day, kind } of inRange)
+      drawDot(plot, plot.x(day), plot.bounds.bottom - 4, 3.5, SYMBOLS[kind], { fill: theme.muted });
+    if (spec.hasEndLabels === true) drawEndLabels(plot, spec, context);
+  }
+  return { svg: plot.svg, stops: days.map((day) => stopAt(day, spec, days, inRange, plot, format)) };
+}
+
+interface DrawnSeries extends Series {
+  readonly isBanded: boolean;
+  readonly isDotted: boolean;
+  readonly opacity: number;
 }
 
 // The highlighted series is drawn last, above the others.
 function linesOf(
-  { series, bandsMax = BANDS_MAX }: TimeSeriesSpec,
-  { theme, highlighted = null }: ChartContext,
-): readonly Markish[] {
+  { series, bandsMax = BANDS_MAX, hasEndLabels = false }: TimeSeriesSpec,
+  highlighted: string | null,
+): readonly DrawnSeries[] {
   const only = series.length === 1 ? series[0] : series.find(({ label }) => label === highlighted);
-  const ordered = only === undefined ? series : [...series.filter((each) => each !== only), only];
-  return ordered.flatMap((each) => {
-    const { points, colour, isDashed } = each;
-    const stroke = theme.series(colour);
-    const opacity = only === undefined || each === only ? 1 : FADED;
-    const known = points.map((point) => ({ ...point, at: timeOf(point.day) }));
-    const isBanded = only === undefined ? series.length <= bandsMax : each === only;
-    const bands = isBanded ? known.filter(hasInterval) : [];
-    const shown = known.length > DOTTED_POINTS_MAX ? [] : known.filter(({ value }) => value !== null);
-    const { dashes, symbol } = patternOf(colour);
-    const strokeDasharray = isDashed === true ? '5 4' : dashes;
-    return [
-      areaY(bands, { x: 'at', y1: 'lower', y2: 'upper', fill: stroke, fillOpacity: 0.15 }),
-      lineY(known, {
-        x: 'at',
-        y: (point: { value: number | null }) => point.value ?? Number.NaN,
-        stroke,
-        strokeWidth: 2,
-        opacity,
-        ...(strokeDasharray === null ? {} : { strokeDasharray }),
-      }),
-      dot(shown, { x: 'at', y: 'value', fill: stroke, r: 2.5, symbol, opacity }),
-    ];
-  });
+  // The brand is above its competitors.
+  const ordered = hasEndLabels ? [...series].reverse() : series;
+  return [...ordered.filter((each) => each !== only), ...(only === undefined ? [] : [only])].map((each) => ({
+    ...each,
+    isBanded: only !== undefined ? each === only : hasEndLabels ? each.colour === 0 : series.length <= bandsMax,
+    isDotted: !hasEndLabels && each.points.length <= DOTTED_POINTS_MAX,
+    opacity: only === undefined || each === only ? 1 : FADED,
+  }));
 }
 
-const hasInterval = ({ lower, upper }: SeriesPoint): boolean => typeof lower === 'number' && typeof upper === 'number';
+function drawSeries(plot: LinePlot, line: DrawnSeries, { theme }: ChartContext): void {
+  const { points, colour, isDashed, isBanded, isDotted, opacity } = line;
+  const stroke = theme.series(colour);
+  const { dashes, symbol } = patternOf(colour);
+  if (isBanded) drawBand(plot, points, stroke, 0.15);
+  drawLine(plot, points, {
+    stroke,
+    'stroke-width': colour === 0 ? 2.6 : 1.6,
+    'stroke-dasharray': isDashed === true ? '5 4' : dashes,
+    opacity,
+  });
+  if (!isDotted) return;
+  for (const { day, value } of points)
+    if (value !== null) drawDot(plot, plot.x(day), plot.y(value), 2.5, symbol, { fill: stroke, opacity });
+}
+
+/** Width of the labels at the ends of the lines, their characters, and the space of each, in pixels. */
+const LABEL_WIDTH = 128;
+const LABEL_LENGTH_MAX = 12;
+const LABEL_HEIGHT = 15;
+
+// Labels of near values are moved apart.
+function drawEndLabels(plot: LinePlot, { series, unit }: TimeSeriesSpec, { theme, format }: ChartContext): void {
+  const ends = series
+    .flatMap(({ label, colour, points }) => {
+      const last = points.findLast(({ value }) => value !== null);
+      return last === undefined || last.value === null ? [] : [{ label, colour, day: last.day, value: last.value }];
+    })
+    .sort((a, b) => plot.y(a.value) - plot.y(b.value));
+  let above = Number.NEGATIVE_INFINITY;
+  for (const { label, colour, day, value } of ends) {
+    const [x, y] = [plot.x(day), plot.y(value)];
+    above = Math.max(y + 4, above + LABEL_HEIGHT);
+    const letters = [...label];
+    const name = letters.length > LABEL_LENGTH_MAX ? `${letters.slice(0, LABEL_LENGTH_MAX - 1).join('')}…` : label;
+    const fill = theme.series(colour);
+    drawDot(plot, x, y, colour === 0 ? 3.5 : 2.5, 'circle', { fill });
+    const text = `${name} ${format.value(value, unit).replace(/\s*%/u, '')}`;
+    plot.add('text', { x: x + 9, y: above, fill, 'font-weight': colour === 0 ? 650 : 500 }, text);
+  }
+}
 
 function stopAt(
   day: string,
   spec: TimeSeriesSpec,
   days: readonly string[],
   inRange: readonly EventMark[],
-  plotted: Plotted,
+  plot: LinePlot,
   format: ChartContext['format'],
 ): Stop {
   const lines = spec.series.flatMap(({ points, label, colour }) => {
@@ -147,8 +156,8 @@ function stopAt(
   });
   const values = lines.flatMap(({ at }) => (at === null ? [] : [at]));
   return {
-    x: plotted.x(timeOf(day)),
-    y: values.length === 0 ? null : plotted.y(Math.max(...values)),
+    x: plot.x(day),
+    y: values.length === 0 ? null : plot.y(Math.max(...values)),
     title: format.day(day),
     lines: [
       ...lines.map(({ colour, label, value }) => ({ colour, label, value })),
@@ -168,4 +177,32 @@ function pointText(point: SeriesPoint, unit: Unit, format: ChartContext['format'
 // The last period that begins on or before the day.
 function nearest(days: readonly string[], day: string): string | undefined {
   return days.findLast((each) => each <= day);
+}
+
+export interface SparklineSpec {
+  readonly label: string;
+  readonly series: Pick<Series, 'points' | 'colour'>;
+  readonly height?: number;
+  readonly isReversed?: boolean;
+}
+
+const SPARK_MARGINS = { top: 4, right: 4, bottom: 4, left: 1 };
+
+/** Draws a line without axes; its last value has a dot. */
+export function drawSparkline(
+  { label, series, height = 36, isReversed = false }: SparklineSpec,
+  context: ChartContext,
+): Drawing {
+  const { points, colour } = series;
+  const stroke = context.theme.series(colour);
+  const values = points.flatMap(({ value, lower, upper }) => [value, lower, upper].filter((each) => each != null));
+  const days = points.map(({ day }) => day);
+  const spec = { label, days, height, margins: SPARK_MARGINS, values, isReversed };
+  const plot = openLinePlot(spec, context);
+  const last = points.findLast(({ value }) => value !== null);
+  if (last === undefined || last.value === null) return { svg: plot.svg, stops: [] };
+  drawBand(plot, points, stroke, 0.13);
+  drawLine(plot, points, { stroke, 'stroke-width': 1.6 });
+  drawDot(plot, plot.x(last.day), plot.y(last.value), 2.5, 'circle', { fill: stroke });
+  return { svg: plot.svg, stops: [] };
 }

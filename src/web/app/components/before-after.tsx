@@ -7,7 +7,8 @@ import { type Change, changeOf } from '../state/series.ts';
 import { numberOf, type Row, textOf, toRecords } from '../state/table.ts';
 import { Frame } from './chart-frame.tsx';
 import { type ColumnSpec, DataTable } from './data-table.tsx';
-import { Delta, EntityDot } from './parts.tsx';
+import { Mark } from './measured.tsx';
+import { EntityDot } from './parts.tsx';
 
 interface Compared {
   readonly key: string;
@@ -84,7 +85,8 @@ function useColumns(unit: Unit): readonly ColumnSpec<Compared>[] {
         label: 'Change',
         unit,
         value: ({ change }) => change.change,
-        cell: ({ change }) => <Delta {...change} unit={unit} isHigherBetter={null} />,
+        isBeyondChance: ({ change }) => change.isSignificant,
+        cell: ({ change }) => <Mark change={change} unit={unit} isHigherBetter={null} />,
       },
       {
         id: 'interval',
@@ -92,9 +94,7 @@ function useColumns(unit: Unit): readonly ColumnSpec<Compared>[] {
         about: 'Interval of the change.',
         value: ({ change }) => change.lower,
         cell: ({ change }) =>
-          change.lower === null || change.upper === null
-            ? '–'
-            : `${format.change(change.lower, unit)} to ${format.change(change.upper, unit)}`,
+          change.lower === null || change.upper === null ? '–' : format.changes(change.lower, change.upper, unit),
       },
       {
         id: 'p',
@@ -102,7 +102,7 @@ function useColumns(unit: Unit): readonly ColumnSpec<Compared>[] {
         about: 'Two-sided, corrected for the number of tested rows.',
         unit: 'number',
         value: ({ p }) => p,
-        cell: ({ p }) => (p === null ? '–' : p < 0.001 ? '< 0.001' : p.toFixed(3)),
+        cell: ({ p }) => format.p(p),
       },
       {
         id: 'n',

@@ -1,52 +1,75 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ChartContext, Drawing } from '../charts/drawing.ts';
 import type { LoadedTable } from '../state/data.tsx';
-import { usePaper } from '../state/paper.ts';
-import { Link, useHasLinks } from '../state/router.tsx';
-import { useScope } from '../state/scope.tsx';
-import { type Table, textOf } from '../state/table.ts';
+import { type PaperChart, usePaper } from '../state/paper.ts';
+import { Link, useHasLinks, useRoute } from '../state/router.tsx';
+import type { Table } from '../state/table.ts';
+import { BlockMenu, ColumnContext, type ColumnList, idOf } from './block-menu.tsx';
 import { Chart } from './chart.tsx';
 import { EmptyState, EntityDot, ErrorState } from './parts.tsx';
-import { SqlButton } from './sql-button.tsx';
+import { ValueTable } from './value-table.tsx';
 
 export interface FrameProps {
   readonly title: string;
-  /** One sentence: what is shown, and how it is computed. */
+  /** A few words beside the title. */
+  readonly hint?: string;
+  /** What is shown, and how it is computed: in the menu of the block, and below the title in a report. */
   readonly about?: ComponentChildren;
-  /** The data of the block, for its state and its SQL. */
+  /** The data of the block, for its state, its SQL and its files. */
   readonly data: LoadedTable;
-  /** The page with the details, as a path with filters. */
+  /** Further tables of the block, with SQL of their own. */
+  readonly more?: readonly (Table | null)[];
+  /** The page with the details, as a path with filters: the link of the title, or a link with a label of its own. */
   readonly to?: string;
   readonly linkLabel?: string;
+  /** Choices above the contents. */
+  readonly tools?: ComponentChildren;
   /** Shown if the table has no rows. */
   readonly empty?: ComponentChildren;
   readonly children?: ComponentChildren;
 }
 
-/** A block of a page with its title, definition, link, SQL and the state of its data. */
-export function Frame({ title, about, data, to, linkLabel = 'Details', empty, children }: FrameProps): JSX.Element {
+/** A block of a page with its title, link, menu and the state of its data. */
+export function Frame(props: FrameProps & { readonly chart?: PaperChart }): JSX.Element {
+  const { title, hint, about, data, more = [], to, linkLabel, tools, empty, chart, children } = props;
   const { table, error, isLoading, retry } = data;
+  const [columns, setColumns] = useState<ColumnList | null>(null);
+  const section = useRef<HTMLElement>(null);
+  const paper = usePaper();
   const hasLinks = useHasLinks();
+  const { hash } = useRoute();
   const isEmpty = table !== null && table.rows.length === 0;
+  const isLinked = table !== null && hash === `#${idOf(title)}`;
+  useEffect(() => {
+    if (isLinked) section.current?.scrollIntoView();
+  }, [isLinked]);
   return (
-    <section class="panel" aria-label={title} aria-busy={isLoading}>
+    <section ref={section} class="panel" aria-label={title} aria-busy={isLoading}>
       <header class="panel-head">
-        <h2>{title}</h2>
-        <span class="panel-tools">
-          <SqlButton title={title} sql={table?.sql ?? null} />
-          {to !== undefined && hasLinks && (
-            <Link to={to} aria-label={`${linkLabel}: ${title}`}>
-              {linkLabel}
-            </Link>
-          )}
-        </span>
-        {about !== undefined && <p class="quiet">{about}</p>}
+        <h2>{to === undefined || linkLabel !== undefined ? title : <Link to={to}>{title}</Link>}</h2>
+        {hint !== undefined && <p>{hint}</p>}
+        {to !== undefined && linkLabel !== undefined && hasLinks && (
+          <Link class="panel-link" to={to} aria-label={`${linkLabel}: ${title}`}>
+            {linkLabel}
+          </Link>
+        )}
+        <BlockMenu
+          title={title}
+          about={about}
+          tables={[table, ...more]}
+          columns={columns}
+          {...(chart === undefined ? {} : { chart })}
+        />
+        {paper !== null && about !== undefined && <p class="quiet about">{about}</p>}
       </header>
+      {tools}
       {error !== null && <ErrorState error={error} retry={retry} />}
       {error === null && table === null && <div class="skeleton" role="status" aria-label="Loading" />}
       {error === null && isEmpty && <EmptyState>{empty ?? 'No data in this range. Choose other filters.'}</EmptyState>}
-      {error === null && table !== null && !isEmpty && children}
+      {error === null && table !== null && !isEmpty && (
+        <ColumnContext.Provider value={setColumns}>{children}</ColumnContext.Provider>
+      )}
       {error === null && !isEmpty && table?.notCompared && (
         <p class="quiet" role="note" dir="auto">
           {table.notCompared}
@@ -63,7 +86,7 @@ export interface LegendEntry {
   readonly to?: string;
 }
 
-export interface ChartFrameProps extends Omit<FrameProps, 'children'> {
+export interface ChartFrameProps extends Omit<FrameProps, 'children' | 'tools'> {
   readonly draw: (context: ChartContext) => Drawing;
   readonly legend?: readonly LegendEntry[];
   readonly height?: number;
@@ -75,21 +98,29 @@ export interface ChartFrameProps extends Omit<FrameProps, 'children'> {
   readonly note?: ComponentChildren;
 }
 
-/** A block with a chart, its legend, and its values as a table, which screen readers need. */
+/** A block with a chart and its legend; its values are a table in the menu, which screen readers need. */
 export function ChartFrame({ draw, legend = [], height, tools, below, note, ...frame }: ChartFrameProps): JSX.Element {
   const { highlighted, ...highlighting } = useHighlight();
-  const hasRows = (frame.data.table?.rows.length ?? 0) > 0;
+  const { title, data } = frame;
   const about = typeof frame.about === 'string' ? frame.about : '';
   const paper = usePaper();
-  if (hasRows) paper?.keep({ title: frame.title, about, legend, draw });
+  const chart = { title, about, legend, draw };
+  if ((data.table?.rows.length ?? 0) > 0) paper?.keep(chart);
   return (
-    <Frame {...frame}>
+    <Frame {...frame} chart={chart}>
       {tools}
       {legend.length > 0 && <Legend entries={legend} {...highlighting} />}
-      <Chart label={frame.title} draw={draw} highlighted={highlighted} {...(height === undefined ? {} : { height })} />
+      <Chart label={title} draw={draw} highlighted={highlighted} {...(height === undefined ? {} : { height })} />
       {below}
-      {note !== undefined && <div class="quiet">{note}</div>}
-      {frame.data.table !== null && <ValueTable title={frame.title} table={frame.data.table} />}
+      {note !== undefined && <div class="quiet note">{note}</div>}
+      {paper !== null && data.table !== null && (
+        <details class="values">
+          <summary>
+            Values<span class="hidden-text"> of {title} as a table</span>
+          </summary>
+          <ValueTable title={title} table={data.table} />
+        </details>
+      )}
     </Frame>
   );
 }
@@ -154,53 +185,5 @@ function Legend({ entries, chosen, choose, point }: LegendProps): JSX.Element {
         </li>
       ))}
     </ul>
-  );
-}
-
-/** Rows that are shown; the SQL returns all. */
-const ROWS_MAX = 400;
-
-// In a browser, the rows are created when the reader opens the table.
-function ValueTable({ title, table }: { readonly title: string; readonly table: Table }): JSX.Element {
-  const { format } = useScope();
-  const [isOpen, setIsOpen] = useState(usePaper() !== null);
-  const shown = (value: unknown): string => (typeof value === 'number' ? format.value(value, 'number') : textOf(value));
-  return (
-    <details class="values" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary>
-        Values<span class="hidden-text"> of {title} as a table</span>
-      </summary>
-      {isOpen && (
-        <section class="table-box" tabIndex={0} aria-label={`Values of ${title}`}>
-          <table>
-            <thead>
-              <tr>
-                {table.columns.map(({ name, about }) => (
-                  <th key={name} scope="col" title={about}>
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {table.rows.slice(0, ROWS_MAX).map((row, index) => (
-                <tr key={index}>
-                  {row.map((value, column) => (
-                    <td key={table.columns[column]?.name} dir="auto">
-                      {shown(value)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {table.rows.length > ROWS_MAX && (
-            <p class="quiet">
-              The first {ROWS_MAX} of {format.value(table.rows.length, 'count')} rows.
-            </p>
-          )}
-        </section>
-      )}
-    </details>
   );
 }

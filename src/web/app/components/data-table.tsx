@@ -1,13 +1,3 @@
-import {
-  columnFilteringFeature,
-  columnVisibilityFeature,
-  createFilteredRowModel,
-  createSortedRowModel,
-  globalFilteringFeature,
-  rowSortingFeature,
-  tableFeatures,
-  useTable,
-} from '@tanstack/preact-table';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { plural } from '../state/amounts.ts';
@@ -16,6 +6,7 @@ import { usePaper } from '../state/paper.ts';
 import { useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
 import { numberOf, textOf } from '../state/table.ts';
+import { useColumnChoice } from './block-menu.tsx';
 import { useVirtualRows } from './use-virtual-rows.ts';
 
 /** A column of a table. */
@@ -28,6 +19,8 @@ export interface ColumnSpec<Item> {
   readonly value: (item: Item) => string | number | boolean | null;
   readonly unit?: Unit;
   readonly cell?: (item: Item) => ComponentChildren;
+  /** Whether the change of an item is beyond chance; null if it is not tested. The table counts them. */
+  readonly isBeyondChance?: (item: Item) => boolean | null;
   /** Hidden until the reader chooses it. */
   readonly isHidden?: boolean;
   /** Left out if no row has a value. */
@@ -53,15 +46,6 @@ export interface DataTableProps<Item> {
 
 const ROW_HEIGHT = 37;
 
-const features = tableFeatures({
-  rowSortingFeature,
-  columnFilteringFeature,
-  globalFilteringFeature,
-  columnVisibilityFeature,
-  sortedRowModel: createSortedRowModel(),
-  filteredRowModel: createFilteredRowModel(),
-});
-
 /** A table with sorting, a text filter and a choice of columns, which draws only visible rows. */
 export function DataTable<Item extends object>({ columns: given, ...others }: DataTableProps<Item>): JSX.Element {
   const { items } = others;
@@ -74,18 +58,25 @@ export function DataTable<Item extends object>({ columns: given, ...others }: Da
 }
 
 function RowTable<Item extends object>(props: DataTableProps<Item>): JSX.Element {
-  const { caption, items, columns, isPlain = false, isInAddress = false, empty } = props;
-  const { search } = useRoute();
-  const [filter, setFilter] = useState(() => (isInAddress && search.get(FIND)) || '');
-  const table = useItems(props, filter);
+  const { caption, items, columns, isPlain = false, empty } = props;
+  const table = useItems(props);
+  const { rows, filter, setFilter, shown, sort } = table;
   const scroller = useRef<HTMLElement>(null);
-  const rows = table.getRowModel().rows;
   const virtual = useVirtualRows(scroller, rows.length, ROW_HEIGHT);
-  const shown = columns.filter(({ id }) => table.getColumn(id)?.getIsVisible() === true);
+  useFitting(scroller);
   const { format } = useScope();
-  useAddress(props, filter, shown, table);
+  const parts = partsOf(shown);
+  useAddress(props, table);
+  useColumnChoice(
+    isPlain
+      ? null
+      : {
+          columns: columns.map(({ id, label }) => ({ id, label, isShown: shown.some((each) => each.id === id) })),
+          toggle: table.toggle,
+        },
+  );
   return (
-    <div class="data-table">
+    <div class="data-table" data-lines={parts.size > 1}>
       {!isPlain && (
         <div class="row table-tools">
           <input
@@ -100,32 +91,27 @@ function RowTable<Item extends object>(props: DataTableProps<Item>): JSX.Element
               ? plural(rows.length, 'row')
               : `${format.value(rows.length, 'count')} of ${plural(items.length, 'row')}`}
           </span>
-          <ColumnChoice caption={caption} columns={columns} table={table} />
         </div>
       )}
-      <section
-        class={isPlain ? 'table-box plain' : 'table-box'}
-        ref={scroller}
-        tabIndex={0}
-        aria-label={`Rows of ${caption}`}
-      >
+      <ChangeSentence columns={shown} items={items} />
+      <section class="table-box" ref={scroller} tabIndex={0} aria-label={`Rows of ${caption}`}>
         <table aria-rowcount={rows.length + 1}>
           <thead>
             <tr aria-rowindex={1}>
               {shown.map((column) => (
-                <HeaderCell key={column.id} column={column} sorting={table.getColumn(column.id)} />
+                <HeaderCell key={column.id} column={column} sort={sort} onSort={table.setSort} />
               ))}
             </tr>
           </thead>
           <tbody>
             <Space height={virtual.before} columns={shown.length} />
             {virtual.items.map(({ index }) => {
-              const item = rows[index]?.original;
+              const item = rows[index];
               if (item === undefined) return null;
               return (
                 <tr key={props.keyOf(item)} ref={virtual.measure} data-index={index} aria-rowindex={index + 2}>
                   {shown.map((column) => (
-                    <Cell key={column.id} column={column} item={item} />
+                    <Cell key={column.id} column={column} item={item} part={parts.get(column.id)} />
                   ))}
                 </tr>
               );
@@ -141,33 +127,46 @@ function RowTable<Item extends object>(props: DataTableProps<Item>): JSX.Element
   );
 }
 
-interface ColumnChoiceProps<Item> {
-  readonly caption: string;
-  readonly columns: readonly ColumnSpec<Item>[];
-  readonly table: {
-    getColumn(id: string): { getIsVisible(): boolean; toggleVisibility(isVisible: boolean): void } | undefined;
-  };
+// The head of a table that is not wider than its box sticks to the window.
+function useFitting(box: { readonly current: HTMLElement | null }): void {
+  useEffect(() => {
+    const element = box.current;
+    const table = element?.firstElementChild;
+    if (element === null || table == null) return;
+    const observer = new ResizeObserver(() =>
+      element.classList.toggle('fits', table.scrollWidth <= element.clientWidth),
+    );
+    observer.observe(element);
+    observer.observe(table);
+    return () => observer.disconnect();
+  }, []);
 }
 
-function ColumnChoice<Item>({ caption, columns, table }: ColumnChoiceProps<Item>): JSX.Element {
-  return (
-    <details class="menu">
-      <summary>Columns</summary>
-      <fieldset>
-        <legend class="hidden-text">Columns of {caption}</legend>
-        {columns.map(({ id, label }) => (
-          <label key={id}>
-            <input
-              type="checkbox"
-              checked={table.getColumn(id)?.getIsVisible() === true}
-              onChange={(event) => table.getColumn(id)?.toggleVisibility(event.currentTarget.checked)}
-            />
-            {label}
-          </label>
-        ))}
-      </fieldset>
-    </details>
-  );
+interface ChangeSentenceProps<Item> {
+  readonly columns: readonly ColumnSpec<Item>[];
+  readonly items: readonly Item[];
+}
+
+// How many rows changed beyond chance, so that their cells need no words.
+function ChangeSentence<Item>({ columns, items }: ChangeSentenceProps<Item>): JSX.Element | null {
+  const { format } = useScope();
+  const tested = columns.flatMap(({ label, isBeyondChance }) => {
+    const verdicts = isBeyondChance === undefined ? [] : items.map(isBeyondChance);
+    if (verdicts.every((verdict) => verdict === null)) return [];
+    return [{ label, count: verdicts.filter((verdict) => verdict === true).length }];
+  });
+  if (tested.length === 0) return null;
+  const noun = (columns[0]?.label ?? 'Row').toLocaleLowerCase();
+  const all = `${format.value(items.length, 'count')} ${noun}${items.length === 1 ? '' : 's'}`;
+  const changed = tested.filter(({ count }) => count > 0);
+  const of = (count: number): string => `${format.value(count, 'count')} of ${all}`;
+  const sentence =
+    changed.length === 0
+      ? `None of ${all} changed beyond chance.`
+      : tested.length === 1
+        ? `${of(changed[0]?.count ?? 0)} changed beyond chance.`
+        : `Of ${all}, these changed beyond chance: ${changed.map(({ label, count }) => `${label.replace('Δ ', '').toLocaleLowerCase()} ${format.value(count, 'count')}`).join(', ')}.`;
+  return <p class="change-sentence">{sentence}</p>;
 }
 
 /** Parameters of the address: column and order, text filter, and the shown columns. */
@@ -175,64 +174,59 @@ const SORT = 'sort';
 const FIND = 'find';
 const COLUMNS = 'columns';
 
-function useItems<Item extends object>(props: DataTableProps<Item>, filter: string) {
-  const { items, columns } = props;
-  const { search } = useRoute();
-  const definitions = useMemo(
-    () =>
-      columns.map(({ id, value }) => ({
-        id,
-        // Missing values are last in both directions.
-        accessorFn: (item: Item) => value(item) ?? undefined,
-        sortUndefined: 'last' as const,
-        sortDescFirst: false,
-        sortFn: byValue,
-      })),
-    [columns],
-  );
-  const [initialState] = useState(() => {
-    const given = props.isInAddress === true ? search : new URLSearchParams();
-    const sort = readSort(given, columns) ?? props.sort;
-    const chosen = given.get(COLUMNS)?.split(',');
-    const hidden = columns.filter(({ id, isHidden }) => (chosen === undefined ? isHidden : !chosen.includes(id)));
-    return {
-      sorting: sort === undefined ? [] : [{ id: sort.id, desc: sort.isDescending }],
-      columnVisibility: Object.fromEntries(hidden.map(({ id }) => [id, false])),
-    };
-  });
-  return useTable({
-    features,
-    data: items as Item[],
-    columns: definitions,
-    initialState,
-    state: { globalFilter: filter },
-    globalFilterFn: contains,
-    getColumnCanGlobalFilter: () => true,
-  });
+interface Sort {
+  readonly id: string;
+  readonly isDescending: boolean;
 }
 
-function readSort<Item>(search: URLSearchParams, columns: readonly ColumnSpec<Item>[]): DataTableProps<object>['sort'] {
+/** The rows of a table in their order, and the choices of the reader. */
+interface Items<Item> {
+  readonly rows: readonly Item[];
+  readonly shown: readonly ColumnSpec<Item>[];
+  readonly filter: string;
+  readonly sort: Sort | undefined;
+  readonly setFilter: (filter: string) => void;
+  readonly setSort: (sort: Sort) => void;
+  readonly toggle: (id: string, isShown: boolean) => void;
+}
+
+function useItems<Item extends object>(props: DataTableProps<Item>): Items<Item> {
+  const { items, columns, isInAddress = false } = props;
+  const { search } = useRoute();
+  const given = isInAddress ? search : new URLSearchParams();
+  const [filter, setFilter] = useState(() => given.get(FIND) ?? '');
+  const [sort, setSort] = useState(() => readSort(given, columns) ?? props.sort);
+  const [hidden, setHidden] = useState<readonly string[]>(() => {
+    const chosen = given.get(COLUMNS)?.split(',');
+    return columns
+      .filter(({ id, isHidden }) => (chosen === undefined ? isHidden : !chosen.includes(id)))
+      .map(({ id }) => id);
+  });
+  const rows = useMemo(() => {
+    const found = items.filter((item) => columns.some(({ value }) => contains(value(item), filter)));
+    const column = columns.find(({ id }) => id === sort?.id);
+    return column === undefined ? found : inOrder(found, column.value, sort?.isDescending === true);
+  }, [items, columns, filter, sort]);
+  const shown = columns.filter(({ id }) => !hidden.includes(id));
+  const toggle = (id: string, isShown: boolean): void =>
+    setHidden(isShown ? hidden.filter((each) => each !== id) : [...hidden, id]);
+  return { rows, shown, filter, sort, setFilter, setSort, toggle };
+}
+
+function readSort<Item>(search: URLSearchParams, columns: readonly ColumnSpec<Item>[]): Sort | undefined {
   const text = search.get(SORT) ?? '';
   const id = text.replace(/^-/, '');
   return columns.some((column) => column.id === id) ? { id, isDescending: text.startsWith('-') } : undefined;
 }
 
-interface Sorted {
-  getColumn(id: string): Sorting | undefined;
-}
-
 // Writes the parameters that differ from the defaults.
 function useAddress<Item extends object>(
-  { columns, sort, isInAddress = false }: DataTableProps<Item>,
-  filter: string,
-  shown: readonly ColumnSpec<Item>[],
-  table: Sorted,
+  { columns, sort: standard, isInAddress = false }: DataTableProps<Item>,
+  { filter, shown, sort }: Items<Item>,
 ): void {
   const { path, search, navigate } = useRoute();
-  const sorted = columns.find(({ id }) => table.getColumn(id)?.getIsSorted() !== false);
-  const isDescending = sorted !== undefined && table.getColumn(sorted.id)?.getIsSorted() === 'desc';
-  const isStandard = sorted?.id === sort?.id && isDescending === (sort?.isDescending ?? false);
-  const order = sorted === undefined || isStandard ? '' : `${isDescending ? '-' : ''}${sorted.id}`;
+  const isStandard = sort?.id === standard?.id && sort?.isDescending === standard?.isDescending;
+  const order = sort === undefined || isStandard ? '' : `${sort.isDescending ? '-' : ''}${sort.id}`;
   const names = (list: readonly ColumnSpec<Item>[]): string => list.map(({ id }) => id).join();
   const chosen = names(shown) === names(columns.filter(({ isHidden }) => isHidden !== true)) ? '' : names(shown);
   useEffect(() => {
@@ -250,34 +244,31 @@ function useAddress<Item extends object>(
   }, [isInAddress, order, filter, chosen]);
 }
 
-interface ValueRow {
-  getValue(id: string): unknown;
+// Missing values are last in both directions.
+function inOrder<Item>(items: readonly Item[], valueOf: (item: Item) => unknown, isDescending: boolean): Item[] {
+  const known = items.filter((item) => valueOf(item) !== null);
+  known.sort((a, b) => (isDescending ? -1 : 1) * byValue(valueOf(a), valueOf(b)));
+  return [...known, ...items.filter((item) => valueOf(item) === null)];
 }
 
-function byValue(a: ValueRow, b: ValueRow, id: string): number {
-  const left = a.getValue(id);
-  const right = b.getValue(id);
+function byValue(left: unknown, right: unknown): number {
   if (typeof left === 'number' && typeof right === 'number') return left - right;
   return textOf(left).localeCompare(textOf(right), undefined, { numeric: true });
 }
 
-function contains(row: ValueRow, id: string, filter: string): boolean {
-  return textOf(row.getValue(id)).toLocaleLowerCase().includes(filter.trim().toLocaleLowerCase());
-}
-
-interface Sorting {
-  getIsSorted(): false | 'asc' | 'desc';
-  toggleSorting(isDescending?: boolean): void;
+function contains(value: unknown, filter: string): boolean {
+  return textOf(value).toLocaleLowerCase().includes(filter.trim().toLocaleLowerCase());
 }
 
 interface HeaderCellProps<Item> {
   readonly column: ColumnSpec<Item>;
-  readonly sorting: Sorting | undefined;
+  readonly sort: Sort | undefined;
+  readonly onSort: (sort: Sort) => void;
 }
 
-function HeaderCell<Item>({ column, sorting }: HeaderCellProps<Item>): JSX.Element {
-  const sorted = sorting?.getIsSorted() ?? false;
-  const order = sorted === 'asc' ? 'ascending' : sorted === 'desc' ? 'descending' : 'none';
+function HeaderCell<Item>({ column, sort, onSort }: HeaderCellProps<Item>): JSX.Element {
+  const isSorted = sort?.id === column.id;
+  const order = !isSorted ? 'none' : sort.isDescending ? 'descending' : 'ascending';
   const isNumber = isNumeric(column.unit);
   // Numbers are sorted from the largest first.
   const paper = usePaper();
@@ -288,27 +279,50 @@ function HeaderCell<Item>({ column, sorting }: HeaderCellProps<Item>): JSX.Eleme
       </th>
     );
   }
-  const toggle = (): void => sorting?.toggleSorting(sorted === false ? isNumber : sorted === 'asc');
+  const toggle = (): void => onSort({ id: column.id, isDescending: isSorted ? !sort.isDescending : isNumber });
   return (
     <th scope="col" aria-sort={order} class={isNumber ? 'number' : undefined}>
       <button type="button" class="sort" title={column.about} onClick={toggle}>
         {column.label}
-        <span aria-hidden="true">{sorted === 'asc' ? ' ↑' : sorted === 'desc' ? ' ↓' : ''}</span>
+        <span aria-hidden="true">{order === 'ascending' ? ' ↑' : order === 'descending' ? ' ↓' : ''}</span>
       </button>
     </th>
   );
 }
 
-function Cell<Item>({ column, item }: { readonly column: ColumnSpec<Item>; readonly item: Item }): JSX.Element {
+interface CellProps<Item> {
+  readonly column: ColumnSpec<Item>;
+  readonly item: Item;
+  readonly part: string | undefined;
+}
+
+function Cell<Item>({ column, item, part }: CellProps<Item>): JSX.Element {
   const { format } = useScope();
   const { unit = 'text', cell, value, isWide = false } = column;
   const kind = isNumeric(unit) ? 'number' : isWide ? 'wide' : undefined;
   const raw = value(item);
   return (
-    <td class={kind} dir={kind === 'number' ? undefined : 'auto'} data-value={numberOf(raw) ?? undefined}>
+    <td
+      class={kind}
+      dir={kind === 'number' ? undefined : 'auto'}
+      data-part={part}
+      data-value={numberOf(raw) ?? undefined}
+    >
       {cell === undefined ? format.value(raw, unit) : cell(item)}
     </td>
   );
+}
+
+// The columns that phones show of tables with changes: the name, and the first change with the value before it.
+function partsOf<Item>(columns: readonly ColumnSpec<Item>[]): ReadonlyMap<string, string> {
+  const change = columns.findIndex(({ isBeyondChance }) => isBeyondChance !== undefined);
+  const [name, value] = [columns[0], columns[change - 1]];
+  if (name === undefined || value === undefined || change < 2) return new Map();
+  return new Map([
+    [name.id, 'name'],
+    [value.id, 'value'],
+    [columns[change]?.id ?? '', 'change'],
+  ]);
 }
 
 function isNumeric(unit: Unit = 'text'): boolean {

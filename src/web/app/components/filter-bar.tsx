@@ -1,18 +1,23 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { isDay } from '../state/calendar-days.ts';
-import { type Comparison, type Filters, RANGE_DEFAULT, RANGES, type Range } from '../state/filters.ts';
+import type { Comparison, Filters, Range } from '../state/filters.ts';
+import { useRoute } from '../state/router.tsx';
 import { type Option, type Scope, useScope } from '../state/scope.tsx';
-import { BrandPicker } from './brand-picker.tsx';
+import { Icon } from './icon.tsx';
 import { EntityDot } from './parts.tsx';
+import { Popup } from './popup.tsx';
 
-const RANGE_LABELS: Readonly<Record<Range, string>> = {
-  '7d': '7 days',
-  '28d': '28 days',
-  '90d': '90 days',
-  '365d': '365 days',
-  all: 'Everything',
-};
+/** The ranges that are one click away, and those in the panel beside them. */
+const SEGMENTS: readonly (readonly [Range, string])[] = [
+  ['7d', '7 d'],
+  ['28d', '28 d'],
+  ['90d', '90 d'],
+];
+const LONG_RANGES: readonly (readonly [Range, string])[] = [
+  ['365d', '365 days'],
+  ['all', 'Everything'],
+];
 
 const COMPARISON_LABELS: Readonly<Record<Comparison, string>> = {
   previous: 'Previous period',
@@ -20,26 +25,69 @@ const COMPARISON_LABELS: Readonly<Record<Comparison, string>> = {
   none: 'No comparison',
 };
 
+/** How long a copied link is reported, in milliseconds. */
+const REPORTED_MS = 2_000;
+
 /** Filters of a page that are not shown by it. */
 export type FilterName = 'range' | 'comparison' | 'engine' | 'topic' | 'tag' | 'branded';
 
 interface FilterBarProps {
   readonly without?: readonly FilterName[];
-  /** Fields of the page's own filters, after the others. */
+  /** Fields of the page's own filters, after the others, and the number of those that are set. */
   readonly children?: ComponentChildren;
+  readonly own?: number;
 }
 
-/** The filters of a page. Each is part of the address, so that a view can be shared. */
-export function FilterBar({ without = [], children }: FilterBarProps): JSX.Element {
+/** The range, the filters and the link of a page. All are part of the address, so that a view can be shared. */
+export function FilterBar({ without = [], children, own = 0 }: FilterBarProps): JSX.Element {
   const scope = useScope();
-  const { filters, setFilters } = scope;
+  const { filters } = scope;
   const has = (name: FilterName): boolean => !without.includes(name);
+  const set = [
+    has('comparison') && filters.compareTo !== 'previous',
+    has('engine') && filters.engine.length > 0,
+    has('topic') && filters.topic !== null,
+    has('tag') && filters.tag !== null,
+    has('branded') && filters.branded !== null,
+  ];
+  const count = set.filter(Boolean).length + own;
+  const isFiltering =
+    children !== undefined || ['comparison', 'engine', 'branded'].some((name) => has(name as FilterName));
+  return (
+    <form class="page-tools" role="search" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+      {has('range') && <RangeChoice scope={scope} />}
+      {isFiltering && (
+        <Popup
+          label="Filters"
+          button={
+            <>
+              <Icon name="filters" />
+              Filters <em>{count === 0 ? 'none' : count}</em>
+            </>
+          }
+        >
+          <FilterFields scope={scope} has={has}>
+            {children}
+          </FilterFields>
+        </Popup>
+      )}
+      <ShareButton />
+    </form>
+  );
+}
+
+interface FilterFieldsProps {
+  readonly scope: Scope;
+  readonly has: (name: FilterName) => boolean;
+  readonly children: ComponentChildren;
+}
+
+function FilterFields({ scope, has, children }: FilterFieldsProps): JSX.Element {
+  const { filters, setFilters } = scope;
   const isFiltered =
     filters.engine.length > 0 || filters.topic !== null || filters.tag !== null || filters.branded !== null;
   return (
-    <form class="filters" role="search" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-      <BrandPicker />
-      {has('range') && <RangeFields scope={scope} />}
+    <div class="fields">
       {has('comparison') && (
         <Choice
           label="Compare with"
@@ -81,16 +129,51 @@ export function FilterBar({ without = [], children }: FilterBarProps): JSX.Eleme
       )}
       {children}
       {isFiltered && (
-        <button
-          type="button"
-          class="reset"
-          onClick={() => setFilters({ engine: [], topic: null, tag: null, branded: null })}
-        >
-          Clear filters
-        </button>
+        <p>
+          <button type="button" onClick={() => setFilters({ engine: [], topic: null, tag: null, branded: null })}>
+            Clear filters
+          </button>
+        </p>
       )}
-    </form>
+    </div>
   );
+}
+
+/** Copies the address of the view, with the brand that it shows. */
+function ShareButton(): JSX.Element {
+  const { brand } = useScope();
+  const route = useRoute();
+  const [status, setStatus] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => setStatus(''), REPORTED_MS);
+    return () => clearTimeout(timer);
+  }, [status]);
+  const copy = (): void => {
+    const search = new URLSearchParams(route.search);
+    if (brand !== null) search.set('brand', brand.id);
+    copyText(`${window.location.origin}${route.base}${route.path}?${search}`).then(setStatus, () => undefined);
+  };
+  return (
+    <>
+      <button type="button" onClick={copy}>
+        <Icon name="share" />
+        {status === '' ? 'Share' : status}
+      </button>
+      <span class="hidden-text" role="status">
+        {status}
+      </span>
+    </>
+  );
+}
+
+/** Copies a text, and returns what happened. */
+export async function copyText(text: string): Promise<string> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return 'Copied';
+  } catch {
+    return 'Not permitted';
+  }
 }
 
 interface ChoiceProps {
@@ -120,87 +203,72 @@ export function Choice({ label, all, value, options, onChoose }: ChoiceProps): J
   );
 }
 
-function RangeFields({ scope }: { readonly scope: Scope }): JSX.Element {
+function RangeChoice({ scope }: { readonly scope: Scope }): JSX.Element {
   const { filters, range, setFilters } = scope;
   const id = useId();
+  const choose = (chosen: Range): void => setFilters({ range: chosen });
   const setDay = (name: 'from' | 'to', day: string): void => {
     const next = { from: range?.from ?? day, to: range?.to ?? day, [name]: day };
     if (isDay(day) && next.from <= next.to) setFilters({ range: null, ...next });
   };
+  const isOther = SEGMENTS.every(([each]) => each !== filters.range);
   return (
-    <>
-      <Choice
-        label="Range"
-        value={filters.range ?? 'custom'}
-        options={[
-          ...Object.keys(RANGES).map((each) => ({ id: each, label: RANGE_LABELS[each as Range] })),
-          { id: 'custom', label: 'Custom days' },
-        ]}
-        onChoose={(chosen) => {
-          if (chosen === 'custom') setFilters({ range: null, from: range?.from ?? null, to: range?.to ?? null });
-          else setFilters({ range: (chosen ?? RANGE_DEFAULT) as Range });
-        }}
-      />
-      {filters.range === null && (
-        <>
-          <div class="field">
-            <label for={`${id}-from`}>From</label>
-            <input
-              id={`${id}-from`}
-              type="date"
-              value={range?.from ?? ''}
-              max={range?.to}
-              onChange={(event) => setDay('from', event.currentTarget.value)}
-            />
+    <div class="segments" role="group" aria-label="Range">
+      {SEGMENTS.map(([each, label]) => (
+        <button key={each} type="button" aria-pressed={filters.range === each} onClick={() => choose(each)}>
+          {label}
+        </button>
+      ))}
+      <Popup
+        label="Custom"
+        isPressed={isOther}
+        button={LONG_RANGES.find(([each]) => each === filters.range)?.[1] ?? 'Custom'}
+      >
+        <div class="fields">
+          <div class="row">
+            {LONG_RANGES.map(([each, label]) => (
+              <button key={each} type="button" aria-pressed={filters.range === each} onClick={() => choose(each)}>
+                {label}
+              </button>
+            ))}
           </div>
-          <div class="field">
-            <label for={`${id}-to`}>To</label>
-            <input
-              id={`${id}-to`}
-              type="date"
-              value={range?.to ?? ''}
-              min={range?.from}
-              onChange={(event) => setDay('to', event.currentTarget.value)}
-            />
-          </div>
-        </>
-      )}
-    </>
+          {(['from', 'to'] as const).map((name) => (
+            <div key={name} class="field">
+              <label for={`${id}-${name}`}>{name === 'from' ? 'From' : 'To'}</label>
+              <input
+                id={`${id}-${name}`}
+                type="date"
+                value={range?.[name] ?? ''}
+                onChange={(event) => setDay(name, event.currentTarget.value)}
+              />
+            </div>
+          ))}
+        </div>
+      </Popup>
+    </div>
   );
 }
 
 function EngineField({ scope }: { readonly scope: Scope }): JSX.Element {
   const { engines, filters, setFilters } = scope;
   const chosen = filters.engine;
-  const label =
-    chosen.length === 0
-      ? 'All engines'
-      : chosen.length === 1
-        ? scope.engineLabel(chosen[0] ?? '')
-        : `${chosen.length} engines`;
   return (
-    <div class="field">
-      <span class="label">Engines</span>
-      <details class="menu">
-        <summary dir="auto">{label}</summary>
-        <fieldset>
-          <legend class="hidden-text">Engines</legend>
-          {engines.map((engine) => (
-            <label key={engine.id}>
-              <input
-                type="checkbox"
-                checked={chosen.includes(engine.id)}
-                onChange={(event) => {
-                  const rest = chosen.filter((id) => id !== engine.id);
-                  setFilters({ engine: event.currentTarget.checked ? [...rest, engine.id].sort() : rest });
-                }}
-              />
-              <EntityDot colour={scope.engineColour(engine.id)} />
-              <span dir="auto">{engine.label}</span>
-            </label>
-          ))}
-        </fieldset>
-      </details>
-    </div>
+    <fieldset class="field">
+      <legend>Engines</legend>
+      {engines.map((engine) => (
+        <label key={engine.id} class="check">
+          <input
+            type="checkbox"
+            checked={chosen.includes(engine.id)}
+            onChange={(event) => {
+              const rest = chosen.filter((id) => id !== engine.id);
+              setFilters({ engine: event.currentTarget.checked ? [...rest, engine.id].sort() : rest });
+            }}
+          />
+          <EntityDot colour={scope.engineColour(engine.id)} />
+          <span dir="auto">{engine.label}</span>
+        </label>
+      ))}
+    </fieldset>
   );
 }

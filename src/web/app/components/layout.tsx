@@ -1,22 +1,26 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import icon from '../icon.svg';
-import { PAGES } from '../pages/registry.ts';
+import { type PageEntry, PAGES } from '../pages/registry.ts';
 import type { Me } from '../state/api.ts';
-import { type Appearance, chooseAppearance, readAppearance } from '../state/appearance.ts';
+import { addDays, dayOf } from '../state/calendar-days.ts';
+import { useQuery } from '../state/data.tsx';
+import { useLive } from '../state/live.tsx';
 import { Link, useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
-import { AccountMenu, WorkspaceSwitch } from './account-menu.tsx';
-import { Timestamp } from './parts.tsx';
-
-const APPEARANCES: readonly { readonly id: Appearance; readonly label: string }[] = [
-  { id: 'system', label: 'System colours' },
-  { id: 'light', label: 'Light' },
-  { id: 'dark', label: 'Dark' },
-];
+import { numberOf, toRecords } from '../state/table.ts';
+import { AccountPart, BrandSwitch } from './brand-switch.tsx';
+import { Icon } from './icon.tsx';
+import { Popup } from './popup.tsx';
 
 /** Choices that belong to one page and have no field in the filters of others. */
 const OF_PAGE = { competitor: null, prompt: null } as const;
+
+/** Groups of the navigation, in its order; the first has no heading. */
+const GROUPS = ['', 'Act', 'Investigate'] as const;
+
+/** Alerts of this many days are counted beside the page of the alerts. */
+const ALERT_DAYS = 7;
 
 export interface LayoutProps {
   /** Null until the reader has signed in. */
@@ -24,103 +28,173 @@ export interface LayoutProps {
   readonly children: ComponentChildren;
 }
 
-/** The frame of all pages: top bar, navigation of a workspace, contents and the time of the data. */
+/** The frame of all pages: the brand, the pages and the state of the data beside the contents. */
 export function Layout({ me, children }: LayoutProps): JSX.Element {
-  const { path, base } = useRoute();
-  const { linkTo } = useScope();
   const [isOpen, setIsOpen] = useState(false);
+  const close = (): void => setIsOpen(false);
+  useEffect(() => {
+    const onKeyDown = ({ key }: KeyboardEvent): void => {
+      if (key === 'Escape') close();
+    };
+    window.addEventListener('keydown', onKeyDown);
+    return () => window.removeEventListener('keydown', onKeyDown);
+  }, []);
   const hasPages = me !== null && me.workspace !== null;
-  const shown = PAGES.filter(({ pattern, label }) => label !== null && mayShow(pattern, me));
-  const isCurrent = (pattern: string): boolean =>
-    path === pattern || (pattern !== '/' && path.startsWith(`${pattern}/`));
   return (
     <>
       <a class="skip" href="#main">
         Skip to the contents
       </a>
-      <TopBar me={me} isOpen={isOpen} onToggle={() => setIsOpen(!isOpen)} />
-      <div class={hasPages ? 'frame' : 'frame narrow'}>
-        {hasPages && (
-          <nav id="navigation" class="side" aria-label="Pages" data-open={isOpen}>
-            <ul>
-              {shown.map(({ pattern, label }) => (
-                <li key={pattern}>
-                  <Link to={linkTo(pattern, OF_PAGE)} isCurrent={isCurrent(pattern)} onFollow={() => setIsOpen(false)}>
-                    {label}
-                  </Link>
-                </li>
-              ))}
-              <li>
-                <a href={`${base}/reports/`}>Reports</a>
-              </li>
-            </ul>
-          </nav>
-        )}
+      {!hasPages && <PlainHead me={me} />}
+      <div class={hasPages ? 'app' : 'app plain'}>
+        {hasPages && <Sidebar me={me} isOpen={isOpen} onFollow={close} />}
         <main id="main" tabIndex={-1}>
           {children}
         </main>
+        {hasPages && <BottomBar isOpen={isOpen} onToggle={() => setIsOpen(!isOpen)} onFollow={close} />}
       </div>
     </>
   );
 }
 
-// Pages that the server would refuse are not offered.
-function mayShow(pattern: string, me: Me | null): boolean {
-  if (pattern === '/sql') return me?.features.sql === true;
-  if (pattern === '/operations') return me?.features.operations === true;
-  return true;
-}
-
-interface TopBarProps {
-  readonly me: Me | null;
-  readonly isOpen: boolean;
-  readonly onToggle: () => void;
-}
-
-function TopBar({ me, isOpen, onToggle }: TopBarProps): JSX.Element {
-  const { linkTo, brands } = useScope();
-  const asOf = brands.table?.asOf ?? null;
+function PlainHead({ me }: { readonly me: Me | null }): JSX.Element {
   return (
-    <header class="top">
-      {me !== null && me.workspace !== null && (
-        <button type="button" class="menu-button" aria-expanded={isOpen} aria-controls="navigation" onClick={onToggle}>
-          Menu
-        </button>
-      )}
-      <Link class="home" to={linkTo('/', OF_PAGE)}>
+    <header class="plain-head">
+      <Link class="home" to="/">
         <img src={icon} alt="" width={24} height={24} /> sightline
       </Link>
-      {me !== null && <WorkspaceSwitch me={me} />}
-      <span class="top-end">
-        {asOf !== null && (
-          <span class="quiet as-of">
-            Data as of <Timestamp time={asOf} />
-          </span>
-        )}
-        <AppearanceSwitch />
-        {me !== null && <AccountMenu me={me} />}
-      </span>
+      {me !== null && (
+        <Popup label="Account" button="Account" panelClass="switch-panel">
+          <AccountPart me={me} />
+        </Popup>
+      )}
     </header>
   );
 }
 
-function AppearanceSwitch(): JSX.Element {
-  const [appearance, setAppearance] = useState<Appearance>(() => readAppearance(localStorage));
+// Pages that the server would refuse are not offered.
+function mayShow(pattern: string, me: Me): boolean {
+  return pattern !== '/sql' || me.features.sql;
+}
+
+interface SidebarProps {
+  readonly me: Me;
+  /** Whether phones show it. */
+  readonly isOpen: boolean;
+  readonly onFollow: () => void;
+}
+
+function Sidebar({ me, isOpen, onFollow }: SidebarProps): JSX.Element {
+  const { base } = useRoute();
+  const counts = useCounts();
   return (
-    <select
-      aria-label="Colours"
-      value={appearance}
-      onChange={(event) => {
-        const chosen = event.currentTarget.value as Appearance;
-        chooseAppearance(localStorage, document.documentElement, chosen);
-        setAppearance(chosen);
-      }}
-    >
-      {APPEARANCES.map(({ id, label }) => (
-        <option key={id} value={id}>
-          {label}
-        </option>
+    <nav id="navigation" class="side" aria-label="Pages" data-open={isOpen}>
+      <BrandSwitch me={me} />
+      {GROUPS.map((group) => (
+        <div key={group}>
+          {group !== '' && <h2>{group}</h2>}
+          <ul>
+            {PAGES.filter((page) => page.group === group && mayShow(page.pattern, me)).map((page) => (
+              <li key={page.pattern}>
+                <PageLink page={page} count={counts[page.pattern]} onFollow={onFollow} />
+              </li>
+            ))}
+            {group === 'Investigate' && (
+              <li>
+                <a class="side-link" href={`${base}/reports/`}>
+                  <Icon name="reports" />
+                  Reports
+                </a>
+              </li>
+            )}
+          </ul>
+        </div>
       ))}
-    </select>
+      <DataState me={me} onFollow={onFollow} />
+    </nav>
+  );
+}
+
+function useCounts(): Readonly<Record<string, number | null | undefined>> {
+  const { brand, brands } = useScope();
+  const row = toRecords(brands.table).find(({ brand_id }) => brand_id === brand?.id);
+  const to = brands.table?.completeTo ?? null;
+  const { table } = useQuery(
+    'alert_list',
+    brand === null || to === null ? null : { brand: brand.id, from: addDays(to, 1 - ALERT_DAYS), to },
+  );
+  return { '/prompts': numberOf(row?.['prompts']), '/alerts': table?.rows.length };
+}
+
+interface PageLinkProps {
+  readonly page: PageEntry;
+  readonly count?: number | null | undefined;
+  readonly onFollow: () => void;
+}
+
+function PageLink({ page: { pattern, label, icon: name }, count = null, onFollow }: PageLinkProps): JSX.Element {
+  const { path } = useRoute();
+  const { linkTo, format } = useScope();
+  const isCurrent = path === pattern || (pattern !== '/' && path.startsWith(`${pattern}/`));
+  return (
+    <Link class="side-link" to={linkTo(pattern, OF_PAGE)} isCurrent={isCurrent} onFollow={onFollow}>
+      {name !== undefined && <Icon name={name} />}
+      {label}
+      {count !== null && count > 0 && <span class="count">{format.value(count, 'count')}</span>}
+    </Link>
+  );
+}
+
+// How complete and how new the data are; leads to the page of the operations.
+function DataState({ me, onFollow }: { readonly me: Me; readonly onFollow: () => void }): JSX.Element {
+  const { linkTo, brands, format } = useScope();
+  const { connection, progress } = useLive();
+  const { asOf = null, partial = false } = brands.table ?? {};
+  const [today] = useState(() => dayOf(Date.now()));
+  const isToday = asOf?.slice(0, 10) === today;
+  const time = asOf === null ? '' : isToday ? format.clock(asOf) : format.time(asOf);
+  const [level, text] = useMemo((): readonly [string, string] => {
+    if (connection === 'lost') return ['attention', 'Server not reached'];
+    if (progress != null) return ['busy', 'Sync running'];
+    if (asOf === null) return ['attention', 'No data yet'];
+    return partial ? ['attention', `Incomplete, as of ${time}`] : ['good', `Complete as of ${time}`];
+  }, [connection, progress, asOf, partial, time]);
+  const contents = (
+    <>
+      <span class="status-dot" data-level={level} />
+      <span>{text}</span>
+    </>
+  );
+  return (
+    <div class="side-foot">
+      {me.features.operations ? (
+        <Link class="side-link" to={linkTo('/operations', OF_PAGE)} onFollow={onFollow}>
+          {contents}
+        </Link>
+      ) : (
+        <span class="side-link">{contents}</span>
+      )}
+    </div>
+  );
+}
+
+interface BottomBarProps {
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+  readonly onFollow: () => void;
+}
+
+// The main pages on phones; the others are behind the last entry.
+function BottomBar({ isOpen, onToggle, onFollow }: BottomBarProps): JSX.Element {
+  return (
+    <nav class="bottom" aria-label="Main pages">
+      {PAGES.filter(({ isMain }) => isMain === true).map((page) => (
+        <PageLink key={page.pattern} page={page} onFollow={onFollow} />
+      ))}
+      <button type="button" aria-expanded={isOpen} aria-controls="navigation" onClick={onToggle}>
+        <Icon name="more" />
+        More
+      </button>
+    </nav>
   );
 }

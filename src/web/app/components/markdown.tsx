@@ -86,7 +86,7 @@ function TextTable({ rows }: { readonly rows: readonly string[] }): JSX.Element 
         .map((cell) => cell.trim()),
     );
   return (
-    <section class="table-box plain" tabIndex={0} aria-label="Table of the article">
+    <section class="table-box" tabIndex={0} aria-label="Table of the article">
       <table>
         <tbody>
           {cells.map((row, index) => (

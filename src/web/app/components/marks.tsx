@@ -81,7 +81,7 @@ export interface PlainTableProps {
 export function PlainTable({ caption, columns, rows }: PlainTableProps): JSX.Element {
   const kind = (index: number): string | undefined => (columns[index]?.startsWith('#') === true ? 'number' : undefined);
   return (
-    <section class="table-box plain" tabIndex={0} aria-label={caption}>
+    <section class="table-box" tabIndex={0} aria-label={caption}>
       <table>
         <thead>
           <tr>

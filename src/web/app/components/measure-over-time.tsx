@@ -8,7 +8,7 @@ import { useMetrics } from '../state/data.tsx';
 import type { Unit } from '../state/format.ts';
 import { useScope } from '../state/scope.tsx';
 import { pointOf } from '../state/series.ts';
-import { type Row, textOf, toRecords } from '../state/table.ts';
+import { groupedBy, textOf, toRecords } from '../state/table.ts';
 import { ChartFrame } from './chart-frame.tsx';
 
 export interface MeasureOverTimeProps {
@@ -40,16 +40,9 @@ export function MeasureOverTime(props: MeasureOverTimeProps): JSX.Element {
     params === null ? null : { ...params, metrics: measure, group_by: groupBy, grain, compare_to: 'none' },
   );
   const series = useMemo(() => {
-    const groups = new Map<string | null, Row[]>();
-    for (const row of toRecords(data.table)) {
-      const value = row[idColumn];
-      const id = value === null || value === undefined ? null : textOf(value);
-      const rows = groups.get(id);
-      if (rows === undefined) groups.set(id, [row]);
-      else rows.push(row);
-    }
-    return [...groups]
-      .flatMap(([id, rows]) => {
+    return [...groupedBy(toRecords(data.table), idColumn)]
+      .flatMap(([group, rows]) => {
+        const id = group === '' ? null : group;
         const colour = colourOf(id);
         if (colour === null) return [];
         const label = textOf(rows[0]?.[labelColumn]) || 'none';

@@ -1,61 +1,229 @@
-import type { JSX } from 'preact';
-import type { Format, Unit } from '../state/format.ts';
-import { useScope } from '../state/scope.tsx';
-import { type Change, changeOf, type MeasurementColumns, measurementOf } from '../state/series.ts';
+import type { ComponentChildren, JSX } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { daysBetween } from '../state/calendar-days.ts';
+import { type Format, NO_VALUE, type Unit } from '../state/format.ts';
+import { usePaper } from '../state/paper.ts';
+import { type Scope, useScope } from '../state/scope.tsx';
+import { type Change, type MeasurementColumns, type Statistic, statisticOf } from '../state/series.ts';
 import type { Measure } from '../state/shown-measures.ts';
-import { type Measurement, numberOf, type Row } from '../state/table.ts';
+import type { Row } from '../state/table.ts';
 import type { ColumnSpec } from './data-table.tsx';
-import { Delta } from './parts.tsx';
+import { placeBelow } from './popup.tsx';
 
-export interface MeasuredProps extends Pick<Measurement, 'value'>, Partial<Omit<Measurement, 'value'>> {
+export interface MarkProps {
+  readonly change: Pick<Change, 'change' | 'isSignificant'>;
   readonly unit: Unit;
+  /** Whether higher values are better. Null for measures that are neither. */
+  readonly isHigherBetter: boolean | null;
+  /** Value before the change of a complete count, which is shown in per cent and without a test. */
+  readonly countBefore?: number | null;
+  /** Shows the size of the change to screen readers only. */
+  readonly isSignOnly?: boolean;
 }
 
-/** A value with its interval and the size of its sample. */
-export function Measured({ value, lower = null, upper = null, n = null, unit }: MeasuredProps): JSX.Element {
+/** The sign and the size of a change: an arrow beyond chance, which points up for an improvement, and ≈ within chance. */
+export function Mark(props: MarkProps): JSX.Element {
+  const { change: tested, unit, isHigherBetter, countBefore, isSignOnly = false } = props;
+  const { change, isSignificant } = tested;
   const { format } = useScope();
+  if (change === null) return <span class="delta">{NO_VALUE}</span>;
+  const isCount = countBefore !== undefined;
+  const isShown = isSignificant === true || isCount;
+  const isRise = isHigherBetter === false ? change < 0 : change > 0;
+  const isGood = isHigherBetter === null || change === 0 ? null : change > 0 === isHigherBetter;
+  const tone = !isShown || isGood === null ? 'neutral' : isGood ? 'good' : 'bad';
+  const size = isCount ? countChange(change, countBefore, format) : format.difference(change, unit, isShown);
+  const sign = !isShown ? '≈' : change === 0 ? '' : isRise ? '▲' : '▼';
+  const meaning = !isShown ? 'no clear change, ' : change === 0 ? '' : change > 0 ? 'rose by ' : 'fell by ';
   return (
-    <>
-      {format.value(value, unit)}
-      <span class="beside">{lower !== null && upper !== null ? intervalText(format, lower, upper, unit) : ' '}</span>
-      {n !== null && <span class="beside">n = {format.value(n, 'count')}</span>}
-    </>
+    <span class="delta" data-tone={tone} data-beyond={isShown}>
+      <span aria-hidden="true">{sign} </span>
+      <span class="hidden-text">{meaning}</span>
+      <span class={isSignOnly ? 'hidden-text' : undefined}>{size}</span>
+    </span>
   );
 }
 
-export interface ChangedProps {
-  readonly change: Change;
-  readonly unit: Unit;
-  readonly isHigherBetter: boolean | null;
+// A change from nothing has no percentage.
+function countChange(change: number, before: number | null, format: Format): string {
+  if (before === null || before === 0) return format.difference(change, 'count', true);
+  return format.value(Math.abs(change) / before, 'ratio');
 }
 
-/** A change with its interval and whether it is significant. */
-export function Changed({ change, unit, isHigherBetter }: ChangedProps): JSX.Element {
-  const { format } = useScope();
-  const { lower, upper } = change;
+export interface ExplainedProps {
+  /** What the number is. */
+  readonly title: string;
+  readonly about?: string | undefined;
+  readonly statistic: Partial<Statistic>;
+  readonly unit: Unit;
+  /** Why there is no comparison. */
+  readonly notCompared?: string | null;
+  readonly children: ComponentChildren;
+}
+
+/** A number with its statistics: on hover, focus and tap in a browser, and below the number in a report. */
+export function Explained(props: ExplainedProps): JSX.Element {
+  const { title, about, statistic, unit, notCompared = null, children } = props;
+  const scope = useScope();
+  const id = useId();
+  const anchor = useRef<HTMLButtonElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+  const [isOpen, setIsOpen] = useState(false);
+  const paper = usePaper();
+  useLayoutEffect(() => {
+    if (!isOpen || panel.current === null || anchor.current === null) return;
+    panel.current.showPopover();
+    placeBelow(anchor.current, panel.current);
+  }, [isOpen]);
+  if (paper !== null) return <PaperStatistic {...props} />;
+  const close = (): void => setIsOpen(false);
   return (
-    <span class="changed">
-      <Delta {...change} unit={unit} isHigherBetter={isHigherBetter} isShort={change.change === null} />
-      {lower !== null && upper !== null && (
-        <span class="beside" aria-hidden="true">
-          {format.changes(lower, upper, unit)}
-        </span>
+    <span
+      class="explained"
+      onPointerEnter={({ pointerType }) => pointerType === 'mouse' && setIsOpen(true)}
+      onPointerLeave={({ pointerType }) => pointerType === 'mouse' && close()}
+    >
+      <button
+        ref={anchor}
+        type="button"
+        class="number-button"
+        aria-expanded={isOpen}
+        aria-describedby={isOpen ? id : undefined}
+        onClick={() => setIsOpen(true)}
+        onFocus={() => setIsOpen(true)}
+        onBlur={close}
+        onKeyDown={({ key }) => key === 'Escape' && close()}
+      >
+        {children}
+      </button>
+      {isOpen && (
+        <div ref={panel} id={id} popover="manual" role="tooltip" class="popup facts-popup">
+          <b dir="auto">{title}</b>
+          <dl>
+            {factsOf({ statistic, unit, notCompared }, scope).map(([name, text]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{text}</dd>
+              </div>
+            ))}
+          </dl>
+          {about !== undefined && <p>{about}</p>}
+        </div>
       )}
     </span>
   );
 }
 
-/** Returns the column of a measure, a share unless a unit is given, with its interval and sample. */
-export function measuredColumn(
-  column: Pick<ColumnSpec<Row>, 'id' | 'label' | 'about' | 'unit'> & MeasurementColumns,
-): ColumnSpec<Row> {
-  const { id, unit = 'ratio' } = column;
+// A report has no scripts.
+function PaperStatistic({ statistic, unit, children }: ExplainedProps): JSX.Element {
+  const { format } = useScope();
+  const { lower = null, upper = null, n = null, beforeSample = null } = statistic;
+  return (
+    <>
+      {children}
+      {lower !== null && upper !== null && <span class="beside">{format.interval(lower, upper, unit)}</span>}
+      {n !== null && (
+        <span class="beside">
+          {`n = ${format.value(n, 'count')}${beforeSample === null ? '' : `, ${format.value(beforeSample, 'count')} before`}`}
+        </span>
+      )}
+    </>
+  );
+}
+
+function factsOf(
+  { statistic, unit, notCompared }: Pick<ExplainedProps, 'statistic' | 'unit' | 'notCompared'>,
+  scope: Scope,
+): readonly (readonly [string, string])[] {
+  const { format } = scope;
+  const {
+    value = null,
+    lower = null,
+    upper = null,
+    n = null,
+    before = null,
+    beforeSample = null,
+    p = null,
+  } = statistic;
+  const { change } = statistic;
+  const facts: [string, string][] = [['Value', format.value(value, unit)]];
+  if (lower !== null && upper !== null) facts.push(['95 % interval', format.interval(lower, upper, unit)]);
+  if (n !== null) facts.push(['Sample (n)', format.value(n, 'count')]);
+  if (before !== null) {
+    const sample = beforeSample === null ? '' : `, n ${format.value(beforeSample, 'count')}`;
+    facts.push([earlierOf(scope), `${format.value(before, unit)}${sample}`]);
+  }
+  if (change === undefined || change.change === null)
+    return notCompared == null ? facts : [...facts, ['Comparison', notCompared]];
+  const bounds =
+    change.lower === null || change.upper === null
+      ? ''
+      : ` (${format.difference(change.lower, unit)} to ${format.difference(change.upper, unit)})`;
+  facts.push(['Change', `${format.change(change.change, unit)}${bounds}`]);
+  if (change.isSignificant !== null)
+    facts.push([
+      'Test',
+      `${p === null ? '' : `p ${format.p(p)}, `}${change.isSignificant ? 'beyond' : 'within'} chance`,
+    ]);
+  return facts;
+}
+
+function earlierOf({ filters, range }: Scope): string {
+  if (filters.compareTo === 'year') return 'A year earlier';
+  return range === null ? 'Before' : `${daysBetween(range.from, range.to)} days before`;
+}
+
+export interface MeasuredColumn<Item> extends Pick<ColumnSpec<Item>, 'id' | 'label' | 'about' | 'unit'> {
+  /** The value with its statistics. */
+  readonly statistic: (item: Item) => Partial<Statistic>;
+  /** Name of the row in the panel; default: the label of the column. */
+  readonly nameOf?: (item: Item) => string;
+}
+
+/** Returns the column of values, shares unless a unit is given, with their statistics. */
+export function statisticColumn<Item>(column: MeasuredColumn<Item>): ColumnSpec<Item> {
+  const { label, unit = 'ratio', statistic, about, nameOf = () => label } = column;
   return {
     ...column,
     unit,
-    value: (row) => numberOf(row[id]),
-    cell: (row) => <Measured {...measurementOf(row, id, column)} unit={unit} />,
+    value: (item) => statistic(item).value ?? null,
+    cell: (item) => <StatisticValue title={nameOf(item)} about={about} statistic={statistic(item)} unit={unit} />,
   };
+}
+
+/** A value with its statistics. */
+export function StatisticValue(props: Omit<ExplainedProps, 'children'>): JSX.Element {
+  const { format } = useScope();
+  return <Explained {...props}>{format.value(props.statistic.value, props.unit)}</Explained>;
+}
+
+/** Returns the column of the changes of values. */
+export function changeColumn<Item>(
+  column: MeasuredColumn<Item> & { readonly isGood?: (item: Item) => boolean | null },
+): ColumnSpec<Item> {
+  const { label, unit = 'ratio', statistic, about, nameOf = () => label, isGood = () => true } = column;
+  return {
+    ...column,
+    unit,
+    value: (item) => statistic(item).change?.change ?? null,
+    isBeyondChance: (item) => statistic(item).change?.isSignificant ?? null,
+    cell: (item) => {
+      const { change } = statistic(item);
+      if (change === undefined || change.change === null) return NO_VALUE;
+      return (
+        <Explained title={nameOf(item)} about={about} statistic={statistic(item)} unit={unit}>
+          <Mark change={change} unit={unit} isHigherBetter={isGood(item)} />
+        </Explained>
+      );
+    },
+  };
+}
+
+/** Returns the column of a measure of rows, a share unless a unit is given, with its statistics. */
+export function measuredColumn(
+  column: Pick<ColumnSpec<Row>, 'id' | 'label' | 'about' | 'unit'> & MeasurementColumns,
+): ColumnSpec<Row> {
+  return statisticColumn({ ...column, statistic: (row) => statisticOf(row, column.id, column) });
 }
 
 export interface MeasureColumnsOptions {
@@ -63,37 +231,24 @@ export interface MeasureColumnsOptions {
   readonly hasChange: boolean;
   /** Whether a higher value of the row is good, if that differs between rows; null if it is neither. */
   readonly isGood?: (row: Row, isHigherBetter: boolean) => boolean | null;
-  readonly format: Format;
 }
 
-/** Returns the columns of measures in rows of the metrics layer: value, interval, sample and change. */
+/** Returns the columns of measures in rows of the metrics layer: value and change. */
 export function measureColumns(
   measures: readonly Measure[],
-  { hasChange, isGood = (_, isHigherBetter) => isHigherBetter, format }: MeasureColumnsOptions,
+  { hasChange, isGood = (_, isHigherBetter) => isHigherBetter }: MeasureColumnsOptions,
 ): readonly ColumnSpec<Row>[] {
   return measures.flatMap(({ name, title, about, unit, isHigherBetter }): readonly ColumnSpec<Row>[] => {
-    const value = measuredColumn({
-      id: name,
-      label: title,
-      about: `${about} With its 95 % interval and its sample size n.`,
-      unit,
-    });
-    const change: ColumnSpec<Row> = {
+    const statistic = (row: Row): Statistic => statisticOf(row, name);
+    const value = statisticColumn({ id: name, label: title, about, unit, statistic });
+    const change = changeColumn({
       id: `${name}_change`,
       label: `Δ ${title}`,
-      about: `Change of ${title.toLocaleLowerCase()} against the comparison range, with its 95 % interval.`,
+      about: `Change of ${title.toLocaleLowerCase()} against the comparison range.`,
       unit,
-      value: (row) => numberOf(row[`${name}_change`]),
-      cell: (row) => (
-        <span title={`Before: ${format.value(numberOf(row[`${name}_before`]), unit)}`}>
-          <Changed change={changeOf(row, name)} unit={unit} isHigherBetter={isGood(row, isHigherBetter)} />
-        </span>
-      ),
-    };
+      statistic,
+      isGood: (row) => isGood(row, isHigherBetter),
+    });
     return hasChange ? [value, change] : [value];
   });
-}
-
-function intervalText(format: Format, lower: number, upper: number, unit: Unit): string {
-  return `${format.value(lower, unit)} – ${format.value(upper, unit)}`;
 }

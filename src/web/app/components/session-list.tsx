@@ -30,7 +30,7 @@ export function SessionList(): JSX.Element {
   return (
     <>
       {failure !== null && <ErrorState error={failure} />}
-      <section class="table-box plain" tabIndex={0} aria-label="Browser sessions">
+      <section class="table-box" tabIndex={0} aria-label="Browser sessions">
         <table>
           <thead>
             <tr>

@@ -1,66 +1,66 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { drawSparkline } from '../charts/sparkline.ts';
-import type { SeriesPoint } from '../charts/time-series.ts';
+import type { SeriesPoint } from '../charts/drawing.ts';
+import { drawSparkline } from '../charts/time-series.ts';
 import type { Unit } from '../state/format.ts';
 import { Link } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
+import type { Statistic } from '../state/series.ts';
+import type { Table } from '../state/table.ts';
+import { BlockMenu } from './block-menu.tsx';
 import { Chart } from './chart.tsx';
-import { Delta, type DeltaProps } from './parts.tsx';
-import { SqlButton } from './sql-button.tsx';
+import { Explained, Mark } from './measured.tsx';
 
-export interface TileProps {
+export interface TileProps extends Partial<Statistic> {
   readonly title: string;
-  /** Definition of the number, shown on hover. */
   readonly about?: string;
-  readonly value: number | null;
-  readonly lower?: number | null;
-  readonly upper?: number | null;
-  /** Number of units in the sample. */
-  readonly n?: number | null;
   readonly unit: Unit;
-  /** Without it the tile has no comparison. */
-  readonly delta?: Omit<DeltaProps, 'unit'>;
+  readonly isHigherBetter?: boolean | null;
   /** The value over time. */
   readonly points?: readonly SeriesPoint[];
-  readonly isReversed?: boolean;
   readonly to?: string;
-  readonly sql?: string | null;
+  readonly table: Table | null;
   /** Whether the number is being requested; a tile without a number then shows none. */
   readonly isLoading?: boolean;
 }
 
-/** One number with its change, its interval and its history. */
+/** One number with its change and its history; its statistics open on it. */
 export function Tile(props: TileProps): JSX.Element {
-  const { title, about, value, lower, upper, n, unit, delta, points, to, sql = null, isLoading = false } = props;
+  const { title, about, unit, isHigherBetter = null, points, to, table, isLoading = false, ...statistic } = props;
+  const { value = null, change, before = null } = statistic;
   const { format } = useScope();
-  const hasInterval = typeof lower === 'number' && typeof upper === 'number';
+  const isCount = unit === 'count' || unit === 'money';
   return (
     <section class="tile" aria-label={title} aria-busy={isLoading}>
       <header class="panel-head">
-        <h2 title={about}>{to === undefined ? title : <Link to={to}>{title}</Link>}</h2>
-        <span class="panel-tools">
-          <SqlButton title={title} sql={sql} />
-        </span>
+        <h2>{to === undefined ? title : <Link to={to}>{title}</Link>}</h2>
+        <BlockMenu title={title} about={about} tables={[table]} />
       </header>
       {isLoading && value === null ? (
         <div class="skeleton" role="status" aria-label="Loading" />
       ) : (
-        <>
-          <p class="tile-value" data-value={value ?? ''}>
-            {format.value(value, unit)}
-          </p>
-          <p class="quiet">
-            <span class="tile-range">
-              {hasInterval ? `${format.value(lower, unit)} – ${format.value(upper, unit)}` : ' '}
-            </span>
-            {typeof n === 'number' && <span class="tile-n"> n = {format.value(n, 'count')}</span>}
-          </p>
-          <p>{delta !== undefined && <Delta {...delta} unit={unit} />}</p>
-        </>
+        <div class="tile-value" data-value={value ?? ''}>
+          <Explained
+            title={title}
+            about={about}
+            statistic={statistic}
+            unit={unit}
+            notCompared={table?.notCompared ?? null}
+          >
+            <span class="tile-number">{format.value(value, unit)}</span>{' '}
+            {change !== undefined && change.change !== null && (
+              <Mark
+                change={change}
+                unit={unit}
+                isHigherBetter={isHigherBetter}
+                {...(isCount ? { countBefore: before } : {})}
+              />
+            )}
+          </Explained>
+        </div>
       )}
       {points !== undefined && (
-        <Sparkline label={`${title} over time`} points={points} isReversed={props.isReversed === true} />
+        <Sparkline label={`${title} over time`} points={points} isReversed={isHigherBetter === false} />
       )}
     </section>
   );

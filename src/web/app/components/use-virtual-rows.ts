@@ -1,9 +1,9 @@
 import {
-  elementScroll,
-  observeElementOffset,
-  observeElementRect,
+  observeWindowOffset,
+  observeWindowRect,
   type VirtualItem,
   Virtualizer,
+  windowScroll,
 } from '@tanstack/virtual-core';
 import { useEffect, useLayoutEffect, useReducer, useState } from 'preact/hooks';
 
@@ -20,33 +20,40 @@ export interface VirtualRows {
 /** Rows before and after the visible ones that are drawn too. */
 const OVERSCAN = 12;
 
-/** Decides which rows of a scrolling element are drawn. Rows are measured, so that they may have any height. */
+/** Decides which rows of an element are drawn while the page scrolls. Rows are measured, so that they may have any height. */
 export function useVirtualRows(
-  scroller: { readonly current: HTMLElement | null },
+  box: { readonly current: HTMLElement | null },
   count: number,
   rowHeight: number,
 ): VirtualRows {
   const [, redraw] = useReducer<number, void>((drawn) => drawn + 1, 0);
+  const [scrollMargin, setScrollMargin] = useState(0);
   const options = {
     count,
-    getScrollElement: () => scroller.current,
+    scrollMargin,
+    getScrollElement: () => (typeof window === 'undefined' ? null : window),
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
-    observeElementRect,
-    observeElementOffset,
-    scrollToFn: elementScroll,
+    observeElementRect: observeWindowRect,
+    observeElementOffset: observeWindowOffset,
+    scrollToFn: windowScroll,
     initialRect: { width: 0, height: rowHeight * OVERSCAN },
     onChange: () => redraw(),
   };
-  const [virtualizer] = useState(() => new Virtualizer<HTMLElement, Element>(options));
+  const [virtualizer] = useState(() => new Virtualizer<Window, Element>(options));
   virtualizer.setOptions(options);
   useEffect(() => virtualizer._didMount(), [virtualizer]);
-  useLayoutEffect(() => virtualizer._willUpdate());
+  useLayoutEffect(() => {
+    // Blocks above may change their heights.
+    const top = box.current?.getBoundingClientRect().top ?? 0;
+    setScrollMargin(Math.round(top + window.scrollY));
+    virtualizer._willUpdate();
+  });
   const items = virtualizer.getVirtualItems();
   return {
     items,
-    before: items[0]?.start ?? 0,
-    after: virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0),
+    before: (items[0]?.start ?? scrollMargin) - scrollMargin,
+    after: virtualizer.getTotalSize() - ((items.at(-1)?.end ?? scrollMargin) - scrollMargin),
     measure: virtualizer.measureElement,
   };
 }

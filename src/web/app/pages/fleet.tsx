@@ -3,10 +3,10 @@ import { useEffect, useMemo } from 'preact/hooks';
 import type { FleetRow } from '../../page-data/fleet-row.ts';
 import { type ColumnSpec, DataTable } from '../components/data-table.tsx';
 import { Age, Marked } from '../components/marks.tsx';
-import { Delta, EmptyState, ErrorState, PageHead } from '../components/parts.tsx';
+import { changeColumn, StatisticValue } from '../components/measured.tsx';
+import { EmptyState, ErrorState, PageHead } from '../components/parts.tsx';
 import { useApi, useResource } from '../state/data.tsx';
-import { useScope } from '../state/scope.tsx';
-import { changeOf, measurementOf } from '../state/series.ts';
+import { measurementOf, statisticOf } from '../state/series.ts';
 import '../styles/operations.css';
 
 /** How often the list is requested: while workspaces are being read or synced, and otherwise. */
@@ -17,14 +17,14 @@ const URGENCY = ['problem', 'attention', 'busy', 'good'];
 /** All workspaces that the reader may open, the most urgent first. */
 export default function Fleet(): JSX.Element {
   const { data, error, retry } = useFleet();
-  const { format } = useScope();
-  const columns = useMemo(() => columnsOf(format), [format]);
+  const columns = useMemo(columnsOf, []);
   const rows = useMemo(() => data?.workspaces ?? [], [data]);
   return (
     <>
-      <PageHead title="Workspaces">
-        Visibility covers all brands of a workspace and the last 28 days, compared with the 28 days before.
-      </PageHead>
+      <PageHead
+        title="Workspaces"
+        about="Visibility covers all brands of a workspace and the last 28 days, compared with the 28 days before."
+      />
       {error !== null && <ErrorState error={error} retry={retry} />}
       {error === null && data === null && <div class="skeleton" role="status" aria-label="Loading" />}
       {data !== null && rows.length === 0 && (
@@ -58,7 +58,7 @@ function useFleet() {
   return fleet;
 }
 
-function columnsOf(format: ReturnType<typeof useScope>['format']): ColumnSpec<FleetRow>[] {
+function columnsOf(): ColumnSpec<FleetRow>[] {
   return [
     {
       id: 'workspace',
@@ -74,7 +74,7 @@ function columnsOf(format: ReturnType<typeof useScope>['format']): ColumnSpec<Fl
       value: ({ level, workspace }) => `${URGENCY.indexOf(level)} ${workspace}`,
       cell: ({ level, sentence }) => <Marked level={level}>{sentence}</Marked>,
     },
-    ...visibilityColumns(format),
+    ...visibilityColumns(),
     {
       id: 'synced',
       label: 'Last complete sync',
@@ -107,7 +107,7 @@ function columnsOf(format: ReturnType<typeof useScope>['format']): ColumnSpec<Fl
   ];
 }
 
-function visibilityColumns(format: ReturnType<typeof useScope>['format']): ColumnSpec<FleetRow>[] {
+function visibilityColumns(): ColumnSpec<FleetRow>[] {
   return [
     {
       id: 'visibility',
@@ -115,22 +115,16 @@ function visibilityColumns(format: ReturnType<typeof useScope>['format']): Colum
       about: 'Share of responses that mention the brand, with the number of responses.',
       unit: 'ratio',
       value: (row) => measurementOf(row.visibility, 'visibility').value,
-      cell: (row) => {
-        const { value, n } = measurementOf(row.visibility, 'visibility');
-        return (
-          <>
-            {format.value(value, 'ratio')} <span class="quiet">n = {format.value(n, 'count')}</span>
-          </>
-        );
-      },
+      cell: (row) => (
+        <StatisticValue title={row.workspace} statistic={statisticOf(row.visibility, 'visibility')} unit="ratio" />
+      ),
     },
-    {
+    changeColumn<FleetRow>({
       id: 'change',
       label: 'Change',
-      about: 'Against the 28 days before, in percentage points.',
-      unit: 'ratio',
-      value: (row) => changeOf(row.visibility, 'visibility').change,
-      cell: (row) => <Delta {...changeOf(row.visibility, 'visibility')} unit="ratio" isHigherBetter />,
-    },
+      about: 'Against the 28 days before, in points of a percentage.',
+      statistic: (row) => statisticOf(row.visibility, 'visibility'),
+      nameOf: ({ workspace }) => workspace,
+    }),
   ];
 }

@@ -1,5 +1,7 @@
+import { parseHTML } from 'linkedom';
 import { renderToString } from 'preact-render-to-string';
 import type { DrawnReport, ReportInput } from '../../report/report-types.ts';
+import { svgFile } from '../charts/svg-file.ts';
 import { type Api, queryOf } from '../state/api.ts';
 import { ApiContext } from '../state/data.tsx';
 import { createFormat } from '../state/format.ts';
@@ -7,9 +9,9 @@ import { type Paper, type PaperChart, PaperContext } from '../state/paper.ts';
 import { StaticRoute } from '../state/router.tsx';
 import { ScopeProvider } from '../state/scope.tsx';
 import { ReportPage } from './report-page.tsx';
-import { createDocument, svgFile } from './svg-file.ts';
 import base from '../styles/base.css?inline';
 import components from '../styles/components.css?inline';
+import frame from '../styles/frame.css?inline';
 import tokens from '../styles/tokens.css?inline';
 import styles from './report.css?inline';
 
@@ -79,7 +81,7 @@ function titleOf({ brand }: ReportInput, tables: ReadonlyMap<string, unknown>): 
 }
 
 function page(title: string, body: string): string {
-  const css = [tokens, base, components, styles].join('\n');
+  const css = [tokens, base, frame, components, styles].join('\n');
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
@@ -88,10 +90,15 @@ ${renderToString(<title>{title}</title>)}<style>${css}</style></head>
 `;
 }
 
+/** Creates an empty document, in which charts are drawn without a browser. */
+export function createDocument(): Document {
+  return parseHTML('<!doctype html><html><body></body></html>').document as unknown as Document;
+}
+
 function filesOf(charts: ReadonlyMap<string, PaperChart>): DrawnReport['charts'] {
   const format = createFormat();
   return [...charts.values()].map((chart) => ({
     name: chart.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
-    svg: svgFile(chart, format),
+    svg: svgFile(chart, format, createDocument()),
   }));
 }

@@ -4,7 +4,7 @@ import { drawBars } from '../charts/bars.ts';
 import type { ChartContext } from '../charts/drawing.ts';
 import { ChartFrame } from '../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../components/data-table.tsx';
-import { Delta } from '../components/parts.tsx';
+import { Mark } from '../components/measured.tsx';
 import { useMetrics } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
 import { changeOf, measurementOf } from '../state/series.ts';
@@ -44,7 +44,7 @@ export function EngineBars(): JSX.Element {
       label: 'Change',
       unit: 'ratio',
       value: (row) => changeOf(row, 'visibility').change,
-      cell: (row) => <Delta {...changeOf(row, 'visibility')} unit="ratio" isHigherBetter isShort />,
+      cell: (row) => <Mark change={changeOf(row, 'visibility')} unit="ratio" isHigherBetter />,
     },
   ];
   return (

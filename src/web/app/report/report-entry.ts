@@ -2,18 +2,24 @@ import type { ChartSpec } from '../../report/report-types.ts';
 import { drawBars } from '../charts/bars.ts';
 import type { ChartContext, Drawing } from '../charts/drawing.ts';
 import { drawStackedArea } from '../charts/stacked-area.ts';
+import { svgFile } from '../charts/svg-file.ts';
 import { drawTimeSeries } from '../charts/time-series.ts';
 import { createFormat } from '../state/format.ts';
-import { svgFile } from './svg-file.ts';
+import { createDocument, drawReport } from './draw-report.tsx';
 
-export { drawReport } from './draw-report.tsx';
+export { drawReport };
 
 /** Draws a result as a complete SVG document. Series are coloured in their order. */
 export function renderChart(spec: ChartSpec): string {
   const { title, about, kind } = spec;
   const legend =
     kind === 'bars' ? [] : spec.series.flatMap(({ label }, colour) => (label === '' ? [] : [{ label, colour }]));
-  return svgFile({ title, about, legend, draw: (context) => drawSpec(spec, context) }, createFormat(), spec.width);
+  return svgFile(
+    { title, about, legend, draw: (context) => drawSpec(spec, context) },
+    createFormat(),
+    createDocument(),
+    spec.width,
+  );
 }
 
 function drawSpec({ kind, title: label, unit, series: given, bandsMax }: ChartSpec, context: ChartContext): Drawing {

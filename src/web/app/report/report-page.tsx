@@ -2,18 +2,18 @@ import type { JSX } from 'preact';
 import type { ReportInput } from '../../report/report-types.ts';
 import { EmptyState } from '../components/parts.tsx';
 import { GapDomains, TopDomains } from '../pages/overview/cited-sources.tsx';
-import { EngineVisibility } from '../pages/overview/engine-visibility.tsx';
 import { OverviewTiles } from '../pages/overview/overview-tiles.tsx';
 import { PromptMovers } from '../pages/overview/prompt-movers.tsx';
-import { VoiceOverTime, VoiceTable } from '../pages/overview/voice-share.tsx';
 import { addDays, daysBetween } from '../state/calendar-days.ts';
 import { useQuery } from '../state/data.tsx';
 import { StaticRoute, useRoute } from '../state/router.tsx';
 import { ScopeProvider, useScope } from '../state/scope.tsx';
 import { numberOf, textOf, toRecords } from '../state/table.ts';
 import { EngineBars } from './engine-bars.tsx';
+import { EngineVisibility } from './engine-visibility.tsx';
 import { OwnersOverTime, SentimentOverTime, SessionsOverTime, VisibilityOverTime } from './over-time.tsx';
 import { ActionPlans, Articles, ForumThreads, LostPrompts, RaisedAlerts } from './report-lists.tsx';
+import { VoiceOverTime, VoiceTable } from './voice-share.tsx';
 
 const DAYS_PER_WEEK = 7;
 
@@ -69,8 +69,8 @@ function Numbers({ input, firstDay, to }: NumbersProps): JSX.Element {
     <>
       <OverviewTiles />
       <p class="quiet report-note">
-        Below each number are its 95 % interval and the number of responses or mentions behind it. A change that chance
-        may explain is called “within chance”.
+        Below each number are its 95 % interval and the number of responses or mentions behind it. ▲ and ▼ mark an
+        improvement and a decline beyond chance, ≈ a change that chance may explain.
       </p>
       <div class="grid">
         <Within range={weeks}>

@@ -74,12 +74,17 @@ function ratioTest(difference: number, a: Estimate, b: Estimate): Pick<Differenc
   return { p: normalTails((Math.sqrt(Z2) * Math.abs(difference)) / reach), test: 'Normal test of ratios' };
 }
 
+/** Returns Wilson's 95 % interval of a share of n units, the interval of shares in the metrics layer. */
+export function wilsonInterval(share: number, n: number): readonly [number, number] {
+  const w = Z2 / n;
+  const half = Math.sqrt(w * share * (1 - share) + (w * w) / 4);
+  return [(share + w / 2 - half) / (1 + w), (share + w / 2 + half) / (1 + w)];
+}
+
 // Half the width of the interval of a ratio. A ratio without variance has Wilson's interval instead, and adds nothing to the error.
 function reachOf({ value, n, lower, upper }: Estimate): number | null {
   if (value === null || lower === null || upper === null) return null;
-  const w = Z2 / (n ?? 0);
-  const half = Math.sqrt(w * value * (1 - value) + (w * w) / 4);
-  const isWilson = [(value + w / 2 - half) / (1 + w), (value + w / 2 + half) / (1 + w)].every(
+  const isWilson = wilsonInterval(value, n ?? 0).every(
     (bound, index) => Math.abs(bound - (index === 0 ? lower : upper)) < WILSON_ERROR,
   );
   return isWilson ? 0 : (upper - lower) / 2;

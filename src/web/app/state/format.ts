@@ -8,7 +8,7 @@ const DIGITS: Readonly<Partial<Record<Unit, Intl.NumberFormatOptions>>> = {
   count: { maximumFractionDigits: 0 },
   number: { maximumFractionDigits: 2 },
   position: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
-  score: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
+  score: { maximumFractionDigits: 0 },
   money: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
 };
 
@@ -28,9 +28,12 @@ export interface Format {
   exact(value: number): string;
   /** A number with as few digits as the ticks of an axis need. */
   tick(value: number, unit: Unit): string;
-  /** A difference with its sign; a difference of ratios is in percentage points. */
+  /** A difference with its sign; a difference of ratios is in points of a percentage. */
   change(value: number | null, unit: Unit): string;
-  /** The bounds of a difference. */
+  /** The same without a unit, and without a sign if `isSize`. */
+  difference(value: number, unit: Unit, isSize?: boolean): string;
+  /** The bounds of a value or of a difference. */
+  interval(lower: number, upper: number, unit: Unit): string;
   changes(lower: number, upper: number, unit: Unit): string;
   /** A p value. */
   p(value: number | null): string;
@@ -41,6 +44,8 @@ export interface Format {
   shortDay(day: string): string;
   /** A time in UTC. */
   time(time: string | null): string;
+  /** A time of the day in UTC. */
+  clock(time: string): string;
   /** The same time in the time zone of the reader. */
   localTime(time: string | null): string;
 }
@@ -62,10 +67,11 @@ export function createFormat(): Format {
   const percents = numbers({ style: 'percent', maximumFractionDigits: 1 });
   const signed = (digits: number): { format(value: number): string } =>
     numbers({ signDisplay: 'exceptZero', minimumFractionDigits: digits, maximumFractionDigits: digits });
-  const changes = { ratio: signed(1), count: signed(0), other: signed(2) };
-  const difference = (value: number, unit: Unit): string => {
-    if (unit === 'ratio') return changes.ratio.format(value * 100);
-    return (unit === 'count' ? changes.count : changes.other).format(value);
+  const changes = { ratio: signed(1), score: signed(1), count: signed(0), other: signed(2) };
+  const difference = (value: number, unit: Unit, isSize = false): string => {
+    const kind = unit === 'ratio' || unit === 'score' || unit === 'count' ? unit : 'other';
+    const text = changes[kind].format((isSize ? Math.abs(value) : value) * (unit === 'ratio' ? 100 : 1));
+    return isSize ? text.replace('+', '') : text;
   };
   const localTimes = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'full', timeStyle: 'long' });
   const dated = (text: string | null, shown: (iso: string, time: number) => string): string => {
@@ -75,26 +81,33 @@ export function createFormat(): Format {
   const day = (text: string | null): string => dated(text, (iso) => shownDay(iso.slice(0, 10)));
   const time = (text: string | null): string =>
     dated(text, (iso) => `${shownDay(iso.slice(0, 10))}, ${iso.slice(11, 16)} UTC`);
+  const value = (given: unknown, unit: Unit): string => {
+    if (given === null || given === undefined || given === '') return NO_VALUE;
+    if (unit === 'day') return day(String(given));
+    if (unit === 'time') return time(String(given));
+    const format = formats.get(unit);
+    if (format === undefined || typeof given !== 'number') return String(given);
+    return format.format(given);
+  };
   return {
+    value,
     day,
     time,
+    clock: (text) => dated(text, (iso) => `${iso.slice(11, 16)} UTC`),
     days: shownDays,
     shortDay: (text) => day(text).replace(/ \d+$/, ''),
     localTime: (text) => dated(text, (_iso, at) => localTimes.format(at)),
-    value(value, unit) {
-      if (value === null || value === undefined || value === '') return NO_VALUE;
-      if (unit === 'day') return day(String(value));
-      if (unit === 'time') return time(String(value));
-      const format = formats.get(unit);
-      if (format === undefined || typeof value !== 'number') return String(value);
-      return format.format(value);
-    },
-    p: (value) => (value === null ? NO_VALUE : value < P_MIN ? `< ${p.format(P_MIN)}` : p.format(value)),
+    p: (given) => (given === null ? NO_VALUE : given < P_MIN ? `< ${p.format(P_MIN)}` : p.format(given)),
 
-    exact: (value) => (value !== 0 && Math.abs(value) < SMALL ? small : exact).format(value),
-    tick: (value, unit) => (unit === 'ratio' ? percents : ticks).format(value),
-    change: (value, unit) => (value === null ? NO_VALUE : `${difference(value, unit)}${unit === 'ratio' ? ' pp' : ''}`),
+    exact: (given) => (given !== 0 && Math.abs(given) < SMALL ? small : exact).format(given),
+    tick: (given, unit) => (unit === 'ratio' ? percents : ticks).format(given),
+    change: (given, unit) => (given === null ? NO_VALUE : `${difference(given, unit)}${unit === 'ratio' ? ' pt' : ''}`),
+    difference,
+    interval: (lower, upper, unit) => {
+      const [from, to] = [lower, upper].map((bound) => value(bound, unit)) as [string, string];
+      return `${from.replace(/\s*%$/u, '')} to ${to}`;
+    },
     changes: (lower, upper, unit) =>
-      `${difference(lower, unit)} to ${difference(upper, unit)}${unit === 'ratio' ? ' pp' : ''}`,
+      `${difference(lower, unit)} to ${difference(upper, unit)}${unit === 'ratio' ? ' pt' : ''}`,
   };
 }

@@ -13,6 +13,8 @@ export interface Route {
   /** Begins with a slash and has none at its end, except for the first page. */
   readonly path: string;
   readonly search: URLSearchParams;
+  /** The block that the address points to, with `#`. */
+  readonly hash?: string;
   /** Goes to a path of this workspace, such as `/prompts?brand=...`. */
   navigate(to: string, options?: { readonly replace?: boolean }): void;
 }
@@ -38,22 +40,56 @@ export function RouterProvider({ base, children }: { base: string; children: Com
     window.addEventListener('popstate', update);
     return () => window.removeEventListener('popstate', update);
   }, [base]);
+  useEffect(keepScroll, []);
   const route = useMemo<Route>(
     () => ({
       base,
       ...address,
       navigate(to, { replace = false } = {}) {
         const url = `${base}${to}`;
-        if (replace) history.replaceState(null, '', url);
+        if (replace) history.replaceState(history.state, '', url);
         else history.pushState(null, '', url);
         const next = addressNow(base);
-        if (next.path !== address.path) window.scrollTo(0, 0);
         setAddress(next);
       },
     }),
     [base, address],
   );
   return <RouteContext.Provider value={route}>{children}</RouteContext.Provider>;
+}
+
+/** How long a scroll position is restored while the contents of the page load, in milliseconds; an input ends it. */
+const RESTORED_MS = 5_000;
+
+// Stores the scroll position of each entry of the history, and returns to it.
+function keepScroll(): () => void {
+  history.scrollRestoration = 'manual';
+  let restoring: ResizeObserver | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = (): void => {
+    restoring?.disconnect();
+    clearTimeout(timer);
+    restoring = null;
+  };
+  const store = (): void => {
+    if (restoring === null) history.replaceState({ ...history.state, scroll: window.scrollY }, '');
+  };
+  const restore = (): void => {
+    end();
+    // Links within a page have no position.
+    if (history.state?.scroll === undefined) return;
+    const wanted = Number(history.state.scroll);
+    // The last page may still be shown, and blocks grow when their data arrive.
+    restoring = new ResizeObserver(() => window.scrollTo(0, wanted));
+    restoring.observe(document.body);
+    timer = setTimeout(end, RESTORED_MS);
+  };
+  const events = { scrollend: store, popstate: restore, wheel: end, pointerdown: end, keydown: end };
+  for (const [name, listener] of Object.entries(events)) window.addEventListener(name, listener, { passive: true });
+  return () => {
+    end();
+    for (const [name, listener] of Object.entries(events)) window.removeEventListener(name, listener);
+  };
 }
 
 /** Gives components a fixed route, for pages that are drawn without a browser. */
@@ -115,6 +151,7 @@ export function Link({ to, isCurrent = false, onFollow, children, ...rest }: Lin
     event.preventDefault();
     onFollow?.();
     navigate(to);
+    window.scrollTo(0, 0);
   };
   if (!hasLinks) {
     return (
@@ -149,10 +186,10 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   return params;
 }
 
-function addressNow(base: string): Pick<Route, 'path' | 'search'> {
-  const { pathname, search } = window.location;
+function addressNow(base: string): Pick<Route, 'path' | 'search' | 'hash'> {
+  const { pathname, search, hash } = window.location;
   const within = pathname.startsWith(base) ? pathname.slice(base.length) : pathname;
-  return { path: within.replace(/\/+$/, '') || '/', search: new URLSearchParams(search) };
+  return { path: within.replace(/\/+$/, '') || '/', search: new URLSearchParams(search), hash: decoded(hash) };
 }
 
 function decoded(part: string): string {

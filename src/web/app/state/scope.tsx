@@ -13,11 +13,13 @@ import {
 } from './filters.ts';
 import { createFormat, type Format } from './format.ts';
 import { useRoute } from './router.tsx';
-import { textOf, toRecords } from './table.ts';
+import { type Row, textOf, toRecords } from './table.ts';
 
 export interface Brand {
   readonly id: string;
   readonly name: string;
+  /** Host of its website; empty if unknown. */
+  readonly site: string;
 }
 
 /** An engine, topic, tag or competitor of the brand. */
@@ -107,8 +109,8 @@ export function ScopeProvider({ children, isEmpty = false }: ScopeProviderProps)
       problem,
       filters,
       brands,
-      brandList: brandRows.map((each) => ({ id: textOf(each['brand_id']), name: textOf(each['brand']) })),
-      brand: row === null ? null : { id: textOf(row['brand_id']), name: textOf(row['brand']) },
+      brandList: brandRows.map(brandOf),
+      brand: row === null ? null : brandOf(row),
       range,
       params: brandId === null || range === null || problem !== null ? null : scopeParams(filters, brandId, range),
       engines,
@@ -127,6 +129,10 @@ export function ScopeProvider({ children, isEmpty = false }: ScopeProviderProps)
     };
   }, [brands, brandRows, optionRows, row, table, brandId, filters, format, route]);
   return <ScopeContext.Provider value={scope}>{children}</ScopeContext.Provider>;
+}
+
+function brandOf(row: Row): Brand {
+  return { id: textOf(row['brand_id']), name: textOf(row['brand']), site: textOf(row['domain']) };
 }
 
 /** Gives components a fixed scope, for pages that are drawn without a browser. */

@@ -1,4 +1,4 @@
-import type { SeriesPoint } from '../charts/time-series.ts';
+import type { SeriesPoint } from '../charts/drawing.ts';
 import { type Measurement, numberOf, type Row, textOf } from './table.ts';
 
 type Columns = Readonly<Record<string, unknown>>;
@@ -30,13 +30,33 @@ export function pointOf(row: Row, measure: string, columns?: MeasurementColumns)
   return { day: textOf(row['period']), ...measurementOf(row, measure, columns) };
 }
 
-/** The change of a measure against the comparison range, as `Delta` shows it. */
+/** The change of a measure against the comparison range, as `Mark` shows it. */
 export interface Change {
   readonly change: number | null;
   readonly lower: number | null;
   readonly upper: number | null;
   /** Null if the change is not tested. */
   readonly isSignificant: boolean | null;
+}
+
+/** A value with its statistics, and its change against the comparison range. */
+export interface Statistic extends Measurement {
+  readonly before: number | null;
+  readonly beforeSample: number | null;
+  readonly change: Change;
+  /** The p value of the change, corrected for the number of tested rows. */
+  readonly p: number | null;
+}
+
+/** Returns a measure in a row of the metrics layer with its change; all null without a row. */
+export function statisticOf(row: Columns | null | undefined, measure: string, columns?: MeasurementColumns): Statistic {
+  return {
+    ...measurementOf(row, measure, columns),
+    before: numberOf(row?.[`${measure}_before`]),
+    beforeSample: numberOf(row?.[`${measure}_before_n`]),
+    change: changeOf(row ?? null, measure),
+    p: numberOf(row?.[`${measure}_p_adjusted`]),
+  };
 }
 
 /** Returns the change of a measure in a row of the metrics layer; all null without a comparison. */

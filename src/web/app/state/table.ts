@@ -47,6 +47,18 @@ export function toRecords(table: Table | null): readonly Row[] {
   return table.rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index] ?? null])));
 }
 
+/** Returns the rows by the text of a column, which is empty for null. */
+export function groupedBy(rows: readonly Row[], column: string): ReadonlyMap<string, readonly Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const id = textOf(row[column]);
+    const group = groups.get(id);
+    if (group === undefined) groups.set(id, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
 /** Returns a value as a number, or null if it is not a finite one. */
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;

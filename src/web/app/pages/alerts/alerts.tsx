@@ -20,28 +20,27 @@ export default function Alerts(): JSX.Element {
   };
   return (
     <>
-      <PageHead title="Alerts">
-        The service raises these alerts. Open one to compare it with the stored responses.
+      <PageHead
+        title="Alerts"
+        about="The service raises these alerts. Open one to compare it with the stored responses."
+      >
+        <FilterBar without={['comparison', 'engine', 'topic', 'tag', 'branded']} own={type === null ? 0 : 1}>
+          <Choice
+            label="Type"
+            all="All types"
+            value={type}
+            options={ALERT_TYPES.map((id) => ({ id, label: typeLabel(id) }))}
+            onChoose={chooseType}
+          />
+        </FilterBar>
       </PageHead>
-      <FilterBar without={['comparison', 'engine', 'topic', 'tag', 'branded']} />
       {alert !== null ? (
         <AlertDetail id={alert} />
       ) : (
-        <>
-          <div class="filters">
-            <Choice
-              label="Type"
-              all="All types"
-              value={type}
-              options={ALERT_TYPES.map((id) => ({ id, label: typeLabel(id) }))}
-              onChoose={chooseType}
-            />
-          </div>
-          <div class="grid">
-            <AlertsOverTime type={type} />
-            <AlertTable type={type} />
-          </div>
-        </>
+        <div class="grid">
+          <AlertsOverTime type={type} />
+          <AlertTable type={type} />
+        </div>
       )}
     </>
   );

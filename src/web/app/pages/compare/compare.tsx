@@ -28,8 +28,9 @@ export default function Compare(): JSX.Element {
   ];
   return (
     <>
-      <PageHead title="Compare">{kind === 'brand' ? 'Brands of the workspace' : (scope.brand?.name ?? '')}</PageHead>
-      <FilterBar without={without} />
+      <PageHead title="Compare">
+        <FilterBar without={without} />
+      </PageHead>
       {filters.error !== null && <ErrorState error={filters.error} retry={filters.retry} />}
       {filters.error === null && filters.table === null && <div class="skeleton" role="status" aria-label="Loading" />}
       {filters.table !== null && sides !== null && (

@@ -2,8 +2,9 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
-import { Changed, Measured } from '../../components/measured.tsx';
+import { Mark, StatisticValue } from '../../components/measured.tsx';
 import { adjustedOf, type Difference, differenceOf, type Estimate } from '../../state/difference.ts';
+import { NO_VALUE } from '../../state/format.ts';
 import { useScope } from '../../state/scope.tsx';
 import { measurementOf } from '../../state/series.ts';
 import { MEASURES, type Measure } from '../../state/shown-measures.ts';
@@ -77,7 +78,7 @@ function useColumns([first, second]: readonly [Side, Side]): readonly ColumnSpec
       label,
       unit: 'number',
       value: (item) => item[id].value,
-      cell: (item) => <Measured {...item[id]} unit={item.measure.unit} />,
+      cell: (item) => <StatisticValue title={label} statistic={item[id]} unit={item.measure.unit} />,
     });
     return [
       {
@@ -91,16 +92,25 @@ function useColumns([first, second]: readonly [Side, Side]): readonly ColumnSpec
       {
         id: 'difference',
         label: 'Difference',
-        about: 'The first less the second, with its 95 % interval. Green: the first is better.',
+        about: 'The first less the second. Green: the first is better.',
         unit: 'number',
         value: ({ difference }) => difference.difference,
         cell: ({ measure, difference, isSignificant }) => (
-          <Changed
-            change={{ change: difference.difference, lower: difference.lower, upper: difference.upper, isSignificant }}
+          <Mark
+            change={{ change: difference.difference, isSignificant }}
             unit={measure.unit}
             isHigherBetter={measure.isHigherBetter}
           />
         ),
+      },
+      {
+        id: 'interval',
+        label: '95 % interval',
+        about: 'Interval of the difference.',
+        unit: 'number',
+        value: ({ difference }) => difference.lower,
+        cell: ({ measure, difference: { lower, upper } }) =>
+          lower === null || upper === null ? NO_VALUE : format.changes(lower, upper, measure.unit),
       },
       {
         id: 'p',

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { ChartContext } from '../../charts/drawing.ts';
-import { drawTimeSeries, type Series, type SeriesPoint } from '../../charts/time-series.ts';
+import type { SeriesPoint } from '../../charts/drawing.ts';
+import { drawTimeSeries, type Series } from '../../charts/time-series.ts';
 import { ChartFrame } from '../../components/chart-frame.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
 import { addDays, daysBetween, grainOf } from '../../state/calendar-days.ts';

@@ -42,7 +42,7 @@ export function SidePicker({ kinds, kind, sides }: SidePickerProps): JSX.Element
     );
   };
   return (
-    <form class="filters sides" role="search" aria-label="Compared sides" onSubmit={(event) => event.preventDefault()}>
+    <form class="sides" role="search" aria-label="Compared sides" onSubmit={(event) => event.preventDefault()}>
       <Choice
         label="Compare"
         value={kind}

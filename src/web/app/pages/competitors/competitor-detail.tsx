@@ -2,12 +2,12 @@ import type { JSX } from 'preact';
 import { useCallback, useMemo } from 'preact/hooks';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { MeasureOverTime } from '../../components/measure-over-time.tsx';
-import { EntityDot } from '../../components/parts.tsx';
+import { EntityDot, PageHead } from '../../components/parts.tsx';
 import { Tile } from '../../components/tile.tsx';
 import { useMetrics, useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { changeOf, measurementOf } from '../../state/series.ts';
+import { statisticOf } from '../../state/series.ts';
 import { ENTITY_MEASURES } from '../../state/shown-measures.ts';
 import { textOf, toRecords } from '../../state/table.ts';
 import { CompetitorPrompts } from './competitor-prompts.tsx';
@@ -24,17 +24,22 @@ export function CompetitorDetail({ id }: { readonly id: string }): JSX.Element {
   const isRemoved = tracked === undefined && row !== undefined;
   return (
     <>
-      <div class="page-head">
-        <h1>
-          {tracked !== undefined && <EntityDot colour={entityColour(id)} />}
-          <span dir="auto">{name}</span>
-        </h1>
-        <p class="links">
-          <Link to={linkTo('/competitors', { competitor: null })}>All competitors</Link>
-          <Link to={linkTo('/responses', { competitor: id })}>Responses that mention it</Link>
-        </p>
-      </div>
-      <FilterBar />
+      <PageHead
+        title={
+          <>
+            {tracked !== undefined && <EntityDot colour={entityColour(id)} />}
+            <span dir="auto">{name}</span>
+          </>
+        }
+        about={
+          <span class="links">
+            <Link to={linkTo('/competitors', { competitor: null })}>All competitors</Link>
+            <Link to={linkTo('/responses', { competitor: id })}>Responses that mention it</Link>
+          </span>
+        }
+      >
+        <FilterBar />
+      </PageHead>
       {isRemoved && (
         <p class="state">
           This competitor is not tracked now, so it has no share of voice or visibility. Its mentions in stored
@@ -73,9 +78,8 @@ function CompetitorTiles({ id }: { readonly id: string }): JSX.Element {
           title={title}
           about={about.replaceAll('the brand', 'it').replaceAll('The brand’s', 'Its')}
           unit={unit}
-          {...measurementOf(row, name)}
-          delta={{ ...changeOf(row, name), isHigherBetter: null }}
-          sql={data.table?.sql ?? null}
+          {...statisticOf(row, name)}
+          table={data.table}
           isLoading={data.isLoading || (data.table === null && data.error === null)}
         />
       ))}

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
 import { domainColumn, knownOwner, ownerColumn } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
-import { Measured, measuredColumn } from '../../components/measured.tsx';
+import { measuredColumn, StatisticValue } from '../../components/measured.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { measurementOf } from '../../state/series.ts';
@@ -71,7 +71,7 @@ function CitedAndMentioned({ id }: { readonly id: string }): JSX.Element {
       <td class="number">{count(mentioned)}</td>
       <td class="number">{count(not)}</td>
       <td class="number" data-value={numberOf(row?.[rate]) ?? undefined}>
-        <Measured {...measurementOf(row, rate)} n={n} unit="ratio" />
+        <StatisticValue title={label} statistic={{ ...measurementOf(row, rate), n }} unit="ratio" />
       </td>
     </tr>
   );
@@ -83,7 +83,7 @@ function CitedAndMentioned({ id }: { readonly id: string }): JSX.Element {
       data={data}
       empty="Upstream reports no website for this competitor, so its own pages are unknown."
     >
-      <section class="table-box plain" tabIndex={0} aria-label="Rows of Cited and mentioned">
+      <section class="table-box" tabIndex={0} aria-label="Rows of Cited and mentioned">
         <table>
           <thead>
             <tr>

@@ -13,7 +13,7 @@ import { TrackedHistory } from './tracked-history.tsx';
 
 /** The brand against its tracked competitors, or one competitor in detail. */
 export default function Competitors(): JSX.Element {
-  const { filters, brand } = useScope();
+  const { filters } = useScope();
   // `competitor` selects the view of this page, and does not filter responses.
   return (
     <ScopeWith changes={{ competitor: null }}>
@@ -21,8 +21,9 @@ export default function Competitors(): JSX.Element {
         <CompetitorDetail id={filters.competitor} />
       ) : (
         <>
-          <PageHead title="Competitors">{brand?.name ?? ''}</PageHead>
-          <FilterBar />
+          <PageHead title="Competitors">
+            <FilterBar />
+          </PageHead>
           <div class="grid">
             <div class="full">
               <EntityTable />

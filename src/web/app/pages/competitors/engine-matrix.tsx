@@ -3,13 +3,13 @@ import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
-import { Measured } from '../../components/measured.tsx';
+import { statisticColumn } from '../../components/measured.tsx';
 import { useMetrics } from '../../state/data.tsx';
 import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { measurementOf } from '../../state/series.ts';
+import { statisticOf } from '../../state/series.ts';
 import { ENTITY_MEASURES, measureOf } from '../../state/shown-measures.ts';
-import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
+import { type Row, textOf, toRecords } from '../../state/table.ts';
 import { entityKey, useNameColumn } from './entity-table.tsx';
 
 /** An entity, and its rows by engine. */
@@ -34,14 +34,20 @@ export function EngineMatrix(): JSX.Element {
   const columns = useMemo<readonly ColumnSpec<EntityRow>[]>(() => {
     const slugs = [...new Set(items.flatMap((item) => [...item.engines.keys()]))].sort();
     return [
-      { ...name, value: ({ row }) => name.value(row), cell: ({ row }) => name.cell?.(row) },
-      ...slugs.map((slug): ColumnSpec<EntityRow> => ({
-        id: `engine ${slug}`,
-        label: engineLabel(slug),
-        unit,
-        value: (item) => numberOf(item.engines.get(slug)?.[measure]),
-        cell: (item) => <Measured {...measurementOf(item.engines.get(slug), measure)} unit={unit} />,
-      })),
+      {
+        id: name.id,
+        label: name.label,
+        value: ({ row }) => name.value(row),
+        cell: ({ row }) => name.cell?.(row),
+      },
+      ...slugs.map((slug) =>
+        statisticColumn<EntityRow>({
+          id: `engine ${slug}`,
+          label: engineLabel(slug),
+          unit,
+          statistic: (item) => statisticOf(item.engines.get(slug), measure),
+        }),
+      ),
     ];
   }, [items, name, engineLabel, unit, measure]);
   return (

@@ -24,7 +24,6 @@ export function EntityTable(): JSX.Element {
         hasChange: filters.compareTo !== 'none',
         // A rise of a competitor is neither good nor bad by itself.
         isGood: (row, isHigherBetter) => (row['competitor_id'] === null ? isHigherBetter : null),
-        format,
       }),
     ],
     [name, filters.compareTo, format],
@@ -32,7 +31,7 @@ export function EntityTable(): JSX.Element {
   return (
     <Frame
       title="Brand and competitors"
-      about="Each value with its 95 % interval and its sample n: responses, or mentions for position and sentiment. A change is significant if chance rarely explains it, corrected for the number of rows."
+      about="The sample n is responses, or mentions for position and sentiment. A change is beyond chance if chance rarely explains it, corrected for the number of rows."
       data={data}
     >
       <DataTable
@@ -56,7 +55,7 @@ export function useNameColumn(): ColumnSpec<Row> {
   return useMemo(
     () => ({
       id: 'entity',
-      label: 'Name',
+      label: 'Brand',
       value: (row) => textOf(row['entity']),
       cell: (row) => {
         const id = textOf(row['competitor_id']) || null;

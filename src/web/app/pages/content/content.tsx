@@ -24,8 +24,9 @@ export default function Content(): JSX.Element {
   const article = search.get('article');
   return (
     <>
-      <PageHead title="Content">The API reports only current states. Syncs record their history.</PageHead>
-      <FilterBar without={['comparison', 'engine', 'topic', 'tag', 'branded']} />
+      <PageHead title="Content" about="The API reports only current states. Syncs record their history.">
+        <FilterBar without={['comparison', 'engine', 'topic', 'tag', 'branded']} />
+      </PageHead>
       <ViewTabs label="Kinds of content" path="/content" views={VIEWS} current={view} />
       <div class="grid">
         {article !== null && view === 'articles' ? (

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { OperationsReport } from '../../../page-data/operations-report.ts';
-import { ErrorState, Timestamp } from '../../components/parts.tsx';
+import { ErrorState, PageHead, Timestamp } from '../../components/parts.tsx';
 import { RunningSync } from '../../components/running-sync.tsx';
 import { SessionList } from '../../components/session-list.tsx';
 import { size } from '../../state/amounts.ts';
@@ -36,12 +36,14 @@ export default function Operations(): JSX.Element {
   const report = progress === undefined ? data : { ...data, progress };
   return (
     <div class="operations">
-      <div class="page-head">
-        <h1>Operations</h1>
-        <p class="live" data-state={connection} role="status">
-          {connection === 'live' ? 'live' : connection === 'lost' ? 'not connected' : 'connecting'}
-        </p>
-      </div>
+      <PageHead
+        title="Operations"
+        about={
+          <span class="live" data-state={connection} role="status">
+            {connection === 'live' ? 'live' : connection === 'lost' ? 'not connected' : 'connecting'}
+          </span>
+        }
+      />
       {connection === 'lost' && (
         <p class="banner" role="status">
           The server cannot be reached. Retrying automatically. Shown data: <Timestamp time={report.now} />.

@@ -51,7 +51,6 @@ export function TopDomains(): JSX.Element {
       }
       data={data}
       to={linkTo('/sources')}
-      linkLabel="All sources"
       empty="No response in this range cites a page."
     >
       <DataTable caption="Most cited domains" items={items} columns={columns} keyOf={keyOf} isPlain />
@@ -75,7 +74,6 @@ export function GapDomains(): JSX.Element {
       about="Domains cited by responses that mention a competitor, and by no response that mentions the brand."
       data={data}
       to={linkTo('/sources', {}, { view: 'gaps' })}
-      linkLabel="All gaps"
       empty="No domain is cited for competitors only."
     >
       <DataTable caption="Gaps" items={items} columns={columns} keyOf={keyOf} isPlain />

@@ -7,10 +7,13 @@ import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { textOf, toRecords } from '../../state/table.ts';
 
+/** Alerts that are shown. */
+const SHOWN_MAX = 4;
+
 /** The newest alerts of the brand, of any day. */
 export function NewestAlerts(): JSX.Element {
   const { brand, linkTo } = useScope();
-  const data = useQuery('newest_alerts', brand === null ? null : { brand: brand.id });
+  const data = useQuery('newest_alerts', brand === null ? null : { brand: brand.id, limit: SHOWN_MAX });
   const alerts = useMemo(() => toRecords(data.table), [data.table]);
   return (
     <Frame
@@ -18,7 +21,6 @@ export function NewestAlerts(): JSX.Element {
       about="Alerts of all days. Filters do not apply."
       data={data}
       to={linkTo('/alerts')}
-      linkLabel="All alerts"
       empty="No alerts yet."
     >
       <ul class="alerts">

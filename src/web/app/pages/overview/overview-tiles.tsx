@@ -5,7 +5,7 @@ import { Tile } from '../../components/tile.tsx';
 import { grainOf } from '../../state/calendar-days.ts';
 import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { changeOf, measurementOf, pointOf } from '../../state/series.ts';
+import { pointOf, statisticOf } from '../../state/series.ts';
 import { MEASURES, type Measure } from '../../state/shown-measures.ts';
 import { type Row, toRecords } from '../../state/table.ts';
 
@@ -60,12 +60,11 @@ function MeasureTile({ measure }: { readonly measure: Measure }): JSX.Element {
       title={title}
       about={`${about}${note}`}
       unit={unit}
-      {...measurementOf(row, name)}
-      delta={{ ...changeOf(row, name), isHigherBetter }}
+      {...statisticOf(row, name)}
+      isHigherBetter={isHigherBetter}
       points={points}
-      isReversed={!isHigherBetter}
       to={linkTo(PATHS[name] ?? '/')}
-      sql={totals.table?.sql ?? null}
+      table={totals.table}
       isLoading={totals.isLoading || totals.table === null}
     />
   );

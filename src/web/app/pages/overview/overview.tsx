@@ -1,35 +1,31 @@
 import type { JSX } from 'preact';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
-import { useScope } from '../../state/scope.tsx';
 import { GapDomains, TopDomains } from './cited-sources.tsx';
-import { EngineVisibility } from './engine-visibility.tsx';
+import { EngineHeat } from './engine-heat.tsx';
+import { EntityVisibility } from './entity-visibility.tsx';
 import { NewestAlerts } from './newest-alerts.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
 import { PromptMovers } from './prompt-movers.tsx';
-import { VoiceOverTime, VoiceTable } from './voice-share.tsx';
+import { Ranking } from './ranking.tsx';
 
 /** The first page: the numbers of a brand, their history and their changes. */
 export default function Overview(): JSX.Element {
-  const { brand } = useScope();
   return (
     <>
-      <PageHead title={brand?.name ?? 'Overview'} />
-      <FilterBar />
+      <PageHead title="Overview">
+        <FilterBar />
+      </PageHead>
       <OverviewTiles />
-      <div class="grid">
-        <EngineVisibility />
-        <VoiceOverTime />
-        <VoiceTable />
-        <div class="full">
-          <PromptMovers />
-        </div>
-        <TopDomains />
+      <div class="two">
+        <EntityVisibility />
+        <Ranking />
+        <EngineHeat />
+        <NewestAlerts />
+        <PromptMovers />
         <GapDomains />
-        <div class="full">
-          <NewestAlerts />
-        </div>
       </div>
+      <TopDomains />
     </>
   );
 }

@@ -2,21 +2,18 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
-import { Delta, EmptyState } from '../../components/parts.tsx';
+import { changeColumn, statisticColumn } from '../../components/measured.tsx';
+import { EmptyState } from '../../components/parts.tsx';
 import { useMetrics } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { type Change, changeOf } from '../../state/series.ts';
-import { numberOf, textOf, toRecords } from '../../state/table.ts';
+import { type Statistic, statisticOf } from '../../state/series.ts';
+import { textOf, toRecords } from '../../state/table.ts';
 
 interface Mover {
   readonly id: string;
   readonly text: string;
-  readonly before: number | null;
-  readonly now: number | null;
-  readonly beforeSample: number | null;
-  readonly sample: number | null;
-  readonly change: Change;
+  readonly visibility: Statistic;
 }
 
 const SHOWN_MAX = 10;
@@ -38,13 +35,12 @@ export function PromptMovers(): JSX.Element {
       about="Only changes of visibility that chance does not explain, corrected for the number of prompts."
       data={data}
       to={linkTo('/prompts')}
-      linkLabel="All prompts"
       empty="No prompt has responses in this range."
     >
       {!isCompared && <EmptyState>Choose a comparison in the filters to see changes.</EmptyState>}
       {isCompared && movers.length === 0 && (
         <EmptyState>
-          None of {format.value(data.table?.rows.length ?? 0, 'count')} prompts changed significantly. Longer ranges
+          None of {format.value(data.table?.rows.length ?? 0, 'count')} prompts changed beyond chance. Longer ranges
           have larger samples.
         </EmptyState>
       )}
@@ -59,7 +55,7 @@ export function PromptMovers(): JSX.Element {
           />
           <p class="quiet">
             {format.value(movers.length, 'count')} of {format.value(data.table?.rows.length ?? 0, 'count')} prompts
-            changed significantly.
+            changed beyond chance.
           </p>
         </>
       )}
@@ -72,20 +68,22 @@ function moversOf(table: Parameters<typeof toRecords>[0]): readonly Mover[] {
     .map((row) => ({
       id: textOf(row['prompt_id']),
       text: textOf(row['prompt']),
-      before: numberOf(row['visibility_before']),
-      now: numberOf(row['visibility']),
-      beforeSample: numberOf(row['visibility_before_n']),
-      sample: numberOf(row['visibility_n']),
-      change: changeOf(row, 'visibility'),
+      visibility: statisticOf(row, 'visibility'),
     }))
-    .filter(({ change }) => change.isSignificant === true);
-  return movers.sort((a, b) => Math.abs(b.change.change ?? 0) - Math.abs(a.change.change ?? 0));
+    .filter(({ visibility }) => visibility.change.isSignificant === true);
+  const sizeOf = ({ visibility }: Mover): number => Math.abs(visibility.change.change ?? 0);
+  return movers.sort((a, b) => sizeOf(b) - sizeOf(a));
 }
 
 function useColumns(): readonly ColumnSpec<Mover>[] {
-  const { linkTo, format } = useScope();
-  return useMemo(
-    () => [
+  const { linkTo } = useScope();
+  return useMemo(() => {
+    const common = {
+      unit: 'ratio',
+      statistic: ({ visibility }: Mover) => visibility,
+      nameOf: ({ text }: Mover) => text,
+    } as const;
+    return [
       {
         id: 'prompt',
         label: 'Prompt',
@@ -97,24 +95,9 @@ function useColumns(): readonly ColumnSpec<Mover>[] {
           </Link>
         ),
       },
-      {
-        id: 'change',
-        label: 'Change',
-        unit: 'ratio',
-        value: ({ change }) => change.change,
-        cell: ({ change }) => <Delta {...change} unit="ratio" isHigherBetter isShort />,
-      },
-      { id: 'before', label: 'Before', unit: 'ratio', value: ({ before }) => before },
-      { id: 'now', label: 'Now', unit: 'ratio', value: ({ now }) => now },
-      {
-        id: 'n',
-        label: 'n',
-        about: 'Responses before and now.',
-        unit: 'count',
-        value: ({ sample }) => sample,
-        cell: ({ beforeSample, sample }) => `${format.value(beforeSample, 'count')} / ${format.value(sample, 'count')}`,
-      },
-    ],
-    [linkTo, format],
-  );
+      { id: 'before', label: 'Before', unit: 'ratio', value: ({ visibility }) => visibility.before },
+      statisticColumn<Mover>({ ...common, id: 'now', label: 'Now' }),
+      { ...changeColumn<Mover>({ ...common, id: 'change', label: 'Change' }), isBeyondChance: () => null },
+    ];
+  }, [linkTo]);
 }

@@ -2,13 +2,13 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
+import { statisticColumn } from '../../components/measured.tsx';
 import { EntityDot } from '../../components/parts.tsx';
 import { useMetrics } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { measurementOf } from '../../state/series.ts';
 import { type Measurement, numberOf, textOf, toRecords } from '../../state/table.ts';
-import { ShareText } from './prompts-columns.tsx';
 
 interface Entity {
   readonly id: string | null;
@@ -69,7 +69,7 @@ export function PromptEntities(): JSX.Element {
 }
 
 function useColumns(prompt: string): readonly ColumnSpec<Entity>[] {
-  const { linkTo, entityColour, format } = useScope();
+  const { linkTo, entityColour } = useScope();
   return useMemo<readonly ColumnSpec<Entity>[]>(
     () => [
       {
@@ -87,14 +87,13 @@ function useColumns(prompt: string): readonly ColumnSpec<Entity>[] {
           </span>
         ),
       },
-      {
+      statisticColumn<Entity>({
         id: 'visibility',
         label: 'Visibility',
-        about: 'Share of the responses that mention the entity, with its 95 % interval and n.',
-        unit: 'ratio',
-        value: ({ visibility }) => visibility.value,
-        cell: ({ visibility }) => <ShareText share={visibility} format={format} />,
-      },
+        about: 'Share of the responses that mention the entity.',
+        statistic: ({ visibility }) => visibility,
+        nameOf: ({ name }) => name,
+      }),
       {
         id: 'mentions',
         label: 'Mentions',
@@ -111,6 +110,6 @@ function useColumns(prompt: string): readonly ColumnSpec<Entity>[] {
       },
       { id: 'sentiment', label: 'Sentiment', unit: 'score', value: ({ sentiment }) => sentiment },
     ],
-    [linkTo, entityColour, format, prompt],
+    [linkTo, entityColour, prompt],
   );
 }

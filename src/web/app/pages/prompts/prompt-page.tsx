@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { Frame } from '../../components/chart-frame.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
-import { EmptyState, Timestamp } from '../../components/parts.tsx';
+import { EmptyState, PageHead, Timestamp } from '../../components/parts.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { NO_VALUE } from '../../state/format.ts';
 import { Link, type PageProps } from '../../state/router.tsx';
@@ -35,16 +35,17 @@ export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Elem
   }
   return (
     <>
-      <p>
-        <Link to={linkTo('/prompts')}>All prompts</Link>
-      </p>
-      <div class="page-head">
-        <h1 class="long-title" dir="auto">
-          {row === null ? 'Prompt' : textOf(row['text']) || 'Prompt without text'}
-        </h1>
-        {row !== null && <span class="tag">{textOf(row['state'])}</span>}
-      </div>
-      <FilterBar without={WITHOUT} />
+      <PageHead
+        title={row === null ? 'Prompt' : textOf(row['text']) || 'Prompt without text'}
+        about={
+          <span class="links">
+            <Link to={linkTo('/prompts')}>All prompts</Link>
+            {row !== null && <span class="tag">{textOf(row['state'])}</span>}
+          </span>
+        }
+      >
+        <FilterBar without={WITHOUT} />
+      </PageHead>
       <ScopeWith changes={{ prompt: id, topic: null, tag: null, branded: null }}>
         <OverviewTiles />
         <div class="grid">

@@ -1,4 +1,4 @@
-import { type Change, changeOf, measurementOf } from '../../state/series.ts';
+import { measurementOf, type Statistic, statisticOf } from '../../state/series.ts';
 import { type Measurement, numberOf, type Table, textOf, toRecords } from '../../state/table.ts';
 
 /** A name with its id. */
@@ -24,8 +24,7 @@ export interface PromptRow {
   readonly responses: number;
   readonly responsesPerDay: number | null;
   readonly competitors: readonly Leader[];
-  readonly visibility: Measurement;
-  readonly change: Change;
+  readonly visibility: Statistic;
   readonly position: number | null;
   readonly sentiment: number | null;
   /** Visibility by engine slug. */
@@ -56,8 +55,7 @@ export function toPromptRows(listed: Table | null, measured: Table | null, byEng
       responses: numberOf(responses) ?? 0,
       responsesPerDay: numberOf(row['responses_per_day']),
       competitors: namesOf(row['competitors']) as readonly Leader[],
-      visibility: measurementOf(measure, 'visibility'),
-      change: changeOf(measure, 'visibility'),
+      visibility: statisticOf(measure, 'visibility'),
       position: numberOf(measure?.['position']),
       sentiment: numberOf(measure?.['sentiment']),
       engines: engines.get(id) ?? new Map(),

@@ -1,10 +1,10 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import type { ColumnSpec } from '../../components/data-table.tsx';
-import { Delta, EntityDot } from '../../components/parts.tsx';
-import { type Format, NO_VALUE } from '../../state/format.ts';
+import { changeColumn, statisticColumn } from '../../components/measured.tsx';
+import { EntityDot } from '../../components/parts.tsx';
+import { NO_VALUE } from '../../state/format.ts';
 import { Link } from '../../state/router.tsx';
 import type { Scope } from '../../state/scope.tsx';
-import type { Measurement } from '../../state/table.ts';
 import type { PromptRow } from './prompt-rows.ts';
 
 type Parts = Pick<Scope, 'engines' | 'format' | 'linkTo' | 'entityColour' | 'engineColour'>;
@@ -37,6 +37,7 @@ function groupColumns({ linkTo }: Parts): readonly ColumnSpec<PromptRow>[] {
             {topic}
           </Link>
         ),
+      isHidden: true,
     },
     {
       id: 'tags',
@@ -75,21 +76,20 @@ function measureColumns({ format, entityColour, linkTo }: Parts): readonly Colum
         <Link to={linkTo('/responses', { prompt: id })}>{format.value(responses, 'count')}</Link>
       ),
     },
-    shareColumn(
-      'visibility',
-      'Visibility',
-      'Share of responses that mention the brand.',
-      format,
-      (row) => row.visibility,
-    ),
-    {
+    statisticColumn<PromptRow>({
+      id: 'visibility',
+      label: 'Visibility',
+      about: 'Share of responses that mention the brand.',
+      statistic: ({ visibility }) => visibility,
+      nameOf: ({ text }) => text,
+    }),
+    changeColumn<PromptRow>({
       id: 'change',
       label: 'Change',
-      about: 'Visibility less that of the comparison range. ≈ marks a change that chance may explain.',
-      unit: 'ratio',
-      value: ({ change }) => change.change,
-      cell: ({ change }) => <Delta {...change} unit="ratio" isHigherBetter isShort />,
-    },
+      about: 'Visibility less that of the comparison range.',
+      statistic: ({ visibility }) => visibility,
+      nameOf: ({ text }) => text,
+    }),
     {
       id: 'position',
       label: 'Position',
@@ -127,55 +127,21 @@ function measureColumns({ format, entityColour, linkTo }: Parts): readonly Colum
           ))}
         </ul>
       ),
+      isHidden: true,
     },
   ];
 }
 
-function engineColumns({ engines, format }: Parts): readonly ColumnSpec<PromptRow>[] {
-  const none: Measurement = { value: null, lower: null, upper: null, n: null };
+function engineColumns({ engines }: Parts): readonly ColumnSpec<PromptRow>[] {
   return engines.map(({ id, label }) => ({
-    ...shareColumn(
-      `engine-${id}`,
+    ...statisticColumn<PromptRow>({
+      id: `engine-${id}`,
       label,
-      `Visibility in the responses of ${label}.`,
-      format,
-      (row) => row.engines.get(id) ?? none,
-    ),
+      about: `Visibility in the responses of ${label}.`,
+      statistic: (row) => row.engines.get(id) ?? {},
+    }),
     isHidden: true,
   }));
-}
-
-function shareColumn(
-  id: string,
-  label: string,
-  about: string,
-  format: Format,
-  shareOf: (row: PromptRow) => Measurement,
-): ColumnSpec<PromptRow> {
-  return {
-    id,
-    label,
-    about: `${about} Below it: 95 % interval and n.`,
-    unit: 'ratio',
-    value: (row) => shareOf(row).value,
-    cell: (row) => <ShareText share={shareOf(row)} format={format} />,
-  };
-}
-
-/** A share with its interval and n below it. */
-export function ShareText({ share, format }: { readonly share: Measurement; readonly format: Format }): JSX.Element {
-  const { value, lower, upper, n } = share;
-  return (
-    <>
-      {format.value(value, 'ratio')}
-      {lower !== null && upper !== null && (
-        <span class="below">
-          {format.tick(lower, 'ratio')} – {format.tick(upper, 'ratio')}
-        </span>
-      )}
-      {n !== null && <span class="below">n = {format.value(n, 'count')}</span>}
-    </>
-  );
 }
 
 function PromptName({ row, to }: { readonly row: PromptRow; readonly to: string }): ComponentChildren {
@@ -184,7 +150,12 @@ function PromptName({ row, to }: { readonly row: PromptRow; readonly to: string 
       <Link to={to} class="clamped" dir="auto" title={row.text}>
         {row.text === '' ? 'Prompt without text' : row.text}
       </Link>
-      {row.state !== 'active' && <span class="tag">{row.state}</span>}
+      <span class="below" dir="auto">
+        {[row.topic, row.branded === null ? null : row.branded ? 'branded' : 'non-branded']
+          .filter((text) => text !== null)
+          .join(' · ')}
+        {row.state !== 'active' && <span class="tag">{row.state}</span>}
+      </span>
     </>
   );
 }

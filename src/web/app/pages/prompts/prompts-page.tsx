@@ -4,7 +4,6 @@ import { Frame } from '../../components/chart-frame.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
-import { SqlButton } from '../../components/sql-button.tsx';
 import { useMetrics, useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { toPromptRows } from './prompt-rows.ts';
@@ -40,11 +39,13 @@ export default function PromptsPage(): JSX.Element {
   };
   return (
     <>
-      <PageHead title="Prompts" />
-      <FilterBar />
+      <PageHead title="Prompts">
+        <FilterBar />
+      </PageHead>
       <Frame
         title="All prompts"
-        about="Visibility is the share of a prompt’s responses that mention the brand, with its 95 % interval. A change counts as significant after correction for the number of prompts. The API reports no search volume; responses per day take its place."
+        about="Visibility is the share of a prompt’s responses that mention the brand. A change is beyond chance after correction for the number of prompts. The API reports no search volume; responses per day take its place."
+        more={[measured.table, byEngine.table]}
         data={{ table: isReady ? listed.table : null, error, isLoading, retry }}
         empty="No prompt matches the filters."
       >
@@ -57,10 +58,6 @@ export default function PromptsPage(): JSX.Element {
           sort={SORT}
           isInAddress
         />
-        <p class="row quiet">
-          Measures: <SqlButton title="Measures by prompt" sql={measured.table?.sql ?? null} /> by engine:{' '}
-          <SqlButton title="Visibility by prompt and engine" sql={byEngine.table?.sql ?? null} />
-        </p>
       </Frame>
     </>
   );

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
-import { EmptyState, EntityDot, ErrorState, Timestamp } from '../../components/parts.tsx';
+import { EmptyState, EntityDot, ErrorState, PageHead, Timestamp } from '../../components/parts.tsx';
 import { listOf } from '../../components/version-list.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { NO_VALUE } from '../../state/format.ts';
@@ -38,9 +38,7 @@ export default function ResponsePage({ params: { id = '' } }: PageProps): JSX.El
   return (
     <>
       <ReaderSteps list={list} cursor={row === null ? null : textOf(row['cursor'])} />
-      <h1 class="long-title" dir="auto">
-        {row === null ? 'Response' : textOf(row['prompt']) || 'Prompt without text'}
-      </h1>
+      <PageHead title={row === null ? 'Response' : textOf(row['prompt']) || 'Prompt without text'} />
       {row !== null && row['deleted_at'] !== null && (
         <p class="notice" role="note">
           <strong>Deleted upstream.</strong> A sync found the response missing at{' '}

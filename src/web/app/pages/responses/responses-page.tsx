@@ -19,8 +19,8 @@ const SEARCH_DELAY_MS = 250;
 
 /** A reader of single responses: filters, text search, and all rows in pages. */
 export default function ResponsesPage(): JSX.Element {
-  const { params, format, linkTo } = useScope();
-  const { search } = useRoute();
+  const { params, filters, format, linkTo } = useScope();
+  const { path, search, navigate } = useRoute();
   const reader = readReader(search);
   const pages = useCursorPages(
     'response_list',
@@ -29,16 +29,23 @@ export default function ResponsesPage(): JSX.Element {
   );
   const linkOf = useCallback((id: string) => linkTo(`/responses/${id}`, {}, reader.link), [linkTo, search.toString()]);
   const count = format.value(pages.rows.length, 'count');
+  const set = (name: string, value: string | null): void =>
+    navigate(`${path}${writeReader(search, name, value)}`, { replace: true });
   return (
     <>
-      <PageHead title="Responses" />
-      <FilterBar without={WITHOUT}>
-        <ReaderFields />
-      </FilterBar>
+      <PageHead title="Responses">
+        <FilterBar
+          without={WITHOUT}
+          own={[reader.params.mentioned, filters.competitor, filters.prompt].filter((each) => each !== null).length}
+        >
+          <ReaderFields onMentioned={(value) => set(MENTIONED, value)} />
+        </FilterBar>
+      </PageHead>
       <Frame
         title="All responses"
         about="Responses of AI engines, newest first. The API reports mentions and citations, but not the text of a response."
         data={pages.first}
+        tools={<SearchField value={reader.params.search ?? ''} onSearch={(text) => set(SEARCH, text || null)} />}
         empty="No response matches. Choose a longer range, or clear the search and the filters."
       >
         <ResponseTable
@@ -57,10 +64,9 @@ export default function ResponsesPage(): JSX.Element {
   );
 }
 
-function ReaderFields(): JSX.Element {
+function ReaderFields({ onMentioned }: { readonly onMentioned: (value: string | null) => void }): JSX.Element {
   const { params, filters, setFilters, competitors } = useScope();
-  const { path, search, navigate } = useRoute();
-  const reader = readReader(search);
+  const reader = readReader(useRoute().search);
   const brand = textOf(params?.['brand']);
   const { table } = useQuery('prompt_names', brand === '' ? null : { brand });
   const texts = useMemo(
@@ -71,8 +77,6 @@ function ReaderFields(): JSX.Element {
       })),
     [table],
   );
-  const set = (name: string, value: string | null): void =>
-    navigate(`${path}${writeReader(search, name, value)}`, { replace: true });
   return (
     <>
       <Choice
@@ -83,7 +87,7 @@ function ReaderFields(): JSX.Element {
           { id: 'true', label: 'Brand mentioned' },
           { id: 'false', label: 'Brand not mentioned' },
         ]}
-        onChoose={(value) => set(MENTIONED, value)}
+        onChoose={onMentioned}
       />
       {competitors.length > 0 && (
         <Choice
@@ -101,7 +105,6 @@ function ReaderFields(): JSX.Element {
         options={texts}
         onChoose={(prompt) => setFilters({ prompt })}
       />
-      <SearchField value={reader.params.search ?? ''} onSearch={(text) => set(SEARCH, text || null)} />
     </>
   );
 }
@@ -122,8 +125,10 @@ function SearchField({ value, onSearch }: SearchFieldProps): JSX.Element {
     return () => clearTimeout(timer);
   }, [text]);
   return (
-    <div class="field search-field">
-      <label for={id}>Search</label>
+    <div class="row table-tools">
+      <label for={id} class="hidden-text">
+        Search
+      </label>
       <input
         id={id}
         type="search"

@@ -7,7 +7,7 @@ import { promptColumn } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { measuredColumn } from '../../components/measured.tsx';
-import { EntityDot, Timestamp } from '../../components/parts.tsx';
+import { EntityDot, PageHead, Timestamp } from '../../components/parts.tsx';
 import { grainOf } from '../../state/calendar-days.ts';
 import { useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
@@ -21,14 +21,17 @@ export function DomainDetail({ domain }: { readonly domain: string }): JSX.Eleme
   const { linkTo } = useScope();
   return (
     <>
-      <div class="page-head">
-        <h1 class="clamped">{domain}</h1>
-        <p class="links">
-          <Link to={linkTo('/sources')}>All sources</Link>
-          <Link to={linkTo('/responses', {}, { search: domain })}>Responses that cite it</Link>
-        </p>
-      </div>
-      <FilterBar without={['comparison']} />
+      <PageHead
+        title={<span class="clamped">{domain}</span>}
+        about={
+          <span class="links">
+            <Link to={linkTo('/sources')}>All sources</Link>
+            <Link to={linkTo('/responses', {}, { search: domain })}>Responses that cite it</Link>
+          </span>
+        }
+      >
+        <FilterBar without={['comparison']} />
+      </PageHead>
       <div class="grid">
         <History domain={domain} />
         <Engines domain={domain} />

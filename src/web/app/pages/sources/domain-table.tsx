@@ -4,11 +4,11 @@ import { Frame } from '../../components/chart-frame.tsx';
 import { domainColumn, knownOwner, ownerColumn } from '../../components/columns.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
-import { Changed, measuredColumn } from '../../components/measured.tsx';
+import { changeColumn, measuredColumn } from '../../components/measured.tsx';
 import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
 import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { changeOf } from '../../state/series.ts';
+import { statisticOf } from '../../state/series.ts';
 import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
 
 /** Maximum number of domains that are shown; the SQL returns all. */
@@ -81,21 +81,13 @@ export function DomainTable(): JSX.Element {
 function useColumns(slugs: readonly string[], counts: Counts): readonly ColumnSpec<Row>[] {
   const { linkTo, filters, engineLabel } = useScope();
   return useMemo(() => {
-    const change: ColumnSpec<Row> = {
+    const change = changeColumn<Row>({
       id: 'citation_share_change',
       label: 'Δ Share',
-      about:
-        'Change of the share against the comparison range, with its 95 % interval; corrected for the number of rows.',
-      unit: 'ratio',
-      value: (row) => numberOf(row['citation_share_change']),
-      cell: (row) => (
-        <Changed
-          change={changeOf(row, 'citation_share')}
-          unit="ratio"
-          isHigherBetter={row['owner'] === 'owned' ? true : null}
-        />
-      ),
-    };
+      about: 'Change of the share against the comparison range; corrected for the number of rows.',
+      statistic: (row) => statisticOf(row, 'citation_share'),
+      isGood: (row) => (row['owner'] === 'owned' ? true : null),
+    });
     return [
       domainColumn(linkTo),
       ownerColumn(),

@@ -3,7 +3,6 @@ import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
 import { useRoute, useSearchParam } from '../../state/router.tsx';
-import { useScope } from '../../state/scope.tsx';
 import { DomainDetail } from './domain-detail.tsx';
 import { DomainTable } from './domain-table.tsx';
 import { GapTable } from './gap-table.tsx';
@@ -19,7 +18,6 @@ const VIEWS = [
 
 /** The domains and pages that responses cite. */
 export default function Sources(): JSX.Element {
-  const { brand } = useScope();
   const [view] = useSearchParam(
     'view',
     VIEWS.map(({ id }) => id),
@@ -28,8 +26,9 @@ export default function Sources(): JSX.Element {
   if (domain !== null && domain !== '') return <DomainDetail domain={domain} />;
   return (
     <>
-      <PageHead title="Sources">{brand?.name ?? ''}</PageHead>
-      <FilterBar />
+      <PageHead title="Sources">
+        <FilterBar />
+      </PageHead>
       <ViewTabs label="Views of the sources" path="/sources" views={VIEWS} current={view} />
       {view === 'domains' && (
         <div class="grid">

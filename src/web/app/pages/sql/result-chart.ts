@@ -1,7 +1,8 @@
 import { drawBars } from '../../charts/bars.ts';
 import type { ChartContext, Drawing } from '../../charts/drawing.ts';
+import type { SeriesPoint } from '../../charts/drawing.ts';
 import { drawScatter } from '../../charts/scatter.ts';
-import { drawTimeSeries, type Series, type SeriesPoint } from '../../charts/time-series.ts';
+import { drawTimeSeries, type Series } from '../../charts/time-series.ts';
 import { numberOf, type Table, textOf } from '../../state/table.ts';
 
 export const CHART_KINDS = ['lines', 'bars', 'scatter'] as const;

@@ -4,6 +4,7 @@ import { Timestamp } from '../../components/parts.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import type { ApiError } from '../../state/api.ts';
 import { useRoute } from '../../state/router.tsx';
+import { saveFile, XLSX } from '../../state/save-file.ts';
 import { useScope } from '../../state/scope.tsx';
 import type { Table } from '../../state/table.ts';
 import { ChartView } from './chart-view.tsx';
@@ -20,7 +21,7 @@ export interface ResultViewProps {
 const FILES: readonly { readonly label: string; readonly ending: string; readonly accept: string }[] = [
   { label: 'CSV', ending: 'csv', accept: 'text/csv' },
   { label: 'CSV for Excel', ending: 'csv', accept: 'text/csv;dialect=excel' },
-  { label: 'Excel', ending: 'xlsx', accept: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet' },
+  { label: 'Excel', ending: 'xlsx', accept: XLSX },
   { label: 'Parquet', ending: 'parquet', accept: 'application/vnd.apache.parquet' },
   { label: 'Arrow', ending: 'arrows', accept: 'application/vnd.apache.arrow.stream' },
 ];
@@ -94,13 +95,4 @@ function Downloads({ table, download }: ResultViewProps): JSX.Element {
       {error !== null && <span role="alert">{error.message}</span>}
     </div>
   );
-}
-
-function saveFile(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }

@@ -18,7 +18,7 @@ export default function SqlPage(): JSX.Element {
   const me = useMe();
   return (
     <>
-      <PageHead title="SQL">Queries all stored data in DuckDB’s SQL. It cannot change data.</PageHead>
+      <PageHead title="SQL" about="Queries all stored data in DuckDB’s SQL. It cannot change data." />
       {me.error !== null && <ErrorState error={me.error} retry={me.retry} />}
       {me.data === null && me.error === null && <div class="skeleton" role="status" aria-label="Loading" />}
       {me.data !== null && (me.data.features.sql ? <Workbench /> : <NoSql me={me.data} />)}

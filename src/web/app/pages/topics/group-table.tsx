@@ -74,7 +74,7 @@ function useColumns({ id, label, idColumn, labelColumn }: Grouping): readonly Co
         value: (row) => numberOf(row['prompts']),
       },
       { id: 'responses', label: 'Responses', unit: 'count', value: (row) => numberOf(row['responses']) },
-      ...measureColumns(ENTITY_MEASURES, { hasChange: filters.compareTo !== 'none', format }),
+      ...measureColumns(ENTITY_MEASURES, { hasChange: filters.compareTo !== 'none' }),
     ];
   }, [linkTo, filters.compareTo, format, id, label, idColumn, labelColumn]);
 }

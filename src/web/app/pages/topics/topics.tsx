@@ -18,7 +18,6 @@ const SERIES_MAX = 9;
 
 /** Measures by groups of prompts, and the history of the groups. */
 export default function Topics(): JSX.Element {
-  const { brand } = useScope();
   const [view] = useSearchParam(
     'view',
     GROUPINGS.map(({ id }) => id),
@@ -26,8 +25,9 @@ export default function Topics(): JSX.Element {
   const grouping = GROUPINGS.find(({ id }) => id === view) as Grouping;
   return (
     <>
-      <PageHead title="Topics and tags">{brand?.name ?? ''}</PageHead>
-      <FilterBar />
+      <PageHead title="Topics and tags">
+        <FilterBar />
+      </PageHead>
       <ViewTabs label="Groups of prompts" path="/topics" views={GROUPINGS} current={view} />
       <div class="grid">
         <div class="full">

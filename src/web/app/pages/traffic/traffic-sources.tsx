@@ -5,7 +5,8 @@ import { drawStackedBars } from '../../charts/stacked-bars.ts';
 import { ChartFrame, Frame } from '../../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
-import { Delta, EntityDot } from '../../components/parts.tsx';
+import { Mark } from '../../components/measured.tsx';
+import { EntityDot } from '../../components/parts.tsx';
 import { grainOf } from '../../state/calendar-days.ts';
 import { type LoadedTable, useQuery } from '../../state/data.tsx';
 import { useRoute } from '../../state/router.tsx';
@@ -132,7 +133,14 @@ export function SourceTable({ sources }: { readonly sources: LoadedTable }): JSX
         about: 'Difference of sessions to the comparison range. Counts of visits are not tested.',
         unit: 'count',
         value: change,
-        cell: (item) => <Delta change={change(item)} unit="count" isHigherBetter={null} isExact isShort />,
+        cell: (item) => (
+          <Mark
+            change={{ change: change(item), isSignificant: null }}
+            unit="count"
+            isHigherBetter={null}
+            countBefore={value('sessions_before')(item)}
+          />
+        ),
       },
       { id: 'engaged', label: 'Engaged', unit: 'count', value: value('engaged_sessions') },
       { id: 'new_users', label: 'New users', unit: 'count', value: value('new_users') },

@@ -24,8 +24,7 @@ export function TrafficTiles({ sources, property }: TrafficTilesProps): JSX.Elem
   const { format } = useScope();
   const currencies = [...new Set(rows.map(({ currency }) => textOf(currency)))];
   const isWaiting = sources.table === null;
-  const reason = sources.table?.notCompared ?? null;
-  const common = { sql: sources.table?.sql ?? null, isLoading: isWaiting && sources.error === null };
+  const common = { table: sources.table, isLoading: isWaiting && sources.error === null };
   const siteDays = numberOf(site?.['site_days'] ?? null) ?? 0;
   const days = numberOf(site?.['days'] ?? null) ?? 0;
   return (
@@ -36,7 +35,7 @@ export function TrafficTiles({ sources, property }: TrafficTilesProps): JSX.Elem
           title={title}
           about={about}
           unit="count"
-          {...sumOf(rows, name, reason)}
+          {...sumOf(rows, name)}
           {...common}
           {...(isWaiting && { value: null })}
         />
@@ -50,7 +49,6 @@ export function TrafficTiles({ sources, property }: TrafficTilesProps): JSX.Elem
           {...sumOf(
             rows.filter((row) => textOf(row['currency']) === currency),
             'revenue',
-            reason,
           )}
           {...common}
         />
@@ -61,17 +59,18 @@ export function TrafficTiles({ sources, property }: TrafficTilesProps): JSX.Elem
         unit="ratio"
         value={numberOf(site?.['share_of_site'] ?? null)}
         n={numberOf(site?.['site_sessions'] ?? null)}
-        sql={property.table?.sql ?? null}
+        table={property.table}
         isLoading={property.isLoading || (property.table === null && property.error === null)}
       />
     </div>
   );
 }
 
-function sumOf(rows: readonly Row[], name: string, reason: string | null) {
+function sumOf(rows: readonly Row[], name: string) {
   const total = (column: string): number => rows.reduce((sum, row) => sum + (numberOf(row[column]) ?? 0), 0);
   const isCompared = rows.some((row) => numberOf(row[`${name}_before`]) !== null);
   const value = total(name);
-  const change = isCompared ? value - total(`${name}_before`) : null;
-  return { value, delta: { change, isHigherBetter: null, isExact: true, reason } };
+  const before = isCompared ? total(`${name}_before`) : null;
+  const change = { change: before === null ? null : value - before, lower: null, upper: null, isSignificant: null };
+  return { value, before, change };
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { FilterBar } from '../../components/filter-bar.tsx';
-import { EmptyState } from '../../components/parts.tsx';
+import { EmptyState, PageHead } from '../../components/parts.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
@@ -20,16 +20,20 @@ export default function Traffic(): JSX.Element {
   const isEmpty = property.table !== null && sources.table !== null && sources.table.rows.length === 0 && !isConnected;
   return (
     <>
-      <div class="page-head">
-        <h1>Traffic from AI assistants</h1>
-        {row !== null && isConnected && (
-          <p class="quiet">
-            Property <bdi>{textOf(row['property']) || 'without a name'}</bdi>. Days are those of the property's time
-            zone, which the API does not name.
-          </p>
-        )}
-      </div>
-      <FilterBar />
+      <PageHead
+        title="Traffic from AI assistants"
+        {...(row !== null &&
+          isConnected && {
+            about: (
+              <>
+                Property <bdi>{textOf(row['property']) || 'without a name'}</bdi>. Days are those of the property's time
+                zone, which the API does not name.
+              </>
+            ),
+          })}
+      >
+        <FilterBar />
+      </PageHead>
       {isEmpty ? (
         <section class="panel" aria-label="Analytics property">
           <EmptyState>

@@ -1,16 +1,17 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ChartContext } from '../../charts/drawing.ts';
-import { drawStackedArea } from '../../charts/stacked-area.ts';
-import { ChartFrame, Frame } from '../../components/chart-frame.tsx';
-import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
-import { Delta, EntityDot } from '../../components/parts.tsx';
-import { grainOf } from '../../state/calendar-days.ts';
-import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
-import { Link } from '../../state/router.tsx';
-import { useScope } from '../../state/scope.tsx';
-import { type Change, changeOf, pointOf } from '../../state/series.ts';
-import { numberOf, textOf, toRecords } from '../../state/table.ts';
+import type { ChartContext } from '../charts/drawing.ts';
+import { drawStackedArea } from '../charts/stacked-area.ts';
+import { ChartFrame, Frame } from '../components/chart-frame.tsx';
+import { type ColumnSpec, DataTable } from '../components/data-table.tsx';
+import { Mark } from '../components/measured.tsx';
+import { EntityDot } from '../components/parts.tsx';
+import { grainOf } from '../state/calendar-days.ts';
+import { useMetrics, useUpstreamNote } from '../state/data.tsx';
+import { Link } from '../state/router.tsx';
+import { useScope } from '../state/scope.tsx';
+import { type Change, changeOf, pointOf } from '../state/series.ts';
+import { numberOf, textOf, toRecords } from '../state/table.ts';
 
 const NO_RIVALS = 'The brand has no tracked competitors, or no response in this range mentions one of them.';
 
@@ -99,7 +100,7 @@ export function VoiceTable(): JSX.Element {
         label: 'Change',
         unit: 'ratio',
         value: ({ change }) => change.change,
-        cell: ({ id, change }) => <Delta {...change} unit="ratio" isHigherBetter={id === null} isShort />,
+        cell: ({ id, change }) => <Mark change={change} unit="ratio" isHigherBetter={id === null ? true : null} />,
       },
       { id: 'visibility', label: 'Visibility', unit: 'ratio', value: ({ visibility }) => visibility },
       { id: 'position', label: 'Position', unit: 'position', value: ({ position }) => position },
@@ -109,7 +110,7 @@ export function VoiceTable(): JSX.Element {
   return (
     <Frame
       title="Brand and competitors"
-      about="Changes are against the comparison range; significant changes are bold."
+      about="Changes are against the comparison range; ≈ marks a change that chance may explain."
       data={data}
       to={linkTo('/competitors')}
       empty={NO_RIVALS}

@@ -1,11 +1,10 @@
-import { parseHTML } from 'linkedom';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import type { ChartContext, Drawing } from '../charts/drawing.ts';
-import { fileColours } from '../charts/palette.ts';
-import { toNode } from '../charts/svg-node.ts';
 import type { Format } from '../state/format.ts';
 import type { PaperChart } from '../state/paper.ts';
+import type { ChartContext, Drawing } from './drawing.ts';
+import { fileColours } from './palette.ts';
+import { toNode } from './svg-node.ts';
 
 /** Width of a chart in a file of its own, and the lines above it, in pixels. */
 const WIDTH = 820;
@@ -21,14 +20,13 @@ const LABEL_LENGTH_MAX = 32;
 const FONT = "'Public Sans', system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Creates an empty document, in which charts are drawn without a browser. */
-export function createDocument(): Document {
-  return parseHTML('<!doctype html><html><body></body></html>').document as unknown as Document;
-}
-
 /** Draws a chart as a complete SVG document with a title, a description, a legend, literal colours and a background. */
-export function svgFile({ title, about, legend, draw }: PaperChart, format: Format, width = WIDTH): string {
-  const document = createDocument();
+export function svgFile(
+  { title, about, legend, draw }: PaperChart,
+  format: Format,
+  document: Document,
+  width = WIDTH,
+): string {
   const theme = fileColours('light');
   const context: ChartContext = { document, theme, width, format };
   const { svg: chart }: Drawing = draw(context);
