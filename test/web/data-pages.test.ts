@@ -137,7 +137,7 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     await page.getByRole('button', { name: /^Responses/ }).click();
     await page.waitForURL(/sort=-n/);
     await page.getByRole('button', { name: 'Menu of All prompts' }).click();
-    await page.getByText('Columns', { exact: true }).click();
+    await page.locator('summary:visible', { hasText: 'Columns' }).click();
     await page.getByRole('checkbox', { name: 'State' }).check();
     await page.waitForURL(/columns=[^&]*state/);
     await page.reload();

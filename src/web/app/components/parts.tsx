@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { hueOf, patternOf } from '../charts/palette.ts';
+import { pageColours, patternOf } from '../charts/palette.ts';
 import type { ApiError } from '../state/api.ts';
 import { Link, useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
@@ -33,7 +33,8 @@ export function PageHead({ title, about, children }: PageHeadProps): JSX.Element
 
 /** The dot of an entity in its colour and shape, which stands before its name. */
 export function EntityDot({ colour }: { readonly colour: number }): JSX.Element {
-  return <span class={`dot series-${hueOf(colour)}`} data-shape={patternOf(colour).symbol} aria-hidden="true" />;
+  const style = { background: pageColours.series(colour) };
+  return <span class="dot" style={style} data-shape={patternOf(colour).symbol} aria-hidden="true" />;
 }
 
 /** The kind of the owner of a domain. */

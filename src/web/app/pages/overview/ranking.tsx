@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { hueOf } from '../../charts/palette.ts';
+import { pageColours } from '../../charts/palette.ts';
 import { Frame } from '../../components/chart-frame.tsx';
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
 import { changeColumn, statisticColumn } from '../../components/measured.tsx';
@@ -97,7 +97,7 @@ function EntityBar({ item: { id, name, rank, visibility }, most }: { item: Ranke
         {name}
       </Link>
       <span class="bar" aria-hidden="true">
-        <span class={`series-${hueOf(entityColour(id))}`} style={{ width: `${share * 100}%` }} />
+        <span style={{ width: `${share * 100}%`, background: pageColours.series(entityColour(id)) }} />
       </span>
     </span>
   );
