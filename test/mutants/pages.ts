@@ -53,8 +53,8 @@ const inBrowser: readonly Mutant[] = [
   },
   {
     file: 'src/web/app/pages/traffic/traffic-tiles.tsx',
-    from: '{...sumOf(rows, name, reason)}',
-    to: "{...sumOf(rows, 'sessions', reason)}",
+    from: '{...sumOf(rows, name)}',
+    to: "{...sumOf(rows, 'sessions')}",
     tests: ['test/web/data-pages.test.ts'],
     isBuilt: true,
   },
