@@ -95,13 +95,18 @@ describe('settings of stores and databases', () => {
 
   test('of a home name a destination, in a flag, a workspace or the file', async () => {
     const workspace = { baseUrl: 'https://file.example/v1', apiKeyVariable: 'KEY_A' };
-    const destinations = { lake: { kind: 'duckdb', path: 'a' }, other: { kind: 'duckdb', path: 'b' } };
+    const destinations = {
+      lake: { kind: 'duckdb', path: 'a' },
+      other: { kind: 'duckdb', path: 'b' },
+      ice: { kind: 'iceberg', url: 'https://catalog.example', warehouse: 'w' },
+    };
     const file = { destinations, home: 'lake', workspaces: { acme: workspace, own: { ...workspace, home: 'other' } } };
     const of = async (flags: object) => (await load({ file, flags })).config.home;
     expect((await load({})).config.home).toBe(null);
     expect([await of({ workspace: 'acme' }), await of({ workspace: 'own' })]).toEqual(['lake', 'other']);
     expect(await of({ workspace: 'own', home: 'lake' })).toBe('lake');
-    await expect(of({ workspace: 'acme', home: 'lak' })).rejects.toThrow('--home is "lak"; allowed: lake, other');
+    for (const home of ['lak', 'ice'])
+      await expect(of({ workspace: 'acme', home })).rejects.toThrow(`--home is "${home}"; allowed: lake, other`);
     expect(await refusal({ file: { home: 'lake' } })).toMatch(/home is "lake"; allowed: a name of destinations/);
     const removed = load({ file: { remote: { kind: 's3' } } });
     await expect(removed).rejects.toMatchObject({

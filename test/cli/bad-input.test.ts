@@ -58,11 +58,10 @@ test.each([
     'keys create [options] <name>; for example `sightline keys create ',
   ],
   [
-    'metrics visibility --brand x',
+    'metrics list --brand x',
     "unknown option '--brand'",
-    'metrics list|describe|values|query|export; for example ',
+    'metrics list [options]; for example `sightline metrics list`',
   ],
-  ['metrics visibility --brand x', "unknown option '--brand'", '`sightline metrics query '],
   ['mcp --print-config', 'argument missing', '`sightline mcp --print-config claude-desktop`'],
 ])('%s is rejected with the right form of the command', async (line, problem, form) => {
   const { code, stderr } = await runCommand(line.split(' '), { cwd: await temporaryFolder() });

@@ -13,6 +13,7 @@ import { countOf, sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const HISTORIES = countOf(1, 6);
+const HOMES = KINDS.filter((kind) => kind !== 'iceberg');
 const KILLS = countOf(2, 20);
 /** The bytes of a DuckDB file's headers and of a block. */
 const [HEADERS, BLOCK] = [12_288, 262_144];
@@ -76,7 +77,7 @@ async function openRig(kind: (typeof KINDS)[number], context: TestContext): Prom
 const WAREHOUSE = 'warehouse.duckdb';
 
 // A machine of the history starts several processes.
-describe.each(sampleOf(KINDS, 2, 2))('a home in %s', (kind) => {
+describe.each(sampleOf(HOMES, 2, 2))('a home in %s', (kind) => {
   test(`gives the next machine the files of the last save, byte by byte: ${HISTORIES} histories`, async (context) => {
     const blocks = fc.array(fc.record({ at: fc.nat(70), seed: fc.nat(250) }), { maxLength: 6 });
     const step = fc.record({

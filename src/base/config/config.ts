@@ -183,7 +183,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       path: givenExtensions ?? join(homedir(), '.duckdb', 'extensions'),
       isGiven: givenExtensions !== undefined,
     },
-    home: readHome(flags.home, declared?.home ?? file.home, Object.keys(destinations)),
+    home: readHome(flags.home, declared?.home ?? file.home, destinations),
     resources: readSelection(file.resources, declared?.resources),
     rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,
     probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
@@ -321,13 +321,16 @@ function lowerCase(text: string): string {
   return text.toLowerCase();
 }
 
+// Iceberg is left out: a transaction of it has no two tables.
 function readHome(
   flag: string | undefined,
   setting: string | undefined,
-  destinations: readonly string[],
+  destinations: NonNullable<FileConfig['destinations']>,
 ): string | null {
   const home = flag ?? setting;
-  if (home === undefined || destinations.includes(home)) return home ?? null;
-  const names = destinations.length === 0 ? 'a name of destinations, which is not set' : destinations.join(', ');
-  throw invalid(flag === undefined ? 'home' : '--home', home, names);
+  if (home === undefined) return null;
+  const names = Object.keys(destinations).filter((name) => destinations[name]?.kind !== 'iceberg');
+  if (names.includes(home)) return home;
+  const allowed = names.length === 0 ? 'a name of destinations, not of kind iceberg' : names.join(', ');
+  throw invalid(flag === undefined ? 'home' : '--home', home, allowed);
 }
