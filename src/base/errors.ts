@@ -150,7 +150,7 @@ export const errorTable = {
     exit: EXIT.failed,
     about:
       'The folder of a workspace and its home (the setting `home`) both have data, or the folder is a copy of a home that is not set. Nothing was replaced.',
-    hint: 'Keep one of the two, as the message says.',
+    hint: 'Keep one of the two, as the message says; `sightline doctor` shows the state of the home.',
   },
   lease_lost: {
     exit: EXIT.failed,

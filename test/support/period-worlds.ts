@@ -1,5 +1,5 @@
 import type { Random } from '../../src/sandbox/random.ts';
-import { openWritten, type Written } from './written.ts';
+import { coverageOf, openWritten, type Written } from './written.ts';
 
 /** Days of each of the two periods that mart.periods compares. */
 export const PERIOD_DAYS = 28;
@@ -64,5 +64,6 @@ export async function openWorlds(worlds: readonly (readonly Asked[])[]): Promise
       INSERT INTO responses (id, brand_id, engine, created_at)
         SELECT uuid(), id, 'one', TIMESTAMP '2026-01-05 12:00:00' + INTERVAL ${2 * PERIOD_DAYS} DAY FROM brands;
       DROP TABLE asked`);
+  await written.run(coverageOf('2026-01-05', '2026-03-01', '2026-03-02 02:00:00'));
   return written;
 }

@@ -67,7 +67,7 @@ test('unknown values are not reported as zero', () => {
       .map(([engine]) => engine)
       .sort(),
   ).toEqual(['one', 'unknown']);
-  expect(report?.block('Cited pages by owner')).toContain('owners of cited pages are not known');
+  expect(report?.block('Cited pages by owner')).toContain('No cited page is known to belong to the brand');
 });
 
 test('names and titles of upstream are text, and only addresses of the web are links', () => {

@@ -127,7 +127,7 @@ describeWith(noBrowser)('the setup in a browser', () => {
     await second.goto(`${origin}/sign-in?to=//other.example/`);
     await second.getByLabel('Or use an API key of this server').fill(key);
     await second.getByRole('button', { name: 'Sign in' }).click();
-    await second.getByText('No data yet').waitFor();
+    await second.getByRole('heading', { name: 'No data yet' }).waitFor();
     expect(second.url()).toBe(`${origin}/`);
   });
 });

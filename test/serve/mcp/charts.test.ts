@@ -58,7 +58,7 @@ describe('a chart of query_metrics', () => {
     const texts = textsOf(svg).join('\n');
     expect(texts).toContain(brand);
     const { about, _sightline: note } = result.structuredContent as Body;
-    expect(about).toContain(texts.match(/\d{4}-\d{2}-\d{2} to \d{4}-\d{2}-\d{2}/)?.[0] ?? 'no days');
+    expect(about).toContain(texts.match(/\d+ \w{3}( \d{4})? to \d+ \w{3} \d{4}/)?.[0] ?? 'no days');
     if (!name.includes('domains')) expect(texts).toMatch(/n = \d/);
     if (name === 'lines of all engines') expect(note.remarks.join()).toContain('the first metric');
     if (name === 'bars of domains') expect(svg.querySelectorAll('rect').length).toBeLessThanOrEqual(21);

@@ -1,5 +1,6 @@
 import { type DimensionName, dimensions } from '../../../analytics/model/dimensions.ts';
 import { type Measure, measures } from '../../../analytics/model/measures.ts';
+import { shownDays } from '../../../contract/time.ts';
 import type { TableResult } from '../../../query/metrics/table-result.ts';
 import type { ChartSpec } from '../../../web/report/report-types.ts';
 
@@ -172,8 +173,9 @@ function aboutOf(
   const samples = points.flatMap(({ n }) => (n === null ? [] : [n]));
   const [least, most] = [Math.min(...samples), Math.max(...samples)].map((n) => n.toLocaleString('en-US'));
   const intervals = points.some(({ lower }) => lower !== null) ? '95 % intervals' : 'too few for intervals';
+  const { from, to } = result;
   return [
-    `${result.from} to ${result.to}${grain === null ? '' : `, by ${grain}`}`,
+    `${from === null || to === null ? 'all days' : shownDays(from, to)}${grain === null ? '' : `, by ${grain}`}`,
     ...omitted,
     ...(kind === 'count' || samples.length === 0
       ? []

@@ -117,14 +117,14 @@ export function Explained(props: ExplainedProps): JSX.Element {
 // A report has no scripts.
 function PaperStatistic({ statistic, unit, children }: ExplainedProps): JSX.Element {
   const { format } = useScope();
-  const { lower = null, upper = null, n = null, beforeSample = null } = statistic;
+  const { lower = null, upper = null, n = null, before = null, beforeSample = null } = statistic;
   return (
     <>
       {children}
       {lower !== null && upper !== null && <span class="beside">{format.interval(lower, upper, unit)}</span>}
       {n !== null && (
         <span class="beside">
-          {`n = ${format.value(n, 'count')}${beforeSample === null ? '' : `, ${format.value(beforeSample, 'count')} before`}`}
+          {`n = ${format.value(n, 'count')}${before === null || beforeSample === null ? '' : `, ${format.value(beforeSample, 'count')} before`}`}
         </span>
       )}
     </>
