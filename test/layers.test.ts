@@ -61,7 +61,6 @@ const stateful: Readonly<Record<string, string>> = {
   'src/operations/notify/notify-state.ts unwritten': 'if the disk is full, only the memory of the process remains',
   'src/scheduler/job-log.ts lastWrites': 'all opened logs of a file write in turn',
   'src/scheduler/zone.ts formats': 'Intl formats take milliseconds to create and depend only on the name of the zone',
-  'src/warehouse/file/open-files.ts descriptors': 'POSIX locks belong to the process',
   'src/warehouse/file/open-files.ts opened': 'POSIX locks belong to the process',
 };
 

@@ -12,9 +12,10 @@ export interface HomeFile {
 /** State of a workspace in its home. */
 export const homeState = z.object({
   workspace: z.string(),
-  position: number.describe('fencing token, which grows with every lease and every save'),
-  saved: number.nullable().describe('position of the last save; null if nothing was saved'),
-  savedAt: time.nullable().describe('time of the last save'),
+  position: number.describe('fencing token, which grows with every lease'),
+  savedAt: time
+    .nullable()
+    .describe('time of the last save, later than that of the save before; null if nothing was saved'),
   bytes: number.describe('size of the saved files'),
   lease: z
     .object({ holder: z.string(), task: z.string().nullable(), until: time })
@@ -24,6 +25,9 @@ export const homeState = z.object({
 
 /** State of a workspace in its home. */
 export type HomeState = ValueOf<typeof homeState>;
+
+/** The right to write to a workspace, as another process sees it. */
+export type Lease = NonNullable<HomeState['lease']>;
 
 /** Work on a home, all of it in one transaction. Times are epoch milliseconds. */
 export type HomeWork =
@@ -61,10 +65,10 @@ export interface HomeRequest extends ChildSettings {
 /** What a `HomeWork` returns. */
 export interface HomeResults {
   readonly state: readonly HomeState[];
-  /** The state before; `isTaken` is false if another holder has the lease. */
-  readonly take: { readonly isTaken: boolean; readonly position: number; readonly before: HomeState | null };
-  /** The new position; null if the lease is lost. */
-  readonly save: number | null;
+  /** The position of the new lease and the state before it, or the lease of another holder. */
+  readonly take: { readonly position: number; readonly before: HomeState | null } | { readonly taken: Lease };
+  /** The time of the last save; null if the lease is lost. */
+  readonly save: Pick<HomeState, 'savedAt'> | null;
   /** The state of the saved files; null if nothing was saved. */
   readonly fetch: HomeState | null;
 }

@@ -14,8 +14,6 @@ const BLOCKS = '_sightline_blocks';
 /** A DuckDB file has headers of this size, then blocks of that size, which a checkpoint leaves as they are unless their rows change. */
 const HEADER_BYTES = 3 * 4096;
 const BLOCK_BYTES = 262_144;
-/** Characters that a terminal would obey. */
-const CONTROL = /\p{C}/gu;
 /** Blocks that are read or written by one statement. */
 const BLOCKS_AT_ONCE = 64;
 
@@ -43,7 +41,7 @@ export async function workOnHome(
   try {
     if (schema !== 'main') await session.run(`CREATE SCHEMA IF NOT EXISTS ${DESTINATION}.${quoted(schema)}`);
     await session.run(
-      `CREATE TABLE IF NOT EXISTS ${homes} (workspace VARCHAR, position BIGINT, saved BIGINT, saved_at VARCHAR, bytes BIGINT,
+      `CREATE TABLE IF NOT EXISTS ${homes} (workspace VARCHAR, position BIGINT, saved_at VARCHAR, bytes BIGINT,
          holder VARCHAR, task VARCHAR, until VARCHAR${key('workspace')})`,
     );
     await session.run(
@@ -83,24 +81,24 @@ async function workWithin(
       const { holder, task, now, until, above } = work;
       const lease = before?.lease ?? null;
       const isFree = lease === null || Date.parse(lease.until) <= now || (task !== null && lease.task === task);
+      if (!isFree) return { taken: lease };
       const position = Math.max(before?.position ?? 0, above) + 1;
-      if (!isFree) return { isTaken: false, position, before };
-      const empty = { workspace: home.workspace, saved: null, savedAt: null, bytes: 0 };
+      const empty = { workspace: home.workspace, savedAt: null, bytes: 0 };
       await writeState(home, { ...(before ?? empty), position, lease: { holder, task, until: iso(until) } });
-      return { isTaken: true, position, before };
+      return { position, before };
     }
     case 'save': {
-      if (before === null || before.lease === null || before.position !== work.position) return null;
-      const position = work.position + 1;
-      const lease = work.until === null ? null : { ...before.lease, until: iso(work.until) };
-      const { files, now } = work;
-      const saved =
-        files === null ? {} : { saved: position, savedAt: iso(now), bytes: await saveFiles(home, files, onStaged) };
-      await writeState(home, { ...before, ...saved, position, lease });
-      return position;
+      if (before === null || before.position !== work.position) return null;
+      const { files, now, until } = work;
+      const lease = until === null || before.lease === null ? null : { ...before.lease, until: iso(until) };
+      const earliest = before.savedAt === null ? 0 : Date.parse(before.savedAt) + 1;
+      const savedAt = files === null ? before.savedAt : iso(Math.max(now, earliest));
+      const bytes = files === null ? before.bytes : await saveFiles(home, files, onStaged);
+      await writeState(home, { ...before, savedAt, bytes, lease });
+      return { savedAt };
     }
     case 'fetch':
-      if (before?.saved == null) return null;
+      if (before?.savedAt == null) return null;
       await fetchFiles(home, work);
       return before;
   }
@@ -108,25 +106,24 @@ async function workWithin(
 
 async function readStates({ session, homes }: OpenHome): Promise<HomeState[]> {
   const rows = await session.query(
-    `SELECT workspace, position, saved, saved_at, bytes, holder, task, until FROM ${homes} ORDER BY workspace`,
+    `SELECT workspace, position, saved_at, bytes, holder, task, until FROM ${homes} ORDER BY workspace`,
   );
-  return rows.map(([workspace, position, saved, savedAt, bytes, holder, task, until]) => ({
+  return rows.map(([workspace, position, savedAt, bytes, holder, task, until]) => ({
     workspace: String(workspace),
     position: Number(position),
-    saved: saved as number | null,
     savedAt: isTime(String(savedAt)) ? String(savedAt) : null,
     bytes: Number(bytes),
     lease:
       holder === null || !isTime(String(until))
         ? null
-        : { holder: String(holder).replace(CONTROL, '?'), task: task as string | null, until: String(until) },
+        : { holder: String(holder), task: task as string | null, until: String(until) },
   }));
 }
 
 // Every writer deletes the row of the workspace, so of two at the same time one fails.
 async function writeState({ session, homes }: OpenHome, state: HomeState): Promise<void> {
-  const { workspace, position, saved, savedAt, bytes, lease } = state;
-  const values = [workspace, position, saved, savedAt, bytes, lease?.holder, lease?.task, lease?.until];
+  const { workspace, position, savedAt, bytes, lease } = state;
+  const values = [workspace, position, savedAt, bytes, lease?.holder, lease?.task, lease?.until];
   const listed = values.map((value) => (value == null ? 'NULL' : typeof value === 'number' ? value : literal(value)));
   await session.run(`DELETE FROM ${homes} WHERE workspace = ${literal(workspace)}`);
   await session.run(`INSERT INTO ${homes} VALUES (${listed.join(', ')})`);
@@ -149,10 +146,12 @@ async function saveFiles(
       const block = { file: name, number, sha256: createHash('sha256').update(data).digest('hex') };
       const id = nameOf(name, number);
       bytes += data.length;
-      const isEqual = known.get(id) === block.sha256;
-      if (!isEqual) await writeFile(join(temporary, `${staged.length}`), data);
-      if (!isEqual) staged.push(block);
-      if (isEqual) known.delete(id);
+      if (known.get(id) === block.sha256) {
+        known.delete(id);
+        continue;
+      }
+      await writeFile(join(temporary, `${staged.length}`), data);
+      staged.push(block);
     }
   }
   await onStaged();

@@ -1,5 +1,5 @@
-// Loads one replica into one destination, or works on the home of one workspace, in a process of its own, which has no API key and no environment, and which can be killed
-// at any time: the destination then has the data from before. Its parent is run-child.ts.
+// Loads one replica into one destination, or works on the home of one workspace, in a process of its own. The process has no API key and no
+// environment. It can be killed at any time: the destination then has the data from before. Its parent is run-child.ts.
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';

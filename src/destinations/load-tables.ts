@@ -41,7 +41,7 @@ export interface Load {
 const POSITION = '_sightline_position';
 /** Columns that every loaded table begins with: the workspace, and the identity and the contents of the row. */
 const OWN_COLUMNS = { workspace: 'VARCHAR', _key: 'UUID', _hash: 'BIGINT' } as const;
-/** Names that columns of a destination cannot have: those of `OWN_COLUMNS`, and of hidden columns of databases. */
+/** Names that columns of a destination cannot have: `OWN_COLUMNS`, and the hidden columns of databases. */
 const RESERVED = [...Object.keys(OWN_COLUMNS), 'rowid', 'oid', 'ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'];
 /** Keys in a statement of the destination's own SQL. */
 const KEYS_MAX = 1_000;
@@ -170,7 +170,7 @@ interface Position {
   readonly ofAll: ReadonlySet<string>;
 }
 
-// `position` is null if there is no table of positions.
+// `position` is null if the destination has no table of positions.
 async function readPosition(
   session: Session,
   position: string | null,
@@ -263,8 +263,8 @@ function holds(type: string, column: LoadColumn): boolean {
   return type === sqlTypes[column.kind] || (column.kind === 'integer' && type === 'DOUBLE');
 }
 
-// Creates a table, adds columns, and replaces those whose type does not hold their values; a dry run does not. Returns whether all rows
-// must be written again, those of other workspaces too, because something was removed that they had.
+// Creates a table, adds columns, and replaces columns whose type does not hold their values; a dry run changes nothing. Returns whether all
+// rows of all workspaces must be written again, because values were removed.
 async function prepareTable(
   session: Session,
   attachment: Attachment,

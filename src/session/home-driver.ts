@@ -17,14 +17,16 @@ const ATTEMPTS = 4;
 const RETRY_MS = 5_000;
 
 /** Runs `read` while no statement of an open warehouse writes. */
-export type Alone = (read: () => Promise<void>) => Promise<void>;
+type Alone = (read: () => Promise<void>) => Promise<void>;
 
 /** The home of a workspace, while a process has its lease. */
 export interface LeasedHome {
   /** Saves the data. Throws `lease_lost`, and `destination_failed`, after which the next save includes them. */
   save(): Promise<void>;
-  /** Opens or closes the warehouse while no save reads its file. Later saves use `alone`; null if the warehouse is closed. */
-  change<T>(work: () => Promise<T>, alone: Alone | null): Promise<T>;
+  /** Opens the warehouse while no save reads its file. Later saves read it within the function that `aloneOf` returns. */
+  open<T>(work: () => Promise<T>, aloneOf: (opened: T) => Alone): Promise<T>;
+  /** Closes the warehouse while no save reads its file. */
+  close(work: () => Promise<void>): Promise<void>;
 }
 
 /** The lease on a home. Releasing it first saves the data, and throws `lease_lost` and `destination_failed`. */
@@ -57,12 +59,13 @@ export function createHomeDriver(parts: HomeDriverParts): SessionDriver<HomeGran
         return readFence(store);
       });
       const work = { do: 'take', holder, task, now, until: now + LEASE_MS, above: above ?? 0 } as const;
-      const { isTaken, position, before } = await runAtHome(homeRequest(config, work), signal);
-      if (!isTaken) {
-        const { holder: other, until } = before?.lease ?? { holder: 'another process', until: '' };
+      const result = await runAtHome(homeRequest(config, work), signal);
+      if ('taken' in result) {
+        const { holder: other, until } = result.taken;
         const message = `workspace ${config.name} in destination ${config.home} is in use by ${other} until ${until}`;
         throw new SightlineError('warehouse_locked', message);
       }
+      const { position, before } = result;
       const lease = createLease(parts, position);
       try {
         await makeEqual(config, before, signal);
@@ -79,13 +82,12 @@ export function createHomeDriver(parts: HomeDriverParts): SessionDriver<HomeGran
   };
 }
 
-function createLease({ config, clock }: HomeDriverParts, taken: number) {
+function createLease({ config, clock }: HomeDriverParts, position: number) {
   const lost = new AbortController();
   const ended = new AbortController();
-  // One child at a time, because each changes the position; and one of opening, closing and reading the warehouse at a time.
+  // One child at a time, because each writes the state of the workspace; and one of opening, closing and reading the warehouse at a time.
   const calls = new PQueue({ concurrency: 1 });
   const turns = new PQueue({ concurrency: 1 });
-  let position = taken;
   let until = clock.now() + LEASE_MS;
   let alone: Alone | null = null;
   let saves = 0;
@@ -96,12 +98,11 @@ function createLease({ config, clock }: HomeDriverParts, taken: number) {
       const now = clock.now();
       const next = isLast ? null : now + LEASE_MS;
       const work = { do: 'save', position, files, now, until: next } as const;
-      const moved = await runAtHome(homeRequest(config, work), lost.signal, onStaged);
-      if (moved === null) lost.abort(leaseLost(config, 'another process took it over'));
+      const saved = await runAtHome(homeRequest(config, work), lost.signal, onStaged);
+      if (saved === null) lost.abort(leaseLost(config, 'another process took it over'));
       lost.signal.throwIfAborted();
-      position = moved ?? position;
       until = now + LEASE_MS;
-      if (files !== null) await writeMark(config.folder, config, position);
+      if (files !== null && saved !== null) await writeMark(config, saved.savedAt);
     });
   // Resolves when the home has the data; the warehouse can be used as soon as its file is read.
   const saveFiles = async (isLast: boolean): Promise<void> => {
@@ -146,14 +147,18 @@ function createLease({ config, clock }: HomeDriverParts, taken: number) {
     abandon: () => call(null, true, () => undefined).catch(() => undefined),
     start: (): HomeGrant => {
       void keepLease().catch(() => undefined);
-      const change: LeasedHome['change'] = (work, next) =>
+      const open: LeasedHome['open'] = (work, aloneOf) =>
+        turns.add(async () => {
+          const opened = await work();
+          alone = aloneOf(opened);
+          return opened;
+        });
+      const close: LeasedHome['close'] = (work) =>
         turns.add(async () => {
           alone = null;
-          const result = await work();
-          alone = next;
-          return result;
+          await work();
         });
-      return { epoch: taken, lost: lost.signal, home: { save, change }, release: once(release) };
+      return { epoch: position, lost: lost.signal, home: { save, open, close }, release: once(release) };
     },
   };
 }

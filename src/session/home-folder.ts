@@ -9,6 +9,7 @@ import type { HomeFile, HomeRequest, HomeState, HomeWork } from '../destinations
 import { runAtHome } from '../destinations/run-child.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { logOf } from '../warehouse/file/open-files.ts';
+import { spillFolder } from '../warehouse/file/spill.ts';
 
 /** Settings of a workspace with a home. */
 export type HomeConfig = Pick<WorkspaceConfig, 'name' | 'folder' | 'home' | 'destination' | 'extensions'>;
@@ -17,8 +18,8 @@ export type HomeConfig = Pick<WorkspaceConfig, 'name' | 'folder' | 'home' | 'des
 interface Mark {
   /** Name of the destination that is the home. */
   readonly home: string;
-  /** Position of the save that the folder continues; 0 if the folder is incomplete. */
-  readonly saved: number;
+  /** Time of the save that the folder continues, ISO 8601; null if the folder is incomplete. */
+  readonly savedAt: string | null;
 }
 
 /** Returns the task of a process that works on the home of a workspace. Throws `config_invalid` like `WorkspaceConfig.destination`. */
@@ -27,7 +28,7 @@ export function homeRequest<W extends HomeWork>(
   work: W,
 ): HomeRequest & { readonly home: W } {
   if (home === null) throw new SightlineError('internal', `workspace ${name} has no home`);
-  const temporary = join(folder, '.home');
+  const temporary = spillFolder(layoutOf(folder).analytics);
   return { home: work, workspace: name, target: destination(home), temporary, extensions };
 }
 
@@ -49,9 +50,9 @@ export function markPath(folder: string): string {
 }
 
 /** Records which save of its home a folder continues. */
-export async function writeMark(folder: string, { home }: HomeConfig, saved: number): Promise<void> {
+export async function writeMark({ folder, home }: HomeConfig, savedAt: string | null): Promise<void> {
   const aside = `${markPath(folder)}.new`;
-  await writeFile(aside, `${JSON.stringify({ home, saved })}\n`);
+  await writeFile(aside, `${JSON.stringify({ home, savedAt })}\n`);
   await publishByRename(aside, markPath(folder));
 }
 
@@ -68,8 +69,10 @@ async function readMark(folder: string): Promise<Mark | null> {
   if (text === null) return null;
   try {
     const value: unknown = JSON.parse(text);
-    if (isRecord(value) && typeof value['home'] === 'string' && Number.isSafeInteger(value['saved']))
-      return { home: value['home'], saved: Number(value['saved']) };
+    if (isRecord(value) && typeof value['home'] === 'string') {
+      const { home, savedAt } = value;
+      if (savedAt === null || typeof savedAt === 'string') return { home, savedAt };
+    }
   } catch {
     // Reported below.
   }
@@ -92,9 +95,9 @@ export async function refuseCopy(folder: string): Promise<void> {
 }
 
 /** Whether a folder has the last save of its home. */
-export async function isFetched(config: HomeConfig, saved: number | null): Promise<boolean> {
+export async function isFetched(config: HomeConfig, savedAt: string): Promise<boolean> {
   const mark = await readMark(config.folder);
-  return existsSync(layoutOf(config.folder).warehouse) && mark?.home === config.home && mark?.saved === saved;
+  return existsSync(layoutOf(config.folder).warehouse) && mark?.home === config.home && mark?.savedAt === savedAt;
 }
 
 /**
@@ -106,19 +109,19 @@ export async function isFetched(config: HomeConfig, saved: number | null): Promi
 export async function makeEqual(config: HomeConfig, before: HomeState | null, signal: AbortSignal): Promise<void> {
   const { folder, home, name } = config;
   const { warehouse } = layoutOf(folder);
-  const saved = before?.saved ?? null;
+  const savedAt = before?.savedAt ?? null;
   const mark = await readMark(folder);
   const isHere = existsSync(warehouse);
-  if (saved === null) {
-    if (!isHere || mark === null || mark.home !== home || mark.saved === 0) return;
+  if (savedAt === null) {
+    if (!isHere || mark === null || mark.home !== home || mark.savedAt === null) return;
     const ways = `remove ${markPath(folder)} to start with the copy, or ${warehouse} to start over`;
     throw new SightlineError(
       'home_conflict',
       `destination ${home} has no data of workspace ${name}, but this machine has a copy of it; ${ways}`,
     );
   }
-  if (await isFetched(config, saved)) return;
-  if (isHere && (mark === null || (mark.home === home && mark.saved > saved))) {
+  if (await isFetched(config, savedAt)) return;
+  if (isHere && (mark === null || (mark.home === home && (mark.savedAt ?? '') > savedAt))) {
     const ways = `move ${folder} away to use the data of the home, and restore a backup of it to replace them`;
     throw new SightlineError(
       'home_conflict',
@@ -138,13 +141,13 @@ async function fetchHome(config: HomeConfig, signal: AbortSignal): Promise<void>
     const kept = keptFiles(folder);
     const work = { do: 'fetch', folder: aside, names: kept.map(({ name }) => name) } as const;
     const fetched = await runAtHome(homeRequest(config, work), signal);
-    if (fetched?.saved == null) throw new SightlineError('destination_failed', 'the home was emptied meanwhile');
+    if (fetched === null) throw new SightlineError('destination_failed', 'the home was emptied meanwhile');
     const names = await readdir(aside);
-    await writeMark(folder, config, 0);
+    await writeMark(config, null);
     // A log must not be applied to another file.
     for (const { path } of kept.toReversed()) await rm(path, { force: true });
     for (const { name, path } of kept) if (names.includes(name)) await rename(join(aside, name), path);
-    await writeMark(folder, config, fetched.saved);
+    await writeMark(config, fetched.savedAt);
   } finally {
     await rm(aside, { recursive: true, force: true });
   }

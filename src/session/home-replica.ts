@@ -27,9 +27,9 @@ export async function refreshReplica({ config, clock }: HomeWorkspace): Promise<
   const { signal } = new AbortController();
   const layout = layoutOf(folder);
   const state = await readHome(config, signal);
-  if (state?.saved == null) return false;
+  if (state?.savedAt == null) return false;
   const isEmpty = agesOf(layout).copy === 0;
-  if (!isEmpty && (await isFetched(config, state.saved))) return false;
+  if (!isEmpty && (await isFetched(config, state.savedAt))) return false;
   const context = { config, clock, signal, command: 'serve' };
   return withFolder(context, async (inside) => {
     await makeEqual(config, state, signal);

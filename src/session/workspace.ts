@@ -108,21 +108,20 @@ async function openWithin<T>(
   const { copy: copiedAt, live } = agesOf(layout);
   const isCurrent = copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics));
   const copy = { isCurrent, lost };
-  // Saves to the home must not read the file while it is opened or closed.
-  const between = home === null ? <V>(change: () => Promise<V>): Promise<V> => change() : home.change;
-  const alone = (read: () => Promise<void>): Promise<void> => warehouse.database.exclusive(read);
   const options = { ...resources, temporaryFolder: layout.temporary };
-  const warehouse = await between(() => openWarehouse(layout.warehouse, builtInCatalogue, options), alone);
+  const open = (): Promise<Warehouse> => openWarehouse(layout.warehouse, builtInCatalogue, options);
+  const warehouse = await (home?.open(open, (opened) => opened.database.exclusive) ?? open());
   const { database } = warehouse;
   try {
     // A replica made by an earlier version has other marts, or none.
     if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
     return await work({ warehouse, layout, copy });
   } finally {
-    await between(async () => {
+    const close = async (): Promise<void> => {
       await checkpoint(warehouse);
       await warehouse.close();
-    }, null);
+    };
+    await (home?.close(close) ?? close());
     await rm(layout.temporary, { recursive: true, force: true });
     if (copy.isCurrent) await markCurrent(layout);
   }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
-import { Readable } from 'node:stream';
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { S3Target } from '../base/config/publish-settings.ts';
 import { SightlineError } from '../base/errors.ts';
 import { hashFile } from '../warehouse/file/hash-file.ts';
-import { type ReadAt, readOpened } from '../warehouse/file/open-files.ts';
 import type { FileToSend, ObjectStore, StoredObject } from './object-store.ts';
 import { ATTEMPTS_MAX, type Connection, loadSdk, type Sdk, settingsOf } from './s3-connection.ts';
 import { failureOf, isAbsent, isChecksumRefused, isConditionRefused, isConflict, toStoreError } from './s3-errors.ts';
@@ -214,7 +214,7 @@ async function sendFile(connection: Connection, at: { Bucket: string; Key: strin
       await client.send(new sdk.PutObjectCommand({ ...about, ...checksum, Body: body }), { abortSignal: signal });
       return;
     }
-    await readOpened(path, (readAt) => sendParts(connection, at, { ...about, ...checksum }, file, readAt));
+    await sendParts(connection, at, { ...about, ...checksum }, file);
   });
 }
 
@@ -222,15 +222,14 @@ async function sendParts(
   connection: Connection,
   at: { Bucket: string; Key: string },
   about: Omit<PutObjectCommandInput, 'Body'>,
-  { bytes, sha256 }: FileToSend,
-  readAt: ReadAt,
+  { path, bytes, sha256 }: FileToSend,
 ): Promise<void> {
   const { sdk, client, signal, partBytes } = connection;
   const abort = new AbortController();
   const onAbort = (): void => abort.abort();
   signal.addEventListener('abort', onAbort, { once: true });
   const partSize = Math.max(partBytes, Math.ceil(bytes / PARTS_MAX));
-  const stream = Readable.from(chunksOf(readAt, bytes), { objectMode: false, highWaterMark: CHUNK_BYTES });
+  const stream = createReadStream(path, { end: bytes - 1, highWaterMark: CHUNK_BYTES });
   const params = { ...about, Body: stream, ContentLength: bytes };
   const upload = new sdk.Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE, abortController: abort });
   try {
@@ -250,18 +249,14 @@ async function sendParts(
 }
 
 // One byte more than expected, so that a file that has grown has another SHA-256.
-function readSmall(path: string, bytes: number): Promise<Buffer> {
+async function readSmall(path: string, bytes: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(bytes + 1);
-  return readOpened(path, async (readAt) => buffer.subarray(0, await readAt(buffer, 0)));
-}
-
-async function* chunksOf(readAt: ReadAt, bytes: number): AsyncGenerator<Buffer> {
-  for (let position = 0; position < bytes;) {
-    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytes - position));
-    const bytesRead = await readAt(chunk, position);
-    if (bytesRead === 0) return;
-    yield chunk.subarray(0, bytesRead);
-    position += bytesRead;
+  const file = await open(path);
+  try {
+    const { bytesRead } = await file.read(buffer, 0, buffer.length);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -53,9 +53,9 @@ test('a worker on another machine does not repeat steps that ended before the fi
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  // The lease is position 1, and the save after the first step position 2.
+  // The mark names the save after the first step.
   const mark = join(first, 'data', 'default', 'home.json');
-  await until('the first step is saved', () => existsSync(mark) && JSON.parse(readFileSync(mark, 'utf8')).saved === 2);
+  await until('the first step is saved', () => existsSync(mark));
   child.kill('SIGKILL');
   await once(child, 'close');
   const synced = sandbox.requests.length;

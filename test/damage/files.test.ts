@@ -108,7 +108,7 @@ beforeAll(async () => {
     const files = {
       'jobs.json': book,
       'owner.json': owner,
-      'home.json': { home: 'not a destination', saved: 'unknown' },
+      'home.json': { home: 'not a destination', savedAt: 7 },
     };
     for (const [name, content] of Object.entries(files)) {
       writeFileSync(join(data, name), JSON.stringify(content), { mode: 0o600 });

@@ -182,8 +182,8 @@ export const mutants: readonly Mutant[] = [
   // Homes.
   {
     file: 'src/destinations/home-tables.ts',
-    from: 'before.lease === null || before.position !== work.position',
-    to: 'before.lease === null',
+    from: 'before === null || before.position !== work.position',
+    to: 'before === null',
     tests: ['test/session/home.test.ts'],
   },
   {
@@ -194,8 +194,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/destinations/home-tables.ts',
-    from: 'if (isEqual) known.delete(id);',
-    to: 'known.delete(id);',
+    from: '        known.delete(id);\n        continue;',
+    to: '        continue;',
     tests: ['test/session/home.test.ts'],
   },
   {
@@ -206,7 +206,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/session/home-folder.ts',
-    from: 'mark === null || (mark.home === home && mark.saved > saved)',
+    from: "mark === null || (mark.home === home && (mark.savedAt ?? '') > savedAt)",
     to: 'mark === null',
     tests: ['test/session/home.test.ts'],
   },

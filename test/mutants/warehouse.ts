@@ -106,8 +106,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/warehouse/file/open-files.ts',
-    from: 'const isNeeded = users > 0 || (isOpened && fstatSync(fd).nlink > 0);',
-    to: 'const isNeeded = users > 0;',
+    from: "if (uses.writers > 0 || (mode === 'write' && uses.readers > 0)) {",
+    to: 'if (uses.writers > 0) {',
     tests: ['test/warehouse/open-files.test.ts'],
   },
   {

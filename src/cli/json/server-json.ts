@@ -76,7 +76,7 @@ export const clusterStatus = z.object({
   runner: z.enum(['process', 'postgres']),
   queue: queueState.nullable().describe('null without a queue'),
   budgets: z.array(clusterBudget),
-  homes: z.array(homeState).describe('workspaces with a home; those that are in use first'),
+  homes: z.array(homeState).describe('workspaces with a home; leased ones are first'),
   lag: z.object({
     workspaces: number,
     overdue: number,

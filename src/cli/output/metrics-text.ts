@@ -12,8 +12,8 @@ interface Part {
 type Read = (row: readonly unknown[], column: string) => number | null;
 
 /**
- * Returns measures as a table of rounded values that fits a terminal of the width: the measures that do not fit beside each other follow in
- * tables of their own. One measure has its interval, its sample and its earlier value too.
+ * Returns measures as tables of rounded values, each at most `width` characters wide. Further tables have the measures that do not fit
+ * into the first one. A single measure also has its interval, its sample and its earlier value.
  */
 export function metricsText(result: Pick<TableResult, 'columns' | 'rows'>, width: number): string {
   const names = result.columns.map(({ name }) => name);
@@ -58,7 +58,7 @@ export function changesSentence({ columns, rows }: Pick<TableResult, 'columns' |
   return `${what} changed beyond chance. ▲ better, ▼ worse, ≈ within chance.`;
 }
 
-// Tables of parts that fit beside each other, each with the columns of the groups.
+// Distributes measures over tables that fit the width; each table repeats the columns of the groups.
 function besideEachOther(groups: Part, parts: readonly Part[], width: number): readonly Part[] {
   const tables: Part[] = [];
   let table: Part | null = null;
@@ -79,7 +79,7 @@ function joined(a: Part, b: Part): Part {
   };
 }
 
-// Ids and types are left out if the names tell the rows apart.
+// Leaves out ids and types if the names identify the rows.
 function groupsOf({ columns, rows }: Pick<TableResult, 'columns' | 'rows'>, asked: readonly Measure[]): Part {
   const ofMeasures = columns.filter(({ name }) =>
     asked.some((one) => name === one.name || name.startsWith(`${one.name}_`)),

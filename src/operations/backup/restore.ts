@@ -70,7 +70,7 @@ export async function readRestoreSource(
   const isOwnCopy = path === (await realpath(layout.analytics).catch(() => null));
   const isAway = config.home !== null;
   const isHere = existsSync(layout.warehouse) || (existsSync(layout.analytics) && !isOwnCopy);
-  const hasData = isAway ? (await readHome(config, signal))?.saved != null : isHere;
+  const hasData = isAway ? (await readHome(config, signal))?.savedAt != null : isHere;
   if (hasData && !force) {
     const found = `workspace ${config.name} has data in ${isAway ? `destination ${config.home}` : config.folder}`;
     throw new SightlineError('usage', `${found}; --force replaces it and keeps the old files`);
@@ -117,7 +117,7 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
   const { config, clock } = context;
   const layout = layoutOf(config.folder);
   const aside = join(config.folder, '.restore.duckdb');
-  // `home_conflict`: the folder is a copy of what a home has that is no longer set. Replace it; the folder then keeps the data itself.
+  // `home_conflict`: the workspace had a home, so the folder is a copy. Replace it; the folder then keeps the data itself.
   const despite = ['warehouse_invalid', 'warehouse_newer', 'home_conflict'] as const;
   const { built, kept } = await replaceWarehouse(context, { aside, despite }, (replaceable) =>
     settle(context, source, layout, aside, replaceable),

@@ -4,7 +4,7 @@ import type { HomeState } from '../../destinations/home-protocol.ts';
 import { runAtHome } from '../../destinations/run-child.ts';
 import { homeRequest } from '../../session/home-folder.ts';
 
-/** Reads the states of all workspaces with a home; those that are in use first. An unreadable home is left out and reported to `warn`. */
+/** Reads the states of all workspaces with a home, leased ones first. Reports unreadable homes to `warn`. */
 export async function readClusterHomes(
   configs: readonly WorkspaceConfig[],
   signal: AbortSignal,
