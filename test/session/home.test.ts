@@ -77,7 +77,7 @@ async function openRig(kind: (typeof KINDS)[number], context: TestContext): Prom
 const WAREHOUSE = 'warehouse.duckdb';
 
 // A machine of the history starts several processes.
-describe.each(sampleOf(HOMES, 2, 2))('a home in %s', (kind) => {
+describe.each(sampleOf(HOMES, 1, 2))('a home in %s', (kind) => {
   test(`gives the next machine the files of the last save, byte by byte: ${HISTORIES} histories`, async (context) => {
     const blocks = fc.array(fc.record({ at: fc.nat(70), seed: fc.nat(250) }), { maxLength: 6 });
     const step = fc.record({
