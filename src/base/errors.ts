@@ -132,7 +132,7 @@ export const errorTable = {
     exit: EXIT.failed,
     about:
       'A destination cannot be reached, rejected a statement, has a table of that name that sightline did not create, or was written to at the same time. Nothing was written.',
-    hint: 'Correct what the message names and run `sightline load` again.',
+    hint: 'Correct what the message names and run the command again.',
   },
   destination_newer: {
     exit: EXIT.failed,

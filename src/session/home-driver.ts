@@ -4,9 +4,8 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { SightlineError } from '../base/errors.ts';
 import type { HomeWork } from '../destinations/home-protocol.ts';
-import { runAtHome } from '../destinations/run-child.ts';
 import { type Grant, once, type SessionDriver } from './driver.ts';
-import { type HomeConfig, homeRequest, keptFiles, makeEqual, writeMark } from './home-folder.ts';
+import { atHome, type HomeConfig, keptFiles, makeEqual, writeMark } from './home-folder.ts';
 import { withStore } from './storage-location.ts';
 
 /** Interval of the saves while a process works, and how long a lease lives that is not renewed. */
@@ -59,7 +58,7 @@ export function createHomeDriver(parts: HomeDriverParts): SessionDriver<HomeGran
         return readFence(store);
       });
       const work = { do: 'take', holder, task, now, until: now + LEASE_MS, above: above ?? 0 } as const;
-      const result = await runAtHome(homeRequest(config, work), signal);
+      const result = await atHome(config, work, signal);
       if ('taken' in result) {
         const { holder: other, until } = result.taken;
         const message = `workspace ${config.name} in destination ${config.home} is in use by ${other} until ${until}`;
@@ -98,7 +97,7 @@ function createLease({ config, clock }: HomeDriverParts, position: number) {
       const now = clock.now();
       const next = isLast ? null : now + LEASE_MS;
       const work = { do: 'save', position, files, now, until: next } as const;
-      const saved = await runAtHome(homeRequest(config, work), lost.signal, onStaged);
+      const saved = await atHome(config, work, lost.signal, onStaged);
       if (saved === null) lost.abort(leaseLost(config, 'another process took it over'));
       lost.signal.throwIfAborted();
       until = now + LEASE_MS;

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { SightlineError } from '../base/errors.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { publishByRename } from '../base/files.ts';
 import { isRecord } from '../base/json.ts';
-import type { HomeFile, HomeRequest, HomeState, HomeWork } from '../destinations/home-protocol.ts';
+import type { HomeFile, HomeResults, HomeState, HomeWork } from '../destinations/home-protocol.ts';
 import { runAtHome } from '../destinations/run-child.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { logOf } from '../warehouse/file/open-files.ts';
@@ -22,19 +22,33 @@ interface Mark {
   readonly savedAt: string | null;
 }
 
-/** Returns the task of a process that works on the home of a workspace. Throws `config_invalid` like `WorkspaceConfig.destination`. */
-export function homeRequest<W extends HomeWork>(
+/**
+ * Works on the home of a workspace in a child process. Calls `onStaged` when a save has read its files, which nothing may write to before.
+ *
+ * @throws `config_invalid` like `WorkspaceConfig.destination`, `destination_failed` and `extension_missing` with the name of the destination,
+ * and the signal's reason; nothing is written then
+ */
+export async function atHome<W extends HomeWork>(
   { name, folder, home, destination, extensions }: HomeConfig,
   work: W,
-): HomeRequest & { readonly home: W } {
+  signal: AbortSignal,
+  onStaged?: () => void,
+): Promise<HomeResults[W['do']]> {
   if (home === null) throw new SightlineError('internal', `workspace ${name} has no home`);
+  const target = destination(home);
   const temporary = spillFolder(layoutOf(folder).analytics);
-  return { home: work, workspace: name, target: destination(home), temporary, extensions };
+  try {
+    return await runAtHome({ home: work, workspace: name, target, temporary, extensions }, signal, onStaged);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const { code, message } = toSightlineError(thrown);
+    throw new SightlineError(code, `destination ${home}: ${message}`, { cause: thrown });
+  }
 }
 
 /** Returns the state of a workspace in its home; null if the home has none. */
 export async function readHome(config: HomeConfig, signal: AbortSignal): Promise<HomeState | null> {
-  const states = await runAtHome(homeRequest(config, { do: 'state' }), signal);
+  const states = await atHome(config, { do: 'state' }, signal);
   return states.find(({ workspace }) => workspace === config.name) ?? null;
 }
 
@@ -140,7 +154,7 @@ async function fetchHome(config: HomeConfig, signal: AbortSignal): Promise<void>
   try {
     const kept = keptFiles(folder);
     const work = { do: 'fetch', folder: aside, names: kept.map(({ name }) => name) } as const;
-    const fetched = await runAtHome(homeRequest(config, work), signal);
+    const fetched = await atHome(config, work, signal);
     if (fetched === null) throw new SightlineError('destination_failed', 'the home was emptied meanwhile');
     const names = await readdir(aside);
     await writeMark(config, null);

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { runAtHome } from '../../src/destinations/run-child.ts';
 import { createHomeDriver, type HomeGrant } from '../../src/session/home-driver.ts';
-import { homeRequest, keptFiles, makeEqual, readHome } from '../../src/session/home-folder.ts';
+import { atHome, keptFiles, makeEqual, readHome } from '../../src/session/home-folder.ts';
 import { KINDS, openTarget } from '../destinations/places.ts';
 import { countOf, sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -170,7 +169,7 @@ describe.each(sampleOf(['postgres', 'duckdb'] as const, 1))('a home in %s', (kin
       const files = keptFiles(one.config.folder);
       const work = { do: 'save', position, files, now: rig.now, until: rig.now + 60_000 } as const;
       // The commit comes soon after the files are read.
-      const saved = runAtHome(homeRequest(one.config, work), stop.signal, () =>
+      const saved = atHome(one.config, work, stop.signal, () =>
         setTimeout(() => stop.abort(new Error('killed')), round * 37),
       ).catch(() => null);
       if ((await saved) === null) killed += 1;
@@ -256,7 +255,8 @@ describe('a folder and its home', () => {
     connection.closeSync();
     instance.closeSync();
     const two = await rig.machine();
-    const message = 'block 0 of warehouse.duckdb of workspace acme is damaged or missing in the destination';
+    const message =
+      'destination h: block 0 of warehouse.duckdb of workspace acme is damaged or missing in the destination';
     await expect(two.take()).rejects.toMatchObject({ code: 'destination_failed', message });
     expect(await readdir(two.config.folder)).toEqual([]);
   });

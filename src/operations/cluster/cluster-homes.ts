@@ -1,8 +1,7 @@
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { toSightlineError } from '../../base/errors.ts';
 import type { HomeState } from '../../destinations/home-protocol.ts';
-import { runAtHome } from '../../destinations/run-child.ts';
-import { homeRequest } from '../../session/home-folder.ts';
+import { atHome } from '../../session/home-folder.ts';
 
 /** Reads the states of all workspaces with a home, leased ones first. Reports unreadable homes to `warn`. */
 export async function readClusterHomes(
@@ -22,10 +21,10 @@ export async function readClusterHomes(
   }
   for (const { first, names } of homes.values()) {
     try {
-      const states = await runAtHome(homeRequest(first, { do: 'state' }), signal);
+      const states = await atHome(first, { do: 'state' }, signal);
       found.push(...states.filter(({ workspace }) => names.has(workspace)));
     } catch (thrown) {
-      warn(`destination ${first.home}: ${toSightlineError(thrown).message}`);
+      warn(toSightlineError(thrown).message);
     }
   }
   return [...found.filter(({ lease }) => lease !== null), ...found.filter(({ lease }) => lease === null)];
