@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openQueueRunner } from '../../src/scheduler/queue/queue-runner.ts';
 import { readTask } from '../../src/scheduler/queue/queue-task.ts';
 import type { Task } from '../../src/scheduler/runner.ts';
 import { ownPostgresFor } from '../support/test-postgres.ts';
 import { newQueue, queueIn, runSql } from './queues.ts';
-import { openAt, said, say, settled, startWork, tasksOf, yearly } from './runners.ts';
+import { openAt, said, settled, startWork, tasksOf, yearly } from './runners.ts';
+
+beforeEach(() => void said.splice(0));
 
 test('the queue performs a due run once, schedules the next one, and repairs a schedule that has lost it', async (context) => {
   const address = await newQueue(context);
@@ -93,7 +95,8 @@ test('the queue continues without losing or repeating a task after its server wa
 
 test('closing the queue stops active tasks and puts them back', async (context) => {
   const address = await newQueue(context);
-  const runner = await openQueueRunner(address, { say });
+  const heard: string[] = [];
+  const runner = await openQueueRunner(address, { say: (text) => void heard.push(text) });
   await runner.enqueue(tasksOf(1));
   const begun: Task[] = [];
   const work = startWork(runner, async (task, { signal }) => {
@@ -105,7 +108,7 @@ test('closing the queue stops active tasks and puts them back', async (context) 
   await runner.close();
   await work.stop();
   expect((await (await openAt(address)()).state()).counts).toMatchObject({ waiting: 1, active: 0 });
-  expect(said).toEqual([]);
+  expect(heard).toEqual([]);
 });
 
 test('workers that write the same schedules or tasks at the same time do not disturb each other', async (context) => {

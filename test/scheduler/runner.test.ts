@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, type TestContext, test } from 'vitest';
+import { beforeEach, describe, expect, type TestContext, test } from 'vitest';
 import type { QueueAddress } from '../../src/base/config/runner-settings.ts';
 import { openJobLog } from '../../src/scheduler/job-log.ts';
 import { createProcessRunner } from '../../src/scheduler/process-runner.ts';
@@ -15,6 +15,8 @@ const BACKLOG = countOf(20, 1_000);
 
 /** Twice the time after which a lost task is taken over at the latest. */
 const TAKEN_OVER = { timeout: 60_000 };
+
+beforeEach(() => void said.splice(0));
 
 const kinds: Readonly<Record<string, (context: TestContext) => Promise<Open>>> = {
   process: async () => {

@@ -1,4 +1,5 @@
 import type { PgBoss } from 'pg-boss';
+import { systemClock as clock } from '../../base/clock.ts';
 import type { QueueAddress } from '../../base/config/runner-settings.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Kept, Planned, Runner } from '../runner.ts';
@@ -7,7 +8,7 @@ import { isAway, toQueueError } from './queue-failure.ts';
 import { readFolder, writeFolder } from './queue-records.ts';
 import { countOutstanding, readQueueState } from './queue-state.ts';
 import { dueNow, isNextOfSchedule, type NewTask, nextOfSchedule } from './queue-task.ts';
-import { workOnQueue } from './queue-worker.ts';
+import { type Trouble, workOnQueue } from './queue-worker.ts';
 
 /**
  * Opens the queue that workers on several machines share.
@@ -71,14 +72,17 @@ async function add(boss: PgBoss, tasks: readonly NewTask[]): Promise<number> {
 }
 
 // Reports the loss of the database once and its return once.
-function createTrouble(address: QueueAddress, say: (sentence: string) => void) {
+function createTrouble(address: QueueAddress, say: (sentence: string) => void): Trouble {
   let wasAway = false;
+  let lastMs = clock.monotonic();
   return {
+    lastMs: () => lastMs,
     report: (thrown: unknown): void => {
       const { message } = toQueueError(thrown, address);
       if (!isAway(thrown)) return say(`Queue error: ${message}`);
       if (!wasAway) say(`${message.replace(/^t/, 'T')}; running tasks continue.`);
       wasAway = true;
+      lastMs = clock.monotonic();
     },
     end: (): void => {
       if (wasAway) say("The queue's database answers again.");

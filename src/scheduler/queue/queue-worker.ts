@@ -19,11 +19,18 @@ const BEGUN_PRIORITY = 1;
 /** Characters of an invalid task that a message shows. */
 const SHOWN_MAX = 200;
 
+/** What is known about the database: errors that pass, and that it has answered. */
+export interface Trouble {
+  report(thrown: unknown): void;
+  end(): void;
+  /** When the database did not answer last, or the queue was opened, on the monotonic clock. */
+  lastMs(): number;
+}
+
 /** Dependencies of `workOnQueue`. */
 export interface WorkerParts {
   readonly say: (sentence: string) => void;
-  /** Receives errors that pass, and is told when the database has answered. */
-  readonly trouble: { report(thrown: unknown): void; end(): void };
+  readonly trouble: Trouble;
 }
 
 interface Working extends WorkerParts {
@@ -121,15 +128,17 @@ async function prefer(boss: PgBoss, id: string, afterMs: number): Promise<void> 
 async function beat({ boss, options, held, trouble }: Working): Promise<void> {
   const { name, concurrency, signal } = options;
   const id = randomUUID();
-  let [steadySince, lastMs] = [clock.monotonic(), clock.monotonic()];
+  let [awakeSince, lastMs] = [clock.monotonic(), clock.monotonic()];
   while (!signal.aborted) {
     try {
       await writeWorker(boss, id, { name, host: hostname(), pid: process.pid, concurrency, tasks: [...held] });
       trouble.end();
-      // The database was away, or this process was suspended. Other workers get the time to renew their leases.
-      if (clock.monotonic() - lastMs > 2 * BEAT_MS) steadySince = clock.monotonic();
-      if (clock.monotonic() - steadySince >= LEASE_MS) await returnLost(boss);
-      lastMs = clock.monotonic();
+      const now = clock.monotonic();
+      // This process was suspended.
+      if (now - lastMs > 2 * BEAT_MS) awakeSince = now;
+      lastMs = now;
+      // After the database was away, other workers get the time to renew their leases.
+      if (now - Math.max(awakeSince, trouble.lastMs()) >= LEASE_MS) await returnLost(boss);
     } catch (thrown) {
       trouble.report(thrown);
     }
