@@ -65,8 +65,9 @@ export async function writeCopy(
   { before, without, timed, bytesLeast = BYTES_LEAST }: WriteCopyOptions,
 ): Promise<CopyContents | null> {
   const [row] = await session.all('SELECT path FROM duckdb_databases() WHERE database_name = current_database()');
-  if (timed.length === 0 || databaseBytes(String(row?.['path'])) < bytesLeast) {
-    await copyDatabase(session, path, { forReaders: true, without });
+  const isSmall = databaseBytes(String(row?.['path'])) < bytesLeast;
+  if (timed.length === 0 || isSmall) {
+    await copyDatabase(session, path, { forReaders: true, isCompressed: !isSmall, without });
     return null;
   }
   const tables = await readTables(session, timed);
