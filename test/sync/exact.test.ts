@@ -16,8 +16,10 @@ interface Variant {
 
 // Several choices for the points that the specification leaves open.
 const variants: Record<string, Variant> = {
-  "the project's own choices, two brands and several pages per day": { options: { brands: 2, responsesPerDay: 110 } },
-  'bare lists, bare engines, unknown fields, fractions, whole seconds, no description of itself': {
+  'two brands, several pages per day, no description of itself, a number of credits': {
+    options: { brands: 2, days: 2, responsesPerDay: 110, choices: { openapi: 'absent', credits: 'number' } },
+  },
+  'bare lists, bare engines, unknown fields, fractions, whole seconds, a row-mode parameter with an unknown name': {
     options: {
       seed: 2,
       choices: {
@@ -30,8 +32,12 @@ const variants: Record<string, Variant> = {
         credits: 'detailed',
         combinedEngine: 'all',
         openapi: 'absent',
+        rowModeParameter: 'perEngine',
+        groupPrompts: 'all',
       },
     },
+    upstream: { unasked: { breakdown: ['none'] } },
+    warnings: [/row_mode=none/],
   },
   'wrapped objects, another row-mode parameter, combined rows without an engine': {
     options: {
@@ -48,14 +54,6 @@ const variants: Record<string, Variant> = {
       },
     },
     upstream: { names: { breakdown: 'splitBy' } },
-  },
-  'a row-mode parameter with an unknown name': {
-    options: {
-      seed: 4,
-      choices: { openapi: 'absent', rowModeParameter: 'perEngine', credits: 'number', groupPrompts: 'all' },
-    },
-    upstream: { unasked: { breakdown: ['none'] } },
-    warnings: [/row_mode=none/],
   },
 };
 

@@ -3,8 +3,9 @@ import { NOW_MS, skippingClock } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace, type RunChanges, type TestWorkspace } from '../support/workspace.ts';
 
-/** Four days with up to three pages of responses each. */
+/** Days with up to three pages of responses each. */
 const many = { brands: 1, prompts: 2, days: 4, responsesPerDay: 220, seed: 21 } as const;
+const fewer = { ...many, days: 2 } as const;
 const only = ['responses'];
 const complete = { status: 'complete', failures: [] } as const;
 
@@ -91,7 +92,7 @@ describe('an interrupted run', () => {
   });
 
   test('is resumed even after other runs', async () => {
-    const workspace = await openWorkspace(many);
+    const workspace = await openWorkspace(fewer);
     await stopAfter(workspace, { pages: 3 });
     const progress = await progressOf(workspace);
     expect(progress.closed.length + progress.open.length).toBeGreaterThan(0);
@@ -107,9 +108,9 @@ describe('an interrupted run', () => {
     [-5, 'upstream'],
     [1.4, 'checked'],
   ] as const)("is resumed when this machine's clock is %d days from upstream's (%s)", async ([days, clockPolicy]) => {
-    const workspace = await openWorkspace(many);
+    const workspace = await openWorkspace(fewer);
     const clock = skippingClock(() => NOW_MS + days * 86_400_000);
-    await stopAfter(workspace, { pages: 9 }, { clock, clockPolicy });
+    await stopAfter(workspace, { pages: 4 }, { clock, clockPolicy });
     const progress = await progressOf(workspace);
     expect(progress.closed.length).toBeGreaterThan(0);
     const sent = workspace.sandbox.requests.length;
@@ -119,8 +120,8 @@ describe('an interrupted run', () => {
   });
 
   test('restarts slices that are too old to resume', async () => {
-    const workspace = await openWorkspace(many);
-    await stopAfter(workspace, { pages: 5 });
+    const workspace = await openWorkspace(fewer);
+    await stopAfter(workspace, { pages: 3 });
     workspace.sandbox.advance({ days: 3, lateAnswers: 5, deletedResponses: 5 });
     expect(await workspace.sync({ only })).toMatchObject(complete);
     await expectEqualToUpstream(workspace, { only });

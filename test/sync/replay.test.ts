@@ -22,7 +22,7 @@ const IN_FLIGHT = 8 + 1;
 
 describe('a replay into a new file', () => {
   test('restores every row, including history, after many syncs', async () => {
-    const workspace = await openWorkspace({ ...few, brands: 2 });
+    const workspace = await openWorkspace({ ...few, brands: 2, prompts: 1 });
     const { folder, sync } = await keepPages(workspace);
     expect(await sync()).toMatchObject({ status: 'complete', failures: [] });
     workspace.sandbox.advance({ days: 1, lateAnswers: 3, editedResponses: 2, deletedResponses: 3, pausedPrompts: 1 });
@@ -51,18 +51,18 @@ describe('a replay into a new file', () => {
   test('replays only the selected days and resources', async () => {
     const workspace = await openWorkspace(few);
     const { folder, sync } = await keepPages(workspace);
-    const only = ['alerts', 'prompts', 'competitors'];
+    const only = ['alerts', 'prompts'];
     await sync({ only });
     workspace.sandbox.advance({ days: 2 });
     await sync({ only });
-    const some = await replayAll(workspace, folder, { only: new Set(['alerts', 'prompts']) });
-    expect(Object.keys(some.tables).sort()).toEqual(['alerts', 'prompts']);
+    const some = await replayAll(workspace, folder, { only: new Set(['alerts']) });
+    expect(Object.keys(some.tables)).toEqual(['alerts']);
     const early = await replayAll(workspace, folder, { to: dayOf(NOW_MS) });
     const late = await replayAll(workspace, folder, { from: addDays(dayOf(NOW_MS), 1) });
-    const all = await replayAll(workspace, folder);
+    const [all] = await workspace.query('SELECT count(*) AS pages FROM sync.raw_pages');
     expect(early.pages).toBeGreaterThan(0);
     expect(late.pages).toBeGreaterThan(0);
-    expect(early.pages + late.pages).toBe(all.pages);
+    expect(early.pages + late.pages).toBe(Number(all?.['pages']));
     expect(early.skipped).toBe(late.pages);
   });
 });
