@@ -30,7 +30,7 @@ describe('the worths of labels', () => {
           expect(worthsOf(names, rows)).toEqual(expected);
         },
       ),
-      { numRuns: countOf(13, 120), endOnFailure: true },
+      { numRuns: countOf(8, 120), endOnFailure: true },
     );
   });
 
@@ -46,7 +46,7 @@ describe('the worths of labels', () => {
           expect(Math.abs((worths?.[name] ?? Infinity) - (weights[index] as number))).toBeLessThan(0.05);
         }
       }),
-      { numRuns: countOf(8, 45), endOnFailure: true },
+      { numRuns: countOf(5, 45), endOnFailure: true },
     );
   });
 
@@ -56,7 +56,7 @@ describe('the worths of labels', () => {
       [-0.3, 0.12, 0.41, -0.07, 0.26],
       [-1.32, 0.95, 1.71, 0.08, -0.46],
     ]) {
-      for (let seed = 1; seed <= countOf(3, 10); seed++) {
+      for (let seed = 1; seed <= countOf(1, 10); seed++) {
         const sampled = fc.sample(fc.noBias(times), { numRuns: 400, seed });
         for (const mode of ROUNDING_MODES) {
           const rows = rowsOf(sampled, weights, { decimals: 1, mode });
@@ -77,7 +77,7 @@ describe('the worths of labels', () => {
         );
         expect(worthsOf(names, rows)).toEqual(Object.fromEntries(names.map((name, index) => [name, given[index]])));
       }),
-      { numRuns: 10, endOnFailure: true },
+      { numRuns: countOf(5, 30), endOnFailure: true },
     );
   });
 

@@ -128,6 +128,6 @@ test('every number gets the form with which upstream writes it', async () => {
       // Two roundings are equivalent if they agree on every row.
       for (const { resource, body } of answers) expect(reportOf(resource, rows, conventions).body).toEqual(body);
     }),
-    { numRuns: countOf(12, 100), endOnFailure: true, verbose: false },
+    { numRuns: countOf(6, 100), endOnFailure: true, verbose: false },
   );
 });

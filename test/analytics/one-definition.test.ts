@@ -29,19 +29,18 @@ const expressions: Readonly<Record<string, { readonly file: string; readonly pat
   'whether a domain is owned': { file: OWNERS, pattern: /\bends_with\(|\^www/i },
 };
 
-function sqlTexts(): { readonly file: string; readonly text: string }[] {
-  return ['analytics', 'query', 'operations', 'web/page-data', 'web/report', 'serve/data'].flatMap((folder) =>
-    readdirSync(join(src, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.(sql|ts)$/.test(name))
-      .map((name) => {
-        const text = readFileSync(join(src, folder, name), 'utf8').replaceAll(/\s+/g, ' ');
-        return { file: `${folder}/${name.replaceAll('\\', '/')}`, text };
-      }),
-  );
-}
+/** The files that contain SQL. */
+const texts = ['analytics', 'query', 'operations', 'web/page-data', 'web/report', 'serve/data'].flatMap((folder) =>
+  readdirSync(join(src, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(sql|ts)$/.test(name))
+    .map((name) => {
+      const text = readFileSync(join(src, folder, name), 'utf8').replaceAll(/\s+/g, ' ');
+      return { file: `${folder}/${name.replaceAll('\\', '/')}`, text };
+    }),
+);
 
 test.each(Object.entries(expressions))('%s are defined in one file', (_name, { file: allowed, pattern }) => {
-  const files = sqlTexts().flatMap(({ file, text }) => (pattern.test(text) ? [file] : []));
+  const files = texts.flatMap(({ file, text }) => (pattern.test(text) ? [file] : []));
   expect(files).toEqual(files.includes(allowed) ? [allowed] : []);
 });
 
