@@ -66,7 +66,7 @@ describe('requests never exceed the limit or cause a 429', () => {
     'with $shape latency of $meanMs ms, counted after $countedAfter of it',
     async (course) => {
       for (const window of ['sliding', 'fixed'] as const) {
-        const { server, requests, answered } = await run({ ...course, window, processes: 2, lanes: 12, minutes: 5 });
+        const { server, requests, answered } = await run({ ...course, window, processes: 2, lanes: 12, minutes: 3 });
         expect(server.refused()).toBe(0);
         expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(LIMIT);
         expect(answered).toBe(requests);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/contract/time.ts';
 import { daysIn, type EchoedDay, inferZone } from '../../src/plausibility/day-zone.ts';
+import { countOf } from '../support/counts.ts';
 
 const HOUR_MS = 3_600_000;
 const QUARTER_MS = HOUR_MS / 4;
@@ -49,7 +50,7 @@ describe('the days of a time zone', () => {
         fc.pre(!isNearChange);
         expect(daysOfEchoes(echoesAt(zone, times))(at), zone).toBe(daysIn(zone)(at));
       }),
-      { numRuns: 50 },
+      { numRuns: countOf(15, 100) },
     );
   });
 

@@ -13,6 +13,7 @@ import { catalogue, contextAt as context, counts, dayBefore, daysOf, NOW, range,
 const BRAND = '00000000-0000-4000-8000-00000000000a';
 
 const windowed = catalogue.resources.filter(({ change }) => change.kind === 'window');
+const [listed] = windowed as [(typeof windowed)[number]];
 const brandOf = (sinceDays: number | null) => ({
   id: BRAND,
   since: sinceDays === null ? null : dayBefore(sinceDays),
@@ -178,14 +179,13 @@ describe('the plan of a windowed resource', () => {
   });
 
   test('reads a day again if it was read before its end, and all days in a full run', () => {
-    const resource = windowed[0] as (typeof windowed)[number];
-    const readAt = (day: string, at: string) => ({ ...closedOn(resource.name, day), closedAt: Date.parse(at) });
+    const readAt = (day: string, at: string) => ({ ...closedOn(listed.name, day), closedAt: Date.parse(at) });
     const days = Array.from({ length: 10 }, (_, index) => dayBefore(9 - index));
     const counted = { ...countsOf(new Map()), days: days.map((day) => ({ ...same, day })) };
     const half = dayBefore(5);
     const closed = days.map((day) => readAt(day, day === half ? `${day}T12:00:00Z` : `${addDays(day, 1)}T02:00:00Z`));
     const read = (changes: Partial<PlanContext>): string[] =>
-      planWindows(resource, brandOf(9), counted, context({ covered: coveredBy(closed), ...changes })).chains.flatMap(
+      planWindows(listed, brandOf(9), counted, context({ covered: coveredBy(closed), ...changes })).chains.flatMap(
         (chain) => daysOf(rangeOf(chain)),
       );
     expect(read({})).toEqual([half, dayBefore(2), dayBefore(1), TODAY]);
@@ -194,17 +194,10 @@ describe('the plan of a windowed resource', () => {
   });
 
   test('reads only the last days if the day counts are missing or, with a warning, if they never agree', () => {
-    const resource = windowed[0] as (typeof windowed)[number];
-    const days = Array.from({ length: 30 }, (_, index) => dayBefore(29 - index));
-    const counted: CountedDays = {
-      days: days.map((day) => ({ ...same, day, agreed: false, upstream: 11 })),
-      audits: new Map(days.map((day) => [day, { ...same, agreed: false, tries: RETRIES_MAX, retryAt: NOW + 1 }])),
-    };
-    const covered = coveredBy(days.map((day) => closedOn(resource.name, day)));
-    const planned = planWindows(resource, brandOf(29), counted, context({ covered }));
+    const { days, covered, planned } = planDiffering({ tries: RETRIES_MAX, retryAt: NOW + 1 });
     expect(planned.unreliable).toBe(true);
     expect(planned.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-8));
-    const without = planWindows(resource, brandOf(29), null, context({ covered }));
+    const without = planWindows(listed, brandOf(29), null, context({ covered }));
     expect(without.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-8));
   });
 });
@@ -215,15 +208,19 @@ function closedOn(resource: string, day: string): ClosedSlice {
   return { ...unread, id: `${resource} ${day}`, resource, brandId: BRAND, from: day, to: day, closedAt: NOW };
 }
 
-test('reads a sample of the days first if the last read of most days changed nothing', () => {
-  const resource = windowed[0] as (typeof windowed)[number];
+/** Plans 30 days that were read and differ. */
+function planDiffering(retries: { readonly tries: number; readonly retryAt: number }) {
   const days = Array.from({ length: 30 }, (_, index) => dayBefore(29 - index));
   const counted: CountedDays = {
     days: days.map((day) => ({ ...same, day, agreed: false, upstream: 11 })),
-    audits: new Map(days.map((day) => [day, { ...same, agreed: false, tries: 1, retryAt: NOW }])),
+    audits: new Map(days.map((day) => [day, { ...same, agreed: false, ...retries }])),
   };
-  const covered = coveredBy(days.map((day) => closedOn(resource.name, day)));
-  const planned = planWindows(resource, brandOf(29), counted, context({ covered }));
+  const covered = coveredBy(days.map((day) => closedOn(listed.name, day)));
+  return { days, covered, planned: planWindows(listed, brandOf(29), counted, context({ covered })) };
+}
+
+test('reads a sample of the days first if the last read of most days changed nothing', () => {
+  const { days, planned } = planDiffering({ tries: 1, retryAt: NOW });
   expect(planned.unreliable).toBe(false);
   expect(planned.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-3));
 });
