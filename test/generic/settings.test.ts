@@ -32,7 +32,7 @@ async function open(
 }
 
 /** Returns a path of a document whose response is JSON. */
-function operationOf(body: JsonObject): { readonly get: JsonObject } {
+function jsonOperation(body: JsonObject): { readonly get: JsonObject } {
   return { get: { responses: { 200: { content: { 'application/json': body } } } } };
 }
 
@@ -124,7 +124,7 @@ test('an endless list ends with the requests for undeclared endpoints, in every 
 
 test('a document with 60 endpoints adds as many as the settings allow, and says how many it does not', async () => {
   const schema = { type: 'object', properties: { data: { type: 'array', items: { type: 'object' } } } };
-  const one = operationOf({ schema });
+  const one = jsonOperation({ schema });
   const more = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`/extra-${index}`, one]));
   const alterDocument = withPaths(more);
   const others = (path: string) => (path.startsWith('/extra-') ? { status: 200, body: { data: [] } } : null);
@@ -161,7 +161,7 @@ test('items with 1,000 fields have 250 columns, and the other fields in _item', 
   const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
   const items = { type: 'object', properties: { id: { type: 'integer' }, ...properties } };
   const schema = { type: 'object', properties: { data: { type: 'array', items } } };
-  const wide = operationOf({ schema });
+  const wide = jsonOperation({ schema });
   const alterDocument = withPaths({ '/wide': wide });
   const body = { data: Array.from({ length: 8 }, (_, id) => item(id)) };
   const others = (path: string) => (path === '/wide' ? { status: 200, body } : null);
@@ -180,7 +180,7 @@ test('items with 1,000 fields have 250 columns, and the other fields in _item', 
 
 test('a list with more items than its only page is unsupported, and its rows stay', async () => {
   const body = { data: [{ id: 1 }, { id: 2 }], has_more: false };
-  const things = operationOf({});
+  const things = jsonOperation({});
   const numbered = { get: { ...things.get, parameters: [{ name: 'page', in: 'query', schema: { type: 'integer' } }] } };
   const alterDocument = withPaths({ '/things': things, '/numbered': numbered });
   const others = (path: string) => (path === '/things' ? { status: 200, body } : null);
@@ -220,7 +220,7 @@ test('a list with more items than its only page is unsupported, and its rows sta
 
 test('an undeclared endpoint that refuses the key is a warning', async () => {
   const refusal = { status: 403, body: { error: { code: 'forbidden', message: 'Not in your plan.' } } } as const;
-  const alterDocument = withPaths({ '/secrets': operationOf({}) });
+  const alterDocument = withPaths({ '/secrets': jsonOperation({}) });
   const others = (path: string) => (path === '/secrets' ? refusal : null);
   const { mirror } = await open([industries], {}, { alterDocument, others });
   const { status, warnings, tables } = await mirror.sync();
