@@ -4,7 +4,7 @@ import { readCalibrated, readConventions } from '../../src/analytics/calibration
 import { type BrandVerification, verifyBrand } from '../../src/analytics/verification/verify-brand.ts';
 import { sampleOf } from '../support/counts.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
-import { learnFrom } from './workspace.ts';
+import { conventionsOf, storeConventions } from './workspace.ts';
 
 /** Days of the world `small`. */
 const DAYS = 8;
@@ -18,7 +18,9 @@ describe('verifyBrand', () => {
   test.each(sampleOf(upstreams, 1))(
     'finds no differences if there are none, with upstream conventions %j',
     async (choices) => {
-      const { workspace } = await learnFrom({ brands: 1, prompts: 5, days: DAYS, choices });
+      const workspace = await openWorkspace({ brands: 1, prompts: 3, days: DAYS, choices });
+      await workspace.sync();
+      await storeConventions(workspace, conventionsOf(choices));
       expectEqual(await verify(workspace));
     },
   );

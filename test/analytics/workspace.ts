@@ -99,13 +99,24 @@ async function learn(workspace: TestWorkspace, database: Database): Promise<Lear
   return { workspace, unexplained, conventions, stored: Object.fromEntries(stored) as Learned['stored'] };
 }
 
-/** Returns the conventions of a sandbox with the given choices. */
+/** Stores conventions as if they were calibrated, which takes longer than a sync. */
+export async function storeConventions({ query }: Pick<TestWorkspace, 'query'>, stored: Conventions): Promise<void> {
+  const rows = Object.entries(stored).map(
+    ([name, value]) => `('${name}', '${JSON.stringify(value).replaceAll("'", "''")}')`,
+  );
+  await query(`INSERT INTO sync.calibration BY NAME SELECT name, CAST(value AS JSON) AS value, 'learned' AS source, 1 AS compared,
+    1 AS agreed, 'test' AS note, TIMESTAMP '2026-03-15' AS decided_at FROM (VALUES ${rows.join()}) t(name, value)`);
+}
+
+/** Returns the conventions of a sandbox with the given choices. Most have the name and the values of a choice. */
 export function conventionsOf(given: Partial<Choices>): Conventions {
   const choices = { ...defaultChoices, ...given };
+  const same = Object.entries(choices).filter(([name]) => Object.hasOwn(defaultConventions, name));
   const rounding = { decimals: choices.decimals === 'none' ? null : choices.decimals, mode: 'half-away' } as const;
   const form = { ...rounding, whole: choices.scale === 'percent' ? 100 : 1 } as const;
   return {
     ...defaultConventions,
+    ...Object.fromEntries(same),
     visibility: form,
     shareOfVoice: form,
     shareOfSite: form,
@@ -114,44 +125,10 @@ export function conventionsOf(given: Partial<Choices>): Conventions {
     avgPosition: rounding,
     sentiment: rounding,
     labels: choices.unlabelled === null ? choices.sentiment : { ...choices.sentiment, '': choices.unlabelled },
-    emptyShare: choices.emptyShare,
     emptyMean: choices.emptyPosition,
     emptySentiment: choices.emptySentiment === choices.emptyPosition ? 'mean' : choices.emptySentiment,
-    ...reportConventionsOf(choices),
-    emptyDays: choices.emptyDays,
     combinedEngine: choices.combinedEngine === 'all' ? 'all' : null,
     ungrouped: choices.ungrouped === 'null' ? { groupId: null, name: null } : null,
-  };
-}
-
-/** Choices that have the name and the values of a convention. */
-const SAME = [
-  ...['countedResponses', 'currentDay', 'deletedPrompts', 'deletedCompetitors', 'unmentioned', 'emptyRange'],
-  ...['outsideDays', 'emptyVoice', 'emptySite', 'positionOver', 'emptyChange', 'changeToEmpty', 'changeFromZero'],
-  ...[
-    'changePeriod',
-    'groupPrompts',
-    'groupPromptsFilter',
-    'groupRows',
-    'groupMembers',
-    'filteredGroups',
-    'promptRows',
-  ],
-  ...[
-    'deletedPromptRows',
-    'topCompetitors',
-    'topCompetitorsBrand',
-    'topCompetitorsDeleted',
-    'topCompetitorsUnmentioned',
-  ],
-  ...['emptyTop', 'citationCount', 'urlTitle', 'trafficTotals', 'entityOrder', 'dayOrder', 'promptOrder', 'groupOrder'],
-  ...['domainOrder', 'urlOrder', 'visitOrder', 'topCompetitorOrder'],
-] as readonly (keyof Conventions & keyof Choices)[];
-
-function reportConventionsOf(choices: Choices): Partial<Conventions> {
-  const { repeatedMentions } = choices;
-  return {
-    ...Object.fromEntries(SAME.map((name) => [name, choices[name]])),
-    repeatedMentions: repeatedMentions === 'never' ? 'first' : repeatedMentions,
+    repeatedMentions: choices.repeatedMentions === 'never' ? 'first' : choices.repeatedMentions,
   };
 }
