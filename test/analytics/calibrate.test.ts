@@ -127,7 +127,7 @@ test('a share without rows gets the form of the other shares', async () => {
 });
 
 test('a number of inconsistent rows decides whether a definition is accepted', async () => {
-  const workspace = await openWorkspace({ world: 'small' });
+  const workspace = await openWorkspace({ world: 'tiny' });
   const wrong = (of: number): RowChanges => {
     let count = 0;
     return changed(REPORTS, (row) =>
@@ -157,15 +157,24 @@ test('calibration finds conventions that the sandbox cannot vary', async () => {
   const number = (value: unknown): number => Number(value ?? 0);
   const before = (row: ReportRow): number => number(row['visibility']) - number(row['visibilityChange']);
 
-  // Names and placeholders.
+  // Names and placeholders, truncated shares, and relative changes.
   {
+    const truncated = (row: ReportRow): ReportRow => ({ ...row, visibility: Math.trunc(number(row['visibility'])) });
+    const relative = (row: ReportRow): ReportRow => ({
+      ...truncated(row),
+      visibilityChange:
+        row['visibilityChange'] === null
+          ? null
+          : Math.round((1000 * number(row['visibilityChange'])) / before(row)) / 10,
+    });
+    const ifBefore = (row: ReportRow, changed: ReportRow): ReportRow | null => (before(row) === 0 ? null : changed);
     const top = ({ topCompetitors }: ReportRow): unknown[] => (topCompetitors as unknown[]).slice(0, 1);
     const means = (row: ReportRow): ReportRow => ({
-      ...row,
       avgPosition: row['avgPosition'] ?? 0,
       sentiment: row['sentiment'] ?? 0,
     });
     const rival = (row: ReportRow): ReportRow => ({
+      ...truncated(row),
       ...means(row),
       ...(row['competitorId'] === null ? {} : { entityType: 'rival' }),
     });
@@ -173,11 +182,11 @@ test('calibration finds conventions that the sandbox cannot vary', async () => {
       branded: { groupId: 'b1', name: 'Brand' },
       'non-branded': { groupId: 'b0', name: 'Generic' },
     };
-    const { stored } = await learnChanged(workspace, {
+    const { stored, conventions } = await learnChanged(workspace, {
       metrics: rival,
       metrics_daily: (row) => ({ ...rival(row), ...(row['engine'] === null ? { engine: '*' } : {}) }),
-      metrics_prompts: (row) => ({ ...means(row), topCompetitors: top(row) }),
-      metrics_groups: (row) => ({ ...means(row), ...names[String(row['groupId'])] }),
+      metrics_prompts: (row) => ifBefore(row, { ...relative(row), ...means(row), topCompetitors: top(row) }),
+      metrics_groups: (row) => ifBefore(row, { ...relative(row), ...means(row), ...names[String(row['groupId'])] }),
     });
     const shown = {
       competitorType: 'rival',
@@ -189,25 +198,6 @@ test('calibration finds conventions that the sandbox cannot vary', async () => {
     for (const [name, value] of Object.entries(shown)) {
       expect({ name, ...stored[name as keyof Conventions] }).toMatchObject({ source: 'learned', value });
     }
-  }
-
-  // Truncated shares, and relative changes.
-  {
-    const relative = (row: ReportRow): ReportRow => ({
-      ...row,
-      visibility: Math.trunc(number(row['visibility'])),
-      visibilityChange:
-        row['visibilityChange'] === null
-          ? null
-          : Math.round((1000 * number(row['visibilityChange'])) / before(row)) / 10,
-    });
-    const { conventions } = await learnChanged(workspace, {
-      ...changed(['metrics', 'metrics_daily'], (row) => ({
-        ...row,
-        visibility: Math.trunc(number(row['visibility'])),
-      })),
-      ...changed(['metrics_prompts', 'metrics_groups'], (row) => (before(row) === 0 ? null : relative(row))),
-    });
     expect(conventions.visibility).toEqual({ whole: 100, decimals: 0, mode: 'down' });
     expect(conventions.shareOfVoice).toMatchObject({ whole: 100, decimals: null });
     expect(conventions.visibilityChange).toMatchObject({ whole: 100, decimals: 1, as: 'relative', of: 'exact' });
@@ -230,7 +220,7 @@ test('calibration finds conventions that the sandbox cannot vary', async () => {
 });
 
 test('calibrating twice finds the same', async () => {
-  const first = await learnFrom({ world: 'small' });
+  const first = await learnFrom({ world: 'tiny' });
   expect(Object.keys(first.stored).sort()).toEqual(Object.keys(defaultConventions).sort());
   expect((await learnAgain(first.workspace)).stored).toEqual(first.stored);
 });

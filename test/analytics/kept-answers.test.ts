@@ -51,7 +51,7 @@ async function night(workspace: TestWorkspace, left = 100): Promise<Night> {
 }
 
 test('no question is asked while the budget is used up, and points stay determined while upstream changes', async () => {
-  const workspace = await openWorkspace({ brands: 1, prompts: 5, days: 8, seed: 3 });
+  const workspace = await openWorkspace({ brands: 1, prompts: 3, days: 5, seed: 3 });
   const without = await night(workspace, 0);
   expect(without).toMatchObject({ status: 'complete', asked: [], sleptMs: 15_000 });
   const first = await night(workspace);
