@@ -7,7 +7,7 @@ import { readTotals, totalsWithin } from '../../warehouse/ledger/reported-totals
 import { quoted } from '../../warehouse/schema.ts';
 import { siteShare } from './definitions.ts';
 import { type SortValue, sortedBy } from './order.ts';
-import type { Report, ReportRequest } from './report-request.ts';
+import { beforeSorting, type Report, type ReportRequest } from './report-request.ts';
 
 /** Decimal places beyond which a sum of amounts is floating-point noise. */
 const DECIMALS_MAX = 9;
@@ -18,12 +18,14 @@ const DECIMALS_MAX = 9;
  */
 export async function reportVisits(request: ReportRequest): Promise<Report> {
   const { conventions, asked } = request;
-  const days = await readDays(request);
+  const { days, site } = await beforeSorting(request, async (given) => ({
+    days: await readDays(given),
+    site: await readSite(given),
+  }));
   const { source } = asked.values;
   const filtered = days.filter((row) => source === undefined || row['source'] === source);
   const summed = conventions.trafficTotals === 'all' ? days : filtered;
   const rows = sortedBy(filtered, conventions.visitOrder, (row, key) => row[key] as SortValue);
-  const site = await readSite(request);
   const total = (field: string): number => exactSum(summed.map((row) => Number(row[field] ?? 0)));
   const aiSessions = total('sessions');
   const { connected, property, currency } = site;
