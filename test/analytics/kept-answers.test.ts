@@ -14,18 +14,21 @@ import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const PROBES_MAX = 6;
 
-interface Night {
+interface Asking {
   readonly status: string;
   /** Requests that calibration sent, as text. */
   readonly asked: readonly string[];
   /** Time that calibration waited for the budget. */
   readonly sleptMs: number;
+}
+
+interface Night extends Asking {
   readonly contradicted: readonly string[];
   readonly determined: ReadonlySet<string>;
 }
 
-/** Syncs, asks about open points and calibrates, like `sightline sync`. */
-async function night(workspace: TestWorkspace, left = 100): Promise<Night> {
+/** Syncs and asks about open points. */
+async function syncAndAsk(workspace: TestWorkspace, left: number): Promise<Asking> {
   const { catalogue } = workspace;
   let sleptMs = 0;
   const sleep = async (ms: number): Promise<void> => {
@@ -44,16 +47,23 @@ async function night(workspace: TestWorkspace, left = 100): Promise<Night> {
       });
     },
   });
+  return { status, asked, sleptMs };
+}
+
+/** Syncs, asks about open points and calibrates, like `sightline sync`. */
+async function night(workspace: TestWorkspace): Promise<Night> {
+  const { catalogue, clock } = workspace;
+  const { database } = workspace.warehouse();
+  const asking = await syncAndAsk(workspace, 100);
   const contradicted = await calibrateConventions(database, { catalogue, now: clock.now() });
   const findings = await database.exclusive(({ query }) => readStoredFindings(query));
   const determined = [...findings].flatMap(([name, { source }]) => (source === 'learned' ? [name] : []));
-  return { status, asked, sleptMs, contradicted, determined: new Set(determined) };
+  return { ...asking, contradicted, determined: new Set(determined) };
 }
 
 test('no question is asked while the budget is used up, and points stay determined while upstream changes', async () => {
   const workspace = await openWorkspace({ brands: 1, prompts: 3, days: 5, seed: 3 });
-  const without = await night(workspace, 0);
-  expect(without).toMatchObject({ status: 'complete', asked: [], sleptMs: 15_000 });
+  expect(await syncAndAsk(workspace, 0)).toEqual({ status: 'complete', asked: [], sleptMs: 15_000 });
   const first = await night(workspace);
   expect(first).toMatchObject({ status: 'complete', contradicted: [], sleptMs: 0 });
   expect(first.asked.length).toBeGreaterThan(2);
