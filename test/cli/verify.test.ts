@@ -17,7 +17,7 @@ interface Verified {
     readonly ranges: { readonly report: string; readonly status: string }[];
   }[];
   readonly repair: {
-    readonly ranges: { readonly from: string; readonly to: string }[];
+    readonly ranges: { readonly brandId: string; readonly from: string; readonly to: string }[];
     readonly requests: number;
   } | null;
 }
@@ -71,12 +71,12 @@ test('agrees with upstream after a sync, and stores the last verified day', asyn
   expect(sandbox.requests).toEqual([]);
 });
 
-test('finds rows that were changed directly, and repairs them with a few requests', async () => {
-  const { rows, sandbox } = workspace;
+test('finds rows that were changed directly and a lost citation, and repairs them with a few requests', async () => {
+  const { run, rows, sandbox } = workspace;
   const select = 'select * exclude (_synced_at, _run_id, _row_hash) from';
   const contents = () => Promise.all(TABLES.map((table) => rows(`${select} ${table} order by all`)));
   const before = await contents();
-  const [{ id } = {}] = await rows('select brand_id as id from responses group by 1 order by 1 limit 1');
+  const [{ id } = {}, { id: other } = {}] = await rows('select brand_id as id from responses group by 1 order by 1');
   const own = `brand_id = '${id}'`;
   const changed = await tamper(
     `DELETE FROM responses WHERE ${oneOf('responses', 7, own)}`,
@@ -84,9 +84,12 @@ test('finds rows that were changed directly, and repairs them with a few request
     `UPDATE response_competitors SET position = position + 7
        WHERE ${oneOf('response_competitors', 4, `${own} AND position IS NOT NULL`)}`,
     `INSERT INTO responses SELECT * FROM responses WHERE ${oneOf('responses', 3, own)}`,
+    `DELETE FROM response_citations WHERE ${oneOf('response_citations', 5, `brand_id = '${other}'`)}`,
   );
-  expect(changed).toEqual([1, 1, 1, 1]);
-  const found = (await verify(3)).brands.filter(({ differing }) => differing.length > 0);
+  expect(changed).toEqual([1, 1, 1, 1, 1]);
+  const { stdout, stderr, code } = await run('verify', '--json');
+  expect(code).toBe(3);
+  const found = expectJson<Verified>('verify', stdout).brands.filter(({ differing }) => differing.length > 0);
   expect(found).toMatchObject([{ brandId: id, verifiedThrough: null }]);
   const differing = found[0]?.differing.map(({ day, differences }) => [day, differences[0]?.measure]);
   expect(differing).toEqual([
@@ -95,35 +98,29 @@ test('finds rows that were changed directly, and repairs them with a few request
     [dayAgo(4), 'avgPosition'],
     [dayAgo(3), 'responses'],
   ]);
+  // A lost citation is found by the cited domains of the range.
+  expect(stderr).toMatch(/cited_domains .*: citations of /);
+  expect(stderr).toContain('2 of 2 brands differ; `sightline verify --repair`');
   const sent = sandbox.requests.length;
   const { repair, agrees } = await verify(0, '--repair');
   expect(agrees).toBe(true);
-  expect(repair?.ranges.map(({ from, to }) => [from, to])).toEqual([
-    [dayAgo(7), dayAgo(6)],
-    [dayAgo(4), dayAgo(3)],
+  expect(repair?.ranges.map(({ brandId, from, to }) => [brandId, from, to])).toEqual([
+    [id, dayAgo(7), dayAgo(6)],
+    [id, dayAgo(4), dayAgo(3)],
+    [other, dayAgo(29), dayAgo(0)],
   ]);
-  // Requests per range: the brands, the description, two resources with day counts, and the page of the day.
+  // Requests per range: the brands, the description, two resources with day counts, and the pages of the days.
   expect(repair?.requests).toBe(sandbox.requests.length - sent);
-  expect(repair?.requests).toBeLessThanOrEqual(2 * 7);
+  expect(repair?.requests).toBeLessThanOrEqual(3 * 7);
   expect(await contents()).toEqual(before);
-});
-
-test('finds a lost citation by the cited domains of the range, and fetches that range again', async () => {
-  const { run } = workspace;
-  await tamper(`DELETE FROM response_citations WHERE ${oneOf('response_citations', 5)}`);
-  const found = await run('verify');
-  expect(found.code).toBe(3);
-  expect(found.stdout).toContain('verified through');
-  expect(found.stderr).toMatch(/cited_domains .*: citations of /);
-  expect(found.stderr).toContain('1 of 2 brands differs; `sightline verify --repair`');
-  await verify(0, '--repair');
 });
 
 test('finds changes at upstream with fresh reports', async () => {
   const { sandbox, run, json } = await openCli({ world: 'tiny' });
   sandbox.advance({ deletedResponses: 8 });
-  const { code, stdout } = await run('verify', '--json', '--fresh');
+  const { code, stdout, stderr } = await run('verify', '--json', '--fresh');
   expect(code).toBe(3);
+  expect(stderr).toContain('1 of 1 brand differs; `sightline verify --repair`');
   const { brands } = expectJson<Verified>('verify', stdout);
   expect(brands.flatMap(({ differing }) => differing).length).toBeGreaterThan(0);
   expect((await json('runs'))[0]).toMatchObject({ kind: 'verify', trigger: 'command' });
@@ -134,6 +131,6 @@ test('rejects invalid arguments', async () => {
   expectRefusal(await run('verify', '--brand', 'nobody'), 'usage', false, BRAND_HINT);
   expectRefusal(await run('verify', '--to', '2026-02-01', '--json'), 'usage', true);
   const nothing = await run('verify', '--from', '2020-01-01', '--to', '2020-01-31');
-  expect(nothing.code).toBe(0);
+  expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('verified through') });
   expect(nothing.stderr).toContain('nothing to verify');
 });
