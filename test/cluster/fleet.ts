@@ -36,8 +36,8 @@ export interface Fleet {
   machine(name: string): Promise<string>;
   /** Runs a command to its end and returns its output; throws if it fails. */
   run(...args: readonly string[]): Promise<string>;
-  /** Compares a workspace's warehouse with the responses of its sandbox and returns the number of rows. */
-  compare(workspace: string): Promise<number>;
+  /** Compares a workspace's warehouse with the responses of its sandbox and returns the number of rows. `only` are the synced resources. */
+  compare(workspace: string, only?: readonly string[]): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -112,12 +112,12 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       if (code !== 0) throw new Error(`sightline ${args.join(' ')} ended with ${code}: ${lines.slice(-5).join('\n')}`);
       return stdout.join('\n');
     },
-    compare: async (workspace) => {
+    compare: async (workspace, only) => {
       const file = join(folder, 'data', workspace, 'warehouse.duckdb');
       const compared = await withWarehouseFile(
         file,
         sandboxes.get(workspace) as WorkspaceSandbox,
-        expectEqualToUpstream,
+        (opened) => expectEqualToUpstream(opened, only === undefined ? {} : { only }),
       );
       return Object.values(compared).reduce((sum, rows) => sum + rows, 0);
     },
