@@ -9,7 +9,6 @@ import { addDays } from '../../src/contract/time.ts';
 import { readJobRuns } from '../../src/scheduler/job-log.ts';
 import { startChild } from '../support/child.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
-import { sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { disabledJobs } from '../support/jobs.ts';
 import { withWarehouseFile } from '../support/warehouse-file.ts';
@@ -19,78 +18,66 @@ import { serveThrough } from './serving.ts';
 /** Resources that the job reads. */
 const ONLY = ['brands', 'prompts', 'responses'];
 
-/** Nights in which clocks change: the UTC time of 02:30 in Berlin in this night and in the next one. */
-const CHANGES = [
-  { day: '2026-03-29', due: '01:30', next: '00:30' },
-  { day: '2026-10-25', due: '00:30', next: '01:30' },
-];
+/** A night in which clocks change, and the UTC time of 02:30 in Berlin in it. */
+const [DAY, DUE] = ['2026-03-29', '01:30'];
 
-it.each(sampleOf(CHANGES, 1))(
-  'runs a job when it is due in the night of $day, stops it with the server, and catches up after a stop and a kill',
-  async ({ day, due, next }) => {
-    let now = Date.parse(`${addDays(day, -5)}T12:00:00Z`);
-    const workspace = await openCli({ prompts: 1, days: 3, clock: () => now });
-    const { folder, env, data, sandbox } = workspace;
-    const mine = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: [{ do: 'sync', only: ONLY }, 'retention'] };
-    const settings = { clock: 'upstream', jobs: { ...disabledJobs, mine } };
-    await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(settings));
-    const lines: string[] = [];
-    const log = (text: string): unknown => lines.push(text);
-    const own = (from: string, to: string) => {
-      now = Date.parse(to);
-      return serveThrough({ folder, env, from, to, log });
-    };
-    /** Lets upstream hang, and resolves when a server that starts now has sent a request. */
-    const untilHanging = async <T>(start: () => Promise<T> | T): Promise<T> => {
-      sandbox.setFaults([{ kind: 'hang' }]);
-      const asked = sandbox.requests.length;
-      const started = await start();
-      await until('the job asks', () => sandbox.requests.length > asked);
-      return started;
-    };
-    const night = [`${addDays(day, -1)}T20:00:00Z`, `${day}T02:00:00Z`] as const;
+it('runs a job when it is due, stops it with the server, and catches up after a stop and a kill', async () => {
+  let now = Date.parse(`${addDays(DAY, -5)}T12:00:00Z`);
+  const workspace = await openCli({ prompts: 1, days: 3, clock: () => now });
+  const { folder, env, data, sandbox } = workspace;
+  const mine = { cron: '30 2 * * *', timeZone: 'Europe/Berlin', steps: [{ do: 'sync', only: ONLY }, 'retention'] };
+  const settings = { clock: 'upstream', jobs: { ...disabledJobs, mine } };
+  await writeFile(join(folder, 'sightline.config.json'), JSON.stringify(settings));
+  const lines: string[] = [];
+  const log = (text: string): unknown => lines.push(text);
+  const own = (from: string, to: string) => {
+    now = Date.parse(to);
+    return serveThrough({ folder, env, from, to, log });
+  };
+  /** Lets upstream hang, and resolves when a server that starts now has sent a request. */
+  const untilHanging = async <T>(start: () => Promise<T> | T): Promise<T> => {
+    sandbox.setFaults([{ kind: 'hang' }]);
+    const asked = sandbox.requests.length;
+    const started = await start();
+    await until('the job asks', () => sandbox.requests.length > asked);
+    return started;
+  };
+  const night = [`${addDays(DAY, -1)}T20:00:00Z`, `${DAY}T02:00:00Z`] as const;
 
-    const first = await untilHanging(() => own(...night));
-    await first.close();
-    const interrupted = { job: 'mine', status: 'interrupted', dueAt: `${day}T${due}:00.000Z` };
-    const [run] = await readJobRuns(data);
-    expect(run).toMatchObject({ ...interrupted, steps: [{ exitCode: 130 }, { status: 'left out' }] });
+  const first = await untilHanging(() => own(...night));
+  await first.close();
+  const interrupted = { job: 'mine', status: 'interrupted', dueAt: `${DAY}T${DUE}:00.000Z` };
+  const [run] = await readJobRuns(data);
+  expect(run).toMatchObject({ ...interrupted, steps: [{ exitCode: 130 }, { status: 'left out' }] });
 
-    // A killed run is not in the job log, so it is still due.
-    const file = new URL('serving-child.ts', import.meta.url);
-    const child = await untilHanging(() => startChild(file, ...night, folder, JSON.stringify(env)));
-    await child.kill();
-    sandbox.setFaults([]);
+  // A killed run is not in the job log, so it is still due.
+  const file = new URL('serving-child.ts', import.meta.url);
+  const child = await untilHanging(() => startChild(file, ...night, folder, JSON.stringify(env)));
+  await child.kill();
+  sandbox.setFaults([]);
 
-    const second = await own(`${day}T09:00:00Z`, `${day}T09:10:00Z`);
-    expect(second.other).toBeNull();
-    await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
-    // Commands write while no job runs.
-    await workspace.done('state', 'reset', '--resource', 'alerts', '--yes');
-    await second.close();
-    const [done, ...earlier] = await readJobRuns(data);
-    expect(earlier).toMatchObject([interrupted]);
-    expect(done).toMatchObject({
-      status: 'done',
-      dueAt: `${day}T${due}:00.000Z`,
-      steps: [{ exitCode: 0 }, { exitCode: 0 }],
-    });
+  const second = await own(`${DAY}T09:00:00Z`, `${DAY}T09:10:00Z`);
+  expect(second.other).toBeNull();
+  await until('it has made up for it', async () => (await readJobRuns(data)).length === 2);
+  // Commands write while no job runs.
+  await workspace.done('state', 'reset', '--resource', 'alerts', '--yes');
+  await second.close();
+  const [done, ...earlier] = await readJobRuns(data);
+  expect(earlier).toMatchObject([interrupted]);
+  expect(done).toMatchObject({
+    status: 'done',
+    dueAt: `${DAY}T${DUE}:00.000Z`,
+    steps: [{ exitCode: 0 }, { exitCode: 0 }],
+  });
 
-    const tomorrow = addDays(day, 1);
-    sandbox.world.advance({ editedResponses: 1, lateAnswers: 1 });
-    const third = await own(`${day}T20:00:00Z`, `${tomorrow}T03:00:00Z`);
-    await until('the next night is over', async () => (await readJobRuns(data)).length === 3);
-    await third.close();
-    expect((await readJobRuns(data))[0]).toMatchObject({ status: 'done', dueAt: `${tomorrow}T${next}:00.000Z` });
-    const warehouse = join(data, 'warehouse.duckdb');
-    await withWarehouseFile(warehouse, sandbox, (opened) => expectEqualToUpstream(opened, { only: ONLY }));
-    const written = lines.join('').split('\n').slice(0, -1);
-    const logged = written.map((line) => JSON.parse(line) as { msg: string; step?: string });
-    expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));
-    expect(logged.some(({ msg, step }) => step === 'sync' && msg.startsWith('sync complete: '))).toBe(true);
-    expect(lines.join('')).not.toContain('gsk_');
-  },
-);
+  const warehouse = join(data, 'warehouse.duckdb');
+  await withWarehouseFile(warehouse, sandbox, (opened) => expectEqualToUpstream(opened, { only: ONLY }));
+  const written = lines.join('').split('\n').slice(0, -1);
+  const logged = written.map((line) => JSON.parse(line) as { msg: string; step?: string });
+  expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));
+  expect(logged.some(({ msg, step }) => step === 'sync' && msg.startsWith('sync complete: '))).toBe(true);
+  expect(lines.join('')).not.toContain('gsk_');
+});
 
 it('takes over the schedule when the process that runs it ends', async () => {
   const folder = await temporaryFolder();
