@@ -10,6 +10,10 @@ import { expectRefusal, rowsIn, shareCli } from './helpers.ts';
 
 const TABLES = [...catalogue.tables, ...catalogue.histories].map(({ name }) => name);
 const COUNTS = TABLES.map((name) => `SELECT '${name}' AS name, count(*) AS rows FROM "${name}"`).join(' UNION ALL ');
+/** Types of all columns. */
+const TYPES = `SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE schema_name = 'main' ORDER BY ALL`;
+/** Resources that the syncs read. */
+const ONLY = ['responses', 'prompts'];
 /** A sync reads only what is missing here. */
 const COVERAGE = 'SELECT chain, closed_at, rows FROM sync.coverage ORDER BY ALL';
 
@@ -21,7 +25,7 @@ let snapshot: string;
 beforeAll(async () => {
   const { done, json, rows, sandbox } = workspace;
   sandbox.world.advance({ editedResponses: 3, deletedResponses: 2, pausedPrompts: 1 });
-  await done('sync', '--only', 'responses', 'prompts');
+  await done('sync', '--only', ...ONLY);
   [held, covered] = [await rows(COUNTS), await rows(COVERAGE)];
   snapshot = (await json('export')).path;
 });
@@ -65,13 +69,16 @@ describe('restore', () => {
     expect(JSON.parse(stdout)).toMatchObject({ kind: 'snapshot', continues: false, kept: null, missing: [] });
     expect(stderr).toContain('fetches everything again');
     expect(await rows(COUNTS)).toEqual(held);
+    expect(await rows(TYPES)).toEqual(await workspace.rows(TYPES));
     // Two different restored snapshots must not have the same version, which a server would treat as unchanged.
     const origin = await rows("SELECT value FROM sync.meta WHERE name = 'restored_from'");
     const { id } = JSON.parse(await readFile(join(snapshot, 'manifest.json'), 'utf8'));
     expect(origin).toEqual([{ value: expect.stringMatching(new RegExp(`^${id} [0-9a-f]{64}$`)) }]);
     sandbox.world.advance({ editedResponses: 2, deletedResponses: 1 });
-    await done('sync', ...elsewhere);
-    await withWarehouseFile(join(folder, 'rebuilt/default/warehouse.duckdb'), sandbox, expectEqualToUpstream);
+    await done('sync', '--only', ...ONLY, ...elsewhere);
+    await withWarehouseFile(join(folder, 'rebuilt/default/warehouse.duckdb'), sandbox, (opened) =>
+      expectEqualToUpstream(opened, { only: ONLY }),
+    );
   });
 
   test('rejects sources that are not a warehouse, or are newer, incomplete or damaged, and changes nothing', async () => {
