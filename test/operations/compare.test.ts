@@ -58,7 +58,7 @@ async function compare(alteration: Alteration | null, requests: number, resource
 }
 
 test('a synced workspace answers as upstream does', async () => {
-  const requests = countOf(40, 200);
+  const requests = countOf(30, 200);
   const { comparison, error } = await compare(null, requests, null, 11);
   const { questions } = comparison;
   expect(error).toBeNull();
@@ -104,7 +104,7 @@ test.each(sampleOf(deviations, 1))(
   },
 );
 
-test.each(sampleOf(plantedConventions, 2, 6))(
+test.each(sampleOf(plantedConventions, 1, 6))(
   'a deviation that another candidate explains is reported with that convention: $name',
   async ({ name: _, resource, requests, conventions, ...alteration }) => {
     const { differing, error } = await compare(alteration, requests, [resource]);
