@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { sampleOf } from '../support/counts.ts';
 import { MAIN } from '../support/run-command.ts';
 import { makeFolder } from './helpers.ts';
 
 // Fewer open files than the modules that a command loads at once.
-test.each([['sync'], ['export'], ['serve', '--port', '0']])(
+test.each(sampleOf([['sync'], ['export'], ['serve', '--port', '0']], 1))(
   'with a limit of 40 open files, `sightline %s` names the limit',
   async (...args) => {
     const cwd = await makeFolder();
