@@ -23,7 +23,9 @@ import { type Finished, MAIN, runCommand, type Surroundings } from '../support/r
 import { shiftedLikeTests } from '../support/shifted.ts';
 import { oneThread } from '../support/short-lived.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
+import { withWarehouseFile } from '../support/warehouse-file.ts';
 import { timed } from '../support/work-times.ts';
+import type { TestWorkspace } from '../support/workspace.ts';
 import { copyWorld, startWorldSandbox, type World, worldClock } from '../support/worlds.ts';
 
 /** A running command. */
@@ -113,6 +115,8 @@ export interface CliWorkspace {
   start(...args: string[]): Running;
   /** Runs a query on the newest data and returns the rows of its last statement as objects. */
   rows(sql: string): Promise<Record<string, unknown>[]>;
+  /** Passes the warehouse itself to a function such as those of `compare.ts`. Commands read the replica, which has complete days only. */
+  inside<T>(look: (workspace: TestWorkspace) => Promise<T>): Promise<T>;
 }
 
 /** Options of a workspace. */
@@ -175,6 +179,7 @@ export async function openCliFor({ world, isNew, ...options }: CliOptions = {}):
     return expectJson<T>(name, stdout);
   };
   const rows = (sql: string) => rowsIn(folder, env, sql);
+  const inside: CliWorkspace['inside'] = (look) => withWarehouseFile(join(data, 'warehouse.duckdb'), sandbox, look);
   const close = async (): Promise<void> => {
     for (const running of started) {
       running.process.kill('SIGKILL');
@@ -183,7 +188,7 @@ export async function openCliFor({ world, isNew, ...options }: CliOptions = {}):
     await sandbox.close();
     await rm(folder, { recursive: true, force: true });
   };
-  return { sandbox, folder, env, data, run, done, json, start, rows, close };
+  return { sandbox, folder, env, data, run, done, json, start, rows, inside, close };
 }
 
 /** Runs a query as the command `sql` does in a folder, without its process for SQL of users. Returns the rows as objects. */

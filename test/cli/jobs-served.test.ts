@@ -11,7 +11,6 @@ import { startChild } from '../support/child.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { disabledJobs } from '../support/jobs.ts';
-import { withWarehouseFile } from '../support/warehouse-file.ts';
 import { openCli, until } from './helpers.ts';
 import { serveThrough } from './serving.ts';
 
@@ -70,8 +69,7 @@ it('runs a job when it is due, stops it with the server, and catches up after a 
     steps: [{ exitCode: 0 }, { exitCode: 0 }],
   });
 
-  const warehouse = join(data, 'warehouse.duckdb');
-  await withWarehouseFile(warehouse, sandbox, (opened) => expectEqualToUpstream(opened, { only: ONLY }));
+  await workspace.inside((opened) => expectEqualToUpstream(opened, { only: ONLY }));
   const written = lines.join('').split('\n').slice(0, -1);
   const logged = written.map((line) => JSON.parse(line) as { msg: string; step?: string });
   expect(logged).toContainEqual(expect.objectContaining({ msg: 'job mine done', level: 'info' }));

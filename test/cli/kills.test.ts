@@ -8,8 +8,7 @@ import { isSnapshotId, readManifest } from '../../src/snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../../src/warehouse/file/copy-check.ts';
 import { expectEqualToUpstream, fingerprint } from '../support/compare.ts';
 import { countOf } from '../support/counts.ts';
-import { spreadOver, withWarehouseFile } from '../support/warehouse-file.ts';
-import type { TestWorkspace } from '../support/workspace.ts';
+import { spreadOver } from '../support/warehouse-file.ts';
 import { type CliWorkspace, openCli, type Running, until } from './helpers.ts';
 
 /** Kills over all kinds of commands in turn, and the most commands that are started for them, as some end before they are killed. */
@@ -34,7 +33,7 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${COMMAND_KILLS} t
   const cli = await openCli({ world: 'tiny' });
   const { done } = cli;
   await done('backup', 'whole.duckdb');
-  const before = await inside(cli, fingerprint);
+  const before = await cli.inside(fingerprint);
   let killed = 0;
   for (let round = 0; killed < COMMAND_KILLS && round < COMMANDS_MAX; round++) {
     const kind = kinds[round % kinds.length] as Kind;
@@ -45,12 +44,12 @@ test(`kill -9 of ${kinds.map(({ name }) => name).join(', ')}, ${COMMAND_KILLS} t
     child.kill('SIGKILL');
     killed += (await finished).signal === null ? 0 : 1;
     await expectWholeFiles(cli);
-    expect(await inside(cli, fingerprint), `${kind.name} was killed, round ${round}`).toEqual(before);
+    expect(await cli.inside(fingerprint), `${kind.name} was killed, round ${round}`).toEqual(before);
   }
   expect(killed).toBeGreaterThan(0);
   await done('restore', 'whole.duckdb', '--force', '--yes');
   await expectWholeFiles(cli);
-  await inside(cli, expectEqualToUpstream);
+  await cli.inside(expectEqualToUpstream);
 });
 
 // The files in the user's folder and in the workspace's with their sizes, without its locks.
@@ -79,8 +78,4 @@ async function expectWholeFiles({ folder, data }: CliWorkspace): Promise<void> {
     expect(manifest, `the manifest of ${name}`).not.toBeNull();
     if (manifest !== null) expect(await findDamagedFiles(join(snapshots, name), manifest)).toEqual([]);
   }
-}
-
-function inside<T>({ sandbox, data }: CliWorkspace, look: (workspace: TestWorkspace) => Promise<T>): Promise<T> {
-  return withWarehouseFile(join(data, 'warehouse.duckdb'), sandbox, look);
 }

@@ -11,9 +11,9 @@ import { sampleOf } from '../support/counts.ts';
 import { testWith } from '../support/needs.ts';
 import { MAIN } from '../support/run-command.ts';
 import { shiftedLikeTests } from '../support/shifted.ts';
-import { FETCHED_TWICE, withWarehouseFile } from '../support/warehouse-file.ts';
+import { FETCHED_TWICE } from '../support/warehouse-file.ts';
 import type { TestWorkspace } from '../support/workspace.ts';
-import { type CliWorkspace, openCli, until } from './helpers.ts';
+import { openCli, shareCli, until } from './helpers.ts';
 
 /** Starts a program with a terminal of its own. */
 const SCRIPT = '/usr/bin/script';
@@ -24,11 +24,6 @@ const STOPPING = 'Stopping after the current work; press Ctrl-C again to stop at
 const ONLY = ['--only', 'responses'];
 
 const STATUSES = 'select status from sync.runs order by started_at, rowid';
-
-/** Reads the warehouse itself. Commands read the replica, which has complete days only. */
-function inside<T>({ sandbox, data }: CliWorkspace, look: (workspace: TestWorkspace) => Promise<T>): Promise<T> {
-  return withWarehouseFile(join(data, 'warehouse.duckdb'), sandbox, look);
-}
 
 async function countStored({ query }: TestWorkspace): Promise<number> {
   return Number((await query('select count(*) as n from responses where _deleted_at is null'))[0]?.['n']);
@@ -79,7 +74,7 @@ describe('a stopped sync', () => {
     expect(existsSync(join(data, 'owner.json'))).toBe(false);
     const kept = summary.tables.responses.inserted;
     expect(kept).toBeGreaterThanOrEqual(100);
-    expect(await inside(workspace, countStored)).toBe(kept);
+    expect(await workspace.inside(countStored)).toBe(kept);
     const { process: victim, finished } = await workspace.startStuck();
     // Both signals arrive while the process is stopped, so that it cannot end before the second one.
     victim.kill('SIGSTOP');
@@ -87,7 +82,7 @@ describe('a stopped sync', () => {
     victim.kill('SIGTERM');
     victim.kill('SIGCONT');
     expect(await finished).toMatchObject({ code: 130, stdout: '', stderr: STOPPING });
-    expect(await inside(workspace, countStored)).toBeGreaterThanOrEqual(kept + 100);
+    expect(await workspace.inside(countStored)).toBeGreaterThanOrEqual(kept + 100);
     const [latest] = await workspace.json('runs');
     expect(latest).toMatchObject({ status: 'interrupted', error: 'the process ended unexpectedly' });
     const checked = await workspace.run('status', '--check');
@@ -96,7 +91,7 @@ describe('a stopped sync', () => {
     sandbox.setFaults([]);
     expect(await workspace.json('sync', ...ONLY)).toMatchObject({ status: 'complete', failures: [] });
     await workspace.done('status', '--check');
-    await inside(workspace, (opened) => expectEqualToUpstream(opened, { only: ['responses'] }));
+    await workspace.inside((opened) => expectEqualToUpstream(opened, { only: ['responses'] }));
     expect(await rows(FETCHED_TWICE)).toEqual([]);
     const statuses = (await rows(STATUSES)).map(({ status }) => status);
     expect(statuses).toEqual(['interrupted', 'interrupted', 'complete']);
@@ -121,28 +116,28 @@ describe('a stopped sync', () => {
       terminal.kill('SIGKILL');
       await until('the sync has ended', () => !existsSync(join(data, 'owner.json')));
       expect(await workspace.rows(STATUSES)).toEqual([{ status: 'interrupted' }]);
-      expect(await inside(workspace, countStored)).toBeGreaterThanOrEqual(100);
+      expect(await workspace.inside(countStored)).toBeGreaterThanOrEqual(100);
     },
   );
 });
 
+const reading = shareCli({ world: 'tiny' });
+
 test('a reader that closes the pipe early ends sql without a message', async () => {
-  const { folder } = await openCli({ world: 'tiny' });
   const query = "select range as i, repeat('x', 1000) as x from range(20000)";
   const script = `"$0" "$@" | head -1; echo "\${PIPESTATUS[0]}"`;
   const args = ['--norc', '-c', script, process.execPath, MAIN, 'sql', query, '--format', 'csv'];
-  const shell = spawn('bash', args, { cwd: folder, env: { PATH: process.env['PATH'] } });
+  const shell = spawn('bash', args, { cwd: reading.folder, env: { PATH: process.env['PATH'] } });
   expect(await Promise.all([text(shell.stdout), text(shell.stderr)])).toEqual(['i,x\r\n0\n', '']);
 });
 
 testWith(existsSync('/dev/full') ? null : 'there is no /dev/full')(
   'a command whose standard output is on a full disk ends with one sentence and exit code 1',
   async () => {
-    const { folder } = await openCli({ world: 'tiny' });
     const lines = ['status', 'sql values(1) --format csv', 'describe --json', 'help', 'completion bash'];
     for (const line of sampleOf(lines, 1, 1)) {
       const args = ['--norc', '-c', '"$0" "$@" > /dev/full', process.execPath, MAIN, ...line.split(' ')];
-      const shell = spawn('bash', args, { cwd: folder, env: { PATH: process.env['PATH'] } });
+      const shell = spawn('bash', args, { cwd: reading.folder, env: { PATH: process.env['PATH'] } });
       const [stderr, code] = await Promise.all([text(shell.stderr), once(shell, 'close').then(([exit]) => exit)]);
       expect([stderr, code], line).toEqual(['sightline: cannot write to standard output: its disk is full\n', 1]);
     }
