@@ -154,48 +154,38 @@ describe('jobs', () => {
     expect(refused.stderr).toContain('jobs.nightly.cron is "61 * * * *"');
     await configure({});
   });
-
-  it('lock the workspace from their first step to their last, and end cleanly on a signal', async () => {
-    const job = await startStuck(workspace.start, 'jobs', 'run', 'nightly', '--json');
-    const refused = await workspace.run('jobs', 'run', 'nightly');
-    expectRefusal(refused, 'warehouse_locked', false);
-    expect(refused.stderr).toContain(`\`sightline jobs run nightly\` (process ${job.process.pid}`);
-    expect((await workspace.run('status')).code).toBe(0);
-    const { code, stdout } = await stop(job);
-    workspace.sandbox.setFaults([]);
-    expect(code).toBe(130);
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'interrupted', steps: [{ exitCode: 130 }, {}, {}] });
-    const listed = JSON.parse((await workspace.run('jobs', '--json')).stdout);
-    expect(listed[0].last).toMatchObject({ status: 'interrupted' });
-    expect((await readdir(workspace.data)).filter((name) => /owner|waiting/.test(name))).toEqual([]);
-  });
 });
 
 describe('a workspace that is served', () => {
   let server: Awaited<ReturnType<typeof serve>>;
   const FEW = ['sync', '--only', 'prompts'];
 
-  it('belongs to whichever command writes, in the order in which they came', async () => {
+  it('belongs to the job or command that writes, in the order in which they came, until it ends cleanly on a signal', async () => {
     await configure({ small: { cron: '0 5 * * *', steps: ['check'] } });
     server = await serve();
-    const stuck = await startStuck(workspace.start, 'sync', '--json');
-    const waiting = startClient(...FEW);
-    expect(await waiting.said).toBe('Waiting for `sightline sync`, which is using the warehouse.\n');
-    const second = workspace.start('state', 'reset', '--yes');
+    const stuck = await startStuck(workspace.start, 'jobs', 'run', 'nightly', '--json');
     const refused = await workspace.run('jobs', 'run', 'small');
     expectRefusal(refused, 'warehouse_locked', false);
+    expect(refused.stderr).toContain(`\`sightline jobs run nightly\` (process ${stuck.process.pid}`);
+    const waiting = startClient(...FEW);
+    expect(await waiting.said).toBe('Waiting for `sightline jobs run nightly`, which is using the warehouse.\n');
+    const second = workspace.start('state', 'reset', '--yes');
+    expectRefusal(await workspace.run('jobs', 'run', 'small'), 'warehouse_locked', false);
     // Neither reading nor a command that needs no warehouse waits.
     const [status] = await Promise.all([workspace.json('status'), workspace.done('keys', 'list')]);
-    expect(status).toMatchObject({ owner: { command: 'sightline sync', pid: stuck.process.pid } });
+    expect(status).toMatchObject({ owner: { command: 'sightline jobs run nightly', pid: stuck.process.pid } });
     await until('both wait', () => readdirSync(workspace.data).filter((name) => /^waiting-/.test(name)).length === 2);
     const { code, stdout } = await stop(stuck);
     workspace.sandbox.setFaults([]);
     expect(code).toBe(130);
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'interrupted' });
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'interrupted', steps: [{ exitCode: 130 }, {}, {}] });
     expect(await waiting.finished).toMatchObject({ code: 0, stderr: expect.stringContaining('\nsync complete: ') });
     const ended = await second.finished;
-    const said = 'Waiting for `sightline sync`, which is using the warehouse; 1 command waits before this one.\n';
+    const said =
+      'Waiting for `sightline jobs run nightly`, which is using the warehouse; 1 command waits before this one.\n';
     expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining(said) });
+    const listed = await workspace.json<{ last: object }[]>('jobs list');
+    expect(listed[0]?.last).toMatchObject({ status: 'interrupted' });
     await workspace.done('jobs', 'run', 'small');
     expect((await readdir(workspace.data)).filter((name) => /^(waiting|owner)/.test(name))).toEqual([]);
   });
