@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { checkOpens } from '../../src/warehouse/file/read-only.ts';
 import { sampleOf } from '../support/counts.ts';
-import { expectRefusal, openCli, shareCli } from './helpers.ts';
+import { expectRefusal, shareCli } from './helpers.ts';
 
 const workspace = shareCli({ world: 'tiny' });
 let copy: string;
@@ -37,9 +37,8 @@ test.each(sampleOf(['cut off', 'overwritten', 'emptied'] as const, 1, 2))(
   },
 );
 
-test('a damaged copy without a warehouse is reported as damaged', async () => {
-  const { data, run } = await openCli({ world: 'tiny' });
-  await rm(join(data, 'warehouse.duckdb'));
-  await writeFile(join(data, 'analytics.duckdb'), 'a\n1\n');
-  expectRefusal(await run('sql', count, '--json'), 'no_data', true);
+test('a damaged copy without a warehouse is no data', async () => {
+  await rm(join(workspace.data, 'warehouse.duckdb'));
+  await damage('overwritten');
+  expectRefusal(await workspace.run('sql', count, '--json'), 'no_data', true);
 });
