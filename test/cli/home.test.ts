@@ -14,7 +14,7 @@ import { type CliWorkspace, openCli, type Running, rowsIn, startCli, until } fro
 const KILLS = countOf(1, 10);
 /** Resources that the syncs read. */
 const ONLY = ['brands', 'prompts', 'responses'];
-/** Requests after which a sync is killed. A complete one sends about seven. */
+/** Requests after which a sync is killed. One that ends before is not counted. */
 const LIFE_REQUESTS = { least: 2, most: 6 };
 /** A job that takes the lease, and saves. */
 const KEEP = { keep: { cron: '0 5 * * *', steps: ['retention'] } };

@@ -114,10 +114,8 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     },
     compare: async (workspace, only) => {
       const file = join(folder, 'data', workspace, 'warehouse.duckdb');
-      const compared = await withWarehouseFile(
-        file,
-        sandboxes.get(workspace) as WorkspaceSandbox,
-        (opened) => expectEqualToUpstream(opened, only === undefined ? {} : { only }),
+      const compared = await withWarehouseFile(file, sandboxes.get(workspace) as WorkspaceSandbox, (opened) =>
+        expectEqualToUpstream(opened, only === undefined ? {} : { only }),
       );
       return Object.values(compared).reduce((sum, rows) => sum + rows, 0);
     },
