@@ -1,16 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { tableAt } from '../../src/destinations/kinds.ts';
 import type { LoadTable } from '../../src/destinations/load-tables.ts';
 import { countOf, IS_ENDURANCE } from '../support/counts.ts';
 import { postgresFor } from '../support/test-postgres.ts';
 import { commitsApart } from './apart-catalog.ts';
-import { KINDS, openPlace, type Place, TABLE } from './places.ts';
+import { KINDS, openPlace as openAt, type Place, shareCatalog, TABLE } from './places.ts';
 
 const LOADS = countOf(2, 20);
-const KILLS = countOf(1, 20);
+const KILLS = countOf(2, 20);
+/** Rows of a load that is killed, and of loads at the same time. */
+const MANY = countOf(5_000, 20_000);
+/** Loads at the same time. */
+const CROWD = countOf(2, 3);
 /** Loads that fail between two tables. */
 const ROUNDS = countOf(2, 20);
 /** Kinds that differ in how columns are changed: in SQL of their own, without a type for some kinds, and outside of the transaction. */
@@ -19,6 +22,10 @@ const ALTERING: readonly string[] = IS_ENDURANCE
   : ['postgres', 'sqlite', 'iceberg'];
 /** Kinds with their own form of commit: a server, a lake with files, and a catalog of tables. */
 const COMMITTING: readonly string[] = IS_ENDURANCE ? KINDS : ['postgres', 'ducklake in postgres', 'iceberg'];
+
+const catalog = shareCatalog();
+const openPlace = (kind: (typeof KINDS)[number], context: TestContext): Promise<Place> =>
+  openAt(kind, context, catalog);
 
 /** A row of the source: its key is one of a few, so that rows are inserted, changed and deleted. */
 const row = fc.record({
@@ -78,8 +85,13 @@ function withoutNul(value: unknown): unknown {
 }
 
 describe.each(KINDS)('a destination of kind %s', (kind) => {
-  test('has the rows of the source after every load of a random history', async (context) => {
+  test('has nothing after a dry run, and the rows of the source after every load of a random history', async (context) => {
     const place = await openPlace(kind, context);
+    await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
+    expect(await place.load({ dryRun: true })).toMatchObject([{ rows: 1, inserted: 1 }]);
+    expect(await readdir(place.folder)).toEqual(['replica.duckdb']);
+    expect(await place.exists()).toBe(false);
+    await place.change('DELETE FROM things');
     const histories = fc.sample(rows, { numRuns: LOADS, seed: fc.readConfigureGlobal().seed ?? 0 });
     for (const given of histories) {
       const before = new Map((await place.source()).map((values) => [`${values[0]} ${values[1]}`, String(values)]));
@@ -158,18 +170,18 @@ describe.each(KINDS.filter((kind) => COMMITTING.includes(kind)))('a load into a 
     const place = await openPlace(kind, context);
     const fill = (text: string): string[] => [
       'DELETE FROM things',
-      `INSERT INTO things (id, words) SELECT gen_random_uuid(), '${text} ' || range FROM range(20000)`,
+      `INSERT INTO things (id, words) SELECT gen_random_uuid(), '${text} ' || range FROM range(${MANY})`,
     ];
     await place.change(...fill('first'));
     const startedAt = performance.now();
-    await place.load();
+    await place.loadApart();
     const tookMs = performance.now() - startedAt;
     let before = await place.source();
     for (let kill = 1; kill <= KILLS; kill++) {
       await place.change(...fill(`kill ${kill}`));
       const stop = new AbortController();
       const timer = setTimeout(() => stop.abort(new Error('killed')), (tookMs * kill) / KILLS);
-      const ended = await place.load({}, stop.signal).then(
+      const ended = await place.loadApart(stop.signal).then(
         () => 'complete',
         () => 'killed',
       );
@@ -188,8 +200,8 @@ describe.each(KINDS.filter((kind) => COMMITTING.includes(kind)))('a load into a 
     const place = await openPlace(kind, context);
     // The tables exist, and the workspace has loaded nothing.
     await place.load({ workspace: 'other' });
-    await place.change(`INSERT INTO things (id) SELECT gen_random_uuid() FROM range(5000)`);
-    const ended = await Promise.allSettled([place.load(), place.load(), place.load()]);
+    await place.change(`INSERT INTO things (id) SELECT gen_random_uuid() FROM range(${MANY})`);
+    const ended = await Promise.allSettled(Array.from({ length: CROWD }, () => place.loadApart()));
     for (const result of ended) {
       if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'destination_failed' });
     }
@@ -282,29 +294,24 @@ test('a missing extension is named with the folder in which it should be', async
   });
 });
 
-test('a destination has no rows of a dry run, and is complete after a full load of earlier data', async (context) => {
+test.for([
+  ['earlier data', 'UPDATE sync.runs SET data_version = -5', 'this warehouse has version'],
+  [
+    'the data of another warehouse',
+    'UPDATE sync.runs SET run_id = gen_random_uuid()',
+    'data of another warehouse under the workspace name acme',
+  ],
+] as const)('a load replaces data by %s only with --full', async ([_title, source, message], context) => {
   const place = await openPlace('duckdb', context);
-  await place.change(`INSERT INTO things (id) VALUES ('${randomUUID()}'), ('${randomUUID()}')`);
-  expect(await place.load({ dryRun: true })).toMatchObject([{ rows: 2, inserted: 2 }]);
+  await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}'), ('${idOf(3)}')`);
   await place.load();
-  await expectEqual(place);
-  await place.change('DELETE FROM things', 'UPDATE sync.runs SET data_version = -5');
-  await expect(place.load()).rejects.toMatchObject({ code: 'destination_newer' });
-  expect(await place.loaded()).toHaveLength(2);
-  expect(await place.load({ full: true })).toMatchObject([{ rows: 0, deleted: 2 }]);
-  await expectEqual(place);
-});
-
-test('a load replaces the data of another warehouse only with --full', async (context) => {
-  const place = await openPlace('duckdb', context);
-  await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
-  await place.load();
-  await place.change('UPDATE sync.runs SET run_id = gen_random_uuid()', `UPDATE things SET id = '${idOf(2)}'`);
+  await place.change(source, `UPDATE things SET id = '${idOf(2)}' WHERE id = '${idOf(1)}'`);
   await expect(place.load()).rejects.toMatchObject({
     code: 'destination_newer',
-    message: expect.stringContaining('data of another warehouse under the workspace name acme'),
+    message: expect.stringContaining(message),
   });
-  expect(await place.load({ full: true })).toMatchObject([{ inserted: 1, deleted: 1 }]);
+  expect(await place.loaded()).toHaveLength(2);
+  expect(await place.load({ full: true })).toMatchObject([{ rows: 2, inserted: 1, deleted: 1 }]);
   await expectEqual(place);
 });
 
@@ -318,17 +325,6 @@ test('a load removes the rows of tables that are not loaded any more', async (co
   const rows = await place.inDestination(`SELECT workspace FROM ${tableAt('sightline', 'things')}`);
   expect(rows).toEqual([['other']]);
 });
-
-test.for(['duckdb', 'ducklake in postgres', 'iceberg'] as const)(
-  'a dry run creates nothing: %s',
-  async (kind, context) => {
-    const place = await openPlace(kind, context);
-    await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
-    expect(await place.load({ dryRun: true })).toMatchObject([{ inserted: 1 }]);
-    expect(await readdir(place.folder)).toEqual(['replica.duckdb']);
-    expect(await place.exists()).toBe(false);
-  },
-);
 
 test('a load finds values that changed places', async (context) => {
   const place = await openPlace('duckdb', context);

@@ -1,19 +1,27 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { onTestFinished, type TestContext } from 'vitest';
+import { afterAll, expect, onTestFinished, type TestContext } from 'vitest';
 import type { DestinationTarget } from '../../src/base/config/destination-settings.ts';
-import { attachmentOf, NOWHERE, tableAt } from '../../src/destinations/kinds.ts';
+import { SightlineError } from '../../src/base/errors.ts';
+import { workOn } from '../../src/destinations/child-work.ts';
+import { type Attachment, attachmentOf, DESTINATION, NOWHERE, tableAt } from '../../src/destinations/kinds.ts';
 import type { LoadRequest } from '../../src/destinations/load-protocol.ts';
-import type { LoadTable } from '../../src/destinations/load-tables.ts';
+import type { LoadedTable, LoadTable } from '../../src/destinations/load-tables.ts';
 import { runLoad } from '../../src/destinations/run-child.ts';
 import { fetchExtensions } from '../support/duckdb-extensions.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { startCatalog } from '../support/iceberg-catalog.ts';
+import { type Catalog, startCatalog } from '../support/iceberg-catalog.ts';
 import { NOT_TRIED } from '../support/needs.ts';
 import { postgresFor } from '../support/test-postgres.ts';
 
-/** The kinds of destinations, with both kinds of catalogs. */
-export const KINDS = ['duckdb', 'sqlite', 'postgres', 'ducklake', 'ducklake in postgres', 'iceberg'] as const;
+/** The kinds of destinations that can be homes, with both kinds of catalogs of a lake. */
+export const HOME_KINDS = ['duckdb', 'sqlite', 'postgres', 'ducklake', 'ducklake in postgres'] as const;
+/** The kinds of destinations. */
+export const KINDS = [...HOME_KINDS, 'iceberg'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Returns the URL of an empty Iceberg catalog for a test, or skips the test. */
+type CatalogFor = (context: TestContext) => Promise<string>;
 
 /** The table of the source: every type, and a key with a value that may be missing. */
 export const TABLE: LoadTable = {
@@ -44,7 +52,9 @@ export interface Place {
   readonly folder: string;
   /** Runs statements on the source, and increases the version of its data. */
   change(...statements: string[]): Promise<void>;
-  load(changes?: Partial<LoadRequest>, signal?: AbortSignal): ReturnType<typeof runLoad>;
+  load(changes?: Partial<LoadRequest>): ReturnType<typeof runLoad>;
+  /** Loads in a process of its own, which is killed if the signal aborts. */
+  loadApart(signal?: AbortSignal): ReturnType<typeof runLoad>;
   /** Runs statements on the attached destination and returns the rows of the last one. */
   inDestination(...statements: string[]): Promise<unknown[][]>;
   /** Whether there is a destination. */
@@ -55,22 +65,54 @@ export interface Place {
   source(table?: LoadTable): Promise<unknown[][]>;
 }
 
-/** Opens an empty destination, or skips the test. */
-export async function openTarget(kind: (typeof KINDS)[number], context: TestContext) {
+/** Starts an Iceberg catalog at the first use, which is shared by the tests of a file. */
+export function shareCatalog(): CatalogFor {
+  const closings: (() => Promise<void>)[] = [];
+  let started: Promise<Catalog | string> | null = null;
+  afterAll(async () => {
+    for (const close of closings.toReversed()) await close();
+  });
+  return async ({ skip }) => {
+    started ??= temporaryFolder((close) => closings.push(close)).then(startCatalog);
+    const catalog = await started;
+    if (typeof catalog === 'string') return skip(`${NOT_TRIED}${catalog}`);
+    if (!closings.includes(catalog.close)) closings.push(catalog.close);
+    onTestFinished(() => emptyCatalog(catalog.url));
+    return catalog.url;
+  };
+}
+
+async function emptyCatalog(url: string): Promise<void> {
+  const schema = `${url}/v1/namespaces/sightline`;
+  const { identifiers } = (await (await fetch(`${schema}/tables`)).json()) as { identifiers?: { name: string }[] };
+  for (const { name } of identifiers ?? []) await fetch(`${schema}/tables/${name}`, { method: 'DELETE' });
+  await fetch(schema, { method: 'DELETE' });
+}
+
+/** Opens an empty destination that can be a home, or skips the test. */
+export function openTarget(kind: (typeof HOME_KINDS)[number], context: TestContext) {
+  return openAny(kind, context, () => expect.fail('an Iceberg catalog cannot be a home'));
+}
+
+async function openAny(kind: Kind, context: TestContext, catalogFor: CatalogFor) {
   const found = kind === 'duckdb' ? { folder: '' } : await fetchExtensions();
   if (typeof found === 'string') return context.skip(`${NOT_TRIED}${found}`);
   const folder = await temporaryFolder();
-  const target = await targetOf(kind, folder, context);
+  const target = await targetOf(kind, folder, context, catalogFor);
   return { folder, target, extensions: { path: found.folder, isGiven: true } };
 }
 
 /** Opens an empty destination and a source with no rows, or skips the test. */
-export async function openPlace(kind: (typeof KINDS)[number], context: TestContext): Promise<Place> {
-  const { folder, target, extensions } = await openTarget(kind, context);
+export async function openPlace(kind: Kind, context: TestContext, catalogFor: CatalogFor): Promise<Place> {
+  const { folder, target, extensions } = await openAny(kind, context, catalogFor);
   const replica = join(folder, 'replica.duckdb');
   const withFile = async (statements: readonly string[]): Promise<unknown[][]> => {
     const instance = await DuckDBInstance.create(replica);
-    return run(instance, ["SET TimeZone = 'UTC'", ...statements]);
+    try {
+      return await run(instance, ["SET TimeZone = 'UTC'", ...statements]);
+    } finally {
+      instance.closeSync();
+    }
   };
   const columns = TABLE.columns.map(({ name, kind: type }) => `"${name}" ${{ ...TYPES, ...OTHERS }[type]}`);
   await withFile([
@@ -82,42 +124,33 @@ export async function openPlace(kind: (typeof KINDS)[number], context: TestConte
     "INSERT INTO sync.runs VALUES (gen_random_uuid(), TIMESTAMP '2026-01-01', 1)",
   ]);
   const attachment = attachmentOf(target);
-  const attached = async (attach: readonly string[], statements: readonly string[]): Promise<unknown[][]> => {
-    const instance = await DuckDBInstance.create(':memory:', {
-      extension_directory: extensions.path,
-      autoinstall_known_extensions: 'false',
-    });
-    const loads = attachment.extensions.map((name) => `LOAD ${name}`);
-    return run(instance, ["SET TimeZone = 'UTC'", ...loads, ...attach, ...statements]);
+  const inReader = await openReaderOf(attachment, extensions.path);
+  const request: LoadRequest = {
+    workspace: 'acme',
+    tables: [TABLE],
+    replica,
+    target,
+    temporary: join(folder, 'spill'),
+    extensions,
+    now: Date.parse('2026-03-01T00:00:00Z'),
+    full: false,
+    dryRun: false,
   };
-  const inDestination = (...statements: string[]) => attached(attachment.statements, statements);
+  const inDestination = (...statements: string[]) => inReader([...attachment.statements, ...statements]);
   return {
     target,
     folder,
     change: async (...statements) => {
       await withFile([...statements, 'UPDATE sync.runs SET data_version = data_version + 1']);
     },
-    load: (changes = {}, signal = new AbortController().signal) => {
-      const request: LoadRequest = {
-        workspace: 'acme',
-        tables: [TABLE],
-        replica,
-        target,
-        temporary: join(folder, 'spill'),
-        extensions,
-        now: Date.parse('2026-03-01T00:00:00Z'),
-        full: false,
-        dryRun: false,
-        ...changes,
-      };
-      return runLoad(request, signal, () => undefined);
-    },
+    load: (changes = {}) => loadHere({ ...request, ...changes }),
+    loadApart: (signal = new AbortController().signal) => runLoad(request, signal, () => undefined),
     inDestination,
     exists: async () => {
       const found = attachmentOf(target, false);
       if (found === NOWHERE) return false;
       const named = `SELECT 1 FROM duckdb_schemas() WHERE database_name = 'destination' AND schema_name = '${found.schema}'`;
-      return attached(found.statements, [named]).then(
+      return inReader([...found.statements, named]).then(
         ({ length }) => length > 0,
         () => false,
       );
@@ -130,10 +163,21 @@ export async function openPlace(kind: (typeof KINDS)[number], context: TestConte
   };
 }
 
+// Loads in this process, as the process of a load does.
+async function loadHere(request: LoadRequest): Promise<readonly LoadedTable[] | null> {
+  let result: readonly LoadedTable[] | null = null;
+  await workOn(request, async (reply) => {
+    if (reply.kind === 'failed') throw new SightlineError(reply.code, reply.message);
+    if (reply.kind === 'done') result = reply.result as typeof result;
+  });
+  return result;
+}
+
 async function targetOf(
-  kind: (typeof KINDS)[number],
+  kind: Kind,
   folder: string,
   context: TestContext,
+  catalogFor: CatalogFor,
 ): Promise<DestinationTarget> {
   switch (kind) {
     case 'postgres':
@@ -143,18 +187,10 @@ async function targetOf(
     case 'ducklake in postgres':
       return { kind: 'ducklake', catalog: { url: (await postgresFor(context)).url() }, data: join(folder, 'lake') };
     case 'iceberg':
-      return { kind, url: await catalogFor(join(folder, 'lake'), context), warehouse: '', access: null };
+      return { kind, url: await catalogFor(context), warehouse: '', access: null };
     default:
       return { kind, path: join(folder, `destination.${kind}`) };
   }
-}
-
-// Starts a catalog for the duration of a test, or skips the test.
-async function catalogFor(folder: string, { skip }: TestContext): Promise<string> {
-  const catalog = await startCatalog(folder);
-  if (typeof catalog === 'string') return skip(`${NOT_TRIED}${catalog}`);
-  onTestFinished(() => catalog.close());
-  return catalog.url;
 }
 
 function textsOf({ columns }: LoadTable): string {
@@ -171,6 +207,30 @@ async function run(instance: DuckDBInstance, statements: readonly string[]): Pro
     return rows;
   } finally {
     connection.closeSync();
-    instance.closeSync();
   }
+}
+
+// DuckDB verifies an extension whenever a database loads it, which takes longer than the statements of a test, so one database is used again.
+async function openReaderOf({ extensions }: Attachment, folder: string) {
+  const instance = await DuckDBInstance.create(':memory:', {
+    extension_directory: folder,
+    autoinstall_known_extensions: 'false',
+  });
+  onTestFinished(() => instance.closeSync());
+  await run(
+    instance,
+    extensions.map((name) => `LOAD ${name}`),
+  );
+  return async (statements: readonly string[]): Promise<unknown[][]> => {
+    try {
+      return await run(instance, ["SET TimeZone = 'UTC'", ...statements]);
+    } finally {
+      await run(instance, [`DETACH DATABASE IF EXISTS ${DESTINATION}`]);
+      const secrets = await run(instance, ['SELECT name FROM duckdb_secrets()']);
+      await run(
+        instance,
+        secrets.map(([name]) => `DROP SECRET ${String(name)}`),
+      );
+    }
+  };
 }
