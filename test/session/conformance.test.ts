@@ -14,6 +14,8 @@ import { temporaryFolder } from '../support/folders.ts';
 /** A workspace whose participants exclude each other by one driver. */
 interface Rig {
   readonly mode: Mode;
+  /** Whether each right has a higher epoch than those before it; others have none. */
+  readonly hasEpochs: boolean;
   /** Whether a request waits for the holder. Otherwise it is refused. */
   readonly hasQueue: boolean;
   readonly folder: string;
@@ -38,6 +40,7 @@ async function openProcess(mode: Mode): Promise<Rig> {
   const { folder } = context('').config;
   return {
     mode,
+    hasEpochs: false,
     hasQueue: mode === 'wait',
     folder,
     participant: async () => thisProcess,
@@ -64,6 +67,7 @@ async function openLock(mode: Mode): Promise<Rig> {
   };
   return {
     mode,
+    hasEpochs: false,
     hasQueue: mode === 'wait',
     folder,
     participant: async () => fileLock,
@@ -102,7 +106,7 @@ async function openHome(): Promise<Rig> {
     onTestFinished(grant.release);
     tick();
   };
-  return { mode: 'wait', hasQueue: false, folder, participant, afterDeath, context, takeAway };
+  return { mode: 'wait', hasEpochs: true, hasQueue: false, folder, participant, afterDeath, context, takeAway };
 }
 
 /** A clock whose sleeps end at the next call of `tick`. */
@@ -183,13 +187,15 @@ const rigs: Readonly<Record<string, { readonly open: () => Promise<Rig>; readonl
 };
 
 describe.each(Object.entries(rigs))('the %s', (_title, { open, hasQueue }) => {
-  test('grants the right to one participant at a time, and names the holder to others', async () => {
+  test('grants the right to one participant at a time, names the holder to others, and ignores a second release', async () => {
     const rig = await open();
     const first = await (await rig.participant()).acquire(requestOf(rig, 'first'));
     await expectHeldBy(rig, 'first');
     await first.release();
     const second = await (await rig.participant()).acquire(requestOf(rig, 'second'));
+    await first.release();
     await expectHeldBy(rig, 'second');
+    await second.release();
     await second.release();
     await expectFree(rig);
   });
@@ -228,49 +234,30 @@ describe.each(Object.entries(rigs))('the %s', (_title, { open, hasQueue }) => {
     await expectFree(rig, await rig.afterDeath());
   });
 
-  test('ignores a second release, also when another participant has the right', async () => {
+  test('is asked once by sessions within a session, and has the right back when their work ends or throws', async () => {
     const rig = await open();
-    const first = await (await rig.participant()).acquire(requestOf(rig, 'first'));
-    await first.release();
-    const second = await (await rig.participant()).acquire(requestOf(rig, 'second'));
-    await first.release();
-    await expectHeldBy(rig, 'second');
-    await second.release();
-    await second.release();
-    await expectFree(rig);
-  });
-
-  test('has the right back when the work of a session throws', async () => {
-    const rig = await open();
-    const work = withSession(rig.context('sync'), rig.mode, async () => {
-      await expectHeldBy(rig, 'sync');
-      throw new Error('the work failed');
-    });
-    await expect(work).rejects.toThrow('the work failed');
-    await expectFree(rig);
-  });
-
-  test('is not asked again by a session within a session', async () => {
-    const rig = await open();
-    await withSession(rig.context('jobs run nightly'), rig.mode, async (outer) => {
+    const epochs: (number | null)[] = [];
+    const work = withSession(rig.context('jobs run nightly'), rig.mode, async (outer) => {
+      epochs.push(outer.session.epoch);
       for (const mode of ['wait', 'refuse'] as const) {
         await withSession({ ...outer, command: 'sync' }, mode, async ({ session }) =>
           expect(session).toBe(outer.session),
         );
       }
       await expectHeldBy(rig, 'jobs run nightly');
+      throw new Error('the work failed');
     });
+    await expect(work).rejects.toThrow('the work failed');
     await expectFree(rig);
-  });
-
-  test('does not let a context that outlives its session join it', async () => {
-    const rig = await open();
     const ended = await withSession(rig.context('sync'), rig.mode, async (inside) => inside);
+    // A context that outlives its session does not join it.
     await withSession({ ...ended, signal: new AbortController().signal }, rig.mode, async ({ session }) => {
       expect(session.isOpen).toBe(true);
       expect(ended.session.isOpen).toBe(false);
+      epochs.push(ended.session.epoch, session.epoch);
     });
-    await expectFree(rig);
+    // A participant of a home had the second epoch.
+    expect(epochs).toEqual(rig.hasEpochs ? [1, 3, 4] : [null, null, null]);
   });
 
   test('aborts the signal of the work if the right is lost, and only then', async () => {
@@ -290,15 +277,4 @@ describe.each(Object.entries(rigs))('the %s', (_title, { open, hasQueue }) => {
     else await expect(work).rejects.toMatchObject({ code: 'lease_lost' });
     expect(seen.map(({ aborted }) => aborted)).toEqual([takeAway !== null]);
   });
-});
-
-test('each lease on a home has a higher epoch, and the session of a workspace without a home has none', async () => {
-  const home = await openHome();
-  const epochs: (number | null)[] = [];
-  for (const command of ['first', 'second']) {
-    await withSession(home.context(command), 'wait', async ({ session }) => void epochs.push(session.epoch));
-  }
-  const local = await openProcess('wait');
-  await withSession(local.context('sync'), 'wait', async ({ session }) => void epochs.push(session.epoch));
-  expect(epochs).toEqual([1, 2, null]);
 });
