@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -29,10 +28,4 @@ export async function firstLine(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('the process has no output');
   for await (const line of createInterface({ input: child.stdout })) return line;
   throw new Error(`the process ended without output (exit ${child.exitCode})`);
-}
-
-/** Returns the peak resident size of a process in kB, from Linux's /proc. */
-export async function peakOf(child: ChildProcess): Promise<number> {
-  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
 }

@@ -5,7 +5,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { firstLine, peakOf, startCli, startScript } from './children.ts';
+import { firstLine, startCli, startScript } from './children.ts';
+import { usageOf } from './measure.ts';
 
 const SAMPLE_MS = 50;
 /** Days of the sandbox, ending today. */
@@ -52,11 +53,11 @@ export async function ingestInServe(folder: string, responses: number): Promise<
     const server = startCli(folder, ['serve', '--port', '0', '--no-jobs', '--json'], environmentOf(upstream));
     try {
       await firstLine(server);
-      const idleKb = await peakOf(server);
+      const idle = await usageOf(server);
       const synced = await sync(folder, upstream, server);
       return [
         `ingest of ${synced.rows.toLocaleString('en-US')} answers of ${brands} brands within serve`,
-        `  ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   peak ${synced.peakMb} MB resident, before the sync ${Math.round(idleKb / 1000)} MB`,
+        `  ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   peak ${synced.peakMb} MB resident, before the sync ${Math.round(idle.peakMb)} MB`,
       ];
     } finally {
       server.kill('SIGTERM');
@@ -80,10 +81,10 @@ function environmentOf({ baseUrl, key }: Upstream): Readonly<Record<string, stri
 async function sync(folder: string, upstream: Upstream, server?: ChildProcess) {
   const child = startCli(folder, ['sync', '--json'], environmentOf(upstream));
   const startedAt = performance.now();
-  let peakKb = 0;
+  let peakMb = 0;
   const sampler = setInterval(() => {
-    void peakOf(server ?? child).then((kb) => {
-      peakKb = Math.max(peakKb, kb);
+    void usageOf(server ?? child).then((used) => {
+      peakMb = Math.max(peakMb, used.peakMb);
     });
   }, SAMPLE_MS);
   const line = await firstLine(child);
@@ -97,7 +98,7 @@ async function sync(folder: string, upstream: Upstream, server?: ChildProcess) {
   if (summary.status !== 'complete') throw new Error(`sync status is ${summary.status}; expected complete`);
   await once(child, 'exit');
   const rows = summary.tables['responses']?.inserted ?? 0;
-  return { rows, requests: summary.requests, seconds, peakMb: Math.round(peakKb / 1000) };
+  return { rows, requests: summary.requests, seconds, peakMb: Math.round(peakMb) };
 }
 
 // Response pages per second for each tenth of the pages, in request order.

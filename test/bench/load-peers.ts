@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Pool } from 'undici';
+import { DAY_MS, dayOf } from '../../src/contract/time.ts';
+import { freePort } from '../support/ports.ts';
 import { firstLine, startCli } from './children.ts';
 import { generate } from './generate.ts';
 import { finish, usageOf, withSpread } from './measure.ts';
@@ -22,7 +22,6 @@ const FIRST_APART = 11;
 /** A server is idle if it uses less than this part of a core. */
 const IDLE_SHARE = 0.05;
 const IDLE_CHECK_MS = 2_000;
-const DAY_MS = 86_400_000;
 
 /** A request for a range of days that the server was not asked for before. */
 interface Question {
@@ -283,16 +282,4 @@ function questionOf(brandId: string, number: number): Question {
 function rangeOf(brandId: string, days: number, daysAgo: number): Question {
   const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - daysAgo * DAY_MS;
   return { brandId, from: dayOf(untilMs - days * DAY_MS), until: dayOf(untilMs) };
-}
-
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
 }

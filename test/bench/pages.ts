@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
-import { firstLine, peakOf, startCli } from './children.ts';
+import { firstLine, startCli } from './children.ts';
 import { generate } from './generate.ts';
+import { usageOf } from './measure.ts';
 
 /** Number of server starts, each with the first visit of a browser without a cache. */
 const STARTS = 3;
@@ -49,11 +50,11 @@ export async function pageFigures(folder: string, responses: number): Promise<st
   try {
     const visits: Visit[] = [];
     for (let start = 1; start < STARTS; start++) visits.push(await serving(folder, (origin) => visit(browser, origin)));
-    let peakKb = 0;
+    let peakMb = 0;
     await serving(folder, async (origin, peak) => {
       visits.push(await visit(browser, origin));
       await Promise.all(Array.from({ length: SESSIONS }, (_, session) => changeFilters(browser, origin, session)));
-      peakKb = await peak();
+      peakMb = await peak();
     });
     const first = median(visits.map(({ firstMs }) => firstMs));
     const changes = visits.flatMap(({ changesMs }) => changesMs);
@@ -62,7 +63,7 @@ export async function pageFigures(folder: string, responses: number): Promise<st
       `  overview with tiles and first chart, server and browser just started: median ${first} ms of ${STARTS}`,
       `  tiles and first chart after a new filter: median ${median(changes)} ms of ${changes.length}`,
       `  JavaScript of the overview: ${Math.round((visits[0]?.scriptBytes ?? 0) / 1000)} kB compressed`,
-      `  server with ${SESSIONS} sessions that change filters at once: peak ${Math.round(peakKb / 1000)} MB resident`,
+      `  server with ${SESSIONS} sessions that change filters at once: peak ${Math.round(peakMb)} MB resident`,
     ];
   } finally {
     await browser.close();
@@ -86,7 +87,7 @@ async function serving<T>(
   ]);
   try {
     const { baseUrl } = JSON.parse(await firstLine(server)) as { baseUrl: string };
-    return await use(new URL(baseUrl).origin, () => peakOf(server));
+    return await use(new URL(baseUrl).origin, async () => (await usageOf(server)).peakMb);
   } finally {
     server.kill('SIGKILL');
   }

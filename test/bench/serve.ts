@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Pool } from 'undici';
-import { firstLine, peakOf, startCli, startScript } from './children.ts';
+import { firstLine, startCli, startScript } from './children.ts';
 import { generate } from './generate.ts';
+import { usageOf } from './measure.ts';
 import { queryFigures } from './queries.ts';
 
 /** Number of client connections, and duration of each measurement. */
@@ -63,7 +64,7 @@ async function httpFigures(folder: string, brandId: string): Promise<string[]> {
     const alone = await waitsOf(origin, brandId, headers, () => false);
     const beside = await besideSync(folder, origin, brandId, headers);
     const list = await listFigures(origin, brandId, headers);
-    const peakMb = Math.round((await peakOf(server)) / 1000);
+    const peakMb = Math.round((await usageOf(server)).peakMb);
     const size = `${Math.round(body.length / 1000)} kB`;
     return [
       `  a cached answer of ${size} over HTTP         ${perSecond(cached)}   bare Fastify, the same bytes ${perSecond(bare)}   ${part(cached, bare)}`,

@@ -10,8 +10,9 @@ import { parquetColumns, parquetOptions } from '../../src/snapshot/parquet.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { timedTables } from '../../src/warehouse/file/refresh-copy.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
-import { firstLine, peakOf, startCli } from './children.ts';
+import { firstLine, startCli } from './children.ts';
 import { type Generated, generate } from './generate.ts';
+import { usageOf } from './measure.ts';
 
 const SAMPLE_MS = 20;
 /** Memory and threads of an export, used for the baseline too. */
@@ -64,10 +65,10 @@ async function exported(folder: string, { copy }: Generated): Promise<Exported> 
   await utimes(copy, new Date(), new Date());
   const startedAt = performance.now();
   const child = startCli(folder, ['export', '--json']);
-  let peakKb = 0;
+  let peakMb = 0;
   const sampler = setInterval(() => void peak(child), SAMPLE_MS);
   const peak = async (of: ChildProcess): Promise<void> => {
-    peakKb = Math.max(peakKb, await peakOf(of));
+    peakMb = Math.max(peakMb, (await usageOf(of)).peakMb);
   };
   const ended = once(child, 'exit');
   const line = await firstLine(child);
@@ -75,7 +76,7 @@ async function exported(folder: string, { copy }: Generated): Promise<Exported> 
   clearInterval(sampler);
   const seconds = (performance.now() - startedAt) / 1000;
   const { written } = JSON.parse(line) as { written: { bytes: number } };
-  return { seconds, bytes: written.bytes, peakMb: Math.round(peakKb / 1000) };
+  return { seconds, bytes: written.bytes, peakMb: Math.round(peakMb) };
 }
 
 async function withDatabase<T>({ warehouse }: Generated, work: (database: Database) => Promise<T>): Promise<T> {

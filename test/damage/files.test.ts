@@ -2,10 +2,11 @@ import { readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSy
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { randomOf } from '../../src/sandbox/random.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectSameTables, readReplica } from '../hostile/tables.ts';
 import { countOf, sampleOf } from '../support/counts.ts';
-import { type Damage, damageFile, damages, randomOf, replaceByFolder } from './damages.ts';
+import { type Damage, damageFile, damages, replaceByFolder } from './damages.ts';
 import { type DamagedCopy, type Ended, follow, instructionsOf, makeTemplate, type Template } from './workspace.ts';
 
 // Damages every kind of file of a workspace in every way. Each command must end with a documented exit code and one
