@@ -11,7 +11,7 @@ import { openFolderPlace, openStorePlace, type Place, stage, targetOf } from './
 
 const CHILD = new URL('publisher-child.ts', import.meta.url);
 const KILLS = countOf(1, 8);
-const PUBLISHES = countOf(12, 100);
+const PUBLISHES = countOf(6, 100);
 const READERS = 2;
 const FILES = [0, 1, 2, 3];
 const KEEP_NONE = { daily: 0, weekly: 0, monthly: 0 };
@@ -131,7 +131,7 @@ function tests({ name, open }: Variant): void {
       for (let count = 0; count < PUBLISHES; count++) {
         const publisher = place.publisher();
         await publish(publisher);
-        if (count % 10 === 0) await publisher.retain(KEEP_NONE, Date.now());
+        if (count % 5 === 4) await publisher.retain(KEEP_NONE, Date.now());
       }
     })().finally(() => {
       isPublishing = false;

@@ -10,7 +10,7 @@ const COMBINATIONS = countOf(1, 12);
 /** In the usual run, one whose upstream does not send a row for every day, which would take most of the time. */
 const SEED = countOf(8, 1 + (Number(process.env['PROPERTY_SEED']) % 188));
 /** A sync takes most of the time, so that few combinations with many questions each are cheaper than the opposite. */
-const QUESTIONS = countOf(150, 300);
+const QUESTIONS = countOf(80, 300);
 const PROBES_MAX = 6;
 /** Share of the choices that are random in the usual run; the others are the usual ones. */
 const RANDOM_SHARE = 0.3;
@@ -33,7 +33,7 @@ it(
   },
   async () => {
     const options = { choices: defaultChoices(), seed: SEED, probesMax: PROBES_MAX };
-    const { findings, probes, rejected } = await examine({ ...options, questions: countOf(60, 300) });
+    const { findings, probes, rejected } = await examine({ ...options, questions: countOf(40, 300) });
     expect(rejected).toEqual([]);
     expect(findings.map(describeFinding)).toEqual([]);
     expect(probes).toBeGreaterThan(0);

@@ -53,7 +53,7 @@ async function written(to: Written, steps: readonly Step[]): Promise<ReturnType<
 }
 
 const steps = fc.array(step, { maxLength: 12 });
-const runs = { numRuns: countOf(15, 400), examples: [[detailOfDeleted], [checkedLater], [changedTwice]] as [Step[]][] };
+const runs = { numRuns: countOf(8, 400), examples: [[detailOfDeleted], [checkedLater], [changedTwice]] as [Step[]][] };
 
 test('any sequence of pages of a paged scan and a report produces the rows and versions of a model in memory', async () => {
   const to = await openWritten(scanned);
