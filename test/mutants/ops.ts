@@ -183,24 +183,46 @@ export const mutants: readonly Mutant[] = [
     to: '',
     tests: ['test/budget/file-store.test.ts'],
   },
+  // Loads.
+  {
+    file: 'src/destinations/load-tables.ts',
+    from: 'hash(hash(${literal(name)}, ${quoted(name)}))',
+    to: 'hash(${quoted(name)})',
+    tests: ['test/destinations/load.test.ts'],
+  },
+  {
+    file: 'src/destinations/load-tables.ts',
+    from: ': own[1] !== warehouse',
+    to: ': own[1] === null',
+    tests: ['test/destinations/load.test.ts'],
+  },
+  {
+    file: 'src/destinations/load-tables.ts',
+    from: '${full || isRewritten}',
+    to: '${full}',
+    tests: ['test/destinations/load.test.ts'],
+  },
   // Homes.
   {
     file: 'src/destinations/home-tables.ts',
     from: 'before === null || before.position !== work.position',
     to: 'before === null',
     tests: ['test/session/home.test.ts'],
+    isBuilt: true,
   },
   {
     file: 'src/destinations/home-tables.ts',
     from: 'const isFree = lease === null || Date.parse(lease.until) <= now ||',
     to: 'const isFree = lease === null || Date.parse(lease.until) >= now ||',
     tests: ['test/session/home.test.ts'],
+    isBuilt: true,
   },
   {
     file: 'src/destinations/home-tables.ts',
     from: '        known.delete(id);\n        continue;',
     to: '        continue;',
     tests: ['test/session/home.test.ts'],
+    isBuilt: true,
   },
   {
     file: 'src/session/home-folder.ts',
