@@ -16,8 +16,14 @@ describe('a data folder', () => {
   type Command = 'sync' | 'export' | 'backup' | 'restore snapshot' | 'restore backup';
   test.for<[name: string, sibling: string | null, commands: readonly Command[]]>([
     ['a*[x]b', 'aYxb', ['export', 'restore snapshot']],
-    [`a*[x]b "b"'c'\nd Größe-日本-😀#b%20c;d$e\\f{g,h}`, null, ['sync', 'export', 'backup', 'restore backup']],
-    [Array.from({ length: 8 }, () => 'x'.repeat(120)).join('/'), null, ['sync', 'export']],
+    // Long, with every kind of character.
+    [
+      [`a*[x]b "b"'c'\nd Größe-日本-😀#b%20c;d$e\\f{g,h}`, ...Array.from({ length: 8 }, () => 'x'.repeat(120))].join(
+        '/',
+      ),
+      null,
+      ['sync', 'export', 'backup', 'restore backup'],
+    ],
   ])('named %j works', async ([name, sibling, commands]) => {
     const patient = await template.copy();
     const [data, moved] = [join(patient.folder, 'data'), join(patient.folder, name)];
