@@ -18,6 +18,8 @@ export interface HttpLimits {
   /** Wrong keys per address and minute; further ones are rejected with 429. */
   readonly wrongKeysMax: number;
   readonly addressesMax: number;
+  /** Requests of pages per key and minute; further ones are rejected with 429. A page sends about 12 for each change of a filter. */
+  readonly pageRequestsMax: number;
   /** Time allowed for sending the headers, and for sending the complete request. */
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
@@ -40,6 +42,7 @@ export const HTTP_LIMITS: HttpLimits = {
   cacheBytesMax: 32 * 1024 * 1024,
   wrongKeysMax: 30,
   addressesMax: 10_000,
+  pageRequestsMax: 3_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 72_000,

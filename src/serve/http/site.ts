@@ -30,9 +30,6 @@ import { BASE_PATH, createFinder, openRoute, type Route } from './paths.ts';
 import type { Answers } from './responses.ts';
 import { createSnapshots } from './snapshots.ts';
 
-/** Requests per key and minute of pages. A page sends about 12 for each change of a filter. */
-const PAGE_REQUESTS_MAX = 3_000;
-
 /** Dependencies of one workspace's site, or of the site of requests that select no workspace. */
 export interface SiteParts {
   readonly service: Service;
@@ -119,7 +116,7 @@ export async function createSite(
     isStopping,
     page: {
       access: status?.access ?? (sessions === null ? undefined : 'key'),
-      limiter: createLimiter({ limit: PAGE_REQUESTS_MAX, monotonic }),
+      limiter: createLimiter({ limit: limits.pageRequestsMax, monotonic }),
       headers: PAGE_HEADERS,
     },
     onKey: (keyId) => usedAt.set(keyId, clock.now()),

@@ -117,6 +117,10 @@ describe('sightline serve', () => {
       ['--allow-host', 'name:80'],
       ['--log-level', 'loud'],
       ['--metrics-port', '-1'],
+      ['--pages', 'open'],
+      // Other machines would need no key.
+      ['--host', '0.0.0.0', '--pages', 'loopback'],
+      ['--host', '::', '--pages', 'loopback'],
     ]) {
       const all = args[0] === '--port' ? args : ['--port', '0', ...args];
       const refusal = await refusalOf('serve', ...all, '--data-dir', folder);
