@@ -1,13 +1,12 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { addDays } from '../../../src/contract/time.ts';
-import { expectRefusal, startCli, startedLine, until } from '../../cli/helpers.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createKey, revokeKey } from '../../../src/serve/auth/keys.ts';
+import { expectRefusal, until } from '../../cli/helpers.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { NO_PROBES } from '../../support/no-probes.ts';
 import { runCommand } from '../../support/run-command.ts';
-import { startWorldSandbox } from '../../support/worlds.ts';
 import { connect, toolClient } from '../mcp/support.ts';
 import { startCommand, startedServer } from '../running-command.ts';
 import { stillClock, worldBefore } from '../served-world.ts';
@@ -24,13 +23,16 @@ const [tiny, small] = [worldBefore('tiny'), worldBefore('small')];
 const UPSTREAM = { baseUrl: 'https://api.example.com/v1', apiKeyVariable: 'NOT_SET' };
 let folder = '';
 
-// The data of the workspaces differ, so that a response shows from which one it is.
 beforeEach(async () => {
   folder = await temporaryFolder();
+});
+
+// The data of the workspaces differ, so that a response shows from which one it is.
+async function configureBoth(): Promise<void> {
   await configure('north', 'south');
   await addData('north', tiny().copy);
   await addData('south', small().copy);
-});
+}
 
 function configure(...names: readonly string[]): Promise<void> {
   const workspaces = Object.fromEntries(names.map((name) => [name, UPSTREAM]));
@@ -42,35 +44,29 @@ async function addData(workspace: string, copy: string): Promise<void> {
   await cp(copy, join(folder, 'data', workspace, 'analytics.duckdb'));
 }
 
-async function makeKey(workspace: string): Promise<string> {
-  const args = ['keys', 'create', `of ${workspace}`, '--workspace', workspace];
-  const made = await runCommand(args, { cwd: folder, clock: stillClock });
-  expect(made.code, made.stderr).toBe(0);
-  return made.stdout.trim();
-}
+const folderOf = (workspace: string): string => join(folder, 'data', workspace);
+
+const makeKey = async (workspace: string, at = folderOf(workspace)): Promise<string> =>
+  (await createKey(at, `of ${workspace}`, null, NOW_MS)).text;
 
 const flagsOf = (flags: readonly string[]) => ['serve', '--role', 'api', '--json', '--port', '0', ...flags];
 
-async function serve(...flags: readonly string[]) {
-  const running = startCommand(flagsOf(flags), { cwd: folder });
-  return { ...running, ...withGet(await startedServer<Addresses>(running)) };
-}
-
-function withGet<T extends Addresses>(addresses: T) {
+async function serve(flags: readonly string[] = [], cwd = folder) {
+  const running = startCommand(flagsOf(flags), { cwd });
+  const addresses = await startedServer<Addresses>(running);
   const get = (path: string, key: string) =>
     fetch(`${addresses.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
-  return { ...addresses, get };
+  return { ...running, ...addresses, get };
 }
 
 const idsOf = async (answer: Response): Promise<string[]> =>
   ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
 
 describe('serve --role api', () => {
-  it('serves each key from its own workspace, including keys and workspaces added later, as a process', async () => {
+  it('serves each key from its own workspace, including keys and workspaces added later', async () => {
+    await configureBoth();
     const north = await makeKey('north');
-    const running = startCli(flagsOf(['--metrics-port', '0']), { cwd: folder, nowMs: NOW_MS });
-    onTestFinished(() => void running.process.kill('SIGKILL'));
-    const server = withGet(await startedLine<Addresses>(running));
+    const server = await serve(['--metrics-port', '0']);
     expect(server).toMatchObject({ workspaces: 2, keys: 1 });
     const south = await makeKey('south');
     await until('the new key is found', async () => (await server.get('/brands', south)).status === 200);
@@ -94,22 +90,21 @@ describe('serve --role api', () => {
     await addData('west', small().copy);
     expect(await idsOf(await server.get('/brands', west))).toEqual(second);
 
-    const args = ['keys', 'revoke', 'of north', '--workspace', 'north'];
-    expect(await runCommand(args, { cwd: folder })).toMatchObject({ code: 0 });
+    await revokeKey(folderOf('north'), 'of north');
     expect((await server.get('/brands', north)).status).toBe(401);
     expect((await server.get('/brands', south)).status).toBe(200);
     const metrics = await (await fetch(server.metricsUrl)).text();
     expect(metrics).toContain('sightline_http_requests_total{route="/v1/brands",status="200"}');
-    running.process.kill('SIGTERM');
-    const { code, stderr } = await running.finished;
+    const { code, stderr } = await server.stop();
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('"workspace":"south"');
     expect(stderr).not.toContain('gsk_');
   });
 
   it('limits the number of open workspaces, keeps rate limits of closed ones, and serves MCP', async () => {
+    await configureBoth();
     const keys = [await makeKey('north'), await makeKey('south')] as const;
-    const server = await serve('--open-workspaces', '1', '--rate-limit', '12');
+    const server = await serve(['--open-workspaces', '1', '--rate-limit', '12']);
     for (let round = 0; round < 4; round++) {
       const answers = await Promise.all(keys.map((key) => server.get('/brands', key)));
       expect((await Promise.all(answers.map(idsOf))).map(({ length }) => length)).toEqual([1, 2]);
@@ -123,46 +118,29 @@ describe('serve --role api', () => {
     expect(code, stderr).toBe(0);
   });
 
-  it('serves workspaces that another machine saves in a home, and switches to each new version', async () => {
-    const path = join(await temporaryFolder(), 'home.duckdb');
-    const sandbox = await startWorldSandbox('tiny');
-    onTestFinished(() => sandbox.close());
+  it('serves workspaces that another machine saves in a home', async () => {
+    const path = join(folder, 'home.duckdb');
     const destinations = { h: { kind: 'duckdb', path } };
-    const workspaces = { north: { baseUrl: sandbox.baseUrl, apiKeyVariable: 'NORTH_KEY', home: 'h' } };
-    const [writer, reader] = [await temporaryFolder(), await temporaryFolder()];
-    for (const cwd of [writer, reader])
-      await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ destinations, workspaces }));
-    let now = NOW_MS;
-    const clock = { ...stillClock, now: () => now };
-    const sync = async (): Promise<void> => {
-      const env = { ...NO_PROBES, NORTH_KEY: sandbox.key };
-      const { code, stdout, stderr } = await runCommand(['sync', '--only', 'responses'], { cwd: writer, env, clock });
-      expect(code, stdout + stderr).toBe(0);
-    };
+    const jobs = { keep: { cron: '0 5 * * *', steps: ['retention'] } };
+    const workspaces = { north: { ...UPSTREAM, apiKeyVariable: 'NORTH_KEY', home: 'h' } };
+    const [writer, reader] = [join(folder, 'writer'), join(folder, 'reader')];
+    for (const cwd of [writer, reader]) {
+      await mkdir(cwd);
+      await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ destinations, jobs, workspaces }));
+    }
+    await cp(tiny().config.folder, join(writer, 'data/north'), { recursive: true, verbatimSymlinks: true });
     // A process that only reads has no key for upstream.
-    const made = await runCommand(['keys', 'create', 'far'], { cwd: reader });
-    const running = startCommand(flagsOf(['--refresh', '1', '--rate-limit', 'off']), {
-      cwd: reader,
-      clock,
-    });
-    const { get } = withGet(await startedServer<Addresses>(running));
-    const [from, to] = [-10, 10].map((days) => addDays('2026-03-15', days));
-    const list = `/brands/${tiny().brandId}/responses?limit=100&from=${from}&to=${to}`;
-    const responses = async (): Promise<number> => {
-      const answer = await get(list, made.stdout.trim());
-      return answer.status === 200 ? (await idsOf(answer)).length : 0;
-    };
-    expect(await responses()).toBe(0);
-    await sync();
-    await until('the first published version is served', async () => (await responses()) > 0);
-    const before = await responses();
-    sandbox.world.advance({ days: 1 });
-    now += 86_400_000;
-    await sync();
-    await until('the second published version is served', async () => (await responses()) > before);
+    const key = await makeKey('far', join(reader, 'data/north'));
+    const { get, stop } = await serve(['--refresh', '1', '--rate-limit', 'off'], reader);
+    expect((await get('/brands', key)).status).toBe(503);
+    // Saves the data of the folder in the home.
+    const env = { ...NO_PROBES, NORTH_KEY: 'gsk_unused' };
+    const saved = await runCommand(['jobs', 'run', 'keep'], { cwd: writer, env, clock: stillClock });
+    expect(saved.code, saved.stderr).toBe(0);
+    await until('the saved version is served', async () => (await get('/brands', key)).status === 200);
     await writeFile(path, 'not a database');
-    expect(await responses()).toBeGreaterThan(before);
-    const { code, stderr } = await running.stop();
+    expect(await idsOf(await get('/brands', key))).toEqual([tiny().brandId]);
+    const { code, stderr } = await stop();
     expect(code, stderr).toBe(0);
   });
 
@@ -181,11 +159,10 @@ describe('serve --role api', () => {
         'usage',
         false,
       );
-    await makeKey('north');
-    const path = join(folder, 'data/north/keys.json');
-    await writeFile(path, 'not json');
+    await configureBoth();
+    await writeFile(join(folderOf('north'), 'keys.json'), 'not json');
     const south = await makeKey('south');
-    const server = await serve('--rate-limit', 'off');
+    const server = await serve(['--rate-limit', 'off']);
     expect((await server.get('/brands', south)).status).toBe(200);
     // Simulates an editor that is rewriting the file.
     const config = join(folder, 'sightline.config.json');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cp, mkdir, symlink } from 'node:fs/promises';
+import { cp, mkdir, rename, symlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -11,11 +11,15 @@ import { createKey, openKeyring, revokeKey } from '../../../src/serve/auth/keys.
 import { startServer } from '../../../src/serve/http/http-server.ts';
 import { openLog } from '../../../src/serve/telemetry/server-log.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { layoutOf } from '../../../src/snapshot/layout.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
 import { until } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { OPEN_OPTIONS, openFleetServer, workspaceIn, workspacesIn } from '../fleet-server.ts';
+import { worldBefore } from '../served-world.ts';
 import { requestText, sendRaw } from './support.ts';
+
+const [tiny, small] = [worldBefore('tiny'), worldBefore('small')];
 
 /** Folders of workspaces, each with a key; `lines` receives the log. */
 async function prepare(...names: readonly string[]) {
@@ -31,6 +35,7 @@ async function prepare(...names: readonly string[]) {
 async function serve(
   prepared: Awaited<ReturnType<typeof prepare>>,
   refresh: (signal: AbortSignal | undefined) => Promise<unknown> = async () => undefined,
+  refreshMs = 60_000,
 ) {
   const server = await openFleetServer({
     queryTimeoutMs: 5_000,
@@ -38,6 +43,7 @@ async function serve(
     fleetFolder: prepared.folder,
     workspaces: () => prepared.configs,
     refresh: ({ signal }) => refresh(signal),
+    refreshMs,
   });
   // Without data the status is 503 for any known key.
   const ask = async (key = '') => (await fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': key } })).status;
@@ -58,6 +64,29 @@ it('the server stops while more workspaces are opening than can be fetched concu
   await server.close();
   const answers = await asked;
   expect(answers.filter((answer) => answer.status === 'fulfilled' && answer.value !== 503)).toEqual([]);
+});
+
+it('open workspaces are refreshed at each interval, also after a failure', async () => {
+  const prepared = await prepare('a');
+  const copy = layoutOf(join(prepared.folder, 'a')).analytics;
+  const versions = [tiny().copy, null, small().copy];
+  const server = await serve(
+    prepared,
+    async () => {
+      const version = versions.shift();
+      if (version === null) throw new Error('the home cannot be read');
+      if (version === undefined) return;
+      await cp(version, `${copy}.new`);
+      await rename(`${copy}.new`, copy);
+    },
+    20,
+  );
+  const brands = async (): Promise<number> => {
+    const answer = await fetch(`${server.baseUrl}/brands`, { headers: { 'x-api-key': prepared.keys['a'] ?? '' } });
+    return ((await answer.json()) as { data?: unknown[] }).data?.length ?? 0;
+  };
+  await until('the last version is served', async () => (await brands()) === 2);
+  expect(prepared.lines.join('')).toContain('the home cannot be read');
 });
 
 it('keys of other workspaces work if one folder cannot be read', async () => {
