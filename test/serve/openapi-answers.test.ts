@@ -11,6 +11,7 @@ import { questions, readVocabulary } from '../query/questions.ts';
 import { countOf, sampleOf } from '../support/counts.ts';
 import { openServer, serverBefore, type TestServer } from './http/support.ts';
 import { startIncompleteUpstream } from './incomplete-upstream.ts';
+import { compareAll, connectTo, toolClient } from './mcp/support.ts';
 
 const QUESTIONS = countOf(20, 200);
 
@@ -59,7 +60,8 @@ test.each(sampleOf(workspaces, 3))(
     const conventions = conventionsOf(options.choices ?? {});
     const mirror = await openMirror({ ...options, conventions });
     await (options.world === undefined ? mirror.publish() : mirror.publishOnly());
-    const { get, document } = await serve(mirror);
+    const server = await serve(mirror);
+    const { get, document } = server;
     const judge = createJudge(document, options.choices?.extraFields !== true);
     const vocabulary = await readVocabulary(mirror);
     const ofBrands = Object.keys(document.paths).filter((path) => path.includes('{') && !path.startsWith('/snapshots'));
@@ -77,6 +79,11 @@ test.each(sampleOf(workspaces, 3))(
       statuses.add(response.status);
     }
     expect([...statuses]).toContain(200);
+    if (options.choices === undefined) return;
+    // The tools of MCP return the same, whatever the form of upstream's responses is.
+    const { client, tools } = await toolClient(await connectTo(server));
+    expect(tools.slice(-declarations.length).map(({ name }) => name)).toEqual(declarations.map(({ tool }) => tool));
+    for (const tool of tools.slice(-declarations.length)) await compareAll(server, client, tool);
   },
 );
 

@@ -117,7 +117,7 @@ describe('an object that is too long', () => {
         expect(isWhole).toBe(tokensOfJson(value) <= 1_000 + more);
         if (isWhole) expect(cut.value).toEqual(value);
       }),
-      { numRuns: countOf(20, 200) },
+      { numRuns: countOf(10, 200) },
     );
     expect(
       shorten(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field${index}`, index])), 1_000),

@@ -2,9 +2,8 @@ import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import { chartSpecOf } from '../../../src/serve/mcp/charts/chart-spec.ts';
-import { serveMcp } from '../../../src/serve/serve-mcp.ts';
 import { copyBefore, openWorldService, sharedBefore, stillClock } from '../served-world.ts';
-import { openStream } from './stream-client.ts';
+import { openMcp } from './stream-client.ts';
 import { type Body, connect, startBareMcp } from './support.ts';
 
 const workspace = copyBefore('small');
@@ -155,13 +154,7 @@ describe('a chart as a resource', () => {
 
   it('names its workspace if the server has several', async () => {
     const { config } = workspace();
-    const configs = ['alpha', 'beta'].map((name) => ({ ...config, name }));
-    const onStart = (): void => undefined;
-    const onError = (error: Error): void => expect.unreachable(error.message);
-    const context = { clock: stillClock, signal: new AbortController().signal };
-    const client = await openStream((streams) =>
-      serveMcp(configs, context, { streams, queryTimeoutMs: 30_000, onStart, onError }),
-    );
+    const client = await openMcp(['alpha', 'beta'].map((name) => ({ ...config, name })));
     const given = { workspace: 'beta', metrics: ['visibility'], group_by: ['brand'], chart: true };
     const [, , link] = (await client.call('query_metrics', given)).content;
     expect(link.uri).toMatch(/^sightline:\/\/chart\/beta\?metrics=visibility&/);

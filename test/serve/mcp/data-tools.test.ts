@@ -70,8 +70,36 @@ async function computed(request: Readonly<Record<string, string | string[]>>): P
   return { given, below };
 }
 
+/** Checks that a result has the rows rounded to 4 significant digits, with bounds joined to intervals, and no id that has a name. */
+function expectRounded(
+  { columns, rows }: { columns: string[]; rows: unknown[][] },
+  names: string[],
+  exact: Body,
+): void {
+  for (const [id, name] of [
+    ['brand_id', 'brand'],
+    ['topic_id', 'topic'],
+    ['competitor_id', 'entity'],
+  ] as const)
+    if (columns.includes(name)) expect(columns).not.toContain(id);
+  for (const key of ['brand', 'engine', 'entity', 'domain', 'prompt', 'day', 'week'])
+    if (names.includes(key)) expect(columns).toContain(key);
+  for (const [index, row] of rows.entries()) {
+    expect(row).toHaveLength(columns.length);
+    for (const [place, column] of columns.entries()) {
+      const bounds = /^(.*)_interval$/.exec(column)?.[1];
+      const of = bounds === undefined ? [column] : [`${bounds}_lower`, `${bounds}_upper`];
+      const values = bounds === undefined ? [row[place]] : ((row[place] as unknown[] | null) ?? [null, null]);
+      for (const [at, name] of of.entries()) {
+        const value = exact[index][names.indexOf(name)];
+        expect(isRounded(values[at], value), `${column}: ${values[at]} for ${value}`).toBe(true);
+      }
+    }
+  }
+}
+
 describe('query_metrics', () => {
-  it('with exact returns all columns and rows of the metrics layer, with their time and coverage', async () => {
+  it('with exact returns the columns and rows of the metrics layer; without, rounded numbers, intervals and names', async () => {
     const partial = new Set<boolean>();
     for (const request of REQUESTS) {
       const { given, below } = await computed(request);
@@ -85,41 +113,9 @@ describe('query_metrics', () => {
       expect(note).toMatchObject({ asOf: below.asOf, completeTo: below.completeTo, coverage });
       expect(remarks.includes('Some data were never read completely')).toBe(below.partial);
       partial.add(below.partial);
+      expectRounded((await ask('query_metrics', { ...given, max_tokens: 20_000 })).shown, shown.columns, rows);
     }
     expect(partial).toEqual(new Set([true, false]));
-  });
-
-  it('without exact rounds to 4 significant digits, joins bounds to intervals, and omits ids that have a name', async () => {
-    for (const request of REQUESTS) {
-      const { given, below } = await computed(request);
-      const { shown } = await ask('query_metrics', { ...given, max_tokens: 20_000 });
-      const names = below.columns.map(({ name }) => name);
-      for (const [id, name] of [
-        ['brand_id', 'brand'],
-        ['topic_id', 'topic'],
-        ['competitor_id', 'entity'],
-      ])
-        if (shown.columns.includes(name)) expect(shown.columns).not.toContain(id);
-      for (const key of ['brand', 'engine', 'entity', 'domain', 'prompt', 'day', 'week'])
-        if (names.includes(key)) expect(shown.columns).toContain(key);
-      for (const [index, row] of (shown.rows as unknown[][]).entries()) {
-        expect(row).toHaveLength(shown.columns.length);
-        for (const [place, column] of (shown.columns as string[]).entries()) {
-          const exact = (name: string): unknown => plain(below.rows[index])[names.indexOf(name)];
-          const bounds = /^(.*)_interval$/.exec(column)?.[1];
-          const pairs: [unknown, unknown][] =
-            bounds === undefined
-              ? [[row[place], exact(column)]]
-              : row[place] === null
-                ? [
-                    [null, exact(`${bounds}_lower`)],
-                    [null, exact(`${bounds}_upper`)],
-                  ]
-                : ['lower', 'upper'].map((end, at) => [(row[place] as unknown[])[at], exact(`${bounds}_${end}`)]);
-          for (const [value, of] of pairs) expect(isRounded(value, of), `${column}: ${value} for ${of}`).toBe(true);
-        }
-      }
-    }
   });
 
   it('has n and the interval of each share, the tested change, and the definition of each measure', async () => {

@@ -3,7 +3,6 @@ import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createKey } from '../../../src/serve/auth/keys.ts';
 import { APP_PATHS } from '../../../src/serve/http/page-paths.ts';
-import { serveMcp } from '../../../src/serve/serve-mcp.ts';
 import type { ServeWorkspaceOptions } from '../../../src/serve/serve-workspace.ts';
 import { writeServerRecord } from '../../../src/session/server-record.ts';
 import { readFilters } from '../../../src/web/app/state/filters.ts';
@@ -18,7 +17,7 @@ import {
   stillClock,
   type WorldBrand,
 } from '../served-world.ts';
-import { openStream } from './stream-client.ts';
+import { openMcp } from './stream-client.ts';
 import { type Body, call, connect } from './support.ts';
 
 const workspace = copyBefore('small');
@@ -165,9 +164,7 @@ describe('the address of the pages', () => {
 
   it('is that of a running server of the same workspace over stdio', async () => {
     const { config } = await openCopy('small', onTestFinished);
-    const context = { clock: stillClock, signal: new AbortController().signal };
-    const options = { queryTimeoutMs: 30_000, onStart: () => undefined, onError: () => undefined };
-    const client = await openStream((streams) => serveMcp([config], context, { ...options, streams }));
+    const client = await openMcp([config]);
     const firstUrl = async (): Promise<string | undefined> =>
       (await client.call('query_metrics', { metrics: ['responses'] })).structuredContent.url;
     expect(await firstUrl()).toBeUndefined();

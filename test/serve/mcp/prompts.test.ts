@@ -1,48 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { isRecord } from '../../../src/base/json.ts';
-import { serveMcp } from '../../../src/serve/serve-mcp.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { layoutOf } from '../../../src/snapshot/layout.ts';
-import { publishAnalytics } from '../../../src/warehouse/replica.ts';
-import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
-import { openCopy, openWorldService, sharedBefore, stillClock } from '../served-world.ts';
-import { openStream, type StreamClient } from './stream-client.ts';
+import { openWorldService, sharedBefore, worldBefore } from '../served-world.ts';
+import { openMcp, type StreamClient } from './stream-client.ts';
 import { type Body, connect, startBareMcp } from './support.ts';
 
-/** Prompts compare a week with the week before, of which the world has no responses. */
-const WEEK_BEFORE = `INSERT INTO responses BY NAME
-  SELECT * REPLACE (uuid() AS id, created_at - INTERVAL 7 DAY AS created_at) FROM responses`;
-
-const workspace = sharedBefore(async (closeLater) => {
-  const world = await openCopy('small', closeLater);
-  const { database, close } = await openWarehouse(layoutOf(world.config.folder).warehouse, catalogue, {});
-  await database.exclusive(({ run }) => run(WEEK_BEFORE));
-  await publishAnalytics(database, world.copy);
-  await close();
-  return world;
-});
-
+// Prompts compare a week with the week before.
+const workspace = worldBefore('months');
 const WEEK = { from: '2026-03-08', to: '2026-03-14' };
 const NAMES = ['weekly_brand_brief', 'competitor_deep_dive', 'explain_alert', 'content_gaps', 'data_quality_check'];
-const options = {
-  queryTimeoutMs: 30_000,
-  onStart: () => undefined,
-  onError: (error: Error) => expect.unreachable(error.message),
-};
-
-const context = { clock: stillClock, signal: new AbortController().signal };
-
 /** The workspace, served like by `sightline mcp`. */
-const single = sharedBefore((closeLater) =>
-  openStream((streams) => serveMcp([workspace().config], context, { ...options, streams }), closeLater),
-);
+const single = sharedBefore((closeLater) => openMcp([workspace().config], closeLater));
 
 /** The workspace twice, with two names, served like by `sightline mcp --all`. */
-const several = sharedBefore((closeLater) => {
-  const { config } = workspace();
-  const configs = ['alpha', 'beta'].map((name) => ({ ...config, name }));
-  return openStream((streams) => serveMcp(configs, context, { ...options, streams }), closeLater);
-});
+const several = sharedBefore((closeLater) =>
+  openMcp(
+    ['alpha', 'beta'].map((name) => ({ ...workspace().config, name })),
+    closeLater,
+  ),
+);
 
 const service = sharedBefore(async (closeLater) => {
   const opened = openWorldService(workspace().config);

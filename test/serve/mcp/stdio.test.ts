@@ -10,7 +10,7 @@ import { MAIN, runCommand } from '../../support/run-command.ts';
 import { serverBefore } from '../http/support.ts';
 import { startCommand } from '../running-command.ts';
 import { openStream, type StreamClient } from './stream-client.ts';
-import { type Body, call, createClient, REVISIONS, type Revision, toContent, withoutTables } from './support.ts';
+import { type Body, call, createClient, type Revision, toContent, withoutTables } from './support.ts';
 
 const rest = serverBefore();
 const DAYS = { from: '2026-03-12', to: '2026-03-15' };
@@ -57,7 +57,8 @@ async function restBody(path: string): Promise<Body> {
 }
 
 describe('sightline mcp', () => {
-  it.each(REVISIONS.slice(1))('serves revision %s', async (revision) => {
+  // The other tests use 2025-06-18, and the process below the newest.
+  it.each(['2025-11-25', '2025-03-26'] as const)('serves revision %s', async (revision) => {
     const folder = await dataFolder('default');
     const client = await open(['--data-dir', folder], folder, revision);
     expect(dataOf(await client.call('list_brands', {}))).toEqual((await restBody('/brands')).data);

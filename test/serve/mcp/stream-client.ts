@@ -1,8 +1,10 @@
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished } from 'vitest';
+import type { WorkspaceConfig } from '../../../src/base/config/config.ts';
 import type { Streams } from '../../../src/serve/mcp/stdio.ts';
-import type { CloseLater } from '../served-world.ts';
+import { serveMcp } from '../../../src/serve/serve-mcp.ts';
+import { type CloseLater, stillClock } from '../served-world.ts';
 import type { Body } from './support.ts';
 
 /** A client over a pair of streams, without a library, so that tests see each message. */
@@ -20,6 +22,14 @@ export interface StreamClient {
   until(isMatch: (message: Body) => boolean): Promise<void>;
   /** Calls a tool; returns its result. */
   call(name: string, given: object): Promise<Body>;
+}
+
+/** Serves workspaces like `sightline mcp`, at the time of worlds; an error that is not for the client fails the test. */
+export function openMcp(configs: readonly WorkspaceConfig[], closeLater?: CloseLater): Promise<StreamClient> {
+  const onError = (error: Error): void => expect.unreachable(error.message);
+  const options = { queryTimeoutMs: 30_000, onStart: () => undefined, onError };
+  const context = { clock: stillClock, signal: new AbortController().signal };
+  return openStream((streams) => serveMcp(configs, context, { ...options, streams }), closeLater);
 }
 
 /** Starts a server over streams and initializes it; both end after the test. */

@@ -8,11 +8,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { isRecord } from '../../../src/base/json.ts';
+import type { Resource } from '../../../src/contract/catalogue.ts';
 import type { Service } from '../../../src/query/service.ts';
 import { createMcpHandler } from '../../../src/serve/mcp/mcp-http.ts';
 import { type ServedWorkspace, servedOne } from '../../../src/serve/mcp/served.ts';
 import type { McpOptions } from '../../../src/serve/mcp/tool-calls.ts';
 import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-result.ts';
+import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import type { TestServer } from '../http/support.ts';
 import { type CloseLater, sharedBefore, stillClock } from '../served-world.ts';
 
@@ -152,6 +154,29 @@ export async function callToEnd(client: Client, tool: Tool, values: Record<strin
       if (Array.isArray(value)) first.content[name].push(...value);
   }
   return first;
+}
+
+/** Compares a tool with its endpoint for all brands, and for the first two rows of a list whose details it returns. */
+export async function compareAll({ get }: Pick<TestServer, 'get'>, client: Client, tool: Tool): Promise<void> {
+  const rowsOf = async (path: string): Promise<{ id: string }[]> =>
+    (toContent(await (await get(path)).json()) as { data: { id: string }[] }).data;
+  const { path: template } = catalogue.resources.find((candidate) => candidate.tool === tool.name) as Resource;
+  const [, list, parameter] = /^\/brands\/\{brandId\}(\/\w+)\/\{(\w+)\}$/.exec(template) ?? [];
+  const isValid = outputValidator(tool);
+  const brands = template.includes('{') ? (await rowsOf('/brands')).map(({ id }) => ({ brandId: id })) : [{}];
+  for (const brand of brands as Record<string, string>[]) {
+    const rows = list === undefined ? null : (await rowsOf(`/brands/${brand['brandId']}${list}`)).slice(0, 2);
+    for (const values of rows?.map(({ id }) => ({ ...brand, [String(parameter)]: id })) ?? [brand]) {
+      const path = template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+      const response = await get(path);
+      expect({ path, status: response.status }).toEqual({ path, status: 200 });
+      const { isError, text, content, shown } = await callToEnd(client, tool, values);
+      expect({ path, isError }).toEqual({ path, isError: false });
+      expect(content).toEqual(toContent(await response.json()));
+      expect(JSON.parse(text)).toEqual(shown);
+      expect({ path, valid: isValid(shown), errors: isValid.errors ?? [] }).toEqual({ path, valid: true, errors: [] });
+    }
+  }
 }
 
 /** Returns content with each table as a list of objects, as a client reads it. */
