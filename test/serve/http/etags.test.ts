@@ -79,11 +79,14 @@ describe('ETags over random syncs', () => {
     const known = new Map<string, string>();
     const last = new Map<string, string>();
     const seen = { same: 0, changed: 0 };
-    for (const { change, only, topCompetitors } of fc.sample(nights, { numRuns: countOf(2, 6), seed: 11 })) {
-      mirror.sandbox.world.advance(change);
-      await mirror.sync({ only });
-      use({ topCompetitors });
-      await publish(mirror);
+    // Before the first night, the tags are those of the world.
+    for (const night of [null, ...fc.sample(nights, { numRuns: countOf(1, 5), seed: 11 })]) {
+      if (night !== null) {
+        mirror.sandbox.world.advance(night.change);
+        await mirror.sync({ only: night.only });
+        use({ topCompetitors: night.topCompetitors });
+        await publish(mirror);
+      }
       for (const [index, path] of paths.entries()) {
         const accept = TYPES[index % TYPES.length] as string;
         const { status, tag, bytes } = await bytesOf(server, path, accept, null);
@@ -134,14 +137,10 @@ describe('an ETag', () => {
       await changedBy(`UPDATE alerts SET headline = 'edited' WHERE brand_id = '${first}';
         UPDATE responses SET brand_sentiment = 'odd', _run_id = uuid() WHERE id = ${response}`),
     ).toEqual([...of(first, 'alerts'), ...of(second, 'responses', 'metrics', 'sources/domains', 'metrics/groups')]);
-    expect(await changedBy(`UPDATE prompts SET text = 'edited' WHERE brand_id = '${first}'`)).toEqual(
-      of(first, 'prompts', 'metrics/groups'),
-    );
-    expect(await changedBy(`UPDATE brands SET name = 'Renamed' WHERE id = '${second}'`)).toEqual([
-      '/brands',
-      `/brands/${second}`,
-      ...of(second, ...computed),
-    ]);
+    expect(
+      await changedBy(`UPDATE prompts SET text = 'edited' WHERE brand_id = '${first}';
+        UPDATE brands SET name = 'Renamed' WHERE id = '${second}'`),
+    ).toEqual(['/brands', ...of(first, 'prompts', 'metrics/groups'), `/brands/${second}`, ...of(second, ...computed)]);
     use({ topCompetitors: 1 });
     expect(await changedBy(null)).toEqual([...of(first, ...computed), ...of(second, ...computed)]);
   });

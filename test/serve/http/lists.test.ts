@@ -20,7 +20,7 @@ import { openServer, serverBefore, type TestServer } from './support.ts';
 const small = serverBefore();
 
 /** Responses of the larger workspace: several pages of 1,000, more than the buffers of a connection hold. */
-const RESPONSES = 12_000;
+const RESPONSES = 8_000;
 const NDJSON = 'application/x-ndjson';
 
 const large = sharedBefore(async (closeLater) => generate(await temporaryFolder(closeLater), RESPONSES));
@@ -300,13 +300,23 @@ async function turns(): Promise<void> {
   for (let count = 0; count < 50; count++) await turn();
 }
 
+/** Begins the transfer of a list of 100 pages to a slow output. */
+async function beginSlow(client: Partial<ListClient> = {}, format: 'ndjson' | 'csv' = 'ndjson', streams = streamsOf()) {
+  const { list, state } = fakeList(100);
+  const { output, accept } = slowOutput();
+  const sent = (await streams.begin(list, format, 'identity', clientOf(client))).send(output, () => undefined);
+  sent.catch(() => undefined);
+  await turns();
+  return { state, accept, sent };
+}
+
+function streamsOf(listsMax = 1, listMs = 1_000, now = (): number => 0) {
+  return createListStreams({ listsMax, listMs }, now);
+}
+
 describe('the transfer of a list', () => {
   it('reads a page only after the output has accepted the one before', async () => {
-    const { list, state } = fakeList(100);
-    const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => 0);
-    const { output, accept } = slowOutput();
-    const transfer = await streams.begin(list, 'ndjson', 'identity', clientOf());
-    const sent = transfer.send(output, () => undefined);
+    const { state, accept, sent } = await beginSlow();
     for (let accepted = 0; accepted < 100; accepted++) {
       await turns();
       expect(state.pulled).toBe(accepted + 1);
@@ -319,12 +329,8 @@ describe('the transfer of a list', () => {
   });
 
   it('ends when the client leaves, also while the output is full', async () => {
-    const { list, state } = fakeList(100);
-    const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => 0);
     const leaving = new AbortController();
-    const transfer = await streams.begin(list, 'ndjson', 'identity', clientOf({ signal: leaving.signal }));
-    const sent = transfer.send(slowOutput().output, () => undefined);
-    await turns();
+    const { state, sent } = await beginSlow({ signal: leaving.signal });
     leaving.abort(new Error('left'));
     await expect(sent).rejects.toThrow();
     expect(state).toEqual({ pulled: 1, ended: true });
@@ -332,22 +338,17 @@ describe('the transfer of a list', () => {
 
   it('is rejected if too many others run, and ends after its time', async () => {
     let now = 0;
-    const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => now);
-    const client = clientOf();
-    const first = await streams.begin(fakeList(3).list, 'csv', 'identity', client);
-    await expect(streams.begin(fakeList(3).list, 'csv', 'identity', client)).rejects.toMatchObject({
-      code: 'overloaded',
-    });
+    const streams = streamsOf(1, 1_000, () => now);
+    const begin = () => streams.begin(fakeList(3).list, 'csv', 'identity', clientOf());
+    const first = await begin();
+    await expect(begin()).rejects.toMatchObject({ code: 'overloaded' });
     await first.cancel();
-    const { list, state } = fakeList(100);
-    const { output, accept } = slowOutput();
-    const late = (await streams.begin(list, 'csv', 'identity', client)).send(output, () => undefined);
-    await turns();
+    const { state, accept, sent } = await beginSlow({}, 'csv', streams);
     now = 1_001;
     accept();
-    await expect(late).rejects.toMatchObject({ code: 'query_timeout' });
+    await expect(sent).rejects.toMatchObject({ code: 'query_timeout' });
     expect(state.ended).toBe(true);
-    await (await streams.begin(fakeList(1).list, 'csv', 'identity', client)).cancel();
+    await (await begin()).cancel();
   });
 
   it('ends before the next page if its key is revoked', async () => {
@@ -355,12 +356,7 @@ describe('the transfer of a list', () => {
     const checkAccess = (): void => {
       if (isRevoked) throw new SightlineError('unauthorized', 'The API key was revoked.');
     };
-    const { list, state } = fakeList(100);
-    const streams = createListStreams({ listsMax: 1, listMs: 1_000 }, () => 0);
-    const { output, accept } = slowOutput();
-    const transfer = await streams.begin(list, 'ndjson', 'identity', clientOf({ checkAccess }));
-    const sent = transfer.send(output, () => undefined);
-    await turns();
+    const { state, accept, sent } = await beginSlow({ checkAccess });
     isRevoked = true;
     accept();
     await expect(sent).rejects.toMatchObject({ code: 'unauthorized' });
@@ -368,15 +364,13 @@ describe('the transfer of a list', () => {
   });
 
   it('ends after its time if the client accepts nothing', async () => {
-    const { list, state } = fakeList(100);
-    const streams = createListStreams({ listsMax: 1, listMs: 1 }, () => 0);
-    const transfer = await streams.begin(list, 'ndjson', 'identity', clientOf());
-    await expect(transfer.send(slowOutput().output, () => undefined)).rejects.toThrow();
+    const { state, sent } = await beginSlow({}, 'ndjson', streamsOf(1, 1));
+    await expect(sent).rejects.toThrow();
     expect(state).toEqual({ pulled: 1, ended: true });
   });
 
   it('leaves half of the places to other keys', async () => {
-    const streams = createListStreams({ listsMax: 4, listMs: 1_000 }, () => 0);
+    const streams = streamsOf(4);
     const begin = (holder: string) => streams.begin(fakeList(1).list, 'csv', 'identity', clientOf({ holder }));
     const [first] = [await begin('a'), await begin('a')];
     await expect(begin('a')).rejects.toMatchObject({ code: 'overloaded' });

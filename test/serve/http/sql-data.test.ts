@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createKey } from '../../../src/serve/auth/keys.ts';
+import { until } from '../../cli/helpers.ts';
 import { openCopy, serveWorld, sharedBefore } from '../served-world.ts';
 
 const served = sharedBefore(async (closeLater) => {
@@ -22,6 +23,10 @@ function send(path: string, init: RequestInit & { readonly json?: unknown } = {}
 
 const post = (json: unknown, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> =>
   send('', { method: 'POST', json, headers, ...(signal === undefined ? {} : { signal }) });
+
+/** Sends a request until its status is the given one. */
+const statusIs = (status: number, ask: () => Promise<Response>): Promise<void> =>
+  until(`the status is ${status}`, async () => (await ask()).status === status);
 
 test('a query returns a table with the state of the data', async () => {
   const response = await post({
@@ -76,9 +81,8 @@ test('a download ends when its client leaves while the file is made, or when it 
   const columns = Array.from({ length: 10 }, (_, index) => `range + ${index} AS c${index}`);
   const sql = `SELECT ${columns.join()} FROM range(300000)`;
   const running = post({ sql, id: 'made' }, { accept });
-  while ((await post({ sql: 'SELECT 1', id: 'made', rowsMax: 0 })).status !== 400)
-    await new Promise((next) => setImmediate(next));
-  while ((await send('/made', { method: 'DELETE' })).status !== 204) await new Promise((next) => setImmediate(next));
+  await statusIs(400, () => post({ sql: 'SELECT 1', id: 'made', rowsMax: 0 }));
+  await statusIs(204, () => send('/made', { method: 'DELETE' }));
   expect(await (await running).json()).toMatchObject({ error: { code: 'query_canceled' } });
   const leaving = new AbortController();
   const left = post({ sql, id: 'left-file' }, { accept }, leaving.signal).catch(() => null);
@@ -112,17 +116,16 @@ test.each([
 test('a running query is canceled by DELETE, and by a client that leaves', async () => {
   const sql = 'SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b';
   const running = post({ sql, id: 'slow' });
-  while ((await send('/slow', { method: 'DELETE' })).status !== 204) await new Promise((next) => setImmediate(next));
+  await statusIs(204, () => send('/slow', { method: 'DELETE' }));
   expect(await (await running).json()).toMatchObject({ error: { code: 'query_canceled' } });
   expect((await send('/slow', { method: 'DELETE' })).status).toBe(404);
   const leaving = new AbortController();
   const left = post({ sql, id: 'left' }, {}, leaving.signal).catch(() => null);
   // The id is taken as long as the query runs.
-  while ((await post({ sql: 'SELECT 1', id: 'left', rowsMax: 0 })).status !== 400)
-    await new Promise((next) => setImmediate(next));
+  await statusIs(400, () => post({ sql: 'SELECT 1', id: 'left', rowsMax: 0 }));
   leaving.abort();
   await left;
-  while ((await post({ sql: 'SELECT 1', id: 'left' })).status !== 200) await new Promise((next) => setImmediate(next));
+  await statusIs(200, () => post({ sql: 'SELECT 1', id: 'left' }));
 });
 
 test('the schema has comments and an ETag, and the gallery has 25 questions', async () => {
