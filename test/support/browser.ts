@@ -12,6 +12,9 @@ export const browserPath = PLACES.find((path) => existsSync(path));
 /** Why tests in a browser are not tried on this machine; null if they are. */
 export const noBrowser = browserPath === undefined ? `Chromium is not at ${PLACES.join(', ')}` : null;
 
+/** Longest wait for an element or an address, which only catches hangs. */
+const WAIT_MS = 180_000;
+
 /** The browser of this worker, which all of its test files share. */
 const worker: { browser: Promise<Browser> | null } = { browser: null };
 
@@ -24,6 +27,8 @@ export function sharedBrowser(): Promise<Browser> {
 /** Opens a context, which has its own cookies and storage, until the test ends. */
 export async function openContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await (await sharedBrowser()).newContext(options);
+  // A busy machine takes longer than the 30 s of the default.
+  context.setDefaultTimeout(WAIT_MS);
   onTestFinished(() => context.close());
   return context;
 }

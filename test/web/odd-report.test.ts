@@ -2,10 +2,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
-import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -23,10 +21,9 @@ let reports: ReportDocument[];
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-odd-'));
   const path = join(folder, 'warehouse.duckdb');
-  await createEmptyWarehouse(path);
+  await createEmptyWarehouse(path, { hasMarts: true });
   const warehouse = await openWarehouse(path, catalogue, {});
   const { database } = warehouse;
-  await ensureViews(database, MART_SCHEMA, marts());
   const quoted = NAME.replaceAll("'", "''");
   await database.exclusive((session) =>
     session.run(`INSERT INTO brands (id, name) VALUES ('${FIRST}', '${quoted}'), ('${SECOND}', '${quoted}');

@@ -41,11 +41,16 @@ export async function settled(page: Page): Promise<void> {
   expect(await page.evaluate(SETTLED)).toBe(true);
 }
 
-/** Opens a data page as after a link, without loading the document again, and waits for its title and data. */
-export async function visit(page: Page, path: string, title: string): Promise<void> {
-  await page.evaluate(
+/** Changes the address as a link does, without loading the document again. */
+export function follow(page: Page, path: string): Promise<void> {
+  return page.evaluate(
     `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
   );
+}
+
+/** Opens a data page as after a link, without loading the document again, and waits for its title and data. */
+export async function visit(page: Page, path: string, title: string): Promise<void> {
+  await follow(page, path);
   await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
   await settled(page);
 }

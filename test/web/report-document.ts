@@ -26,7 +26,8 @@ export async function writeReports(
   return Promise.all(written.map(readReport));
 }
 
-async function readReport(written: WrittenReport): Promise<ReportDocument> {
+/** Parses the page of a written report. */
+export async function readReport(written: WrittenReport): Promise<ReportDocument> {
   const text = await readFile(written.page, 'utf8');
   const { document } = parseHTML(text);
   const blockOf = (title: string) =>

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import { IS_ENDURANCE } from '../../support/counts.ts';
+import { follow } from '../open-page.ts';
 import { faultsInLooks, type Look } from '../page-faults.ts';
 
 /** Widths and colours of the screenshots. */
@@ -46,10 +47,7 @@ export async function openVisitor(
     if (isFirst || IS_ENDURANCE) {
       bodies.length = 0;
       await page.goto(`${origin}${path}`);
-    } else
-      await page.evaluate(
-        `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
-      );
+    } else await follow(page, path);
     isFirst = false;
     const faults = await faultsInLooks(page, looks, async (name) => {
       if (screenshot !== null && KEPT.includes(name))
