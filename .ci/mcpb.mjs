@@ -61,7 +61,7 @@ try {
   // Types, source maps and texts are not needed, except licences.
   const filter = (path) => /licen[cs]e/i.test(path) || !/\.(ts|cts|mts|map|md)$/.test(path);
   const copy = (path) => cpSync(join(root, path), join(folder, path), { recursive: true, filter });
-  for (const path of ['dist/src', 'dist/schemas', 'dist/jobs', 'package.json']) copy(path);
+  for (const path of ['dist/src', 'dist/schemas', 'dist/jobs', 'LICENSE', 'package.json']) copy(path);
   for (const path of packages.filter((one) => one.lastIndexOf('node_modules/') === 0)) copy(path);
   writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest, null, 2));
   if (!(await packExtension({ extensionPath: folder, outputPath: output, silent: true }))) {

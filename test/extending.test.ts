@@ -9,6 +9,7 @@ import { temporaryFolder } from './support/folders.ts';
 const root = join(import.meta.dirname, '..');
 const copied = [
   '.ci',
+  'LICENSE',
   'README.md',
   'docs',
   'examples',

@@ -34,6 +34,7 @@ const COPIED = [
   'src',
   'test',
   'package.json',
+  'LICENSE',
   'README.md',
   'tsconfig.json',
 ];

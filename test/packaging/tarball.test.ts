@@ -112,7 +112,7 @@ describe('the npm tarball', () => {
       ),
     );
     const folders = ['dist/docs', 'dist/jobs', 'dist/schemas', 'dist/src', 'docs', 'examples'];
-    expect([...tops].sort()).toEqual(['README.md', ...folders, 'package.json']);
+    expect([...tops].sort()).toEqual(['LICENSE', 'README.md', ...folders, 'package.json']);
     expect(packed.filter((path) => /\.(map|duckdb|parquet|env|key|pem)$|(^|\/)\.(?!dockerignore)/.test(path))).toEqual(
       [],
     );

@@ -63,7 +63,7 @@ export function createOpenApi({
       version: VERSION,
       summary: 'AI-visibility data of a workspace, served from its local replica.',
       description,
-      license: { name: 'All rights reserved', identifier: 'LicenseRef-All-Rights-Reserved' },
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl, description: 'This server.' }],
     security: [{ bearer: [] }, { apiKey: [] }],
