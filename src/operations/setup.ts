@@ -161,7 +161,7 @@ function ignored(folder: string, dataFolder: string): string | null {
   const wanted = [ENV_FILE, ...(isWithin ? [`/${escaped(data.split(sep).join('/'))}/`] : [])];
   const missing = wanted.filter((line) => {
     const bare = line.replace(/^\/|\/$/g, '');
-    return ![bare, `/${bare}`, `${bare}/`, `/${bare}/`].some((form) => lines.includes(form));
+    return ![bare, `/${bare}`, `${bare}/`, `/${bare}/`, `/${bare}/*`].some((form) => lines.includes(form));
   });
   if (missing.length === 0) return null;
   const before = text === '' || text.endsWith('\n') ? text : `${text}\n`;

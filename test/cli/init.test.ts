@@ -60,8 +60,11 @@ describe('init without a terminal', () => {
     );
     expect((await stat(join(folder, '.env'))).mode & 0o777).toBe(0o600);
     expect(await read(folder, '.gitignore')).toBe('node_modules\n.env\n/data/\n');
+    const ignoresContents = '.env\n/data/*\n!/data/README.md\n';
+    await writeFile(join(folder, '.gitignore'), ignoresContents);
     const again = await init(folder, sandbox.key, '--no-plan');
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('are unchanged') });
+    expect(await read(folder, '.gitignore')).toBe(ignoresContents);
     const synced = await runCommand(['status', '--json'], { cwd: folder });
     expect(synced.code, synced.stderr).toBe(0);
   });
