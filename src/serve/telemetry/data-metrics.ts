@@ -35,7 +35,7 @@ export const dataMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_calendar_states',
-    help: 'Days of a brand in the last 366 by state: verified, whole, partial (read before their end), differs, missing.',
+    help: 'Days of a brand, of the last 366: verified, whole (read after their end), partial (before it), differs, missing.',
     labels: ['brand', 'state'],
     read: ofCopy(({ report }) =>
       report.calendars
@@ -72,7 +72,7 @@ export const dataMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_storage_bytes',
-    help: 'Disk space used by a part of the workspace.',
+    help: 'Disk space used by the warehouse, the replica (copy), the snapshots and the raw pages (raw).',
     labels: ['part'],
     read: ({ surroundings }) => byName('part', surroundings.bytes),
   },
