@@ -9,23 +9,20 @@ import { describeTables } from '../src/operations/dictionary.ts';
 import { builtInCatalogue } from '../src/session/catalogues.ts';
 
 const root = join(import.meta.dirname, '..');
-const readme = read('README.md');
 const pages = [
   'README.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map(inDocs),
 ].filter((path) => path.endsWith('.md'));
 
-describe('the README', () => {
-  it('maps exactly the entries of src', () => {
-    const listed = [...section(readme, 'Map of the code').matchAll(/^ {4}src\/([\w.]+)\/? /gm)].map(
-      (match) => match[1],
-    );
-    expect(sorted(listed)).toEqual(sorted(readdirSync(join(root, 'src'))));
-  });
-
-  it('links to every page', () => {
-    const linked = linksOf('README.md').map(([path]) => path);
-    expect(linked).toEqual(expect.arrayContaining(pages.filter((path) => path !== 'README.md')));
+describe('the indexes', () => {
+  it.each([
+    ['README.md', (page: string) => !page.startsWith('docs/operator/') || page === 'docs/operator/README.md'],
+    ['docs/operator/README.md', (page: string) => page.startsWith('docs/operator/')],
+  ])('link from %s to each of its pages', (index, isListed) => {
+    const linked = linksOf(index).map(([path]) => path);
+    const listed = pages.filter((page) => isListed(page) && page !== index);
+    expect(listed.length).toBeGreaterThan(5);
+    expect(linked).toEqual(expect.arrayContaining(listed));
   });
 });
 
@@ -64,15 +61,21 @@ describe('the documentation pages', () => {
   it.each([
     // Settings without a variable exist in the file only.
     ['variables of the configuration', 'docs/operator/settings.md', 'All settings', ['', ...configVariables()]],
-    ['members of `publish`', 'docs/operator/publishing.md', 'Object storage', Object.keys(publishSchema.shape)],
+    ['members of `publish`', 'docs/operator/destinations.md', 'Object storage', Object.keys(publishSchema.shape)],
     // Claims are a member of grants.
-    ['members of `oauth`', 'docs/operator/oauth.md', 'Settings', Object.keys(oauthSchema.shape)],
-    ['uses of optional packages', 'docs/operator/install.md', 'Optional packages', Object.keys(OPTIONAL_PACKAGES)],
-    ['layers', 'docs/ARCHITECTURE.md', 'Layers', foldersOf('src')],
+    ['members of `oauth`', 'docs/operator/serve.md', 'OAuth settings', Object.keys(oauthSchema.shape)],
+    ['uses of optional packages', 'docs/operator/README.md', 'Optional packages', Object.keys(OPTIONAL_PACKAGES)],
+    ['entries of src', 'docs/ARCHITECTURE.md', 'Layers', readdirSync(join(root, 'src'))],
   ])('list exactly the %s', (_, page, title, known) => {
     const listed = rowsOf(read(page), title).map(([first]) => first?.replaceAll('`', ''));
     expect(sorted([...new Set(listed)])).toEqual(sorted(known));
     expect(listed.filter((each) => each !== '')).toHaveLength(without(known, '').length);
+  });
+});
+
+describe('the pages for people who look at the data', () => {
+  it.each(['README.md', 'docs/pages.md'])('use no terms of operators in %s', (page) => {
+    expect(read(page).match(/\b(upstream|replica|ledger)\b/gi)).toBeNull();
   });
 });
 
@@ -86,11 +89,6 @@ describe('the page about BI tools', () => {
 
 function read(path: string): string {
   return readFileSync(join(root, path), 'utf8');
-}
-
-function foldersOf(path: string): string[] {
-  const entries = readdirSync(join(root, path), { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
 function configVariables(): string[] {

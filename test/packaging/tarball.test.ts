@@ -143,7 +143,7 @@ describe('the npm tarball', () => {
   });
 
   test('has the name that the documentation installs', () => {
-    const named = ['README.md', 'docs/operator/install.md', 'docs/deploy/README.md'].flatMap((page) => [
+    const named = ['README.md', 'docs/operator/README.md', 'docs/deploy/README.md'].flatMap((page) => [
       ...readFileSync(join(installed, page), 'utf8').matchAll(/[\w./-]+\.tgz/g),
     ]);
     expect(named.length).toBeGreaterThan(3);
