@@ -22,6 +22,7 @@ const INPUTS: Readonly<Record<string, readonly Readonly<Record<string, string | 
   explain_change: [
     { metric: 'visibility', brand: 'BRAND', from: addDays(dayOf(NOW_MS), -4), to: addDays(dayOf(NOW_MS), -2) },
   ],
+  brief: [{ brand: 'BRAND', from: addDays(dayOf(NOW_MS), -4), to: addDays(dayOf(NOW_MS), -2) }],
   what_changed: [{ since: '30d', brand: ['BRAND'], limit: '5' }],
   find_opportunities: [{ brand: 'BRAND', kind: ['source_gap'], limit: '1' }],
 };

@@ -12,6 +12,7 @@ import { listedTargets, testedTarget } from '../../operations/notify/notify.ts';
 import { pricedPlan } from '../../operations/plan.ts';
 import { replaySummary } from '../../operations/replay.ts';
 import { workspaceStatus } from '../../operations/status.ts';
+import { briefBrand } from '../../query/metrics/brief.ts';
 import { dimensionValues } from '../../query/metrics/dimension-values.ts';
 import { explainMetric, listChanges, listOpportunities } from '../../query/metrics/explanations.ts';
 import { runMetrics } from '../../query/metrics/run-metrics.ts';
@@ -69,6 +70,7 @@ export const jsonOutputs = {
   'metrics values': { shape: dimensionValues.output },
   'metrics query': { shape: runMetrics.output },
   'metrics export': { shape: files.metricsExport },
+  brief: { shape: briefBrand.output },
   explain: { shape: explainMetric.output },
   changes: { shape: listChanges.output },
   opportunities: { shape: listOpportunities.output },

@@ -56,6 +56,10 @@ const use: CommandGroup['commands'] = {
     about: 'list and compute measures, such as visibility by engine and week, with intervals and tested changes',
     load: async () => (await import('../commands/use/metrics-command.ts')).metrics,
   },
+  brief: {
+    about: 'say what happened to a brand, in a headline and at most four findings',
+    load: async () => (await import('../commands/use/brief-command.ts')).brief,
+  },
   explain: {
     about: 'explain the change of a metric: causes with evidence, and effects that add up to the change',
     load: async () => (await import('../commands/use/explain-command.ts')).explain,

@@ -6,6 +6,7 @@ export const SERVER_TOOLS = [
   'list_dimension_values',
   'explain_change',
   'what_changed',
+  'brief',
   'find_opportunities',
   'query',
   'list_tables',

@@ -1,4 +1,5 @@
 import type { Operation } from '../../contract/operation/operation.ts';
+import { briefBrand } from './brief.ts';
 import { dimensionValues } from './dimension-values.ts';
 import { explainMetric, listChanges, listOpportunities } from './explanations.ts';
 import { runMetrics } from './run-metrics.ts';
@@ -8,6 +9,7 @@ import { type MetricsSource, tableResult } from './table-result.ts';
 export const dataOperations: readonly Operation<MetricsSource>[] = [
   runMetrics,
   dimensionValues,
+  briefBrand,
   explainMetric,
   listChanges,
   listOpportunities,

@@ -17,10 +17,8 @@ import { DAY_MS, toTimestamp } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { comparisonGaps } from './comparison-gaps.ts';
 import { freshnessOf } from './scope-freshness.ts';
-import { oneBrand, rangeInput, readBrands, readScope, scopeInput } from './scope-request.ts';
+import { oneBrand, oneOfBrands, rangeInput, readBrands, readScope, scopeInput } from './scope-request.ts';
 import type { MetricsSource, TableResult } from './table-result.ts';
-
-const oneOfBrands = z.string().optional().describe('Id or name; default: the only one.');
 
 const explainInput = z.object({
   metric: explainedMetric,

@@ -36,6 +36,9 @@ export const rangeInput = {
   to: day.optional().describe('Default: the last complete day.'),
 };
 
+/** Member of an input that selects one brand. */
+export const oneOfBrands = z.string().optional().describe('Id or name; default: the only one.');
+
 /** Members of an input that select responses and the period of comparison. */
 export const scopeInput = {
   ...rangeInput,

@@ -22,7 +22,7 @@ export function instructionsOf({ catalogue, workspaces, hasSql }: Served, scopes
     ...(workspaces === null ? [] : [`Every call names its workspace: ${workspacesText(workspaces)}.`]),
     ...(hasMetrics
       ? [
-          'Numbers, trends, rankings: query_metrics, in one call for all brands. Why a number changed: explain_change. Events: what_changed. Next steps: find_opportunities.',
+          'What happened: brief. Numbers, trends, rankings: query_metrics, in one call for all brands. Why a number changed: explain_change. Events: what_changed. Next steps: find_opportunities.',
         ]
       : []),
     ...(hasSql && scopes.includes('sql') ? ['Anything else: query (SQL), after list_tables and describe_table.'] : []),

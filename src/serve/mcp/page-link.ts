@@ -1,13 +1,8 @@
 import type { DimensionName } from '../../analytics/model/dimensions.ts';
 import type { Scope } from '../../analytics/model/scope-sql.ts';
+import { OVERVIEW, type PageView } from '../../query/metrics/result-pages.ts';
 import { resolveScope } from '../../query/metrics/scope-request.ts';
 import type { ToolContext } from './tool.ts';
-
-/** Path of a data page, and the parameters of its address besides the filters. */
-export interface PageView {
-  readonly path: string;
-  readonly more?: Readonly<Record<string, string>>;
-}
 
 /** Pages by dimension. A result with several dimensions links to the page of the first of them in this list. */
 const DIMENSION_PAGES: readonly (readonly [DimensionName, PageView])[] = [
@@ -21,9 +16,6 @@ const DIMENSION_PAGES: readonly (readonly [DimensionName, PageView])[] = [
   ['funnel_stage', { path: '/topics', more: { view: 'funnel_stage' } }],
   ['branded', { path: '/topics', more: { view: 'branded' } }],
 ];
-
-/** The start page. */
-export const OVERVIEW: PageView = { path: '/' };
 
 /** Returns the page that shows measures by these dimensions. */
 export function pageOfDimensions(groupBy: readonly string[], isTraffic: boolean): PageView {

@@ -1,7 +1,7 @@
 import type { Resource } from '../../contract/catalogue.ts';
 import type { ServedNames } from '../../contract/query-parameters.ts';
 import type { Service } from '../../query/service.ts';
-import { explainChange, findOpportunities, whatChanged } from './data-tools/explain-tools.ts';
+import { brief, explainChange, findOpportunities, whatChanged } from './data-tools/explain-tools.ts';
 import { listDimensionValues, listMetrics, queryMetrics } from './data-tools/metrics-tools.ts';
 import { describeTable, listTables, query } from './data-tools/sql-tools.ts';
 import { dictionaryOf, type Entry } from './endpoints/data-dictionary.ts';
@@ -14,6 +14,7 @@ export const dataTools: readonly Tool[] = [
   queryMetrics,
   listMetrics,
   listDimensionValues,
+  brief,
   explainChange,
   whatChanged,
   findOpportunities,

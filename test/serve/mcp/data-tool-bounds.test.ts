@@ -44,6 +44,10 @@ const INVALID: Readonly<Record<string, readonly [values: Record<string, unknown>
     [{ metric: 'visibility' }, 'brand is required; allowed: one of '],
     [{ metric: 'visibility', brand: 'BRAND', before_from: '2026-01-01' }, 'before_to is required'],
   ],
+  brief: [
+    [{}, 'brand is required; allowed: one of '],
+    [{ brand: 'BRAND', from: '2026-11-22', to: '2026-11-01' }, 'from is "2026-11-22"'],
+  ],
   what_changed: [
     [{ since: 'yesterday' }, 'since is "yesterday"'],
     [{ since: '7d', kind: ['prompt_los'] }, 'kind is "prompt_los"', 'did you mean "prompt_lost"?'],

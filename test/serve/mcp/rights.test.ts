@@ -84,6 +84,7 @@ function attempts(): [name: string, values: Record<string, unknown>][] {
     explain_change: { metric: 'visibility', from, to },
     what_changed: { since: '300d' },
     find_opportunities: {},
+    brief: {},
   };
   const most = { max_tokens: 20_000 };
   return [
@@ -134,6 +135,7 @@ describe('a key for one brand', () => {
       ['explain_change', { metric: 'visibility' }],
       ['what_changed', { since: '7d' }],
       ['find_opportunities', {}],
+      ['brief', {}],
       ['list_prompts', {}],
       ['get_article', { articleId: nobody }],
     ] as const) {

@@ -2,15 +2,23 @@ import { z } from 'zod';
 import { CHANGE_KINDS, type ChangeKind } from '../../../analytics/explain/history-queries.ts';
 import type { OpportunityKind } from '../../../analytics/explain/opportunities.ts';
 import { dayOf } from '../../../contract/time.ts';
+import { briefBrand } from '../../../query/metrics/brief.ts';
 import {
   type ChangeExplanation,
   explainMetric,
   listChanges,
   listOpportunities,
 } from '../../../query/metrics/explanations.ts';
+import {
+  CHANGE_PAGES,
+  comparisonPage,
+  OPPORTUNITY_PAGES,
+  OVERVIEW,
+  type PageView,
+} from '../../../query/metrics/result-pages.ts';
 import type { MetricsSource } from '../../../query/metrics/table-result.ts';
 import { syncedAtOf, toBriefValue } from '../brief-values.ts';
-import { OVERVIEW, type PageView, pageLink } from '../page-link.ts';
+import { pageLink } from '../page-link.ts';
 import type { ToolOutput } from '../tool-result.ts';
 import { operationTool } from '../tool.ts';
 
@@ -21,56 +29,29 @@ const EVIDENCE_MAX = 2;
 
 const FIRST_SYNC = 'SELECT epoch_ms(min(started_at)) FROM sync.runs';
 
-const CONTENT: PageView = { path: '/content' };
-const FORUM: PageView = { path: '/content', more: { view: 'forum' } };
-const PLANS: PageView = { path: '/content', more: { view: 'actions' } };
-const PROMPTS: PageView = { path: '/prompts' };
-const COMPETITORS: PageView = { path: '/competitors' };
-const OPERATIONS: PageView = { path: '/operations' };
-
-/** Pages that show the changes of a kind. */
-const CHANGE_PAGES: Readonly<Record<ChangeKind, PageView>> = {
-  prompt_lost: COMPETITORS,
-  prompt_won: PROMPTS,
-  prompt_fell: PROMPTS,
-  source_added: { path: '/sources' },
-  alert: { path: '/alerts' },
-  article_added: CONTENT,
-  article_state: CONTENT,
-  thread_added: FORUM,
-  thread_state: FORUM,
-  plan_generated: PLANS,
-  action_done: PLANS,
-  prompt_added: PROMPTS,
-  prompt_edited: PROMPTS,
-  prompt_paused: PROMPTS,
-  prompt_resumed: PROMPTS,
-  prompt_moved: PROMPTS,
-  prompt_deleted: PROMPTS,
-  competitor_added: COMPETITORS,
-  competitor_renamed: COMPETITORS,
-  competitor_removed: COMPETITORS,
-  upstream_drift: OPERATIONS,
-  verification_failed: OPERATIONS,
-};
-
-/** Pages that show the opportunities of a kind. */
-const OPPORTUNITY_PAGES: Readonly<Record<OpportunityKind, PageView>> = {
-  source_gap: { path: '/sources', more: { view: 'gaps' } },
-  competitor_wins: COMPETITORS,
-  forum_thread: FORUM,
-  page_cited_once: { path: '/sources', more: { view: 'pages' } },
-};
+/** Says what happened to a brand. */
+export const brief = operationTool(briefBrand, {
+  results: ['headline', 'verdict', 'from', 'to', 'before_from', 'before_to', 'findings', 'url'],
+  own: z.object({}),
+  brief: async ({ context, result }) => {
+    const { brandId, from, to, beforeFrom, beforeTo, headline, verdict, findings } = result;
+    const url = await pageLink(context, new URLSearchParams({ brand: brandId, from, to }), OVERVIEW);
+    const { pageUrl } = context.workspace;
+    const listed = findings.map(({ kind, tone, sentence, detail, page }) => {
+      return { kind, tone, sentence, detail, ...(pageUrl === null ? {} : { url: `${pageUrl}${page}` }) };
+    });
+    const periods = { from, to, before_from: beforeFrom, before_to: beforeTo };
+    return { content: { headline, verdict, ...periods, findings: listed, ...url } };
+  },
+});
 
 /** Explains the change of a metric. */
 export const explainChange = operationTool(explainMetric, {
   results: ['summary', 'total', 'causes', 'prompt_set', 'effects', 'associations', 'url'],
   own: z.object({}),
   brief: async ({ context, result, given }) => {
-    const { from, to, beforeFrom, beforeTo, metric: measure } = result;
     const filters = new URLSearchParams([...given].filter(([name]) => name !== 'compare_to'));
-    const more = { of: 'period', a: `${from}..${to}`, b: `${beforeFrom}..${beforeTo}`, measure };
-    const url = await pageLink(context, filters, { path: '/compare', more });
+    const url = await pageLink(context, filters, comparisonPage(result.metric, result));
     const [content, ...shorter] = MEMBERS_SHOWN.map((members) => ({
       content: { ...(shown(result, members) as Record<string, unknown>), ...url },
       omitted: `Only ${members} members of each dimension are listed: allow more with max_tokens.`,

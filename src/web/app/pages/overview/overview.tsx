@@ -4,6 +4,7 @@ import { PageHead } from '../../components/parts.tsx';
 import { GapDomains, TopDomains } from './cited-sources.tsx';
 import { EngineHeat } from './engine-heat.tsx';
 import { EntityVisibility } from './entity-visibility.tsx';
+import { Morning } from './morning.tsx';
 import { NewestAlerts } from './newest-alerts.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
 import { PromptMovers } from './prompt-movers.tsx';
@@ -16,6 +17,7 @@ export default function Overview(): JSX.Element {
       <PageHead title="Overview">
         <FilterBar />
       </PageHead>
+      <Morning />
       <OverviewTiles />
       <div class="two">
         <EntityVisibility />

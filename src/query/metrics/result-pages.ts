@@ -1,0 +1,65 @@
+import type { ChangeKind } from '../../analytics/explain/history-queries.ts';
+import type { OpportunityKind } from '../../analytics/explain/opportunities.ts';
+
+/** Path of a data page, and the parameters of its address besides the filters. */
+export interface PageView {
+  readonly path: string;
+  readonly more?: Readonly<Record<string, string>>;
+}
+
+/** The start page. */
+export const OVERVIEW: PageView = { path: '/' };
+
+const CONTENT: PageView = { path: '/content' };
+const FORUM: PageView = { path: '/content', more: { view: 'forum' } };
+const PLANS: PageView = { path: '/content', more: { view: 'actions' } };
+const PROMPTS: PageView = { path: '/prompts' };
+const COMPETITORS: PageView = { path: '/competitors' };
+const OPERATIONS: PageView = { path: '/operations' };
+
+/** Pages that show the changes of a kind. */
+export const CHANGE_PAGES: Readonly<Record<ChangeKind, PageView>> = {
+  prompt_lost: COMPETITORS,
+  prompt_won: PROMPTS,
+  prompt_fell: PROMPTS,
+  source_added: { path: '/sources' },
+  alert: { path: '/alerts' },
+  article_added: CONTENT,
+  article_state: CONTENT,
+  thread_added: FORUM,
+  thread_state: FORUM,
+  plan_generated: PLANS,
+  action_done: PLANS,
+  prompt_added: PROMPTS,
+  prompt_edited: PROMPTS,
+  prompt_paused: PROMPTS,
+  prompt_resumed: PROMPTS,
+  prompt_moved: PROMPTS,
+  prompt_deleted: PROMPTS,
+  competitor_added: COMPETITORS,
+  competitor_renamed: COMPETITORS,
+  competitor_removed: COMPETITORS,
+  upstream_drift: OPERATIONS,
+  verification_failed: OPERATIONS,
+};
+
+/** Pages that show the opportunities of a kind. */
+export const OPPORTUNITY_PAGES: Readonly<Record<OpportunityKind, PageView>> = {
+  source_gap: { path: '/sources', more: { view: 'gaps' } },
+  competitor_wins: COMPETITORS,
+  forum_thread: FORUM,
+  page_cited_once: { path: '/sources', more: { view: 'pages' } },
+};
+
+/** Periods that the page of comparisons shows. */
+export interface ComparedPeriods {
+  readonly from: string;
+  readonly to: string;
+  readonly beforeFrom: string;
+  readonly beforeTo: string;
+}
+
+/** Returns the page that shows the change of a measure between two periods. */
+export function comparisonPage(measure: string, { from, to, beforeFrom, beforeTo }: ComparedPeriods): PageView {
+  return { path: '/compare', more: { of: 'period', a: `${from}..${to}`, b: `${beforeFrom}..${beforeTo}`, measure } };
+}
