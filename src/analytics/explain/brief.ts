@@ -3,7 +3,7 @@ import { type Brief, BRIEFED_OPPORTUNITIES, type Finding } from './brief-result.
 import type { ExplainedChange } from './explained-change.ts';
 import { type ExplainedMetric, textOf } from './explained-metrics.ts';
 import type { opportunity } from './opportunities.ts';
-import { adjustPs, ERROR_RATE, type JudgedChange } from './tests-of-change.ts';
+import { ERROR_RATE, type TestedChange } from './tests-of-change.ts';
 import type { History } from './what-changed.ts';
 
 /** A change of visibility is "unchanged" if its interval lies within these bounds: 3 points. */
@@ -11,7 +11,7 @@ export const UNCHANGED_WITHIN = 0.03;
 /** Most findings. At least one is something to do, if there is anything. */
 export const FINDINGS_MAX = 4;
 
-/** The metrics besides visibility whose changes are findings. They are one family of tests. */
+/** The metrics besides visibility whose changes are findings. */
 export const BRIEFED_METRICS = ['share_of_voice', 'position', 'sentiment', 'owned_citations'] as const;
 /** The tones of the kinds of changes that are findings. An alert may be good or bad. */
 export const BRIEFED_CHANGES = { prompt_lost: 'bad', prompt_won: 'good', alert: 'to do' } as const;
@@ -27,7 +27,7 @@ export interface MetricChange {
   readonly after: number | null;
   readonly nBefore: number;
   readonly nAfter: number;
-  readonly test: JudgedChange;
+  readonly test: TestedChange;
 }
 
 /** What a brief is made from. */
@@ -104,19 +104,16 @@ function engineFindings({ dimensions }: ExplainedChange): UnlinkedFinding[] {
     }));
 }
 
+// Each metric is a single test, as on its tile and in its explanation.
 function metricFindings(metrics: readonly MetricChange[]): UnlinkedFinding[] {
-  const adjusted = adjustPs(metrics.map(({ test }) => test.p));
-  return metrics.flatMap((one, index) => {
-    const p = adjusted[index] ?? null;
-    if (p === null || p > ERROR_RATE || !one.test.isSignificant) return [];
-    const { label } = textOf(one.metric);
-    const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
-    return {
-      ...metricFinding(one.metric, { ...one, change: one.test.change }, name),
-      kind: 'metric' as const,
-      engine: null,
-    };
-  });
+  return metrics
+    .filter(({ test: { p } }) => p !== null && p <= ERROR_RATE)
+    .map((one) => {
+      const { label } = textOf(one.metric);
+      const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+      const moved = { ...one, change: one.test.change };
+      return { ...metricFinding(one.metric, moved, name), kind: 'metric' as const, engine: null };
+    });
 }
 
 interface Moved {

@@ -8,7 +8,7 @@ import type { ChangeKind } from './history-queries.ts';
 import { findOpportunities } from './opportunities.ts';
 import { readCounts } from './read-counts.ts';
 import { ratioOf } from './sums.ts';
-import { judgeChanges } from './tests-of-change.ts';
+import { testChange } from './tests-of-change.ts';
 import { whatChanged } from './what-changed.ts';
 
 /** Reads what happened to a brand in a period, and composes the headline and the findings. */
@@ -28,8 +28,13 @@ export async function readBrief(query: Query, units: Omit<ChangeUnits, 'metric'>
 
 async function changeOf(query: Query, units: ChangeUnits): Promise<MetricChange> {
   const { before, after } = (await readCounts(query, units)).total;
-  const [test] = judgeChanges(units.metric, [{ before, after }]);
-  if (test === undefined) throw new TypeError('a family of one test has one result');
   const [was, is] = [ratioOf(before), ratioOf(after)];
-  return { metric: units.metric, before: was, after: is, nBefore: before.n, nAfter: after.n, test };
+  return {
+    metric: units.metric,
+    before: was,
+    after: is,
+    nBefore: before.n,
+    nAfter: after.n,
+    test: testChange(units.metric, { before, after }),
+  };
 }
