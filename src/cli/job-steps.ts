@@ -97,6 +97,11 @@ async function render(result: StepResult, json: boolean): Promise<PerformedStep[
     }
     case 'report':
       return (await import('./commands/use/report-command.ts')).renderReports(result.reports, json);
+    case 'brief': {
+      const { briefs } = result;
+      for (const { brand, headline } of briefs) say(`${brand}: ${headline}`);
+      return { briefs };
+    }
     case 'retention': {
       const { deleted } = result;
       say(`${plural(deleted.length, 'older snapshot')} deleted.`);

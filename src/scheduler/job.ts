@@ -52,6 +52,8 @@ export type Step = Common &
     | { readonly do: 'compact' }
     | { readonly do: 'check' }
     | { readonly do: 'report'; readonly weeks?: number }
+    /** Sends what happened to each brand to the webhooks. */
+    | { readonly do: 'brief' }
   );
 
 /** The kinds of steps, each with its settings besides `do` and `onFailure`. */
@@ -65,6 +67,7 @@ export const STEP_KINDS = {
   compact: [],
   check: [],
   report: ['weeks'],
+  brief: [],
 } as const satisfies Record<Step['do'], readonly string[]>;
 
 /** Default and maximum number of requests of a comparison with upstream. */

@@ -12,7 +12,7 @@ import { worldClock } from '../support/worlds.ts';
 import { expectRefusal, type Running, shareCli, startedLine, until } from './helpers.ts';
 
 const SERVE = ['serve', '--json', '--port', '0', '--no-jobs'];
-const EVERY_STEP = ['sync', 'verify', 'export', 'retention', 'compact', 'check', 'report'];
+const EVERY_STEP = ['sync', 'verify', 'export', 'retention', 'compact', 'check', 'report', 'brief'];
 
 const workspace = shareCli({ world: 'tiny' });
 

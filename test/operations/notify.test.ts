@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import type { Brief } from '../../src/analytics/explain/brief-result.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
@@ -201,6 +202,32 @@ it("reports stale data once after each target's limit, and once when the data ar
   expect(received).toHaveLength(3);
 });
 
+it('sends what happened to each brand in one message each, to the webhooks that ask for it', async () => {
+  const { url, received } = await receiver();
+  const told = await teller({ HOOK: url }, [
+    { urlVariable: 'HOOK', events: ['brief'] },
+    { urlVariable: 'HOOK', format: 'slack', events: ['failure'] },
+  ]);
+  const brief: Brief = {
+    ...{ brandId: 'b1', brand: 'Northwind', from: '2026-02-15', to: '2026-03-14', responses: 400 },
+    ...{ beforeFrom: '2026-01-18', beforeTo: '2026-02-14', asOf: null, completeTo: null, partial: false },
+    headline: 'Visibility fell from 50.0 % to 40.0 %.',
+    verdict: 'changed',
+    findings: [
+      {
+        ...{ kind: 'prompt_lost', tone: 'bad', size: '2', detail: null, metric: null, engine: null },
+        ...{ sentence: '2 prompts lost the brand.', page: '/competitors?brand=b1' },
+      },
+    ],
+  };
+  await told.tell({ briefs: [brief, { ...brief, brand: 'Other', findings: [] }] });
+  expect(received.map(({ body }) => body['text'])).toEqual([
+    'Northwind: Visibility fell from 50.0 % to 40.0 %. 2 prompts lost the brand.',
+    'Other: Visibility fell from 50.0 % to 40.0 %.',
+  ]);
+  expect(received[0]?.body).toMatchObject({ type: 'brief', data: brief });
+});
+
 it('keeps messages that another process adds while a receiver is slow, and reports a state file that cannot be written once', async () => {
   const answers: ServerResponse[] = [];
   const { url, received } = await receiver((to) => void answers.push(to));
@@ -248,7 +275,11 @@ it('escapes messages for Slack, and rejects wrong settings without showing their
       { urlVariable: 'https://hooks.example/SECRETPATH' },
       /urlVariable is not valid \(value not shown\); allowed: the name/,
     ],
-    [{ HOOK: url }, { events: ['all'] }, /events.0 is "all"; allowed: a list of failure, recovery, drift, stale/],
+    [
+      { HOOK: url },
+      { events: ['all'] },
+      /events.0 is "all"; allowed: a list of failure, recovery, drift, stale, brief/,
+    ],
     [{ HOOK: url }, { url }, /unknown setting "url"; allowed: urlVariable, format/],
   ];
   for (const [environment, changes, message] of wrong) {

@@ -6,7 +6,7 @@ import { readSecret } from './key-file.ts';
 import { variableName } from './shared-schemas.ts';
 
 /** Events that can be notified. */
-export const NOTIFY_EVENTS = ['failure', 'recovery', 'drift', 'stale'] as const;
+export const NOTIFY_EVENTS = ['failure', 'recovery', 'drift', 'stale', 'brief'] as const;
 /** Formats of notifications. */
 export const NOTIFY_FORMATS = ['json', 'slack'] as const;
 

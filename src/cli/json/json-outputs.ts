@@ -12,7 +12,7 @@ import { listedTargets, testedTarget } from '../../operations/notify/notify.ts';
 import { pricedPlan } from '../../operations/plan.ts';
 import { replaySummary } from '../../operations/replay.ts';
 import { workspaceStatus } from '../../operations/status.ts';
-import { briefBrand } from '../../query/metrics/brief.ts';
+import { briefBrand } from '../../query/metrics/brief-brand.ts';
 import { dimensionValues } from '../../query/metrics/dimension-values.ts';
 import { explainMetric, listChanges, listOpportunities } from '../../query/metrics/explanations.ts';
 import { runMetrics } from '../../query/metrics/run-metrics.ts';

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { brief } from '../../analytics/explain/brief-result.ts';
 import { error, errorParts, number, time } from '../../contract/operation/json-parts.ts';
 import { runSchema, stepSchema } from '../../scheduler/job-log.ts';
+import { type Step, STEP_KINDS } from '../../scheduler/job.ts';
 import { heldDeletion } from '../../warehouse/ledger/held-deletions.ts';
 import { load, plainFiles, report, snapshot } from './files-json.ts';
 import { compare, sync, verify } from './sync-json.ts';
@@ -22,6 +24,7 @@ const stepResult = z.union([
     .describe('an export that awaits confirmation of deletions'),
   report,
   load,
+  z.object({ briefs: z.array(brief) }).describe('what happened to each brand'),
   z.object({ deleted: z.array(z.string()) }).describe('IDs of snapshots that retention deleted'),
   z.object({ before: number, after: number }).describe('bytes of the warehouse before and after compaction'),
   z.object({ flaws: z.array(flaw), error: errorParts.optional() }).describe('invalid rows'),
@@ -40,7 +43,7 @@ const flag = z.boolean().optional();
 
 /** A step of a job with its settings. */
 const step = z.object({
-  do: z.enum(['sync', 'verify', 'compare', 'export', 'load', 'retention', 'compact', 'check', 'report']),
+  do: z.enum(Object.keys(STEP_KINDS) as Step['do'][]),
   onFailure: z.enum(['stop', 'go on']).optional(),
   only: z.array(z.string()).optional(),
   full: flag,

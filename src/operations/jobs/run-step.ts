@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { Brief } from '../../analytics/explain/brief-result.ts';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
 import { COMPARE_REQUESTS, type Step } from '../../scheduler/job.ts';
@@ -25,6 +26,7 @@ export type StepResult =
   | { readonly of: 'files'; readonly exported: ExportedFiles }
   | { readonly of: 'held export'; readonly held: readonly HeldDeletionRow[]; readonly error: string }
   | { readonly of: 'report'; readonly reports: readonly WrittenReport[] }
+  | { readonly of: 'brief'; readonly briefs: readonly Brief[] }
   | { readonly of: 'retention'; readonly deleted: readonly string[] }
   | { readonly of: 'compact'; readonly compaction: Compaction }
   | { readonly of: 'check'; readonly flaws: readonly Flaw[]; readonly error: string | null };
@@ -122,6 +124,11 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
       const { config, clock } = open();
       const request = step.weeks === undefined ? {} : { weeks: step.weeks };
       await onResult({ of: 'report', reports: await reportWorkspace(config, clock, request) });
+      return DONE;
+    }
+    case 'brief': {
+      const { sendBriefs } = await import('../send-briefs.ts');
+      await onResult({ of: 'brief', briefs: await sendBriefs(open('brief')) });
       return DONE;
     }
     case 'retention': {

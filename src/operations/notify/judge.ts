@@ -1,3 +1,4 @@
+import type { NotifyEvent } from '../../base/config/notify-settings.ts';
 import { type ErrorCode, SightlineError } from '../../base/errors.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { Told } from './notify-state.ts';
@@ -27,7 +28,7 @@ export interface Failure {
 
 /** A message to be written. Times are ISO 8601, UTC. */
 export interface Draft {
-  readonly event: 'failure' | 'recovery' | 'drift' | 'stale';
+  readonly event: NotifyEvent;
   /** The only target that receives it; null for all targets that subscribe to the event. */
   readonly target: string | null;
   readonly data: Readonly<Record<string, unknown>>;

@@ -1,3 +1,4 @@
+import type { Brief } from '../../analytics/explain/brief-result.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { hideKeys } from '../../base/errors.ts';
 import { shownTime } from '../../contract/time.ts';
@@ -33,6 +34,10 @@ export function textOf(workspace: string, event: string, data: Draft['data']): s
       const hours = `${String(data['ageHours'])} hours`;
       if (data['lastCompleteAt'] === null) return `${of}: ${age} for ${hours}, a list was never read completely.`;
       return `${of}: ${age} they are ${hours} old. Oldest complete read: ${shownTime(String(data['lastCompleteAt']))}.`;
+    }
+    case 'brief': {
+      const { brand, headline, findings } = data as unknown as Brief;
+      return [`${brand}: ${headline}`, ...findings.map(({ sentence }) => sentence)].join(' ');
     }
     default:
       return `${of}: this is a test message of the webhook.`;

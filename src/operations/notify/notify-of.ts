@@ -1,3 +1,4 @@
+import type { Brief } from '../../analytics/explain/brief-result.ts';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { JobRun } from '../../scheduler/job-log.ts';
 import type { Context } from '../../session/workspace.ts';
@@ -24,6 +25,11 @@ export function notifyOfJob(context: Context, run: JobRun): Promise<void> {
 /** Notifies the configured webhooks of responses that differ from upstream's. Does not throw. */
 export function notifyOfComparison(context: Context, comparison: Comparison): Promise<void> {
   return send(context, async () => (await load()).newsOfComparison(comparison));
+}
+
+/** Sends what happened to each brand to the configured webhooks. Does not throw. */
+export function notifyOfBriefs(context: Context, briefs: readonly Brief[]): Promise<void> {
+  return send(context, async () => ({ briefs }));
 }
 
 /** Notifies the configured webhooks if the data are stale, or fresh again. Does not throw. */

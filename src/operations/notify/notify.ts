@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { Brief } from '../../analytics/explain/brief-result.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
-import type { NotifyEvent, NotifyTarget } from '../../base/config/notify-settings.ts';
+import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { DELIVERY_LIMITS, delivery, type DeliveryLimits, deliver } from './deliver.ts';
@@ -35,6 +36,8 @@ export interface News {
   readonly outcomes?: readonly Outcome[];
   /** New drift in upstream's responses, with a summary in a few words. */
   readonly drift?: { readonly summary: string; readonly runId: string; readonly findings: readonly object[] } | null;
+  /** What happened to each brand; a message each. */
+  readonly briefs?: readonly Brief[];
   /** Omitted if unknown. */
   readonly freshness?: DataFreshness;
 }
@@ -132,6 +135,7 @@ function draftsOf(told: Told, targets: readonly NotifyTarget[], news: News, nowM
   if (news.drift !== undefined && news.drift !== null) {
     drafts.push({ event: 'drift', target: null, data: { ...news.drift } });
   }
+  for (const brief of news.briefs ?? []) drafts.push({ event: 'brief', target: null, data: { ...brief } });
   if (news.freshness !== undefined) {
     drafts.push(...noteResolved(told, news.freshness, nowMs));
     const staleAfter = targets
@@ -160,7 +164,7 @@ function enqueue(
   for (const { event, target: only, data } of drafts) {
     for (const target of targets) {
       const key = keyOf(target);
-      if (!target.events.includes(event satisfies NotifyEvent) || (only !== null && only !== key)) continue;
+      if (!target.events.includes(event) || (only !== null && only !== key)) continue;
       told.waiting.push(toWaiting(target, workspace, event, data, targets, nowMs));
     }
   }

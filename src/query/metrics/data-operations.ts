@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/operation/operation.ts';
-import { briefBrand } from './brief.ts';
+import { briefBrand } from './brief-brand.ts';
 import { dimensionValues } from './dimension-values.ts';
 import { explainMetric, listChanges, listOpportunities } from './explanations.ts';
 import { runMetrics } from './run-metrics.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CHANGE_KINDS, type ChangeKind } from '../../../analytics/explain/history-queries.ts';
 import type { OpportunityKind } from '../../../analytics/explain/opportunities.ts';
 import { dayOf } from '../../../contract/time.ts';
-import { briefBrand } from '../../../query/metrics/brief.ts';
+import { briefBrand } from '../../../query/metrics/brief-brand.ts';
 import {
   type ChangeExplanation,
   explainMetric,
@@ -36,10 +36,7 @@ export const brief = operationTool(briefBrand, {
   brief: async ({ context, result }) => {
     const { brandId, from, to, beforeFrom, beforeTo, headline, verdict, findings } = result;
     const url = await pageLink(context, new URLSearchParams({ brand: brandId, from, to }), OVERVIEW);
-    const { pageUrl } = context.workspace;
-    const listed = findings.map(({ kind, tone, sentence, detail, page }) => {
-      return { kind, tone, sentence, detail, ...(pageUrl === null ? {} : { url: `${pageUrl}${page}` }) };
-    });
+    const listed = findings.map(({ kind, tone, sentence, detail, page }) => ({ kind, tone, sentence, detail, page }));
     const periods = { from, to, before_from: beforeFrom, before_to: beforeTo };
     return { content: { headline, verdict, ...periods, findings: listed, ...url } };
   },
