@@ -110,6 +110,17 @@ export function withNames<T>(long: string, short: string, kind: Kind<T>): Kind<T
   return { ...kind, long, short };
 }
 
+/** An option with a number of requests per minute up to `most`, or `off`; default: 120, as upstream. */
+export function rateLimit(about: string, most: number): Kind<number | 'off'> {
+  const parse = (given: string, name: string): number | 'off' => {
+    const rate = /^\d+$/.test(given) ? Number(given) : 0;
+    if (given === 'off') return given;
+    if (rate >= 1 && rate <= most) return rate;
+    throw refused(name, given, `off, or a whole number from 1 to ${most}`);
+  };
+  return withDefault(option('<number>', about, parse), '120');
+}
+
 /** An argument: required as `<file>`, optional as `[file]`, several as `[words...]`. Its allowed values are not validated. */
 export function argument(placeholder: `[${string}...]`, about: string): Kind<readonly string[]>;
 export function argument(placeholder: `[${string}]`, about: string, choices?: readonly string[]): Kind<string | null>;

@@ -1,10 +1,10 @@
 import { EXIT, SightlineError } from '../../../base/errors.ts';
-import { LIMIT_MAX, LIMIT_MIN } from '../../../plausibility/rate-headers.ts';
+import { LIMIT_MAX } from '../../../plausibility/rate-headers.ts';
 import { parseFaults } from '../../../sandbox/faults.ts';
 import { listening } from '../../listening.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { defineCommand } from '../../program/define-command.ts';
-import { flag, integer, oneOf, option, toInteger, withDefault } from '../../program/option-kinds.ts';
+import { flag, integer, oneOf, option, rateLimit, withDefault } from '../../program/option-kinds.ts';
 
 /** `sandbox` runs until it is stopped. */
 export const sandbox = defineCommand({
@@ -23,7 +23,7 @@ export const sandbox = defineCommand({
       0,
       100_000,
     ),
-    rateLimit: withDefault(option('<number>', 'requests per minute, or off', toRateLimit), '120'),
+    rateLimit: rateLimit('requests per minute, or off', LIMIT_MAX),
     window: withDefault(oneOf('<kind>', 'kind of rate limit window', ['sliding', 'fixed']), 'sliding'),
     latencyMs: withDefault(integer('<number>', 'delay of each response', 0, 600_000), '0'),
     faults: option('<list>', 'simulated faults, such as 429=0.02,500=3x,reset=0.01@/path', toFaults),
@@ -53,10 +53,6 @@ export const sandbox = defineCommand({
     return EXIT.done;
   },
 });
-
-function toRateLimit(given: string, name: string): number | 'off' {
-  return given === 'off' ? given : toInteger(name, given, LIMIT_MIN, LIMIT_MAX);
-}
 
 function toFaults(given: string, name: string): ReturnType<typeof parseFaults> {
   try {

@@ -14,7 +14,7 @@ import { describeOAuth, describeSignIn, listening, warnOfReach } from '../../lis
 import { printJson, say } from '../../output/output.ts';
 import { logOptions, queryTimeout, workspaceOptions } from '../../program/common-options.ts';
 import { type Call, defineCommand } from '../../program/define-command.ts';
-import { integer, negated, oneOf, option, refused, texts, withDefault } from '../../program/option-kinds.ts';
+import { integer, negated, oneOf, option, rateLimit, refused, texts, withDefault } from '../../program/option-kinds.ts';
 
 /** Highest rate limit of a key, in requests per minute. */
 const RATE_MAX = 1_000_000;
@@ -29,7 +29,7 @@ export const serve = defineCommand({
     host: withDefault(option('<address>', 'address to listen on', toHost), '127.0.0.1'),
     port: withDefault(integer('<port>', 'port, or 0 for any', 0, 65_535), '4000'),
     metricsPort: integer('<port>', 'serve Prometheus metrics on this port, or on any with 0', 0, 65_535),
-    rateLimit: withDefault(option('<number>', 'requests per minute for each key, or off', toRateLimit), '120'),
+    rateLimit: rateLimit('requests per minute for each key, or off', RATE_MAX),
     queryTimeout,
     corsOrigin: texts('<origins...>', 'allow browser requests from these origins', toOrigin),
     allowHost: texts('<names...>', 'accept only these host names, and loopback', toHostName),
@@ -214,11 +214,4 @@ function toOrigin(given: string, name: string): string {
   const isOrigin = /^https?:/.test(given) && URL.canParse(given) && new URL(given).origin === given;
   if (isOrigin) return given;
   throw refused(name, given, 'an origin in the form that browsers send, such as https://app.example.com');
-}
-
-function toRateLimit(given: string, name: string): number | 'off' {
-  if (given === 'off') return given;
-  const rate = /^\d+$/.test(given) ? Number(given) : 0;
-  if (rate >= 1 && rate <= RATE_MAX) return rate;
-  throw refused(name, given, `off, or a whole number from 1 to ${RATE_MAX}`);
 }
