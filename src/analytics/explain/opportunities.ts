@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
+import { OPPORTUNITY_TITLES, type OpportunityKind } from '../../contract/opportunity-kinds.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { responseSums } from '../model/response-sums.ts';
 import type { DayRange } from '../model/scope-sql.ts';
@@ -8,13 +9,10 @@ import { quotedName } from './sentences.ts';
 import { adjustPs, ERROR_RATE } from './tests-of-change.ts';
 
 /** Kinds of opportunities. */
-export const OPPORTUNITY_KINDS = ['source_gap', 'competitor_wins', 'forum_thread', 'page_cited_once'] as const;
+export const OPPORTUNITY_KINDS = Object.keys(OPPORTUNITY_TITLES) as OpportunityKind[];
 
 /** Greatest number of queries that `findOpportunities` runs: one for each kind, and one more for the prompts that competitors win. */
 export const OPPORTUNITY_QUERIES = OPPORTUNITY_KINDS.length + 1;
-
-/** A kind of opportunity. */
-export type OpportunityKind = (typeof OPPORTUNITY_KINDS)[number];
 
 /** A way to raise the visibility of a brand. */
 export const opportunity = z.object({

@@ -5,7 +5,7 @@ import type { ChangeScope } from '../../analytics/explain/change-units.ts';
 import { readBrief } from '../../analytics/explain/read-brief.ts';
 import type { DayRange } from '../../analytics/model/scope-sql.ts';
 import { defineOperation } from '../../contract/operation/operation.ts';
-import { CHANGE_PAGES, comparisonPage, OPPORTUNITY_PAGES, type PageView } from './result-pages.ts';
+import { CHANGE_PAGES, OPPORTUNITIES, type PageView } from './result-pages.ts';
 import { freshnessOf } from './scope-freshness.ts';
 import { oneBrand, oneOfBrands, rangeInput, readScope } from './scope-request.ts';
 import type { MetricsSource } from './table-result.ts';
@@ -45,14 +45,13 @@ export const briefBrand = defineOperation({
   },
 });
 
-function pageOf({ kind, metric, engine }: UnlinkedFinding, { brandId, from, to, before }: ChangeScope): string {
-  const periods = { from, to, beforeFrom: before.from, beforeTo: before.to };
+function pageOf({ kind, metric, engine }: UnlinkedFinding, { brandId, from, to }: ChangeScope): string {
   const view: PageView =
     kind === 'metric' || kind === 'engine'
-      ? comparisonPage(metric ?? 'visibility', periods)
-      : kind in OPPORTUNITY_PAGES
-        ? OPPORTUNITY_PAGES[kind as keyof typeof OPPORTUNITY_PAGES]
-        : CHANGE_PAGES[kind as keyof typeof CHANGE_PAGES];
+      ? { path: '/explain', more: { view: metric ?? 'visibility' } }
+      : kind in CHANGE_PAGES
+        ? CHANGE_PAGES[kind as keyof typeof CHANGE_PAGES]
+        : OPPORTUNITIES;
   const filters = { brand: brandId, from, to, ...(engine === null ? {} : { engine }) };
   return `${view.path}?${new URLSearchParams({ ...filters, ...view.more })}`;
 }

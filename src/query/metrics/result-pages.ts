@@ -1,5 +1,4 @@
 import type { ChangeKind } from '../../analytics/explain/history-queries.ts';
-import type { OpportunityKind } from '../../analytics/explain/opportunities.ts';
 
 /** Path of a data page, and the parameters of its address besides the filters. */
 export interface PageView {
@@ -43,13 +42,8 @@ export const CHANGE_PAGES: Readonly<Record<ChangeKind, PageView>> = {
   verification_failed: OPERATIONS,
 };
 
-/** Pages that show the opportunities of a kind. */
-export const OPPORTUNITY_PAGES: Readonly<Record<OpportunityKind, PageView>> = {
-  source_gap: { path: '/sources', more: { view: 'gaps' } },
-  competitor_wins: COMPETITORS,
-  forum_thread: FORUM,
-  page_cited_once: { path: '/sources', more: { view: 'pages' } },
-};
+/** The page of opportunities. */
+export const OPPORTUNITIES: PageView = { path: '/opportunities' };
 
 /** Periods that the page of comparisons shows. */
 export interface ComparedPeriods {

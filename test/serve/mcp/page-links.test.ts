@@ -131,14 +131,9 @@ describe('the links of explanations, changes and opportunities', () => {
 
     const found = await call(client, 'find_opportunities', { brand: brand.name });
     expect(readLink(found.shown.url, origin)).toMatchObject({
+      path: '/opportunities',
       filters: { brand: brand.id, from: found.shown.from, to: found.shown.to },
     });
-    const pages = { source_gap: 'gaps', page_cited_once: 'pages' };
-    for (const [kind, view] of Object.entries(pages)) {
-      const { shown } = await call(client, 'find_opportunities', { brand: brand.name, kind: [kind] });
-      if (shown.opportunities.length === 0) continue;
-      expect(readLink(shown.url, origin)).toMatchObject({ path: '/sources', search: { view } });
-    }
   });
 });
 

@@ -56,6 +56,8 @@ export const PAGE_EXAMPLES: Readonly<Record<string, readonly PageExample[]>> = {
     at('/content?view=forum'),
     { name: 'article', path: ({ article }) => `/content?article=${article}` },
   ],
+  Opportunities: [at('/opportunities')],
+  Explain: [at('/explain'), at('/explain?view=position')],
   Alerts: [at('/alerts')],
   // Differences of two sides.
   Compare: [

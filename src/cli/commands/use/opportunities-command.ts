@@ -1,16 +1,9 @@
-import type { OpportunityKind } from '../../../analytics/explain/opportunities.ts';
+import { OPPORTUNITY_TITLES } from '../../../contract/opportunity-kinds.ts';
 import { shownDays } from '../../../contract/time.ts';
 import { listOpportunities } from '../../../query/metrics/explanations.ts';
 import { plural, printData, say } from '../../output/output.ts';
 import { wrapped } from '../../output/text-table.ts';
 import { operationCommand } from '../../program/operation-command.ts';
-
-const TITLES: Readonly<Record<OpportunityKind, string>> = {
-  source_gap: 'Sources cited for competitors only',
-  competitor_wins: 'Prompts that competitors win',
-  forum_thread: 'Forum threads that responses cite',
-  page_cited_once: 'Own pages cited once',
-};
 
 export const opportunities = operationCommand(listOpportunities, {
   examples: [
@@ -22,7 +15,7 @@ export const opportunities = operationCommand(listOpportunities, {
     // The kind with the first rank comes first.
     for (const kind of new Set(listed.map((one) => one.kind))) {
       const own = listed.filter((one) => one.kind === kind);
-      printData(`\n${TITLES[kind]}`);
+      printData(`\n${OPPORTUNITY_TITLES[kind]}`);
       for (const { rank, sentence } of own) printData(wrapped(sentence, `${String(rank).padStart(3)}. `));
     }
     const more = listed.length < total ? `; ${listed.length} of them are shown` : '';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { CHANGE_KINDS, type ChangeKind } from '../../../analytics/explain/history-queries.ts';
-import type { OpportunityKind } from '../../../analytics/explain/opportunities.ts';
 import { dayOf } from '../../../contract/time.ts';
 import { briefBrand } from '../../../query/metrics/brief-brand.ts';
 import {
@@ -12,7 +11,7 @@ import {
 import {
   CHANGE_PAGES,
   comparisonPage,
-  OPPORTUNITY_PAGES,
+  OPPORTUNITIES,
   OVERVIEW,
   type PageView,
 } from '../../../query/metrics/result-pages.ts';
@@ -68,7 +67,7 @@ export const whatChanged = operationTool(listChanges, {
     const days = new URLSearchParams(given.getAll('brand').map((brand): [string, string] => ['brand', brand]));
     days.set('from', since.slice(0, 10));
     days.set('to', dayOf(source.nowMs));
-    const url = await pageLink(context, days, pageOfKinds<ChangeKind>(kinds, CHANGE_PAGES));
+    const url = await pageLink(context, days, pageOfKinds(kinds));
     const columns = ['at', 'kind', 'brand', 'sentence', 'ids'];
     const rows = changes.map(({ at, kind, brand, sentence, ids }) => [at, kind, brand, sentence, ids]);
     return {
@@ -98,9 +97,7 @@ export const findOpportunities = operationTool(listOpportunities, {
   results: ['from', 'to', 'url', 'columns', 'opportunities'],
   own: z.object({}),
   brief: async ({ context, result: { brandId, from, to, opportunities, total } }) => {
-    const kinds = opportunities.map(({ kind }) => kind);
-    const days = new URLSearchParams({ brand: brandId, from, to });
-    const url = await pageLink(context, days, pageOfKinds<OpportunityKind>(kinds, OPPORTUNITY_PAGES));
+    const url = await pageLink(context, new URLSearchParams({ brand: brandId, from, to }), OPPORTUNITIES);
     const rows = opportunities.map(({ rank, kind, id, n, sentence, evidence }) => {
       return [rank, kind, id, n, sentence, evidence.slice(0, EVIDENCE_MAX)];
     });
@@ -113,8 +110,8 @@ export const findOpportunities = operationTool(listOpportunities, {
 });
 
 // Returns the overview if the kinds have different pages.
-function pageOfKinds<K extends string>(kinds: readonly K[], pages: Readonly<Record<K, PageView>>): PageView {
-  const found = new Set(kinds.map((kind) => pages[kind]));
+function pageOfKinds(kinds: readonly ChangeKind[]): PageView {
+  const found = new Set(kinds.map((kind) => CHANGE_PAGES[kind]));
   const [only] = found;
   return only !== undefined && found.size === 1 ? only : OVERVIEW;
 }

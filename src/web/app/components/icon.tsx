@@ -9,10 +9,12 @@ import topics from 'lucide-static/icons/folder.svg?raw';
 import compare from 'lucide-static/icons/git-compare.svg?raw';
 import overview from 'lucide-static/icons/house.svg?raw';
 import picture from 'lucide-static/icons/image.svg?raw';
+import opportunities from 'lucide-static/icons/lightbulb.svg?raw';
 import sources from 'lucide-static/icons/link.svg?raw';
 import more from 'lucide-static/icons/menu.svg?raw';
 import prompts from 'lucide-static/icons/message-square.svg?raw';
 import content from 'lucide-static/icons/newspaper.svg?raw';
+import explain from 'lucide-static/icons/search.svg?raw';
 import share from 'lucide-static/icons/share-2.svg?raw';
 import filters from 'lucide-static/icons/sliders-horizontal.svg?raw';
 import table from 'lucide-static/icons/table-2.svg?raw';
@@ -30,6 +32,8 @@ const ICONS = {
   traffic,
   content,
   compare,
+  explain,
+  opportunities,
   sql,
   reports,
   overview,

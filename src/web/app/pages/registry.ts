@@ -91,6 +91,14 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./traffic/traffic.tsx'),
   },
   {
+    pattern: '/opportunities',
+    label: 'Opportunities',
+    group: 'Act',
+    icon: 'opportunities',
+    title: 'Opportunities',
+    load: () => import('./opportunities/opportunities.tsx'),
+  },
+  {
     pattern: '/content',
     label: 'Content',
     group: 'Act',
@@ -106,6 +114,14 @@ export const PAGES: readonly PageEntry[] = [
     isMain: true,
     title: 'Alerts',
     load: () => import('./alerts/alerts.tsx'),
+  },
+  {
+    pattern: '/explain',
+    label: 'Explain',
+    group: 'Investigate',
+    icon: 'explain',
+    title: 'Explain',
+    load: () => import('./explain/explain.tsx'),
   },
   {
     pattern: '/compare',

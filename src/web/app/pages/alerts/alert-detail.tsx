@@ -47,7 +47,8 @@ export function AlertDetail({ id }: { readonly id: string }): JSX.Element {
 }
 
 function AlertFacts({ row, day }: { readonly row: Row; readonly day: Day }): JSX.Element {
-  const { linkTo, format, brand } = useScope();
+  const { linkTo, format } = useScope();
+  const until = { range: null, from: addDays(day || '2000-01-01', 1 - DAYS), to: day };
   const around = { range: null, from: addDays(day || '2000-01-01', -DAYS), to: addDays(day || '2000-01-01', DAYS) };
   const competitor = textOf(row['competitor_id']);
   const gone = textOf(row['gone_at']) || null;
@@ -103,9 +104,7 @@ function AlertFacts({ row, day }: { readonly row: Row; readonly day: Day }): JSX
         </dd>
         <dt>Explain</dt>
         <dd>
-          <code>
-            sightline explain visibility --brand {brand?.id} --from {addDays(day || '2000-01-01', 1 - DAYS)} --to {day}
-          </code>
+          <Link to={linkTo('/explain', until)}>Why visibility changed in the days before</Link>
         </dd>
       </dl>
     </>

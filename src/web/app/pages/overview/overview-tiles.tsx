@@ -9,15 +9,6 @@ import { pointOf, statisticOf } from '../../state/series.ts';
 import { MEASURES, type Measure } from '../../state/shown-measures.ts';
 import { type Row, toRecords } from '../../state/table.ts';
 
-/** Pages with the details of the measures. */
-const PATHS: Readonly<Record<string, string>> = {
-  visibility: '/prompts',
-  share_of_voice: '/competitors',
-  position: '/prompts',
-  sentiment: '/responses',
-  owned_citations: '/sources',
-};
-
 /** Measures that are computed from the same facts are one request, so that tiles do not wait for slower facts. */
 const REQUESTS: readonly (readonly string[])[] = [
   ['visibility', 'position', 'sentiment'],
@@ -25,7 +16,7 @@ const REQUESTS: readonly (readonly string[])[] = [
   ['owned_citations'],
 ];
 
-/** The five numbers of a brand. */
+/** The five numbers of a brand, each with a link to its explanation. */
 export function OverviewTiles(): JSX.Element {
   return (
     <div class="tiles">
@@ -63,7 +54,7 @@ function MeasureTile({ measure }: { readonly measure: Measure }): JSX.Element {
       {...statisticOf(row, name)}
       isHigherBetter={isHigherBetter}
       points={points}
-      to={linkTo(PATHS[name] ?? '/')}
+      to={linkTo('/explain', {}, { view: name })}
       table={totals.table}
       isLoading={totals.isLoading || totals.table === null}
     />

@@ -1,0 +1,70 @@
+import type { JSX } from 'preact';
+import { Mark } from '../../components/measured.tsx';
+import { useScope } from '../../state/scope.tsx';
+import type { Measure } from '../../state/shown-measures.ts';
+import type { Explanation, Member } from './explain-data.ts';
+
+/** Members of a dimension that are shown, those with the greatest effects. */
+const SHOWN_MAX = 6;
+
+interface EffectsProps {
+  readonly dimension: Explanation['dimensions'][number];
+  readonly measure: Measure;
+}
+
+/** The members of a dimension whose effects add up to the change, the greatest first, each with a bar. */
+export function Effects({ dimension: { dimension, members }, measure }: EffectsProps): JSX.Element {
+  const { format } = useScope();
+  const ranked = members.toSorted((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
+  const shown = ranked.slice(0, SHOWN_MAX);
+  const greatest = Math.max(...shown.map(({ effect }) => Math.abs(effect)), Number.MIN_VALUE);
+  const rest = ranked.length - shown.length;
+  return (
+    <section class="panel" aria-label={`By ${dimension}`}>
+      <header class="panel-head">
+        <h2>By {dimension}</h2>
+        <p>effects add up to the change</p>
+      </header>
+      <ul class="effects">
+        {shown.map((member) => (
+          <li key={member.id ?? member.name}>
+            <MemberText member={member} measure={measure} />
+            <EffectBar share={member.effect / greatest} isGood={member.effect > 0 === measure.isHigherBetter} />
+            <b class="number">{format.difference(member.effect, measure.unit, false)}</b>
+          </li>
+        ))}
+      </ul>
+      {rest > 0 && <p class="quiet">{rest} more have smaller effects.</p>}
+    </section>
+  );
+}
+
+function MemberText({ member, measure }: { readonly member: Member; readonly measure: Measure }): JSX.Element {
+  const { format } = useScope();
+  const { name, before, after, change, verdict } = member;
+  return (
+    <div>
+      <span class="clamped" dir="auto">
+        {name}
+      </span>
+      <span class="beside">
+        {format.value(before, measure.unit)} to {format.value(after, measure.unit)}{' '}
+        <Mark
+          change={{ change, isSignificant: verdict === 'not tested' ? null : verdict === 'significant' }}
+          unit={measure.unit}
+          isHigherBetter={measure.isHigherBetter}
+        />
+      </span>
+    </div>
+  );
+}
+
+function EffectBar({ share, isGood }: { readonly share: number; readonly isGood: boolean }): JSX.Element {
+  const width = `${Math.abs(share) * 50}%`;
+  const style = share < 0 ? { right: '50%', width } : { left: '50%', width };
+  return (
+    <span class="effect-bar" aria-hidden="true">
+      <i style={style} data-tone={isGood ? 'good' : 'bad'} />
+    </span>
+  );
+}
