@@ -20,7 +20,7 @@ export function Effects({ dimension: { dimension, members }, measure }: EffectsP
   const greatest = Math.max(...shown.map(({ effect }) => Math.abs(effect)), Number.MIN_VALUE);
   const rest = ranked.length - shown.length;
   return (
-    <section class="panel" aria-label={`By ${dimension}`}>
+    <section class="card" aria-label={`By ${dimension}`}>
       <header class="panel-head">
         <h2>By {dimension}</h2>
         <p>effects add up to the change</p>

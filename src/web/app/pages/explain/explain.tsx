@@ -55,7 +55,7 @@ function Contents({ explanation, measure }: ContentsProps): JSX.Element {
     <>
       <Verdict explanation={explanation} measure={measure} />
       {causes.length > 0 && (
-        <section class="panel causes" aria-label="Causes">
+        <section class="card causes" aria-label="Causes">
           <header class="panel-head">
             <h2>Causes, strongest first</h2>
           </header>
@@ -73,11 +73,13 @@ function Contents({ explanation, measure }: ContentsProps): JSX.Element {
         {dimensions
           .filter(({ members }) => members.length > 1)
           .map((dimension) => (
-            <Effects key={dimension.dimension} dimension={dimension} measure={measure} />
+            <div key={dimension.dimension} class={dimension.dimension === 'prompt' ? 'full' : undefined}>
+              <Effects dimension={dimension} measure={measure} />
+            </div>
           ))}
       </div>
       {associations.length > 0 && (
-        <section class="panel causes" aria-label="What changed with it">
+        <section class="card causes" aria-label="What changed with it">
           <header class="panel-head">
             <h2>What changed with it</h2>
             <p>associations, not causes</p>
@@ -106,7 +108,7 @@ function Verdict({ explanation, measure: { unit, title } }: ContentsProps): JSX.
   const { nBefore, nAfter, change, lower, upper } = total;
   const count = (n: number): string => format.value(n, 'count');
   return (
-    <section class="verdict" aria-label={`Change of ${title}`}>
+    <section class="card" aria-label={`Change of ${title}`}>
       <p class="headline" dir="auto">
         {summary}
       </p>

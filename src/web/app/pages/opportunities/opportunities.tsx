@@ -64,7 +64,7 @@ function Group({ title, items }: GroupProps): JSX.Element | null {
   const scope = useScope();
   if (items.length === 0) return null;
   return (
-    <section class="causes" aria-label={title}>
+    <section class="card causes" aria-label={title}>
       <h2>{title}</h2>
       <ol>
         {items.map((item) => (

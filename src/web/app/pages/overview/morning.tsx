@@ -13,21 +13,21 @@ export function Morning(): JSX.Element {
   const { data, error, isLoading, retry } = useResource<Brief>(isKnown ? '/data/brief' : null, params);
   if (error !== null) {
     return (
-      <section class="morning" aria-label="What happened">
+      <section class="card morning" aria-label="What happened">
         <ErrorState error={error} retry={retry} />
       </section>
     );
   }
   if (data === null) {
     return (
-      <section class="morning" aria-label="What happened" aria-busy="true">
+      <section class="card morning" aria-label="What happened" aria-busy="true">
         <div class="skeleton" role="status" aria-label="Loading" />
       </section>
     );
   }
   const { headline, findings, from, to, beforeFrom, beforeTo, responses } = data;
   return (
-    <section class="morning" aria-label="What happened" aria-busy={isLoading}>
+    <section class="card morning" aria-label="What happened" aria-busy={isLoading}>
       <div>
         <p class="headline" dir="auto">
           {headline}
