@@ -340,4 +340,23 @@ export const mutants: readonly Mutant[] = [
     to: '',
     tests: INCREMENTAL,
   },
+  // Briefs
+  {
+    file: 'src/analytics/explain/brief.ts',
+    from: 'lower >= -UNCHANGED_WITHIN && upper <= UNCHANGED_WITHIN',
+    to: 'lower >= -UNCHANGED_WITHIN || upper <= UNCHANGED_WITHIN',
+    tests: ['test/analytics/brief.test.ts'],
+  },
+  {
+    file: 'src/analytics/explain/brief.ts',
+    from: 'p !== null && p <= ERROR_RATE',
+    to: 'p !== null',
+    tests: ['test/analytics/brief.test.ts'],
+  },
+  {
+    file: 'src/analytics/explain/brief.ts',
+    from: "[...withTone('bad'), ...withTone('good')]",
+    to: "[...withTone('good'), ...withTone('bad')]",
+    tests: ['test/analytics/brief.test.ts'],
+  },
 ];
