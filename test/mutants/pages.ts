@@ -11,8 +11,8 @@ const inBrowser: readonly Mutant[] = [
   },
   {
     file: 'src/web/app/pages/overview/overview-tiles.tsx',
-    from: "to={linkTo(PATHS[name] ?? '/')}",
-    to: "{...(PATHS[name] === undefined && { to: linkTo('/') })}",
+    from: "      to={linkTo('/explain', {}, { view: name })}\n",
+    to: '',
     tests: ['test/web/page-use.test.ts'],
     isBuilt: true,
   },
