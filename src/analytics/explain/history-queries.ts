@@ -36,11 +36,16 @@ const inBrands = (alias = ''): string => `list_contains($2, CAST(${alias}brand_i
 const since = (column: string): string => `epoch_ms(${column}) >= $1`;
 const id = (name: string, column = name): string => `json_object('${name}', CAST(${column} AS VARCHAR))`;
 
+/** Returns the queries that find changes of these kinds; all of them for an empty list. Each names its kinds as texts. */
+export function historyQueriesOf(kinds: readonly ChangeKind[]): readonly string[] {
+  return kinds.length === 0 ? queries : queries.filter((sql) => kinds.some((kind) => sql.includes(`'${kind}'`)));
+}
+
 /**
  * SELECTs of changes since $1 (epoch milliseconds) of the brands $2. Columns: kind, time, brand, name, earlier state, later state, two
  * numbers, and the ids as JSON.
  */
-export const historyQueries: readonly string[] = [
+const queries: readonly string[] = [
   `SELECT 'prompt_lost', epoch_ms(last_mentioned_at), brand_id, text, NULL, NULL, earlier_visibility, streak_responses, ${id('promptId', 'prompt_id')}
    FROM mart.lost_prompts WHERE scope = 'all engines' AND ${since('last_mentioned_at')} AND ${inBrands()}`,
   `SELECT if(m.change > 0, 'prompt_won', 'prompt_fell'), epoch_ms(CAST(p.anchor_day AS TIMESTAMP)), m.brand_id, m.text, NULL, NULL,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Query } from '../../warehouse/database.ts';
-import { CHANGE_KINDS, type ChangeKind, historyQueries } from './history-queries.ts';
+import { CHANGE_KINDS, type ChangeKind, historyQueriesOf } from './history-queries.ts';
 import { quotedName } from './sentences.ts';
 
 /** Maximum number of listed changes of each kind; the newest are kept. */
@@ -48,7 +48,7 @@ export async function whatChanged(
 ): Promise<History> {
   const found: HistoryChange[] = [];
   const counts: Partial<Record<ChangeKind, number>> = {};
-  for (const sql of historyQueries) {
+  for (const sql of historyQueriesOf(kinds)) {
     const columns = 't(kind, moment, brand_id, name, was, became, a, b, ids)';
     const rows = await query(
       `SELECT kind, CAST(moment AS BIGINT), CAST(brand_id AS VARCHAR), CAST(name AS VARCHAR), CAST(was AS VARCHAR), CAST(became AS VARCHAR),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { explainChange } from '../../analytics/explain/explain-change.ts';
 import { explainedChange, explainedMetric } from '../../analytics/explain/explained-change.ts';
-import { CHANGE_KINDS, historyQueries } from '../../analytics/explain/history-queries.ts';
+import { CHANGE_KINDS, historyQueriesOf } from '../../analytics/explain/history-queries.ts';
 import {
   findOpportunities,
   OPPORTUNITY_KINDS,
@@ -86,7 +86,7 @@ export const listChanges = defineOperation({
     const ofBrandsOnly = allowed !== undefined || replica.allowedBrands !== null;
     return replica.replica.work(async (query) => {
       const brandIds = await readBrands(source, query, { brand });
-      const queries = counted(query, source, historyQueries.length);
+      const queries = counted(query, source, historyQueriesOf(kinds).length);
       const { changes, ...counts } = await whatChanged(queries, brandIds, sinceMs, { kinds, ofBrandsOnly });
       return { ...counts, changes: changes.slice(0, limit) };
     }, signal);
