@@ -15,8 +15,7 @@ export const briefBrand = defineOperation({
   name: 'brief',
   path: '/data/brief',
   title: 'Brief',
-  about:
-    'What happened to a brand, in one or two sentences and at most four findings: changes beyond chance, lost prompts, alerts, and what to do.',
+  about: 'What happened to a brand: a headline, at most four findings, and what to do.',
   input: z.object({ ...rangeInput, brand: oneOfBrands }),
   output: brief,
   run: async (source: MetricsSource, { brand, from, to }) => {

@@ -30,14 +30,13 @@ const FIRST_SYNC = 'SELECT epoch_ms(min(started_at)) FROM sync.runs';
 
 /** Says what happened to a brand. */
 export const brief = operationTool(briefBrand, {
-  results: ['headline', 'verdict', 'from', 'to', 'before_from', 'before_to', 'findings', 'url'],
+  results: ['headline', 'from', 'to', 'findings', 'url'],
   own: z.object({}),
   brief: async ({ context, result }) => {
-    const { brandId, from, to, beforeFrom, beforeTo, headline, verdict, findings } = result;
+    const { brandId, from, to, headline, findings } = result;
     const url = await pageLink(context, new URLSearchParams({ brand: brandId, from, to }), OVERVIEW);
     const listed = findings.map(({ kind, tone, sentence, detail, page }) => ({ kind, tone, sentence, detail, page }));
-    const periods = { from, to, before_from: beforeFrom, before_to: beforeTo };
-    return { content: { headline, verdict, ...periods, findings: listed, ...url } };
+    return { content: { headline, from, to, findings: listed, ...url } };
   },
 });
 
