@@ -182,7 +182,6 @@ export function greetingOf(workspace: string, isLoud: boolean): string {
         ],
       ],
       'src/cli/json/operation-json.ts': [
-        ["  do: z.enum(['sync', ", "  do: z.enum(['greet', 'sync', "],
         ['  repair: flag,\n  weeks', '  repair: flag,\n  loud: flag,\n  weeks'],
         [
           "  z.object({ deleted: z.array(z.string()) }).describe('IDs of snapshots",

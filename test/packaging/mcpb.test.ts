@@ -32,7 +32,7 @@ async function copyProject(folder: string): Promise<void> {
       : [],
   );
   const filter = (path: string): boolean => path !== join(root, LIBRARY);
-  for (const path of ['.ci/mcpb.mjs', 'dist', 'package.json', 'package-lock.json', ...installed])
+  for (const path of ['.ci/mcpb.mjs', 'dist', 'LICENSE', 'package.json', 'package-lock.json', ...installed])
     cpSync(join(root, path), join(folder, path), { recursive: true, filter });
   await writeFile(join(folder, LIBRARY), '');
   await symlink(join(root, 'node_modules/@anthropic-ai'), join(folder, 'node_modules/@anthropic-ai'));

@@ -110,15 +110,8 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
     }
     case 'export':
       return runExport(step, open('export'), parts);
-    case 'load': {
-      const { loadDestinations } = await import('../load.ts');
-      const options = { names: step.destinations ?? null, full: false, dryRun: false };
-      const loads = await loadDestinations(open('load'), options, parts.onLoad);
-      await onResult({ of: 'load', loads });
-      const failed = loads.filter(({ error }) => error !== undefined);
-      const error = failed.map(({ name, error: why }) => `${name}: ${why?.message}`).join('; ');
-      return failed.length === 0 ? DONE : { status: 'failed', code: 'destination_failed', error };
-    }
+    case 'load':
+      return runLoad(step, open('load'), parts);
     case 'report': {
       const { reportWorkspace } = await import('../write-report.ts');
       const { config, clock } = open();
@@ -173,6 +166,16 @@ async function runExport(step: Extract<Step, { do: 'export' }>, context: Context
   const { exportWorkspace } = await import('../export.ts');
   await onResult({ of: 'export', snapshot: await exportWorkspace(context, parts.onExport) });
   return DONE;
+}
+
+async function runLoad(step: Extract<Step, { do: 'load' }>, context: Context, parts: StepParts): Promise<Ending> {
+  const { loadDestinations } = await import('../load.ts');
+  const options = { names: step.destinations ?? null, full: false, dryRun: false };
+  const loads = await loadDestinations(context, options, parts.onLoad);
+  await parts.onResult({ of: 'load', loads });
+  const failed = loads.filter(({ error }) => error !== undefined);
+  const error = failed.map(({ name, error: why }) => `${name}: ${why?.message}`).join('; ');
+  return failed.length === 0 ? DONE : { status: 'failed', code: 'destination_failed', error };
 }
 
 function allowanceOf({ allowance }: Extract<Step, { do: 'sync' }>, { clock }: Context) {
