@@ -81,8 +81,13 @@ test('workers share a queue: a stopped worker returns its tasks, and another one
   const [[begun = ''] = [], [other = ''] = []] = [entries.find(isBegun), entries.find((each) => !isBegun(each))];
   const again = await here('cluster', 'enqueue', 'nightly', '--workspace', other, '--json');
   expect(JSON.parse(again.stdout)).toMatchObject({ enqueued: 0, waiting: 1 });
-  const status = (await here('cluster', 'status', '--json')).stdout;
-  const { queue } = expectJson<{ queue: RunnerState }>('cluster status', status);
+  const read = async (): Promise<RunnerState> => {
+    const status = (await here('cluster', 'status', '--json')).stdout;
+    return expectJson<{ queue: RunnerState }>('cluster status', status).queue;
+  };
+  // A worker writes its tasks a few seconds after it has begun them.
+  await expect.poll(async () => (await read()).workers.map(({ tasks }) => tasks), { timeout: 60_000 }).toEqual([1]);
+  const queue = await read();
   expect(queue).toMatchObject({
     counts: { active: 1, waiting: 1, failed: 0 },
     schedules: 8,
