@@ -25,7 +25,7 @@ test('a key is read from a private file named by its _FILE variable', async () =
   await writeFile(file, '\ufeffgsk_in_a_file\r\n');
   expect(keyOf(environment)).toBe('gsk_in_a_file');
   await writeFile(file, '');
-  expect(() => keyOf(environment)).toThrow('ACME_KEY is not set');
+  expect(() => keyOf(environment)).toThrow(`ACME_KEY_FILE: the file ${file} is empty; allowed: a file with the secret`);
   await chmod(file, 0o644);
   expect(() => keyOf(environment)).toThrow('chmod o-r');
 });

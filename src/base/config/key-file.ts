@@ -13,7 +13,7 @@ const SECRETS_FOLDER = '/run/secrets/';
 /**
  * Returns a secret from its variable, or from the file whose path (relative to `folder`) is in the variable with the suffix
  * `_FILE`. Returns undefined if neither is set.
- * @throws `config_invalid` if both are set, or if the file is unreadable, too large or readable by every user of the machine
+ * @throws `config_invalid` if both are set, or if the file is unreadable, empty, too large or readable by every user of the machine
  */
 export function readSecret(
   variable: string,
@@ -40,6 +40,7 @@ function readSecretFile(name: string, path: string): string {
       throw refusal(name, path, `is too large for a key: ${size} bytes; allowed: up to ${FILE_BYTES_MAX}`);
     const text = utf8Text(readFileSync(path));
     if (text === null) throw refusal(name, path, 'is not UTF-8 text but UTF-16 or binary; allowed: UTF-8');
+    if (text.trim() === '') throw refusal(name, path, 'is empty; allowed: a file with the secret');
     return text.trim();
   } catch (thrown) {
     if (thrown instanceof SightlineError) throw thrown;
