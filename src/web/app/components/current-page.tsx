@@ -86,5 +86,9 @@ export function CurrentPage({ entry: given }: { readonly entry?: PageEntry }): J
   }
   if (loaded === null) return <div class="skeleton" role="status" aria-label="Loading" />;
   if (loaded.entry === entry) shown.current = matchPath(entry.pattern, path) ?? {};
-  return <loaded.Page params={shown.current} />;
+  return (
+    <div class="current" aria-busy={loaded.entry !== entry}>
+      <loaded.Page params={shown.current} />
+    </div>
+  );
 }
