@@ -5,11 +5,13 @@ import { notifyOfBriefs } from './notify/notify-of.ts';
 import { runOnReplica } from './run-on-replica.ts';
 
 /**
- * Sends what happened to each brand in the last 28 days to the webhooks. Returns the briefs, in the order of the brands.
+ * Sends a brief of the last 28 days of each brand to the webhooks with the event `brief`. Returns the briefs, in the order of the brands;
+ * none if there is no such webhook.
  *
  * @throws `no_data` before the first sync
  */
 export async function sendBriefs(context: Context): Promise<readonly Brief[]> {
+  if (!context.config.notify().some(({ events }) => events.includes('brief'))) return [];
   const briefs = await runOnReplica(
     context,
     async (source) => {

@@ -52,7 +52,7 @@ export type Step = Common &
     | { readonly do: 'compact' }
     | { readonly do: 'check' }
     | { readonly do: 'report'; readonly weeks?: number }
-    /** Sends what happened to each brand to the webhooks. */
+    /** Sends a brief of each brand to the webhooks with the event `brief`. */
     | { readonly do: 'brief' }
   );
 

@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
 import { brief as result } from '../../src/analytics/explain/brief-result.ts';
-import { type BriefFacts, composeBrief, FINDINGS_MAX, UNCHANGED_WITHIN } from '../../src/analytics/explain/brief.ts';
+import {
+  type BriefFacts,
+  composeBrief,
+  FINDINGS_MAX,
+  readBrief,
+  UNCHANGED_WITHIN,
+} from '../../src/analytics/explain/brief.ts';
 import type { ChangeUnits } from '../../src/analytics/explain/change-units.ts';
-import { readBrief } from '../../src/analytics/explain/read-brief.ts';
 import { randomOf } from '../../src/sandbox/random.ts';
 import { countOf } from '../support/counts.ts';
 import { adjust, changeOf, estimate, pValue } from '../support/oracle/statistics.ts';
@@ -115,12 +120,22 @@ const quiet: BriefFacts['visibility'] = {
   associationsWithinChance: 0,
 };
 
-function change(kind: 'prompt_lost' | 'prompt_won' | 'alert', sentence: string): BriefFacts['changes'][number] {
+function historyOf(changes: BriefFacts['history']['changes']): BriefFacts['history'] {
+  const counts = Object.fromEntries(
+    changes.map(({ kind }) => [kind, changes.filter((one) => one.kind === kind).length]),
+  );
+  return { changes, counts };
+}
+
+function change(
+  kind: 'prompt_lost' | 'prompt_won' | 'alert',
+  sentence: string,
+): BriefFacts['history']['changes'][number] {
   return { at: '2026-02-10T00:00:00.000Z', kind, brandId: worldId(0), brand: 'World 0', sentence, ids: {} };
 }
 
 test('nothing that happened is one sentence', () => {
-  const facts = { visibility: quiet, metrics: [], changes: [], opportunities: [] };
+  const facts = { visibility: quiet, metrics: [], history: historyOf([]), opportunities: [] };
   expect(composeBrief(facts)).toEqual({
     headline: 'Visibility is 50.1 %, unchanged from 50.0 % in the period before.',
     verdict: 'unchanged',
@@ -147,9 +162,10 @@ test('a better position is good, changes come before tasks, and one of four plac
     after: 2.1,
     nBefore: 400,
     nAfter: 410,
-    test: { change: -0.4, p: 0.001 },
+    change: -0.4,
+    p: 0.001,
   } as const;
-  const noise = { ...position, metric: 'sentiment', test: { change: -0.4, p: 0.06 } } as const;
+  const noise = { ...position, metric: 'sentiment', p: 0.06 } as const;
   const changes = [
     change('prompt_won', 'Won.'),
     change('prompt_lost', 'Lost last.'),
@@ -159,14 +175,38 @@ test('a better position is good, changes come before tasks, and one of four plac
   const tasks = (['source_gap', 'competitor_wins', 'page_cited_once'] as const).map((kind) => {
     return { rank: 1, kind, id: kind, name: kind, n: 5, sentence: `A ${kind}.`, evidence: [] };
   });
-  const { findings } = composeBrief({ visibility: quiet, metrics: [position, noise], changes, opportunities: tasks });
+  const task = tasks[0] as BriefFacts['opportunities'][number];
+  const { findings } = composeBrief({
+    visibility: quiet,
+    metrics: [position, noise],
+    history: historyOf(changes),
+    opportunities: tasks,
+  });
   expect(findings.map(({ tone, size, sentence, detail }) => [tone, size, sentence, detail])).toEqual([
     ['bad', '2', '2 prompts lost the brand.', 'Lost last.'],
     ['good', '−0.40', 'Mean position fell from 2.50 to 2.10, which is better.', '400 and 410 responses'],
     ['good', '1', '1 prompt won.', 'Won.'],
     ['to do', '1', 'Competitors win 1 prompt.', 'A competitor_wins.'],
   ]);
-  const few = composeBrief({ visibility: quiet, metrics: [], changes: changes.slice(3), opportunities: tasks });
+  const few = composeBrief({
+    visibility: quiet,
+    metrics: [],
+    history: historyOf(changes.slice(3)),
+    opportunities: tasks,
+  });
   expect(few.findings.map(({ kind }) => kind)).toEqual(['competitor_wins', 'source_gap', 'alert']);
+  // Lists of changes and opportunities are cut off, so the counts are not those of the lists.
+  const many = composeBrief({
+    visibility: quiet,
+    metrics: [],
+    history: { changes, counts: { alert: 1_234, prompt_lost: 2, prompt_won: 1 } },
+    opportunities: Array.from({ length: 50 }, (_, index) => ({ ...task, id: `${index}` })),
+  });
+  expect(many.findings.map(({ size, sentence }) => [size, sentence])).toEqual([
+    ['2', '2 prompts lost the brand.'],
+    ['1', '1 prompt won.'],
+    ['50+', 'At least 50 domains are cited for competitors and never with the brand.'],
+    ['1,234', '1,234 alerts were raised.'],
+  ]);
   for (const one of findings) expect(result.shape.findings.element.omit({ page: true }).parse(one)).toEqual(one);
 });

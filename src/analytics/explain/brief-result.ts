@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { day, freshness, number, type ValueOf } from '../../contract/operation/json-parts.ts';
 
+/** The kinds of changes that are findings. */
+export const BRIEFED_CHANGES = ['prompt_lost', 'prompt_won', 'alert'] as const;
 /** The kinds of opportunities that are findings, the first ones first. */
 export const BRIEFED_OPPORTUNITIES = ['competitor_wins', 'source_gap', 'forum_thread'] as const;
 
 /** A finding of a brief. */
 export const finding = z.object({
-  kind: z.enum(['metric', 'engine', 'prompt_lost', 'alert', 'prompt_won', ...BRIEFED_OPPORTUNITIES]),
+  kind: z.enum(['metric', 'engine', ...BRIEFED_CHANGES, ...BRIEFED_OPPORTUNITIES]),
   tone: z.enum(['good', 'bad', 'to do']),
-  size: z.string().describe('the change, or the number of things, such as "−6.1 points" or "3"'),
+  size: z.string().describe('the change, or the number of things, such as "−6.1 points", "3" or "50+"'),
   sentence: z.string(),
   detail: z.string().nullable().describe('what is behind it: responses, or the greatest one; null if nothing is'),
   metric: z.string().nullable().describe('the metric of a change of a metric or an engine'),

@@ -9,7 +9,7 @@ import { textOf } from './explained-metrics.ts';
 import { type Names, readNames } from './names-of-members.ts';
 import { type Companion, type Counts, readCounts } from './read-counts.ts';
 import { associationSentence, causeSentence, noDataSentence, quotedName, summaryOf } from './sentences.ts';
-import { noSums, ratioOf, type Sides } from './sums.ts';
+import { type ComparedValues, noSums, ratioOf, valuesOf } from './sums.ts';
 import { ERROR_RATE, type JudgedChange } from './tests-of-change.ts';
 
 /** Maximum number of significant associations with competitors, and of those with domains. */
@@ -19,7 +19,6 @@ const PROVEN_MAX = 5;
 
 type NamedCause = ExplainedChange['causes'][number];
 type NamedAssociation = ExplainedChange['associations'][number];
-type ComparedValues = NamedAssociation['with'];
 type ShownTest = Omit<NamedAssociation['occurrence'], keyof ComparedValues>;
 
 /**
@@ -201,10 +200,6 @@ function dimensionOf(
       ...testOf(member.test),
     })),
   };
-}
-
-function valuesOf({ before, after }: Sides): ComparedValues {
-  return { before: ratioOf(before), after: ratioOf(after), nBefore: before.n, nAfter: after.n };
 }
 
 function testOf({ change, lower, upper, level, p, adjustedP, isSignificant }: JudgedChange): ShownTest {

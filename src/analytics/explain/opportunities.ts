@@ -1,31 +1,14 @@
-import { z } from 'zod';
-import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
-import { OPPORTUNITY_TITLES, type OpportunityKind } from '../../contract/opportunity-kinds.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { responseSums } from '../model/response-sums.ts';
 import type { DayRange } from '../model/scope-sql.ts';
 import { twoSidedP } from './normal.ts';
+import type { OpportunityKind } from './opportunity-kinds.ts';
+import { OPPORTUNITY_KINDS, type Opportunity } from './opportunity.ts';
 import { quotedName } from './sentences.ts';
 import { adjustPs, ERROR_RATE } from './tests-of-change.ts';
 
-/** Kinds of opportunities. */
-export const OPPORTUNITY_KINDS = Object.keys(OPPORTUNITY_TITLES) as OpportunityKind[];
-
 /** Greatest number of queries that `findOpportunities` runs: one for each kind, and one more for the prompts that competitors win. */
 export const OPPORTUNITY_QUERIES = OPPORTUNITY_KINDS.length + 1;
-
-/** A way to raise the visibility of a brand. */
-export const opportunity = z.object({
-  rank: number,
-  kind: z.enum(OPPORTUNITY_KINDS),
-  id: z.string().describe('domain, prompt, thread or page'),
-  name: z.string(),
-  n: number.describe('responses that it concerns; the rank follows from it'),
-  sentence: z.string(),
-  evidence: z.array(z.string()).describe('ids of at most 5 responses, newest first'),
-});
-
-type Opportunity = ValueOf<typeof opportunity>;
 
 /** Maximum number of opportunities of each kind. */
 export const LISTED_MAX = 50;

@@ -108,7 +108,8 @@ function valuesOf(metric: ExplainedMetric, { before, after }: Sides): [string, s
   return [shown(ratioOf(before) ?? 0), shown(ratioOf(after) ?? 0)];
 }
 
-function verb(change: number): string {
+/** Returns whether a change is a rise or a fall. */
+export function verb(change: number): string {
   return change < 0 ? 'fell' : 'rose';
 }
 
@@ -116,13 +117,14 @@ function effectVerb(effect: number): string {
   return effect < 0 ? 'lowered' : 'raised';
 }
 
-// Adds the direction for metrics such as position, in which a lower value is better.
-function worse(metric: ExplainedMetric, change: number): string {
+/** Returns the direction of a change of a metric in which a lower value is better, such as position; empty for other metrics. */
+export function worse(metric: ExplainedMetric, change: number): string {
   if (textOf(metric).isHigherBetter) return '';
   return change < 0 ? ', which is better' : ', which is worse';
 }
 
-function counted(value: number): string {
+/** Returns a number of things with separators of thousands. */
+export function counted(value: number): string {
   return value.toLocaleString('en-US');
 }
 
@@ -130,6 +132,7 @@ function shownP(p: number): string {
   return p < 0.001 ? '< 0.001' : `= ${p.toFixed(3)}`;
 }
 
-function capital(text: string): string {
+/** Returns a text with a capital letter at its start. */
+export function capital(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }

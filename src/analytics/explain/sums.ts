@@ -62,6 +62,19 @@ export function ratioOf({ y, x }: Sums): number | null {
   return x === 0 ? null : y / x;
 }
 
+/** The value of the measure in both periods, null without data, and the responses with data. */
+export interface ComparedValues {
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly nBefore: number;
+  readonly nAfter: number;
+}
+
+/** Returns the values of both periods. */
+export function valuesOf({ before, after }: Sides): ComparedValues {
+  return { before: ratioOf(before), after: ratioOf(after), nBefore: before.n, nAfter: after.n };
+}
+
 /** Returns the sum of `(y - value * x) ^ 2`. Rounding may make the sum of squares negative. */
 export function squaredResiduals({ yy, xy, xx }: Sums, value: number): number {
   return Math.max(0, yy - 2 * value * xy + value * value * xx);

@@ -37,6 +37,8 @@ export interface HistoryFilter {
   readonly kinds: readonly ChangeKind[];
   /** Whether changes of the whole workspace are left out. */
   readonly ofBrandsOnly: boolean;
+  /** End of the time, in epoch milliseconds; default: now. */
+  readonly untilMs?: number;
 }
 
 /** Lists the changes of the brands since a time, in epoch milliseconds. */
@@ -44,7 +46,7 @@ export async function whatChanged(
   query: Query,
   brandIds: readonly string[],
   sinceMs: number,
-  { kinds, ofBrandsOnly }: HistoryFilter = { kinds: [], ofBrandsOnly: false },
+  { kinds, ofBrandsOnly, untilMs = Number.MAX_SAFE_INTEGER }: HistoryFilter = { kinds: [], ofBrandsOnly: false },
 ): Promise<History> {
   const found: HistoryChange[] = [];
   const counts: Partial<Record<ChangeKind, number>> = {};
@@ -54,9 +56,9 @@ export async function whatChanged(
       `SELECT kind, CAST(moment AS BIGINT), CAST(brand_id AS VARCHAR), CAST(name AS VARCHAR), CAST(was AS VARCHAR), CAST(became AS VARCHAR),
          CAST(a AS DOUBLE), CAST(b AS DOUBLE), CAST(ids AS VARCHAR), count(*) OVER (PARTITION BY kind),
          (SELECT any_value(b.name) FROM main.brands AS b WHERE CAST(b.id AS VARCHAR) = CAST(t.brand_id AS VARCHAR))
-       FROM (${sql}) ${columns} WHERE list_contains($3, kind) AND (brand_id IS NOT NULL OR NOT $4)
+       FROM (${sql}) ${columns} WHERE list_contains($3, kind) AND (brand_id IS NOT NULL OR NOT $4) AND moment < $5
        QUALIFY row_number() OVER (PARTITION BY kind ORDER BY moment DESC, ids) <= ${CHANGES_LISTED} ORDER BY moment DESC, ids`,
-      [Math.trunc(sinceMs), brandIds, kinds.length === 0 ? CHANGE_KINDS : kinds, ofBrandsOnly],
+      [Math.trunc(sinceMs), brandIds, kinds.length === 0 ? CHANGE_KINDS : kinds, ofBrandsOnly, untilMs],
     );
     for (const row of rows) {
       const change = toChange(row);

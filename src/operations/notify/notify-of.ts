@@ -27,7 +27,7 @@ export function notifyOfComparison(context: Context, comparison: Comparison): Pr
   return send(context, async () => (await load()).newsOfComparison(comparison));
 }
 
-/** Sends what happened to each brand to the configured webhooks. Does not throw. */
+/** Sends briefs to the configured webhooks. Does not throw. */
 export function notifyOfBriefs(context: Context, briefs: readonly Brief[]): Promise<void> {
   return send(context, async () => ({ briefs }));
 }

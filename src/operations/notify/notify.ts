@@ -36,7 +36,7 @@ export interface News {
   readonly outcomes?: readonly Outcome[];
   /** New drift in upstream's responses, with a summary in a few words. */
   readonly drift?: { readonly summary: string; readonly runId: string; readonly findings: readonly object[] } | null;
-  /** What happened to each brand; a message each. */
+  /** A message is sent for each. */
   readonly briefs?: readonly Brief[];
   /** Omitted if unknown. */
   readonly freshness?: DataFreshness;

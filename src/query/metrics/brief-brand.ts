@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { brief } from '../../analytics/explain/brief-result.ts';
-import type { UnlinkedFinding } from '../../analytics/explain/brief.ts';
+import { readBrief, type UnlinkedFinding } from '../../analytics/explain/brief.ts';
 import type { ChangeScope } from '../../analytics/explain/change-units.ts';
-import { readBrief } from '../../analytics/explain/read-brief.ts';
 import type { DayRange } from '../../analytics/model/scope-sql.ts';
 import { defineOperation } from '../../contract/operation/operation.ts';
 import { CHANGE_PAGES, OPPORTUNITIES, type PageView } from './result-pages.ts';

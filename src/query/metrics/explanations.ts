@@ -2,12 +2,8 @@ import { z } from 'zod';
 import { explainChange } from '../../analytics/explain/explain-change.ts';
 import { explainedChange, explainedMetric } from '../../analytics/explain/explained-change.ts';
 import { CHANGE_KINDS, historyQueriesOf } from '../../analytics/explain/history-queries.ts';
-import {
-  findOpportunities,
-  OPPORTUNITY_KINDS,
-  OPPORTUNITY_QUERIES,
-  opportunity,
-} from '../../analytics/explain/opportunities.ts';
+import { findOpportunities, OPPORTUNITY_QUERIES } from '../../analytics/explain/opportunities.ts';
+import { OPPORTUNITY_KINDS, opportunity } from '../../analytics/explain/opportunity.ts';
 import { history, whatChanged } from '../../analytics/explain/what-changed.ts';
 import type { DayRange, Scope } from '../../analytics/model/scope-sql.ts';
 import { day, freshness, number, type ValueOf } from '../../contract/operation/json-parts.ts';

@@ -44,16 +44,3 @@ export const CHANGE_PAGES: Readonly<Record<ChangeKind, PageView>> = {
 
 /** The page of opportunities. */
 export const OPPORTUNITIES: PageView = { path: '/opportunities' };
-
-/** Periods that the page of comparisons shows. */
-export interface ComparedPeriods {
-  readonly from: string;
-  readonly to: string;
-  readonly beforeFrom: string;
-  readonly beforeTo: string;
-}
-
-/** Returns the page that shows the change of a measure between two periods. */
-export function comparisonPage(measure: string, { from, to, beforeFrom, beforeTo }: ComparedPeriods): PageView {
-  return { path: '/compare', more: { of: 'period', a: `${from}..${to}`, b: `${beforeFrom}..${beforeTo}`, measure } };
-}

@@ -1,7 +1,7 @@
 import type { Finding } from '../../../analytics/explain/brief-result.ts';
 import { shownDays } from '../../../contract/time.ts';
 import { briefBrand } from '../../../query/metrics/brief-brand.ts';
-import { printData, say } from '../../output/output.ts';
+import { plural, printData, say } from '../../output/output.ts';
 import { wrapped } from '../../output/text-table.ts';
 import { operationCommand } from '../../program/operation-command.ts';
 
@@ -18,7 +18,7 @@ export const brief = operationCommand(briefBrand, {
   ],
   show: ({ brand, headline, findings, from, to, beforeFrom, beforeTo, responses, partial }) => {
     const periods = `${shownDays(from, to)}, compared with ${shownDays(beforeFrom, beforeTo)}`;
-    printData(wrapped(`${brand}, ${periods}: ${responses.toLocaleString('en-GB')} responses`));
+    printData(wrapped(`${brand}, ${periods}: ${plural(responses, 'response')}`));
     printData(`\n${wrapped(headline)}`);
     for (const { tone, sentence, detail } of findings) {
       printData(`\n${wrapped(sentence, MARKS[tone])}`);

@@ -1,4 +1,4 @@
-import { OPPORTUNITY_TITLES } from '../../../contract/opportunity-kinds.ts';
+import { OPPORTUNITY_TITLES } from '../../../analytics/explain/opportunity-kinds.ts';
 import { shownDays } from '../../../contract/time.ts';
 import { listOpportunities } from '../../../query/metrics/explanations.ts';
 import { plural, printData, say } from '../../output/output.ts';

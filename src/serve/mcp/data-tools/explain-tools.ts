@@ -8,13 +8,7 @@ import {
   listChanges,
   listOpportunities,
 } from '../../../query/metrics/explanations.ts';
-import {
-  CHANGE_PAGES,
-  comparisonPage,
-  OPPORTUNITIES,
-  OVERVIEW,
-  type PageView,
-} from '../../../query/metrics/result-pages.ts';
+import { CHANGE_PAGES, OPPORTUNITIES, OVERVIEW, type PageView } from '../../../query/metrics/result-pages.ts';
 import type { MetricsSource } from '../../../query/metrics/table-result.ts';
 import { syncedAtOf, toBriefValue } from '../brief-values.ts';
 import { pageLink } from '../page-link.ts';
@@ -46,7 +40,9 @@ export const explainChange = operationTool(explainMetric, {
   own: z.object({}),
   brief: async ({ context, result, given }) => {
     const filters = new URLSearchParams([...given].filter(([name]) => name !== 'compare_to'));
-    const url = await pageLink(context, filters, comparisonPage(result.metric, result));
+    const { from, to, beforeFrom, beforeTo, metric: measure } = result;
+    const more = { of: 'period', a: `${from}..${to}`, b: `${beforeFrom}..${beforeTo}`, measure };
+    const url = await pageLink(context, filters, { path: '/compare', more });
     const [content, ...shorter] = MEMBERS_SHOWN.map((members) => ({
       content: { ...(shown(result, members) as Record<string, unknown>), ...url },
       omitted: `Only ${members} members of each dimension are listed: allow more with max_tokens.`,

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { pageColours, patternOf } from '../charts/palette.ts';
 import type { ApiError } from '../state/api.ts';
+import type { Loaded } from '../state/data.tsx';
 import { Link, useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
 
@@ -91,6 +92,18 @@ export function ErrorState({ error, retry }: { readonly error: ApiError; readonl
       )}
     </div>
   );
+}
+
+interface WhenLoadedProps<T> {
+  readonly of: Loaded<T>;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** Shows a result, or that it is loading, or its error. */
+export function WhenLoaded<T>({ of: { data, error, isLoading, retry }, children }: WhenLoadedProps<T>): JSX.Element {
+  if (error !== null) return <ErrorState error={error} retry={retry} />;
+  if (data === null) return <div class="skeleton" role="status" aria-label="Loading" />;
+  return <div aria-busy={isLoading}>{children(data)}</div>;
 }
 
 // Signing in leads back to the page.

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { RunningSync as Sync } from '../../page-data/operations-report.ts';
-import { plural, span } from '../state/amounts.ts';
+import { grouped, plural, span } from '../state/amounts.ts';
 import { Age, Marked, PlainTable } from './marks.tsx';
 
 /** Progress of a sync in whole percent; at most 99 until it has ended. */
@@ -14,12 +14,12 @@ export function RunningSync({ sync }: { readonly sync: Sync }): JSX.Element {
   const percent = percentOf(sync);
   const open = resources.filter((one) => one.done < one.expected || one.failed > 0);
   const facts: readonly (readonly [string, string])[] = [
-    ['Done', `${percent} %: ${done.toLocaleString()} of ${plural(expected, 'request')}`],
+    ['Done', `${percent} %: ${grouped(done)} of ${plural(expected, 'request')}`],
     ['Remaining', secondsToGo === null ? 'not known yet' : `about ${span(secondsToGo * 1000)}`],
-    ['Rows read', rows.toLocaleString()],
-    ['Sent, including retries', requests.toLocaleString()],
+    ['Rows read', grouped(rows)],
+    ['Sent, including retries', grouped(requests)],
     ['Waited for the budget', span(waitedMs)],
-    ['Left this minute', `${budget.left.toLocaleString()} of ${budget.capacity.toLocaleString()}`],
+    ['Left this minute', `${grouped(budget.left)} of ${grouped(budget.capacity)}`],
   ];
   return (
     <div class="running">
@@ -37,9 +37,9 @@ export function RunningSync({ sync }: { readonly sync: Sync }): JSX.Element {
             columns={['Resource', '#Requests', '#Rows', '#Failed']}
             rows={open.map((one) => [
               one.name,
-              `${one.done.toLocaleString()} of ${one.expected.toLocaleString()}`,
-              one.rows.toLocaleString(),
-              one.failed === 0 ? '0' : <Marked level="problem">{one.failed.toLocaleString()}</Marked>,
+              `${grouped(one.done)} of ${grouped(one.expected)}`,
+              grouped(one.rows),
+              one.failed === 0 ? '0' : <Marked level="problem">{grouped(one.failed)}</Marked>,
             ])}
           />
         </details>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SetupProblem, SetupState, SetupTest } from '../../page-data/setup-state.ts';
 import { EmptyState, ErrorState } from '../components/parts.tsx';
 import { RunningSync } from '../components/running-sync.tsx';
-import { plural, span } from '../state/amounts.ts';
+import { grouped, plural, span } from '../state/amounts.ts';
 import type { ApiError } from '../state/api.ts';
 import { asApiError, useApi, useMe, useResource } from '../state/data.tsx';
 import { useLive } from '../state/live.tsx';
@@ -221,5 +221,5 @@ function ProblemText({ problem }: { readonly problem: SetupProblem | null }): JS
 }
 
 function boundsOf(least: number, most: number | null): string {
-  return most === null ? `at least ${least.toLocaleString()}` : `${least.toLocaleString()} to ${most.toLocaleString()}`;
+  return most === null ? `at least ${grouped(least)}` : `${grouped(least)} to ${grouped(most)}`;
 }

@@ -19,7 +19,12 @@ export function span(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** Formats a whole number with separators of thousands. */
+export function grouped(amount: number): string {
+  return amount.toLocaleString('en-GB');
+}
+
 /** Formats a number with its noun. */
 export function plural(amount: number, one: string): string {
-  return `${amount.toLocaleString()} ${one}${amount === 1 ? '' : 's'}`;
+  return `${grouped(amount)} ${one}${amount === 1 ? '' : 's'}`;
 }

@@ -1,14 +1,16 @@
 import type { JSX } from 'preact';
+import type { ExplainedChange } from '../../../../analytics/explain/explained-change.ts';
 import { Mark } from '../../components/measured.tsx';
 import { useScope } from '../../state/scope.tsx';
 import type { Measure } from '../../state/shown-measures.ts';
-import type { Explanation, Member } from './explain-data.ts';
 
 /** Members of a dimension that are shown, those with the greatest effects. */
 const SHOWN_MAX = 6;
 
+type ExplainedDimension = ExplainedChange['dimensions'][number];
+
 interface EffectsProps {
-  readonly dimension: Explanation['dimensions'][number];
+  readonly dimension: ExplainedDimension;
   readonly measure: Measure;
 }
 
@@ -25,7 +27,7 @@ export function Effects({ dimension: { dimension, members }, measure }: EffectsP
         <h2>By {dimension}</h2>
         <p>effects add up to the change</p>
       </header>
-      <ul class="effects">
+      <ul class="rows effects">
         {shown.map((member) => (
           <li key={member.id ?? member.name}>
             <MemberText member={member} measure={measure} />
@@ -39,7 +41,13 @@ export function Effects({ dimension: { dimension, members }, measure }: EffectsP
   );
 }
 
-function MemberText({ member, measure }: { readonly member: Member; readonly measure: Measure }): JSX.Element {
+function MemberText({
+  member,
+  measure,
+}: {
+  readonly member: ExplainedDimension['members'][number];
+  readonly measure: Measure;
+}): JSX.Element {
   const { format } = useScope();
   const { name, before, after, change, verdict } = member;
   return (

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
+import type { ExplainedChange } from '../../../../analytics/explain/explained-change.ts';
 import { Evidence } from '../../components/evidence.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
-import { ErrorState, PageHead } from '../../components/parts.tsx';
+import { PageHead, WhenLoaded } from '../../components/parts.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
 import { useResource } from '../../state/data.tsx';
 import { Link, useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { MEASURES, type Measure, measureOf } from '../../state/shown-measures.ts';
 import { Effects } from './effects.tsx';
-import type { Explanation } from './explain-data.ts';
 
 const VIEWS = MEASURES.map(({ name, title }) => ({ id: name, label: title }));
 
@@ -22,7 +22,7 @@ export default function Explain(): JSX.Element {
   const { compare_to: comparison, ...scope } = params ?? {};
   // A change has two periods.
   const comparedTo = comparison === 'year' ? 'year' : 'previous';
-  const { data, error, isLoading, retry } = useResource<Explanation>(
+  const loaded = useResource<ExplainedChange>(
     params === null ? null : '/data/explain',
     params === null ? {} : { ...scope, compare_to: comparedTo, metric: name },
   );
@@ -32,19 +32,13 @@ export default function Explain(): JSX.Element {
         <FilterBar />
       </PageHead>
       <ViewTabs label="Measures" path="/explain" views={VIEWS} current={name} />
-      {error !== null && <ErrorState error={error} retry={retry} />}
-      {error === null && data === null && <div class="skeleton" role="status" aria-label="Loading" />}
-      {error === null && data !== null && (
-        <div aria-busy={isLoading}>
-          <Contents explanation={data} measure={measureOf(name)} />
-        </div>
-      )}
+      <WhenLoaded of={loaded}>{(data) => <Contents explanation={data} measure={measureOf(name)} />}</WhenLoaded>
     </>
   );
 }
 
 interface ContentsProps {
-  readonly explanation: Explanation;
+  readonly explanation: ExplainedChange;
   readonly measure: Measure;
 }
 
@@ -59,7 +53,7 @@ function Contents({ explanation, measure }: ContentsProps): JSX.Element {
           <header class="panel-head">
             <h2>Causes, strongest first</h2>
           </header>
-          <ol>
+          <ol class="rows">
             {causes.map(({ rank, sentence, evidence }) => (
               <li key={rank}>
                 <span dir="auto">{sentence}</span>
@@ -84,7 +78,7 @@ function Contents({ explanation, measure }: ContentsProps): JSX.Element {
             <h2>What changed with it</h2>
             <p>associations, not causes</p>
           </header>
-          <ul>
+          <ul class="rows">
             {associations.map(({ kind, id, sentence, evidence }) => (
               <li key={`${kind} ${id}`}>
                 <span dir="auto">{sentence}</span>

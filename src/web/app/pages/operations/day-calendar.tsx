@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Calendar, Replica } from '../../../page-data/operations-report.ts';
-import { plural } from '../../state/amounts.ts';
+import { grouped, plural } from '../../state/amounts.ts';
 import { BrandChoice } from './freshness-table.tsx';
 
 const MONTHS_SHOWN = 6;
@@ -44,7 +44,7 @@ export function DayCalendar({ copy }: { readonly copy: Replica }): JSX.Element {
             <span class={`day ${state}`} aria-hidden="true">
               {sign}
             </span>
-            {text.split(':')[0]}, {(calendar.counts[state] ?? 0).toLocaleString()}
+            {text.split(':')[0]}, {grouped(calendar.counts[state] ?? 0)}
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Replica } from '../../../page-data/operations-report.ts';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
-import { plural } from '../../state/amounts.ts';
+import { grouped, plural } from '../../state/amounts.ts';
 
 const KINDS: Readonly<Record<string, string>> = {
   unknown_field: 'undeclared field',
@@ -34,7 +34,7 @@ export function DriftList({ copy }: { readonly copy: Replica }): JSX.Element {
           rows={copy.drift.map((one) => [
             `${one.resource} ${one.path}`,
             `${KINDS[one.kind] ?? one.kind}${one.detail === null ? '' : `: ${one.detail}`}`,
-            one.count.toLocaleString(),
+            grouped(one.count),
             <Age key="seen" time={one.lastSeenAt} />,
             one.example === null ? '' : <code class="example">{one.example}</code>,
           ])}

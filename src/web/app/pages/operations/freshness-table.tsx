@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { BrandStatus, FreshnessRow, Replica, ResourceStatus } from '../../../page-data/operations-report.ts';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
-import { plural } from '../../state/amounts.ts';
+import { grouped, plural } from '../../state/amounts.ts';
 
 /** The state of all resources in one line. */
 export function freshnessLine(copy: Replica): string {
@@ -27,7 +27,7 @@ export function Freshness({ copy }: { readonly copy: Replica }): JSX.Element {
       {text}
     </Marked>,
     <span key="days" title={ranges}>
-      {days.toLocaleString()}
+      {grouped(days)}
     </span>,
   ];
   const columns = ['Resource', 'Last read', 'Coverage', '#Days missing'];
@@ -80,7 +80,7 @@ function Verification({ brands }: { readonly brands: readonly BrandStatus[] }): 
         </span>,
         brand.verifiedThrough ?? (brand.verifiedAt === null ? 'never verified' : 'not from its first day'),
         <Age key="checked" time={brand.verifiedAt} />,
-        brand.differingDays === 0 ? '0' : <Marked level="attention">{brand.differingDays.toLocaleString()}</Marked>,
+        brand.differingDays === 0 ? '0' : <Marked level="attention">{grouped(brand.differingDays)}</Marked>,
       ])}
     />
   );

@@ -3,7 +3,7 @@ import type { OperationsReport, Run } from '../../../page-data/operations-report
 import type { JobLine } from '../../../page-data/status-lines.ts';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
 import { Timestamp } from '../../components/parts.tsx';
-import { size, span } from '../../state/amounts.ts';
+import { grouped, size, span } from '../../state/amounts.ts';
 
 /** Levels of the results of runs and jobs. */
 const LEVELS: Readonly<Record<string, string>> = {
@@ -51,9 +51,7 @@ export function RunTable({ runs }: { readonly runs: readonly Run[] }): JSX.Eleme
           </span>,
           <Result key="result" status={run.status} error={run.error} />,
           run.durationMs === null ? '' : span(run.durationMs),
-          ...[run.requests, run.retries, run.wasted, run.inserted, run.updated, run.deleted].map((n) =>
-            n.toLocaleString(),
-          ),
+          ...[run.requests, run.retries, run.wasted, run.inserted, run.updated, run.deleted].map((n) => grouped(n)),
           size(run.bytes),
         ])}
       />

@@ -3,7 +3,7 @@ import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import { ErrorState, PageHead, Timestamp } from '../../components/parts.tsx';
 import { RunningSync } from '../../components/running-sync.tsx';
 import { SessionList } from '../../components/session-list.tsx';
-import { size } from '../../state/amounts.ts';
+import { grouped, size } from '../../state/amounts.ts';
 import { useResource } from '../../state/data.tsx';
 import { useLive } from '../../state/live.tsx';
 import { DayCalendar } from './day-calendar.tsx';
@@ -79,7 +79,7 @@ function Details({ report }: { readonly report: OperationsReport }): JSX.Element
       <Folded id="days" title="Days" line={daysLine(report)}>
         {copy === null || copy.status.brands.length === 0 ? empty : <DayCalendar copy={copy} />}
       </Folded>
-      <Folded id="requests" title="Requests" line={`${sum.toLocaleString()} in the last hour`}>
+      <Folded id="requests" title="Requests" line={`${grouped(sum)} in the last hour`}>
         <HourOfRequests budget={budget} />
       </Folded>
       <Folded id="runs" title="Runs" line={lastRun === undefined ? 'none' : `the last is ${lastRun.status}`}>
@@ -135,8 +135,8 @@ function daysLine({ copy }: OperationsReport): string {
   const sum = (name: string): number => counts.reduce((total, one) => total + (one[name] ?? 0), 0);
   const open = (['partial', 'differs', 'missing'] as const).filter((name) => sum(name) > 0);
   if (counts.length === 0) return 'no data';
-  if (open.length === 0) return `all ${(sum('verified') + sum('whole')).toLocaleString()} complete`;
-  return open.map((name) => `${sum(name).toLocaleString()} ${name}`).join(', ');
+  if (open.length === 0) return `all ${grouped(sum('verified') + sum('whole'))} complete`;
+  return open.map((name) => `${grouped(sum(name))} ${name}`).join(', ');
 }
 
 function emptyText({ copyState, progress }: OperationsReport): string {

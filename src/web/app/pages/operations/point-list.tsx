@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { CalibratedPoint, Replica } from '../../../page-data/operations-report.ts';
 import { Marked, PlainTable } from '../../components/marks.tsx';
-import { plural } from '../../state/amounts.ts';
+import { grouped, plural } from '../../state/amounts.ts';
 
 /** The state of all points in one line. */
 export function pointsLine({ points }: Replica): string {
@@ -46,7 +46,7 @@ function Points({ caption, points }: { readonly caption: string; readonly points
         <Marked key="state" level={state === 'contradicted' ? 'attention' : 'good'}>
           {state}
         </Marked>,
-        compared === 0 ? 'none' : `${agreed.toLocaleString()} of ${compared.toLocaleString()}`,
+        compared === 0 ? 'none' : `${grouped(agreed)} of ${grouped(compared)}`,
       ])}
     />
   );

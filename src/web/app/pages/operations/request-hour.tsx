@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { OperationsReport } from '../../../page-data/operations-report.ts';
+import { grouped } from '../../state/amounts.ts';
 
 /** Requests to upstream in each minute of the last hour, and the limit. */
 export function HourOfRequests({ budget }: Pick<OperationsReport, 'budget'>): JSX.Element {
@@ -9,8 +10,8 @@ export function HourOfRequests({ budget }: Pick<OperationsReport, 'budget'>): JS
   return (
     <figure class="hour">
       <figcaption>
-        {sum.toLocaleString()} in total, {Math.max(...minutes).toLocaleString()} in the busiest minute;{' '}
-        {isDocumented ? 'documented' : 'allowed by upstream'}: {limit.toLocaleString()} per minute.
+        {grouped(sum)} in total, {grouped(Math.max(...minutes))} in the busiest minute;{' '}
+        {isDocumented ? 'documented' : 'allowed by upstream'}: {grouped(limit)} per minute.
       </figcaption>
       <svg viewBox="0 0 360 80" preserveAspectRatio="none" aria-hidden="true">
         {minutes.map((requests, index) => (

@@ -4,7 +4,7 @@ import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import type { SnapshotLine } from '../../../page-data/status-lines.ts';
 import { Age, PlainTable } from '../../components/marks.tsx';
 import { ErrorState } from '../../components/parts.tsx';
-import { plural, size } from '../../state/amounts.ts';
+import { grouped, plural, size } from '../../state/amounts.ts';
 import { useApi, useResource } from '../../state/data.tsx';
 
 /** Files of a snapshot that are listed. */
@@ -30,7 +30,7 @@ export function SnapshotList({ snapshots }: Pick<OperationsReport, 'snapshots'>)
             {one.id} {one.id === latest && <span class="tag">latest</span>}
           </span>,
           <Age key="created" time={one.createdAt} />,
-          one.rows.toLocaleString(),
+          grouped(one.rows),
           size(one.bytes),
           <Files key="files" snapshot={one} />,
         ])}

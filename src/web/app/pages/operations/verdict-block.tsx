@@ -3,6 +3,7 @@ import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import type { Finding } from '../../../page-data/status-lines.ts';
 import { Age, Marked } from '../../components/marks.tsx';
 import { Facts } from '../../components/running-sync.tsx';
+import { grouped } from '../../state/amounts.ts';
 
 const WORDS = { good: 'All well', busy: 'Working', attention: 'Attention', problem: 'Problem' } as const;
 
@@ -62,12 +63,12 @@ function factsOf({ copy, budget, jobs, runsJobs }: OperationsReport): (readonly 
   const through = days.length < brands.length ? null : (days.sort()[0] ?? null);
   const [next] = jobs.filter((job) => job.next !== null).sort((a, b) => ((a.next ?? '') < (b.next ?? '') ? -1 : 1));
   const now = budget.minutes.at(-1) ?? 0;
-  const limit = `${budget.limit.toLocaleString()}${budget.isDocumented ? ' (documented)' : ''}`;
+  const limit = `${grouped(budget.limit)}${budget.isDocumented ? ' (documented)' : ''}`;
   return [
     ['Data complete as of', <Age key="as-of" time={copy?.status.freshness?.asOf ?? null} />],
     ['Verified through', through ?? 'not yet'],
     ['Compared with upstream', comparisonOf(copy?.status.comparison ?? null)],
-    ['Requests this minute', `${now.toLocaleString()} of ${limit}`],
+    ['Requests this minute', `${grouped(now)} of ${limit}`],
     [
       'Next job',
       next === undefined ? (
@@ -85,7 +86,7 @@ function factsOf({ copy, budget, jobs, runsJobs }: OperationsReport): (readonly 
 function comparisonOf(comparison: NonNullable<OperationsReport['copy']>['status']['comparison']): JSX.Element | string {
   if (comparison === null) return 'not yet';
   const { at, compared, equal, differing } = comparison;
-  const text = `${equal.toLocaleString()} of ${compared.toLocaleString()} responses equal`;
+  const text = `${grouped(equal)} of ${grouped(compared)} responses equal`;
   return (
     <span key="compared" title={differing.join('\n')}>
       {equal === compared ? text : <Marked level="attention">{text}</Marked>}, <Age time={at} />

@@ -1,22 +1,12 @@
 import type { JSX } from 'preact';
-import { OPPORTUNITY_TITLES, type OpportunityKind } from '../../../../contract/opportunity-kinds.ts';
+import { OPPORTUNITY_TITLES } from '../../../../analytics/explain/opportunity-kinds.ts';
+import type { Opportunity } from '../../../../analytics/explain/opportunity.ts';
 import { Evidence } from '../../components/evidence.tsx';
 import { FilterBar, type FilterName } from '../../components/filter-bar.tsx';
-import { EmptyState, ErrorState, PageHead } from '../../components/parts.tsx';
+import { EmptyState, PageHead, WhenLoaded } from '../../components/parts.tsx';
 import { useResource } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { type Scope, useScope } from '../../state/scope.tsx';
-
-/** A list item of `/data/opportunities`. */
-interface Opportunity {
-  readonly rank: number;
-  readonly kind: OpportunityKind;
-  readonly id: string;
-  readonly name: string;
-  readonly n: number;
-  readonly sentence: string;
-  readonly evidence: readonly string[];
-}
 
 /** Most items: 50 of each kind. */
 const ITEMS_MAX = 200;
@@ -27,7 +17,7 @@ const WITHOUT: readonly FilterName[] = ['engine', 'topic', 'tag', 'branded', 'co
 export default function Opportunities(): JSX.Element {
   const { brand, range } = useScope();
   const isKnown = brand !== null && range !== null;
-  const { data, error, isLoading, retry } = useResource<{ readonly opportunities: readonly Opportunity[] }>(
+  const loaded = useResource<{ readonly opportunities: readonly Opportunity[] }>(
     isKnown ? '/data/opportunities' : null,
     isKnown ? { brand: brand.id, from: range.from, to: range.to, limit: ITEMS_MAX } : {},
   );
@@ -36,21 +26,21 @@ export default function Opportunities(): JSX.Element {
       <PageHead title="Opportunities">
         <FilterBar without={WITHOUT} />
       </PageHead>
-      {error !== null && <ErrorState error={error} retry={retry} />}
-      {error === null && data === null && <div class="skeleton" role="status" aria-label="Loading" />}
-      {error === null && data !== null && (
-        <div aria-busy={isLoading}>
-          {data.opportunities.length === 0 && (
-            <EmptyState>
-              No opportunities in these days: no domain is cited for competitors only, no competitor wins a prompt
-              beyond chance.
-            </EmptyState>
-          )}
-          {Object.entries(OPPORTUNITY_TITLES).map(([kind, title]) => (
-            <Group key={kind} title={title} items={data.opportunities.filter((one) => one.kind === kind)} />
-          ))}
-        </div>
-      )}
+      <WhenLoaded of={loaded}>
+        {({ opportunities }) => (
+          <>
+            {opportunities.length === 0 && (
+              <EmptyState>
+                No opportunities in these days: no domain is cited for competitors only, no competitor wins a prompt
+                beyond chance.
+              </EmptyState>
+            )}
+            {Object.entries(OPPORTUNITY_TITLES).map(([kind, title]) => (
+              <Group key={kind} title={title} items={opportunities.filter((one) => one.kind === kind)} />
+            ))}
+          </>
+        )}
+      </WhenLoaded>
     </>
   );
 }
@@ -66,7 +56,7 @@ function Group({ title, items }: GroupProps): JSX.Element | null {
   return (
     <section class="card causes" aria-label={title}>
       <h2>{title}</h2>
-      <ol>
+      <ol class="rows">
         {items.map((item) => (
           <li key={item.id}>
             <Link to={pageOf(item, scope)} dir="auto">

@@ -1,47 +1,42 @@
 import type { JSX } from 'preact';
 import type { Brief } from '../../../../analytics/explain/brief-result.ts';
-import { ErrorState } from '../../components/parts.tsx';
+import { WhenLoaded } from '../../components/parts.tsx';
+import { plural } from '../../state/amounts.ts';
 import { useResource } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 
-/** What happened in the period, in a headline and at most four findings. Filters other than brand and days do not apply. */
+/** The brief of the brand and days. Other filters do not apply. */
 export function Morning(): JSX.Element {
-  const { brand, range, format } = useScope();
+  const { brand, range } = useScope();
   const isKnown = brand !== null && range !== null;
   const params = isKnown ? { brand: brand.id, from: range.from, to: range.to } : {};
-  const { data, error, isLoading, retry } = useResource<Brief>(isKnown ? '/data/brief' : null, params);
-  if (error !== null) {
-    return (
-      <section class="card morning" aria-label="What happened">
-        <ErrorState error={error} retry={retry} />
-      </section>
-    );
-  }
-  if (data === null) {
-    return (
-      <section class="card morning" aria-label="What happened" aria-busy="true">
-        <div class="skeleton" role="status" aria-label="Loading" />
-      </section>
-    );
-  }
-  const { headline, findings, from, to, beforeFrom, beforeTo, responses } = data;
+  const loaded = useResource<Brief>(isKnown ? '/data/brief' : null, params);
   return (
-    <section class="card morning" aria-label="What happened" aria-busy={isLoading}>
+    <section class="card" aria-label="Brief">
+      <WhenLoaded of={loaded}>{(brief) => <Contents brief={brief} />}</WhenLoaded>
+    </section>
+  );
+}
+
+function Contents({ brief }: { readonly brief: Brief }): JSX.Element {
+  const { format } = useScope();
+  const { headline, findings, from, to, beforeFrom, beforeTo, responses } = brief;
+  return (
+    <div class="morning">
       <div>
         <p class="headline" dir="auto">
           {headline}
         </p>
         <p class="quiet">
-          {format.days(from, to)}, compared with {format.days(beforeFrom, beforeTo)} ·{' '}
-          {format.value(responses, 'count')} {responses === 1 ? 'response' : 'responses'}
+          {format.days(from, to)}, compared with {format.days(beforeFrom, beforeTo)} · {plural(responses, 'response')}
         </p>
       </div>
       {findings.length > 0 && (
-        <ul>
+        <ul class="rows">
           {findings.map(({ kind, tone, size, sentence, detail, page }) => (
             <li key={`${kind} ${sentence}`}>
-              <span class="finding-size" data-tone={tone}>
+              <span class="tag" data-tone={tone}>
                 {size}
               </span>
               <div>
@@ -58,6 +53,6 @@ export function Morning(): JSX.Element {
           ))}
         </ul>
       )}
-    </section>
+    </div>
   );
 }
