@@ -101,9 +101,13 @@ export async function requestOf(page: Page, text: string): Promise<URL> {
   return new URL(found);
 }
 
-/** Returns the days of the page's numbers, from its requests, as parameters. */
-export async function daysOf(page: Page): Promise<{ from: string; to: string; search: string }> {
-  const { searchParams } = await requestOf(page, 'from=');
+/** Returns the days of the last request with a text in its address, as parameters; by default of one that compares periods. */
+export async function daysOf(
+  page: Page,
+  // Moving averages and the count of new alerts have days of their own.
+  text = 'compare_to=previous&from=',
+): Promise<{ from: string; to: string; search: string }> {
+  const { searchParams } = await requestOf(page, text);
   const [from, to] = [searchParams.get('from') ?? '', searchParams.get('to') ?? ''];
   return { from, to, search: `from=${from}&to=${to}` };
 }

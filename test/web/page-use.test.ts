@@ -88,7 +88,7 @@ describeWith(noBrowser)('a reader of the data pages', () => {
   test('searches responses, steps with keys through those found, and sees each as /v1 serves it', async () => {
     const [{ brand_id: brand } = {}] = await server().records('/data/queries/brands');
     const page = await open('/responses');
-    const { search: range } = await daysOf(page);
+    const { search: range } = await daysOf(page, 'response_list');
     const { data: items } = await server().json<{ data: Item[] }>(`/v1/brands/${brand}/responses?limit=100&${range}`);
     const cited = items.flatMap(({ citations }) => citations.map(({ url }) => url));
     const url = cited.find((one, index) => cited.indexOf(one) < index) ?? '';
