@@ -65,7 +65,6 @@ async function homeInPostgres(context: TestContext) {
 }
 
 test(`kill -9 of ${KILLS} syncs: the next one on an empty disk resumes, and no rows are lost or doubled`, async (context) => {
-  minutes = 0;
   onTestFinished(() => {
     minutes = 0;
   });
@@ -78,6 +77,8 @@ test(`kill -9 of ${KILLS} syncs: the next one on an empty disk resumes, and no r
   await first.done('jobs', 'run', 'keep', '--home', 'h');
   let killed = 0;
   for (let round = 1; killed < KILLS; round++) {
+    // Processes have the machine's clock.
+    minutes = 0;
     cli.sandbox.world.advance({ days: 1, lateAnswers: 20, editedResponses: 10 });
     const before = cli.sandbox.requests.length;
     const { process: child, finished } = (await machineOf(cli, settings)).start(...sync);
@@ -93,7 +94,7 @@ test(`kill -9 of ${KILLS} syncs: the next one on an empty disk resumes, and no r
       expect([refused.code, refused.stdout]).toEqual([4, expect.stringContaining('warehouse_locked')]);
     }
     // The lease of the killed process expires.
-    minutes += 7;
+    minutes = 7;
     const next = await machineOf(cli, settings);
     await next.done(...sync);
     await inside(cli, next, async (workspace) => {
