@@ -13,6 +13,8 @@ import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 const PROBES_MAX = 6;
+/** Later days: without most of its few competitors, the world would lose rows that a sync keeps in doubt. */
+const NO_MORE_DELETED = { deletedPrompts: 0, deletedCompetitors: 0 };
 
 interface Asking {
   readonly status: string;
@@ -72,7 +74,7 @@ test('no question is asked while the budget is used up, and points stay determin
   const all = [...first.asked];
   let before = first.determined;
   for (let count = 0; count < countOf(1, 6); count++) {
-    workspace.sandbox.world.advance(ONE_DAY_LATER);
+    workspace.sandbox.world.advance(count === 0 ? ONE_DAY_LATER : { ...ONE_DAY_LATER, ...NO_MORE_DELETED });
     const { status, asked, contradicted, determined } = await night(workspace);
     expect({ status, contradicted }).toEqual({ status: 'complete', contradicted: [] });
     all.push(...asked);
