@@ -8,6 +8,7 @@ import { readConventions, readDoubts } from '../../src/analytics/calibration/fin
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { errorTable, SightlineError } from '../../src/base/errors.ts';
 import type { Resource } from '../../src/contract/catalogue.ts';
+import { probeUpstream } from '../../src/operations/probe-upstream.ts';
 import { createService } from '../../src/query/create-service.ts';
 import type { MetricsSource, TableResult } from '../../src/query/metrics/table-result.ts';
 import type { Question, Service } from '../../src/query/service.ts';
@@ -19,6 +20,9 @@ import { originalOf } from '../support/worlds.ts';
 
 /** Path of the replica in the folder of a world. */
 const REPLICA = 'data/default/analytics.duckdb';
+
+/** A budget that is never used up. */
+const SPARE = { state: () => ({ limit: 120, capacity: 116, left: 100 }) };
 
 /** A sandbox, its warehouse and replica, and the query layer of the read server. */
 export interface Mirror extends TestWorkspace {
@@ -45,10 +49,12 @@ export interface Reply {
 export type MirrorOptions = TestWorkspaceOptions & {
   /** Used instead of calibrating. */
   readonly conventions?: Conventions;
+  /** Questions that a sync may ask upstream about open points; default: none. */
+  readonly questionsMax?: number;
 };
 
 /** Opens a mirror of a small sandbox, which is published only if it is a world's; closed after the test. */
-export async function openMirror({ conventions, ...options }: MirrorOptions = {}): Promise<Mirror> {
+export async function openMirror({ conventions, questionsMax = 0, ...options }: MirrorOptions = {}): Promise<Mirror> {
   const workspace = await openWorkspace({ hasMarts: true, ...options });
   const copy = join(await temporaryFolder(), 'analytics.duckdb');
   if (options.world !== undefined) await copyFile(join(await originalOf(options.world), REPLICA), copy);
@@ -70,7 +76,13 @@ export async function openMirror({ conventions, ...options }: MirrorOptions = {}
     await publishAnalytics(database, copy);
   };
   const publish = async (): Promise<void> => {
-    const summary = await workspace.sync();
+    const { catalogue, clock } = workspace;
+    const parts = { catalogue, clock, database: workspace.warehouse().database, signal: new AbortController().signal };
+    const summary = await workspace.sync({
+      onRead: async (ask, stats) => {
+        await probeUpstream({ ...parts, max: questionsMax, budget: SPARE, stats }, ask);
+      },
+    });
     // Without calibration, day counts may differ from the rows that count, so the run is partial although all rows were read.
     if (summary.status !== 'complete' && conventions === undefined) throw new Error(`the sync ended ${summary.status}`);
     await publishOnly();
