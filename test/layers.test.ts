@@ -139,17 +139,19 @@ describe('the layers of src', () => {
     }
   });
 
-  it('open sockets only in upstream, the sandbox, the read server, the webhook client and for object stores', () => {
+  it('open sockets only in upstream, the sandbox, the read server, for notifications and for object stores', () => {
     const network = ['node:http', 'node:https', 'node:http2', 'node:net', 'node:tls', 'undici'];
     const users = inSrc.filter(
       ({ imports, text }) => imports.some((name) => network.includes(name)) || /\bfetch\(/.test(text),
     );
     const outgoing = 'src/base/dispatcher.ts';
     const senders = inSrc.filter(
-      ({ path, imports }) => imports.includes(outgoing) && !path.startsWith('src/upstream/'),
+      ({ path, imports }) =>
+        (imports.includes(outgoing) || imports.includes('nodemailer')) && !path.startsWith('src/upstream/'),
     );
     expect(senders.map(({ path }) => path).sort()).toEqual([
-      'src/operations/notify/deliver.ts',
+      'src/operations/notify/send-mail.ts',
+      'src/operations/notify/send-webhook.ts',
       'src/serve/auth/oauth/issuer-documents.ts',
       'src/storage/proxy-handler.ts',
     ]);

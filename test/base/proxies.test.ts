@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { readProxies } from '../../src/base/proxies.ts';
-import { deliver } from '../../src/operations/notify/deliver.ts';
+import { webhookSender } from '../../src/operations/notify/send-webhook.ts';
 import { fetchKeySet } from '../../src/serve/auth/oauth/issuer-documents.ts';
 import { skippingClock } from '../support/clocks.ts';
 import { openClient } from '../upstream/support.ts';
@@ -90,15 +90,9 @@ test.for([
   const issuer = { issuer: 'https://login.example', jwksUri: null, findProxy: () => proxy.url };
   await expect(fetchKeySet(issuer)).rejects.toThrow(said);
   const url = new URL('https://hooks.example/x');
-  const target = { urlVariable: 'HOOK', url, proxy: proxy.url, secret: null, secretText: null, events: [] };
-  const message = { id: '1', body: '{}' };
-  const limits = { attemptsMax: 1, attemptMs: 60_000, totalMs: 60_000, backoffMs: 1 };
-  const sent = deliver({ ...target, format: 'json', staleHours: 1 }, message, {
-    clock: skippingClock(),
-    signal,
-    limits,
-  });
-  expect(await sent).toMatchObject({ isDelivered: false, said: `could not be reached (${said})` });
+  const target = { url, proxy: proxy.url, secret: null };
+  const send = webhookSender(target, { id: '1', body: '{}' }, skippingClock());
+  expect(await send(60_000, signal)).toMatchObject({ isDelivered: false, said: `could not be reached (${said})` });
 });
 
 test('an unreachable proxy is named in the error', async () => {

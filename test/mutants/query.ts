@@ -233,7 +233,7 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/query/metrics/rival-queries.test.ts'],
   },
   {
-    file: 'src/operations/notify/deliver.ts',
+    file: 'src/operations/notify/send-webhook.ts',
     from: 'status === 425 || status === 429 ||',
     to: 'status === 425 ||',
     tests: NOTIFY,
@@ -242,6 +242,18 @@ export const mutants: readonly Mutant[] = [
     file: 'src/operations/notify/deliver.ts',
     from: 'Math.max(asked, bound / 2 + (clock.random() * bound) / 2)',
     to: 'bound / 2 + (clock.random() * bound) / 2',
+    tests: NOTIFY,
+  },
+  {
+    file: 'src/operations/notify/send-mail.ts',
+    from: 'mayRetry: status < 500',
+    to: 'mayRetry: false',
+    tests: NOTIFY,
+  },
+  {
+    file: 'src/operations/notify/send-mail.ts',
+    from: 'requireTLS: !isPrivate',
+    to: 'requireTLS: false',
     tests: NOTIFY,
   },
   {

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { SMTPServer } from 'smtp-server';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Brief } from '../../src/analytics/explain/brief-result.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -17,6 +18,21 @@ import { temporaryFolder } from '../support/folders.ts';
 
 const KEY = Buffer.from('a secret of thirty-two bytes, no').toString('base64');
 const HOUR_MS = 3_600_000;
+/** Members of an e-mail. */
+const MAILED = { format: 'email', to: ['a@b'], from: 'c@d' };
+
+const BRIEF: Brief = {
+  ...{ brandId: 'b1', brand: 'Northwind', from: '2026-02-15', to: '2026-03-14', responses: 400 },
+  ...{ beforeFrom: '2026-01-18', beforeTo: '2026-02-14', asOf: null, completeTo: null, partial: false },
+  headline: 'Visibility fell from 50.0 % to 40.0 %.',
+  verdict: 'changed',
+  findings: [
+    {
+      ...{ kind: 'prompt_lost', tone: 'bad', size: '2', detail: null, metric: null, engine: null },
+      ...{ sentence: '2 prompts lost the brand.', page: '/competitors?brand=b1' },
+    },
+  ],
+};
 
 interface Received {
   readonly path: string;
@@ -208,24 +224,92 @@ it('sends what happened to each brand in one message each, to the webhooks that 
     { urlVariable: 'HOOK', events: ['brief'] },
     { urlVariable: 'HOOK', format: 'slack', events: ['failure'] },
   ]);
-  const brief: Brief = {
-    ...{ brandId: 'b1', brand: 'Northwind', from: '2026-02-15', to: '2026-03-14', responses: 400 },
-    ...{ beforeFrom: '2026-01-18', beforeTo: '2026-02-14', asOf: null, completeTo: null, partial: false },
-    headline: 'Visibility fell from 50.0 % to 40.0 %.',
-    verdict: 'changed',
-    findings: [
-      {
-        ...{ kind: 'prompt_lost', tone: 'bad', size: '2', detail: null, metric: null, engine: null },
-        ...{ sentence: '2 prompts lost the brand.', page: '/competitors?brand=b1' },
-      },
-    ],
-  };
-  await told.tell({ briefs: [brief, { ...brief, brand: 'Other', findings: [] }] });
+  await told.tell({ briefs: [BRIEF, { ...BRIEF, brand: 'Other', findings: [] }] });
   expect(received.map(({ body }) => body['text'])).toEqual([
     'Northwind: Visibility fell from 50.0 % to 40.0 %. 2 prompts lost the brand.',
     'Other: Visibility fell from 50.0 % to 40.0 %.',
   ]);
-  expect(received[0]?.body).toMatchObject({ type: 'brief', data: brief });
+  expect(received[0]?.body).toMatchObject({ type: 'brief', data: BRIEF });
+});
+/** A mail server on loopback. It answers the messages with the statuses of `faults` in turn, then accepts them. */
+async function mailServer(...faults: number[]) {
+  const received: { to: readonly string[]; user: unknown; text: string }[] = [];
+  const logins: unknown[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
+    onAuth: ({ username, password }, _session, done) => {
+      logins.push(password);
+      done(null, { user: username });
+    },
+    onData: async (stream, { envelope, user }, done) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      // https://www.rfc-editor.org/rfc/rfc2045#section-6.7
+      const text = Buffer.concat(chunks).toString().replaceAll('=\r\n', '').replaceAll('=3D', '=');
+      received.push({ to: envelope.rcptTo.map(({ address }) => address), user, text });
+      const status = faults.shift();
+      done(status === undefined ? null : Object.assign(new Error('no room for MAILSECRET'), { responseCode: status }));
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  const { port } = server.server.address() as AddressInfo;
+  return { url: `smtp://me:MAILSECRET@127.0.0.1:${port}`, port, received, logins };
+}
+
+it('sends e-mails by SMTP, again after a transient failure, and no password over a connection that others can read', async () => {
+  const { url, port, received, logins } = await mailServer(452);
+  const mail = {
+    urlVariable: 'MAIL',
+    format: 'email',
+    to: ['a@x.example', 'b@x.example'],
+    from: 'sightline@x.example',
+  };
+  const told = await teller({ MAIL: url }, [{ ...mail, link: 'https://pages.example/sightline/' }]);
+  await told.tell({ briefs: [{ ...BRIEF, brand: '<Northwind>' }] });
+  expect(received).toHaveLength(2);
+  expect(new Set(received.map(({ text }) => /^Message-ID: .*$/im.exec(text)?.[0])).size).toBe(1);
+  const [first, last] = received;
+  expect(first).toMatchObject({ to: mail.to, user: 'me' });
+  expect(last?.text).toContain('Subject: <Northwind>: Visibility fell from 50.0 % to 40.0 %.');
+  expect(last?.text).toContain('- 2: 2 prompts lost the brand. https://pages.example/sightline/competitors?brand=b1');
+  expect(last?.text).toContain('&lt;Northwind&gt;: Visibility fell');
+  expect(last?.text).toContain('<a href="https://pages.example/sightline/competitors?brand=b1"');
+  expect(told.said).toEqual([]);
+
+  const refusing = await mailServer(550);
+  const refused = await teller({ MAIL: refusing.url }, [mail]);
+  await refused.tell({ outcomes: [failing('down')] });
+  expect(refused.said).toEqual([
+    expect.stringMatching(/to MAIL .*answered 550 no room for …; it will not be sent again/),
+  ]);
+  // The server has no STARTTLS.
+  const open = await teller({ MAIL: `smtp://me:MAILSECRET@0.0.0.0:${port}` }, [mail]);
+  const before = logins.length;
+  expect(await notifyTest(open.notifying)).toMatchObject([{ isDelivered: false }]);
+  expect(logins).toHaveLength(before);
+});
+
+it('sends cards to Teams whose text is not read as Markdown, and links in Slack', async () => {
+  const { url, received } = await receiver();
+  const told = await teller({ HOOK: url }, [
+    { urlVariable: 'HOOK', format: 'teams', link: 'https://pages.example' },
+    { urlVariable: 'HOOK', format: 'slack', link: 'https://pages.example' },
+  ]);
+  await told.tell({ outcomes: [failing('[x](https://evil.example)')] });
+  const attachments = received[0]?.body['attachments'] as unknown as readonly { readonly content: object }[];
+  expect(attachments.map(({ content }) => content)).toMatchObject([
+    {
+      type: 'AdaptiveCard',
+      body: [
+        { type: 'RichTextBlock', inlines: [{ text: expect.stringContaining('[x](https://evil.example)') as string }] },
+        {},
+      ],
+      actions: [{ type: 'Action.OpenUrl', url: 'https://pages.example/' }],
+    },
+  ]);
+  expect(received[1]?.text).toContain('<https://pages.example/|Open the data pages>');
 });
 
 it('keeps messages that another process adds while a receiver is slow, and reports a state file that cannot be written once', async () => {
@@ -281,6 +365,13 @@ it('escapes messages for Slack, and rejects wrong settings without showing their
       /events.0 is "all"; allowed: a list of failure, recovery, drift, stale, brief/,
     ],
     [{ HOOK: url }, { url }, /unknown setting "url"; allowed: urlVariable, format/],
+    [{ HOOK: url }, { to: ['a@b'] }, /the format json has no "to" and "from"/],
+    [{ HOOK: url }, { format: 'email' }, /the format email needs "to"/],
+    [{ HOOK: url }, { format: 'email', to: ['a@b'], from: 'a' }, /from is "a"; allowed: an e-mail address/],
+    [{ HOOK: url }, { ...MAILED, secretVariable: 'S' }, /"secretVariable"; e-mails are not signed/],
+    [{ HOOK: 'https://SECRETPATH' }, MAILED, /^HOOK is not the URL of a mail server; allowed: smtps:/],
+    [{ HOOK: 'smtp://SECRETPATH@2852039166' }, MAILED, /^HOOK is not the URL of a mail server/],
+    [{ HOOK: url }, { link: 'ftp://x' }, /link is not valid \(value not shown\); allowed: the http or https address/],
   ];
   for (const [environment, changes, message] of wrong) {
     const made = teller(environment, [{ urlVariable: 'HOOK', ...changes }]).then(({ config }) => config.notify());

@@ -8,7 +8,7 @@ import { variableName } from './shared-schemas.ts';
 /** Events that can be notified. */
 export const NOTIFY_EVENTS = ['failure', 'recovery', 'drift', 'stale', 'brief'] as const;
 /** Formats of notifications. */
-export const NOTIFY_FORMATS = ['json', 'slack'] as const;
+export const NOTIFY_FORMATS = ['json', 'slack', 'teams', 'email'] as const;
 
 /** One of NOTIFY_EVENTS. */
 export type NotifyEvent = (typeof NOTIFY_EVENTS)[number];
@@ -34,7 +34,16 @@ export interface NotifyTarget {
   readonly secretText: string | null;
   readonly events: readonly NotifyEvent[];
   readonly staleHours: number;
+  /** Addresses of e-mails; null for webhooks. */
+  readonly mail: { readonly to: readonly string[]; readonly from: string } | null;
+  /** Address of the data pages, without a slash at the end; null for messages without links. */
+  readonly link: string | null;
 }
+
+const mailAddress = z
+  .string()
+  .regex(/^[^\s@<>(),:;"[\]\\]{1,64}@[^\s@<>(),:;"[\]\\]{1,253}$/)
+  .describe('an e-mail address, such as team@example.com');
 
 /** Schema of the `notify` setting in the configuration file. */
 export const notifySchema = z
@@ -45,6 +54,12 @@ export const notifySchema = z
       secretVariable: variableName('the name of the environment variable with the secret').optional(),
       events: z.array(z.enum(NOTIFY_EVENTS)).min(1).optional(),
       staleHours: z.number().positive().max(8_784).describe('a number of hours above 0, at most 8784').optional(),
+      to: z.array(mailAddress).min(1).max(50).optional(),
+      from: mailAddress.optional(),
+      link: z
+        .url({ protocol: /^https?$/ })
+        .describe('the http or https address of the data pages, to which messages link')
+        .optional(),
     }),
   )
   .max(20);
@@ -60,14 +75,45 @@ export function readNotify(
   { allowHttp, findProxy }: { readonly allowHttp: boolean; readonly findProxy: FindProxy },
 ): NotifyTarget[] {
   const read = (variable: string): string => readSecret(variable, environment, folder)?.trim() ?? '';
-  return items.map(
-    ({ urlVariable, format = 'json', secretVariable, events = NOTIFY_EVENTS, staleHours = STALE_HOURS }) => {
-      const secretText = secretVariable === undefined ? null : read(secretVariable);
-      const secret = secretText === null ? null : toSecret(String(secretVariable), secretText);
-      const url = readUrl(urlVariable, read(urlVariable), allowHttp);
-      return { urlVariable, url, proxy: findProxy(url), format, secret, secretText, events, staleHours };
-    },
-  );
+  return items.map(({ format = 'json', events = NOTIFY_EVENTS, staleHours = STALE_HOURS, ...item }) => {
+    const { urlVariable, secretVariable } = item;
+    const mail = readMail(format, item);
+    const secretText = secretVariable === undefined ? null : read(secretVariable);
+    const secret = secretText === null ? null : toSecret(String(secretVariable), secretText);
+    const text = read(urlVariable);
+    const url = mail === null ? readUrl(urlVariable, text, allowHttp) : readMailUrl(urlVariable, text);
+    const proxy = mail === null ? findProxy(url) : null;
+    const link = item.link?.replace(/\/+$/, '') ?? null;
+    return { urlVariable, url, proxy, format, secret, secretText, events, staleHours, mail, link };
+  });
+}
+
+function readMail(
+  format: NotifyTarget['format'],
+  { urlVariable, to, from, secretVariable }: z.infer<typeof notifySchema>[number],
+): NotifyTarget['mail'] {
+  const of = `notify of ${urlVariable}: the format ${format}`;
+  if (format !== 'email') {
+    if (to === undefined && from === undefined) return null;
+    throw new SightlineError('config_invalid', `${of} has no "to" and "from"; only "email" has them`);
+  }
+  if (to === undefined || from === undefined)
+    throw new SightlineError('config_invalid', `${of} needs "to", a list of e-mail addresses, and "from", one`);
+  if (secretVariable !== undefined)
+    throw new SightlineError('config_invalid', `${of} has no "secretVariable"; e-mails are not signed`);
+  return { to, from };
+}
+
+function readMailUrl(variable: string, text: string): URL {
+  const allowed = 'smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587 with STARTTLS; no link-local address';
+  if (text === '') throw new SightlineError('config_invalid', `${variable} is not set; allowed: ${allowed}`);
+  const url = URL.canParse(text) ? new URL(text) : null;
+  // Only addresses of special schemes are brought into one notation.
+  const plain = `https://${url?.host ?? ''}`;
+  const isMail = url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && URL.canParse(plain);
+  if (!isMail || isLinkLocal(new URL(plain)))
+    throw new SightlineError('config_invalid', `${variable} is not the URL of a mail server; allowed: ${allowed}`);
+  return url;
 }
 
 /** The part of an error about a URL that `isPrivateWay` refuses. */

@@ -13,6 +13,9 @@ const TEXT_CHARACTERS_MAX = 1_000;
 /** URL parts of at least this length are probably secret. */
 const TOKEN_CHARACTERS_MIN = 16;
 
+/** Shorter passwords also occur in words. */
+const PASSWORD_CHARACTERS_MIN = 4;
+
 /** Formats an event as one or two sentences. */
 export function textOf(workspace: string, event: string, data: Draft['data']): string {
   const of = `Workspace ${workspace}`;
@@ -47,7 +50,9 @@ export function textOf(workspace: string, event: string, data: Draft['data']): s
 /** The request body in the target's format. */
 export function bodyOf(target: NotifyTarget, workspace: string, waiting: Waiting): string {
   const { id, event, createdAt, text, data } = waiting;
-  if (target.format === 'slack') return JSON.stringify(slackOf(text, event, createdAt));
+  const link = target.link === null ? null : `${target.link}/`;
+  if (target.format === 'slack') return JSON.stringify(slackOf(text, event, createdAt, link));
+  if (target.format === 'teams') return JSON.stringify(teamsOf(text, event, createdAt, link));
   const payload = { version: PAYLOAD_VERSION, type: event, id, timestamp: createdAt, workspace, text, data };
   return JSON.stringify(payload);
 }
@@ -78,6 +83,7 @@ function secretsOf({ url, secretText }: NotifyTarget): string[] {
   const values = [...url.searchParams.values()].filter((value) => value.length >= TOKEN_CHARACTERS_MIN);
   return [
     url.href,
+    ...[url.password, decodeURIComponent(url.password)].filter(({ length }) => length >= PASSWORD_CHARACTERS_MIN),
     ...(url.pathname.length > 8 ? [`${url.host}${url.pathname}`, url.pathname] : []),
     ...(url.search.length > 8 ? [url.search] : []),
     ...steps,
@@ -98,14 +104,15 @@ function escapeSlack(text: string): string {
   return escaped.replace(/@(?=(channel|here|all|everyone)\b)/gi, '@\u200B');
 }
 
-function slackOf(text: string, event: string, createdAt: string): object {
+function slackOf(text: string, event: string, createdAt: string, link: string | null): object {
   const escaped = escapeSlack(text);
   // Cut before escaping, because a cut afterwards could split an escape sequence.
   const fitting =
     escaped.length <= SLACK_CHARACTERS_MAX
       ? escaped
       : escapeSlack(text.slice(0, SLACK_CHARACTERS_MAX / 5).toWellFormed());
-  const note = `${event} · ${createdAt}`;
+  const open = link === null ? '' : ` · <${link}|Open the data pages>`;
+  const note = `${event} · ${createdAt}${open}`;
   return {
     text: fitting,
     blocks: [
@@ -113,4 +120,21 @@ function slackOf(text: string, event: string, createdAt: string): object {
       { type: 'context', elements: [{ type: 'mrkdwn', text: note, verbatim: true }] },
     ],
   };
+}
+
+// An Adaptive Card, as the workflows of Teams take it: https://adaptivecards.io/explorer/RichTextBlock.html. Unlike that of a TextBlock,
+// its text is not read as Markdown.
+function teamsOf(text: string, event: string, createdAt: string, link: string | null): object {
+  const block = (content: string, isSubtle: boolean): object => ({
+    type: 'RichTextBlock',
+    inlines: [{ type: 'TextRun', text: content, isSubtle }],
+  });
+  const card = {
+    type: 'AdaptiveCard',
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    version: '1.4',
+    body: [block(text, false), block(`${event} · ${createdAt}`, true)],
+    ...(link === null ? {} : { actions: [{ type: 'Action.OpenUrl', title: 'Open the data pages', url: link }] }),
+  };
+  return { type: 'message', attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', content: card }] };
 }

@@ -6,10 +6,13 @@ import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
-import { DELIVERY_LIMITS, delivery, type DeliveryLimits, deliver } from './deliver.ts';
+import { mailOf } from './compose-mail.ts';
+import { DELIVERY_LIMITS, delivery, type DeliveryLimits, deliver, type Send } from './deliver.ts';
 import { type DataFreshness, type Draft, noteFreshness, noteOutcome, noteResolved, type Outcome } from './judge.ts';
 import { bodyOf, inOneLine, textOf, withoutSecrets } from './message.ts';
 import { changeTold, inTurn, readTold, type Told, type Waiting } from './notify-state.ts';
+import { mailSender } from './send-mail.ts';
+import { webhookSender } from './send-webhook.ts';
 
 /** Waiting messages per target, at most. The oldest are dropped. */
 const WAITING_MAX = 50;
@@ -117,8 +120,8 @@ export async function notifyTest({ config, clock, signal, limits = DELIVERY_LIMI
   return Promise.all(
     targets.map(async (target) => {
       const waiting = toWaiting(target, config.name, 'test', {}, targets, clock.now());
-      const message = { id: waiting.id, body: bodyOf(target, config.name, waiting) };
-      const delivery = await deliver(target, message, { clock, signal, limits: { ...limits, attemptsMax: 1 } });
+      const send = senderOf(target, config.name, waiting, clock);
+      const delivery = await deliver(send, { clock, signal, limits: { ...limits, attemptsMax: 1 } });
       const { urlVariable, format } = target;
       return { ...withoutSecrets(delivery, targets), urlVariable, format };
     }),
@@ -189,6 +192,12 @@ function toWaiting(
   return { id: `msg_${randomUUID().replaceAll('-', '')}`, target: keyOf(target), createdAt, event, ...clean };
 }
 
+function senderOf(target: NotifyTarget, workspace: string, waiting: Waiting, clock: Clock): Send {
+  const { id } = waiting;
+  if (target.mail !== null) return mailSender(target, { id, ...mailOf(target, workspace, waiting) });
+  return webhookSender(target, { id, body: bodyOf(target, workspace, waiting) }, clock);
+}
+
 // Sends in order and stops at the first failure. Returns the IDs that need not be sent again.
 async function sendWaiting(
   { config, clock, signal, log, limits = DELIVERY_LIMITS }: Notifying,
@@ -202,8 +211,7 @@ async function sendWaiting(
   for (const waiting of told.waiting.filter((candidate) => candidate.target === key)) {
     // A slow receiver gets the remaining messages with the next notification.
     if (clock.monotonic() - startedAt >= limits.totalMs) break;
-    const message = { id: waiting.id, body: bodyOf(target, config.name, waiting) };
-    const delivery = await deliver(target, message, { clock, signal, limits });
+    const delivery = await deliver(senderOf(target, config.name, waiting, clock), { clock, signal, limits });
     if (delivery.isDelivered || !delivery.mayRetry) settled.push(waiting.id);
     if (delivery.isDelivered) continue;
     if (signal.aborted) break;
