@@ -43,8 +43,8 @@ export function mailSender({ url, mail }: NotifyTarget, { id, ...contents }: Mai
       };
     } catch (thrown) {
       if (signal.aborted) return unanswered('it was stopped');
-      const { responseCode: status, response = '', code = 'network error' } = thrown as SmtpError;
-      if (status === undefined) return unanswered(`could not be reached (${code})`);
+      const { responseCode: status, response = '', message } = thrown as SmtpError;
+      if (status === undefined) return unanswered(`could not be reached (${excerpt(message)})`);
       // https://www.rfc-editor.org/rfc/rfc5321#section-4.2.1: 4yz is transient, 5yz permanent.
       return { isDelivered: false, mayRetry: status < 500, status, said: `answered ${excerpt(response)}`, waitMs: 0 };
     } finally {
@@ -54,10 +54,9 @@ export function mailSender({ url, mail }: NotifyTarget, { id, ...contents }: Mai
   };
 }
 
-interface SmtpError {
+interface SmtpError extends Error {
   readonly responseCode?: number;
   readonly response?: string;
-  readonly code?: string;
 }
 
 // A response begins with its status.
