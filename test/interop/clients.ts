@@ -113,6 +113,15 @@ export const clients: readonly Client[] = [
     'metricflow_query.py',
     'the metrics of examples/dbt: parsed, validated, and queried by brand, engine, topic, entity, domain, source and week',
   ),
+  python('airflow', 'Apache Airflow', 'airflow', 'airflow_run.py', 'the DAG of examples/airflow with two workspaces'),
+  python('dagster', 'Dagster', 'dagster', 'dagster_run.py', 'the asset of examples/dagster with two workspaces'),
+  python(
+    'kubernetes',
+    'kubernetes-validate',
+    'kubernetes',
+    'kubernetes_schemas.py',
+    'the manifests of docs/deploy/kubernetes',
+  ),
   {
     ...base('jdbc', 'DuckDB over JDBC', `the replica: ${IN_ZONES}`, { kind: 'maven', files: [JDBC] }),
     programs: ['java'],

@@ -5,13 +5,28 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Command } from 'commander';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { declaredJobs } from '../../jobs/all.ts';
 import { EXIT } from '../../src/base/errors.ts';
 import { commands } from '../../src/cli/program/command-list.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { testWith } from '../support/needs.ts';
+
+interface Pod {
+  readonly securityContext: object;
+  readonly containers: readonly { readonly args: readonly string[]; readonly securityContext: object }[];
+}
+
+/** The parts of a manifest that have pods. */
+interface Manifest {
+  readonly spec?: {
+    readonly template?: { readonly spec: Pod };
+    readonly jobTemplate?: { readonly spec: { readonly template: { readonly spec: Pod } } };
+  };
+}
 
 const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'docs/deploy');
@@ -88,6 +103,31 @@ test('compose.yaml grants the service no unneeded privileges', () => {
   for (const line of needed) expect(text).toContain(line);
   expect(text).toContain('SIGHTLINE_API_KEY_FILE: /run/secrets/api-key');
   expect(text).not.toContain('\t');
+});
+
+test('the manifests of Kubernetes run existing commands and jobs, without privileges and on a read-only root', async () => {
+  const program = await createProgram();
+  const names = readdirSync(join(folder, 'kubernetes'));
+  const kinds = names.flatMap((name) =>
+    parseAllDocuments(read(join('kubernetes', name))).map((one) => one.toJS() as Manifest),
+  );
+  const pods = kinds.flatMap(({ spec }) => spec?.template?.spec ?? spec?.jobTemplate?.spec.template.spec ?? []);
+  expect(pods).toHaveLength(3);
+  for (const { securityContext, containers } of pods) {
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
+    for (const { args, securityContext: own } of containers) {
+      expect(own).toMatchObject({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
+      const words = (/exec sightline (.*)/.exec(args.at(-1) ?? '')?.[1]?.split(' ') ?? args).filter(
+        (word) => word !== '',
+      );
+      let command: Command = program;
+      for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;
+      expect(command.name()).toMatch(/^(run|serve)$/);
+      const flags = words.filter((word) => word.startsWith('--'));
+      expect(command.options.map(({ long }) => long)).toEqual(expect.arrayContaining(flags));
+      if (command.name() === 'run') expect(declaredJobs.map(({ name }) => name)).toContain(words[2]);
+    }
+  }
 });
 
 describe('the systemd units', () => {
