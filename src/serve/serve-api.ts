@@ -13,7 +13,7 @@ import { createFleet } from './data/fleet.ts';
 import type { OpenedWorkspace } from './http/http-server.ts';
 import { cursorSecretOf } from './open-service.ts';
 import { openForServer } from './open-workspace.ts';
-import { type ServedAddress, type ServingOptions, startServing } from './start-serving.ts';
+import { type KeyedServer, type ServingOptions, startServing } from './start-serving.ts';
 import { budgetUseOf, statusPartsOf } from './status-parts.ts';
 import type { Log } from './telemetry/server-log.ts';
 
@@ -37,16 +37,11 @@ export interface ApiOptions extends ServingOptions {
   readonly refresh: (context: Context) => Promise<unknown>;
 }
 
-/** A running server of all workspaces. `keys` is the number of API keys at the start. */
-export interface ServedApi extends ServedAddress {
-  readonly keys: number;
-}
-
 /** Serves the replicas of all workspaces over HTTP. A key opens only its own workspace. Resolves once the server listens. */
 export async function serveApi(
   surroundings: Pick<Context, 'clock' | 'signal'>,
   options: ApiOptions,
-): Promise<ServedApi> {
+): Promise<KeyedServer> {
   const { clock } = surroundings;
   const stop = new AbortController();
   const signal = AbortSignal.any([surroundings.signal, stop.signal]);

@@ -10,7 +10,7 @@ import type { ServerParts } from './http/http-server.ts';
 import { cursorSecretOf } from './open-service.ts';
 import { openForServer } from './open-workspace.ts';
 import type { PageAccess } from './pages/page-access.ts';
-import { type ServedAddress, type ServingOptions, startServing } from './start-serving.ts';
+import { type KeyedServer, type ServingOptions, startServing } from './start-serving.ts';
 import { budgetUseOf, statusPartsOf } from './status-parts.ts';
 import { monitoredOf } from './workspace-observer.ts';
 
@@ -24,16 +24,11 @@ export interface ServeWorkspaceOptions extends Omit<ServingOptions, 'openMax'> {
   readonly runsJobs: boolean;
 }
 
-/** A running server of one workspace. `keys` is the number of API keys at the start. */
-export interface ServedWorkspace extends ServedAddress {
-  readonly keys: number;
-}
-
 /** Serves a workspace over HTTP, even before it has data or keys. Resolves once the server listens. */
 export async function serveWorkspace(
   { config, clock }: Pick<Context, 'config' | 'clock'>,
   { pages, setup, runsJobs, ...options }: ServeWorkspaceOptions,
-): Promise<ServedWorkspace> {
+): Promise<KeyedServer> {
   const { name, folder } = config;
   // Validate the jobs now, so that wrong settings fail at startup and not on the first request.
   if (pages !== 'off') jobsOf(config);

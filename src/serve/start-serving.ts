@@ -35,6 +35,11 @@ export interface ServedAddress extends RunningServer {
   signInUrl(): Promise<string | null>;
 }
 
+/** A running server. `keys` is the number of API keys at the start. */
+export interface KeyedServer extends ServedAddress {
+  readonly keys: number;
+}
+
 /** Starts a server, and records it in its folder. Resolves once it listens. */
 export async function startServing(
   { folder, command, isWorkspace, standard, ...serving }: Serving,

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { exportWorkspace } from '../../src/operations/export.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import { openService } from '../../src/serve/open-service.ts';
-import { type ServedWorkspace, serveWorkspace } from '../../src/serve/serve-workspace.ts';
+import { serveWorkspace } from '../../src/serve/serve-workspace.ts';
+import type { KeyedServer } from '../../src/serve/start-serving.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { openFleetServer } from '../serve/fleet-server.ts';
@@ -41,7 +42,7 @@ const lists = chosen.filter(({ isObject }) => isObject !== true);
 
 let upstream: Upstream;
 let mirror: GenericMirror;
-let server: ServedWorkspace;
+let server: KeyedServer;
 let key: string;
 
 beforeAll(async () => {

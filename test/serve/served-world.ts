@@ -5,7 +5,8 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../src/base/config/config.ts';
 import type { Service } from '../../src/query/service.ts';
 import { openService } from '../../src/serve/open-service.ts';
-import { type ServedWorkspace, type ServeWorkspaceOptions, serveWorkspace } from '../../src/serve/serve-workspace.ts';
+import { type ServeWorkspaceOptions, serveWorkspace } from '../../src/serve/serve-workspace.ts';
+import type { KeyedServer } from '../../src/serve/start-serving.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -87,7 +88,7 @@ export function serveWorld(
   config: WorkspaceConfig,
   changes: Partial<ServeWorkspaceOptions> = {},
   clock = stillClock,
-): Promise<ServedWorkspace> {
+): Promise<KeyedServer> {
   return serveWorkspace(
     { config, clock },
     {

@@ -6,7 +6,8 @@ import { syncWorkspace } from '../../src/operations/sync.ts';
 import type { TableResult } from '../../src/query/metrics/table-result.ts';
 import type { ReplicaReport } from '../../src/query/replica-report.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
-import type { ServedWorkspace, ServeWorkspaceOptions } from '../../src/serve/serve-workspace.ts';
+import type { ServeWorkspaceOptions } from '../../src/serve/serve-workspace.ts';
+import type { KeyedServer } from '../../src/serve/start-serving.ts';
 import type { OperationsReport } from '../../src/web/page-data/operations-report.ts';
 import { type CloseLater, serveWorld, sharedBefore, stillClock } from '../serve/served-world.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -52,7 +53,7 @@ export async function openIn(folder: string, sandbox: WorkspaceSandbox, clock = 
 }
 
 /** A server over a workspace. */
-export interface StatusServer extends ServedWorkspace {
+export interface StatusServer extends KeyedServer {
   readonly origin: string;
   /** Requests a path of the page with the workspace's key, unless other headers are given. */
   ask(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>;

@@ -96,7 +96,7 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
   const { clock, workspaces, sessions, app: files, monitored = null } = parts;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const state = { isStopping: false, baseUrl: '' };
-  const only = typeof workspaces === 'string' ? workspaces : null;
+  const [only, several] = typeof workspaces === 'string' ? [workspaces, null] : [null, workspaces];
   const sites = (): readonly Hosted[] => pool.present();
   const telemetry =
     options.metricsPort === null ? null : createTelemetry({ sites, isFleet: only === null, clock, monitored });
@@ -107,17 +107,17 @@ export async function startServer(parts: ServerParts, options: ServerOptions): P
     lists: createListStreams(limits, clock.monotonic),
     telemetry,
     // Shared by all workspaces, so that closing one does not reset the limits of its keys.
-    limiter: limiterOf(options, parts),
+    limiter: limiterOf(options, parts, several !== null),
     address: state,
     isFleet: only === null,
     isStopping: () => state.isStopping,
     usedAt: new Map(),
     sessions,
-    fleet: typeof workspaces === 'string' ? undefined : workspaces.fleet,
+    fleet: several?.fleet,
     app: files,
   };
   const pool = createSitePool(parts, options, surroundings);
-  const shared = typeof workspaces === 'string' ? null : createSharedAddress(workspaces, parts);
+  const shared = several === null ? null : createSharedAddress(several, parts);
   const front = shared === null ? null : await createSite(shared.site, options, surroundings, options.listener);
   const app = front?.app ?? createFramework(limits, surroundings.log, false, options.listener);
   const choose = async (request: IncomingMessage): Promise<Stay<Hosted> | null> => {
@@ -207,10 +207,14 @@ function createSitePool(parts: ServerParts, options: ServerOptions, surroundings
 }
 
 // A workspace has few keys, but its access tokens may have many subjects.
-function limiterOf({ rateLimit: limit }: SiteOptions, { clock, workspaces, oauth }: ServerParts): Limiter | undefined {
+function limiterOf(
+  { rateLimit: limit }: SiteOptions,
+  { clock, oauth }: ServerParts,
+  isFleet: boolean,
+): Limiter | undefined {
   if (limit === 'off') return undefined;
   const ofTokens = oauth === undefined ? 0 : Math.min(SUBJECTS_MAX, Math.floor(TIMES_MAX / limit));
-  const keysMax = typeof workspaces === 'string' ? Math.max(KEYS_MAX, ofTokens) : FLEET_KEYS_MAX;
+  const keysMax = isFleet ? FLEET_KEYS_MAX : Math.max(KEYS_MAX, ofTokens);
   return createLimiter({ limit, monotonic: clock.monotonic, keysMax });
 }
 

@@ -3,7 +3,7 @@ import type { ValidateFunction } from 'ajv';
 import { expect } from 'vitest';
 import { createKey, type KeyRights } from '../../../src/serve/auth/keys.ts';
 import { NOTE } from '../../../src/serve/mcp/tool-result.ts';
-import type { ServedWorkspace } from '../../../src/serve/serve-workspace.ts';
+import type { KeyedServer } from '../../../src/serve/start-serving.ts';
 import { SCOPES } from '../../../src/session/stored-keys.ts';
 import type { World } from '../../support/worlds.ts';
 import { openCopy, serveWorld, sharedBefore, type WorldWorkspace } from '../served-world.ts';
@@ -11,7 +11,7 @@ import { type Called, call, compile, connect, outputValidator, type ToolClient, 
 
 /** A copy of a world that is served over HTTP, with guarded SQL; its client has all rights. */
 interface ServedWorld extends WorldWorkspace, ToolClient {
-  readonly server: ServedWorkspace;
+  readonly server: KeyedServer;
   /** Returns a client whose key has these rights; one for equal rights, closed after the tests of the file. */
   connectAs(rights: KeyRights): Promise<Client>;
 }

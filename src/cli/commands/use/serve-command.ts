@@ -6,7 +6,8 @@ import type { JobLogger } from '../../../operations/jobs/run-workspace-job.ts';
 import type { RunningSchedule } from '../../../operations/run-schedule.ts';
 import { isLoopback } from '../../../serve/auth/hosts.ts';
 import { listenEarly } from '../../../serve/http/listener.ts';
-import type { ServedWorkspace, ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
+import type { ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
+import type { KeyedServer } from '../../../serve/start-serving.ts';
 import type { LogLevel, LogTarget } from '../../../serve/telemetry/server-log.ts';
 import type { Context } from '../../../session/workspace.ts';
 import type { WorkspaceFlags } from '../../context.ts';
@@ -194,7 +195,7 @@ async function describeJobs({ config, clock }: Context): Promise<string> {
   return `The next job is ${next.job.name}, at ${shownTime(next.atMs)}.`;
 }
 
-function describe({ baseUrl, mcpUrl, metricsUrl, pageUrl, statusUrl }: ServedWorkspace, workspace: string): void {
+function describe({ baseUrl, mcpUrl, metricsUrl, pageUrl, statusUrl }: KeyedServer, workspace: string): void {
   say(`Serving workspace ${workspace} at ${baseUrl}, and to AI assistants at ${mcpUrl}.`);
   if (pageUrl !== null) say(`Data pages: ${pageUrl}, operations page: ${statusUrl}`);
   if (metricsUrl !== null) say(`Metrics: ${metricsUrl}`);
