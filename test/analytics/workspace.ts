@@ -124,11 +124,16 @@ export function conventionsOf(given: Partial<Choices>): Conventions {
     visibilityChange: { ...form, as: choices.change, of: 'exact' },
     avgPosition: rounding,
     sentiment: rounding,
-    labels: choices.unlabelled === null ? choices.sentiment : { ...choices.sentiment, '': choices.unlabelled },
+    labels: labelsOf(choices),
     emptyMean: choices.emptyPosition,
     emptySentiment: choices.emptySentiment === choices.emptyPosition ? 'mean' : choices.emptySentiment,
     combinedEngine: choices.combinedEngine === 'all' ? 'all' : null,
     ungrouped: choices.ungrouped === 'null' ? { groupId: null, name: null } : null,
     repeatedMentions: choices.repeatedMentions === 'never' ? 'first' : choices.repeatedMentions,
   };
+}
+
+function labelsOf({ sentiment, unlabelled }: Choices): Conventions['labels'] {
+  const all = Object.entries({ ...sentiment, '': unlabelled });
+  return Object.fromEntries(all.filter((entry): entry is [string, number] => entry[1] !== null));
 }

@@ -1,11 +1,123 @@
-import { createRandom } from './random.ts';
+import { defaultChoices as defaultWorld, type Choices as WorldChoices } from '../../schemas/fixtures/choices.ts';
+import { pick, randomOf } from '../../src/sandbox/random.ts';
 
-/**
- * Every point that the specification leaves open, with the values that an implementer could plausibly choose. The first value of each
- * point is the most common one.
- */
-export const OPTIONS = {
-  // Scales, decimals and rounding of numbers. Decimals are those of the percentage, also if the scale is a fraction.
+type Options<T> = { readonly [Name in keyof T]: readonly T[Name][] };
+
+/** Choices of the sandbox that the comparison varies; its default is the most common one. */
+const WORLD: Partial<Options<WorldChoices>> = {
+  // Definitions of numbers.
+  sentiment: [
+    { positive: 100, neutral: 50, negative: 0, mixed: 50 },
+    { positive: 1, neutral: 0, negative: -1, mixed: -0.5 },
+    { positive: 1, neutral: 0.5, negative: 0, mixed: null },
+    { positive: 5, neutral: 3, negative: 1, mixed: 3 },
+    { positive: 100, neutral: 0, negative: -100, mixed: null },
+  ],
+  domainShareOf: ['citations', 'responses'],
+  deletedCompetitors: ['excluded', 'counted', 'mentioned'],
+  countedResponses: ['all', 'current', 'active'],
+  change: ['difference', 'relative'],
+  changePeriod: ['adjacent', 'halves'],
+  emptyChange: [null, 0, 'visibility'],
+  changeToEmpty: ['computed', 'null', 'zero', 'alwaysNull', 'alwaysZero'],
+
+  // Numbers without responses or mentions.
+  emptyShare: [0, null],
+  emptyVoice: ['share', 0, null],
+  emptySite: ['share', 0, null],
+  emptyPosition: [null, 0],
+  emptySentiment: [null, 0],
+
+  // Rows that exist.
+  emptyRange: ['listed', 'absent'],
+  emptyDays: ['absent', 'zero'],
+  outsideDays: ['absent', 'zero'],
+  unmentioned: ['listed', 'totals'],
+  promptRows: ['answered', 'active', 'all'],
+  deletedPromptRows: ['absent', 'listed'],
+  topCompetitors: [3, 5, 1],
+  topCompetitorsBrand: ['excluded', 'included'],
+  topCompetitorsDeleted: ['excluded', 'listed'],
+  topCompetitorsUnmentioned: ['absent', 'listed'],
+  groupRows: ['answered', 'matching', 'all'],
+  groupPrompts: ['answered', 'all', 'active'],
+  groupPromptsFilter: ['all', 'matching'],
+  groupMembers: ['matching', 'answered'],
+  filteredGroups: ['all', 'filtered'],
+  deletedPrompts: ['leave', 'ungrouped'],
+  ungrouped: ['absent', 'null'],
+  emptyVisits: ['absent', 'zero'],
+  trafficTotals: ['filtered', 'all'],
+  connected: ['all', 'none'],
+
+  // Contents of rows.
+  titles: ['varied'],
+  urlTitle: ['latest', 'first', 'frequentByName', 'longest'],
+  combinedEngine: ['null', 'all', 'absent'],
+  timestamps: ['milliseconds', 'seconds', 'trimmed', 'python'],
+  revenue: ['number', 'text'],
+  missing: ['null', 'absent'],
+  extraFields: [false, true],
+  ids: ['lower', 'upper'],
+
+  // Orders.
+  entityOrder: [
+    ['brand', 'listed'],
+    ['brand', 'name'],
+    ['brand', 'name:caseless'],
+    ['brand', '-mentions', 'name'],
+    ['-mentions', 'name'],
+  ],
+  dayOrder: [
+    ['date', 'engine', 'entity'],
+    ['-date', 'engine', 'entity'],
+    ['date', 'engineListed', 'entity'],
+  ],
+  promptOrder: [
+    ['exactVisibility', 'prompt'],
+    ['exactVisibility', 'prompt:caseless'],
+    ['exactVisibility', 'promptId'],
+    ['exactVisibility', '-responses', 'prompt'],
+  ],
+  groupOrder: [
+    ['listed'],
+    ['name', 'groupId'],
+    ['name:caseless', 'groupId'],
+    ['-responses', 'name', 'groupId'],
+    ['-exactVisibility', 'name', 'groupId'],
+  ],
+  domainOrder: [
+    ['-citations', 'domain'],
+    ['-citations', '-responses', 'domain'],
+    ['-citations', 'firstSeen'],
+  ],
+  urlOrder: [
+    ['-citations', 'url'],
+    ['-citations', 'title', 'url'],
+    ['-citations', 'firstSeen'],
+  ],
+  visitOrder: [
+    ['date', 'source'],
+    ['-date', 'source'],
+    ['date', '-sessions', 'source'],
+  ],
+  topCompetitorOrder: [
+    ['-mentions', 'name'],
+    ['-mentions', 'name:caseless'],
+    ['-mentions', 'competitorId'],
+    ['-mentions', 'listed'],
+  ],
+
+  // Shapes.
+  listEnvelope: ['data', 'bare'],
+  engineItems: ['objects', 'strings'],
+  websites: ['none', 'cited'],
+  credits: ['credits', 'detailed', 'nested', 'number'],
+  rowModeParameter: ['split', 'rows', 'breakdown', 'by', 'aggregate'],
+};
+
+/** Forms of the responses, which `startUpstream` writes. Decimals are those of the percentage, also if the scale is a fraction. */
+const FORMS = {
   visibilityScale: ['percent', 'fraction'],
   shareOfVoiceScale: ['percent', 'fraction'],
   domainShareScale: ['percent', 'fraction'],
@@ -17,118 +129,61 @@ export const OPTIONS = {
   domainShareDecimals: [1, 2, 'all'],
   siteShareDecimals: [1, 2, 'all'],
   rounding: ['half-up', 'half-even', 'truncate', 'to-fixed', 'math-round'],
-
-  // Definitions of numbers.
-  sentimentWeights: ['0-50-100', 'minus-1-to-1', '0-to-1', '1-to-5', 'minus-100-to-100'],
-  mixedSentiment: ['neutral', 'below-neutral', 'ignored'],
-  domainShareOf: ['citations', 'responses'],
-  deletedCompetitors: ['ignored', 'in-share', 'listed'],
-  countedPrompts: ['all', 'current', 'active'],
-  changeKind: ['difference', 'relative'],
-  changePeriod: ['before', 'halves'],
-  changeOf: ['rounded', 'exact'],
-  changeWithoutPrevious: ['null', 'zero', 'from-zero'],
-
-  // Numbers without responses or mentions.
-  emptyVisibility: ['null', 'zero'],
-  emptyShareOfVoice: ['null', 'zero'],
-  emptyPosition: ['null', 'zero'],
-  emptySentiment: ['null', 'zero'],
-  emptySiteShare: ['null', 'zero'],
-
-  // Rows that exist.
-  metricsWithoutResponses: ['rows', 'none'],
-  dailyDays: ['answered', 'every-day'],
-  dailyCompetitors: ['all', 'mentioned'],
-  promptRows: ['answered', 'active', 'current'],
-  deletedPromptRows: ['omitted', 'listed'],
-  topCompetitorsCount: [3, 5, 1],
-  topCompetitorsBrand: ['without', 'with'],
-  topCompetitorsZero: ['mentioned', 'all'],
-  groupRows: ['answered', 'with-prompts', 'all'],
-  groupPromptCount: ['answered', 'current', 'active', 'matching'],
-  groupsUnderFilter: ['matching', 'only-filtered', 'whole-groups'],
-  deletedPromptsInGroups: ['omitted', 'ungrouped'],
-  ungrouped: ['omitted', 'none', 'null'],
+  competitorEntity: ['competitor', 'rival', 'tracked_competitor'],
   brandedGroups: ['slugs', 'booleans', 'titles'],
   stageNames: ['slugs', 'titles'],
-  trafficDays: ['visited', 'every-day'],
-  trafficTotals: ['of-source', 'of-all-sources'],
-  disconnectedTotals: ['zeros', 'nulls'],
-  disconnectedProperty: ['null', 'empty'],
-
-  // Contents of rows.
-  urlTitle: ['last', 'first', 'most-frequent', 'longest'],
-  competitorEntity: ['competitor', 'rival', 'tracked_competitor'],
-  combinedEngine: ['null', 'all', 'absent'],
-  timestamps: ['milliseconds', 'seconds', 'offset', 'microseconds'],
-  revenue: ['number', 'two-decimals-text', 'text'],
-  missingValues: ['null', 'absent'],
-  extraFields: ['none', 'items', 'envelope'],
-
-  // Orders.
+  ungroupedName: ['null', 'none'],
   responseTies: ['-id', 'id', 'prompt'],
   alertTies: ['-id', 'id'],
   forumNewest: ['createdAt', 'postedAt'],
   forumTies: ['-id', 'id'],
-  articleTies: ['-id', 'id'],
-  metricRowOrder: ['brand-then-list', 'brand-then-name', 'brand-then-visibility', 'visibility'],
-  dayOrder: ['oldest-first', 'newest-first'],
-  dailyEngineOrder: ['name', 'list'],
-  promptRowTies: ['prompt', 'id', 'responses', 'list'],
-  topCompetitorTies: ['name', 'id', 'list'],
-  groupOrder: ['list', 'name', 'responses', 'visibility'],
-  domainTies: ['domain', 'responses', 'first-cited'],
-  urlTies: ['url', 'title', 'first-cited'],
-  trafficDayOrder: ['oldest-first', 'newest-first'],
-  trafficSourceOrder: ['list', 'sessions'],
   engineListOrder: ['list', 'name'],
-  competitorListOrder: ['created', 'name'],
   promptListOrder: ['created', '-created', 'text'],
-  groupListOrder: ['created', 'name'],
   planOrder: ['lost', 'prompt'],
-  textOrder: ['bytes', 'ignoring-case'],
-
-  // Envelopes and shapes.
-  enginesEnvelope: ['data', 'bare', 'named'],
-  brandsEnvelope: ['data', 'bare', 'named'],
-  competitorsEnvelope: ['data', 'bare', 'named'],
-  creditsShape: ['credits', 'balance', 'remaining'],
-  engineItems: ['objects', 'slugs', 'named'],
-  competitorItems: ['short', 'long'],
-  rowModeName: ['split', 'rows', 'breakdown', 'by', 'aggregate'],
+  disconnected: ['empty', 'nulls'],
+  // `named`: lists of engines, brands and competitors stand under their name. `extra`: lists have a further member.
+  envelope: ['plain', 'named', 'extra'],
   sourcesEcho: ['none', 'range'],
-
-  // Rejections.
-  errorCode: ['invalid_request', 'bad_request', 'validation_error'],
-  unknownBrandCode: ['not_found', 'brand_not_found'],
 } as const;
 
-export type ChoiceName = keyof typeof OPTIONS;
-export type Choices = { readonly [Name in ChoiceName]: (typeof OPTIONS)[Name][number] };
+/** How an upstream writes its responses. */
+export type Forms = { readonly [Name in keyof typeof FORMS]: (typeof FORMS)[Name][number] };
 
-export const CHOICE_NAMES = Object.keys(OPTIONS) as ChoiceName[];
+/** What an upstream decides that the specification leaves open. */
+export interface Choices {
+  readonly world: WorldChoices;
+  readonly forms: Forms;
+}
 
-/** The first value of every point. */
+/** The most common value of every point. */
 export function defaultChoices(): Choices {
-  return Object.fromEntries(CHOICE_NAMES.map((name) => [name, OPTIONS[name][0]])) as Choices;
+  return randomChoices(0, 0);
 }
 
-/** A random value for a share of the points, and the first value for the others; the same for the same seed. */
+/** A random value for a share of the points, and the most common one for the others; the same for the same seed. */
 export function randomChoices(seed: number, share = 1): Choices {
-  const random = createRandom(seed);
-  return Object.fromEntries(
-    CHOICE_NAMES.map((name) => [name, random.chance(share) ? random.pick<unknown>(OPTIONS[name]) : OPTIONS[name][0]]),
-  ) as Choices;
+  const random = randomOf('open choices', seed);
+  const choose = <T>(options: Options<T>): T =>
+    Object.fromEntries(
+      Object.entries<readonly unknown[]>(options).map(([name, values]) => [
+        name,
+        random() < share ? pick(random, values) : values[0],
+      ]),
+    ) as T;
+  // Numbers are rounded where they are written.
+  const world = { ...defaultWorld, ...choose(WORLD as Options<WorldChoices>), decimals: 'none' } as const;
+  return { world, forms: choose<Forms>(FORMS) };
 }
 
-/** Number of combinations as an exponent of 2. */
-export function combinationBits(): number {
-  return CHOICE_NAMES.reduce((bits, name) => bits + Math.log2(OPTIONS[name].length), 0);
-}
-
-/** `a=x, b=y` of the choices that are not the first value. */
+/** `a=x, b=y` of the choices that are not the most common ones. */
 export function describeChoices(choices: Choices): string {
-  const changed = CHOICE_NAMES.filter((name) => choices[name] !== OPTIONS[name][0]);
-  return changed.map((name) => `${name}=${choices[name]}`).join(', ') || 'first values';
+  const usual = defaultChoices();
+  const listed = (['world', 'forms'] as const).flatMap((part) => {
+    const common: Readonly<Record<string, unknown>> = { ...usual[part] };
+    return Object.entries(choices[part]).flatMap(([name, value]) => {
+      const text = JSON.stringify(value);
+      return text === JSON.stringify(common[name]) ? [] : [`${name}=${text}`];
+    });
+  });
+  return listed.join(', ') || 'the most common choices';
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import type { CalibratedPoint } from '../../src/analytics/calibration/calibrated-points.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { readCalibration } from '../../src/operations/calibration.ts';
@@ -8,21 +9,21 @@ import { type Context, openContext, sync } from '../../src/operations/sightline.
 import { createKey } from '../../src/serve/auth/keys.ts';
 import { serveWorkspace } from '../../src/serve/serve-workspace.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
+import { questions, readVocabulary } from '../query/questions.ts';
+import { countOf } from '../support/counts.ts';
 import { type Difference, differencesOf } from '../support/difference.ts';
 import type { Choices } from './choices.ts';
-import { createQuestions, type Question, toPath } from './questions.ts';
-import { createRandom } from './random.ts';
-import { type Reply, startUpstream, type Upstream } from './upstream.ts';
-import { createWorld } from './world.ts';
+import { PAGED, type Reply, startUpstream, type Upstream } from './upstream.ts';
 
 const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
-const KEY = 'gsk_open_choices';
-/** Pages that a walk reads at most. */
+/** A brand, with a few days before the default range of 30. */
+const SIZE = { brands: 1, prompts: 9, days: countOf(36, 40) };
+/** Pages of a paged scan that are compared at most. */
 const PAGES_MAX = 6;
 
-/** A question whose responses differ. */
+/** A difference of two responses to a request. */
 export interface Finding extends Difference {
-  readonly question: Question;
+  readonly path: string;
 }
 
 /** What the comparison of one combination of choices found. */
@@ -45,24 +46,31 @@ export interface ExamOptions {
 }
 
 /** Syncs an upstream with these choices once, and asks both sides the same questions. */
-export async function examine({ choices, seed, questions, probesMax }: ExamOptions): Promise<ExamResult> {
+export async function examine({ choices, seed, questions: count, probesMax }: ExamOptions): Promise<ExamResult> {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-open-choices-'));
-  const clock = { ...systemClock, now: () => NOW_MS, random: createRandom(seed).next };
-  const world = createWorld(seed, NOW_MS, choices.timestamps === 'seconds' ? 1000 : 1);
-  const upstream = await startUpstream({ world, choices, key: KEY, monotonic: clock.monotonic });
+  const clock = { ...systemClock, now: () => NOW_MS };
+  const upstream = await startUpstream(choices, { ...SIZE, seed }, NOW_MS);
   try {
-    const environment = { SIGHTLINE_API_KEY: KEY, SIGHTLINE_CALIBRATION_PROBES: String(probesMax) };
+    const environment = { SIGHTLINE_API_KEY: upstream.sandbox.key, SIGHTLINE_CALIBRATION_PROBES: String(probesMax) };
     const { baseUrl } = upstream;
     const context = openContext({ folder, dataDir: join(folder, 'data'), baseUrl, environment, clock });
     await sync(context);
     const { value: points } = await readCalibration(context.config, null);
-    const asked = createQuestions(world, choices, questions, seed);
+    const asked = await createQuestions(upstream, count, seed);
     const findings = await compareAll(context, upstream, asked);
     return { asked: asked.length, findings, points, probes: await countProbes(folder), rejected: upstream.rejected };
   } finally {
     await upstream.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function createQuestions({ sandbox }: Upstream, count: number, seed: number): Promise<string[]> {
+  const upstream = async (path: string): Promise<Reply> => {
+    const response = await fetch(`${sandbox.baseUrl}${path}`, { headers: { authorization: `Bearer ${sandbox.key}` } });
+    return { status: response.status, body: await response.json() };
+  };
+  return fc.sample(questions(await readVocabulary({ sandbox, upstream })), { numRuns: count, seed });
 }
 
 async function countProbes(folder: string): Promise<number> {
@@ -75,7 +83,7 @@ async function countProbes(folder: string): Promise<number> {
   }
 }
 
-async function compareAll(context: Context, upstream: Upstream, questions: readonly Question[]): Promise<Finding[]> {
+async function compareAll(context: Context, upstream: Upstream, asked: readonly string[]): Promise<Finding[]> {
   const { text: key } = await createKey(context.config.folder, 'exam', null, NOW_MS);
   const server = await serveWorkspace(context, {
     host: '127.0.0.1',
@@ -96,10 +104,9 @@ async function compareAll(context: Context, upstream: Upstream, questions: reado
   };
   try {
     const findings: Finding[] = [];
-    for (const question of questions) {
-      const expected = await readAll(question, async (path) => upstream.reply(path));
-      const served = await readAll(question, ask);
-      findings.push(...compare(expected, served).map((difference) => ({ ...difference, question })));
+    for (const path of asked) {
+      const [expected, served] = [await readAll(path, upstream.ask), await readAll(path, ask)];
+      findings.push(...compare(expected, served).map((difference) => ({ ...difference, path })));
     }
     return findings;
   } finally {
@@ -107,20 +114,21 @@ async function compareAll(context: Context, upstream: Upstream, questions: reado
   }
 }
 
-/** Reads a page, or all pages of a walk as one. */
-async function readAll(question: Question, ask: (path: string) => Promise<Reply>): Promise<Reply> {
-  const first = await ask(toPath(question));
-  if (!question.isWalk || first.status !== 200) return first;
+/** Reads a response, or the pages of a paged scan as one. */
+async function readAll(path: string, ask: (path: string) => Promise<Reply>): Promise<Reply> {
+  let reply = await ask(path);
+  const [pathname = '', query = ''] = path.split('?');
+  if (!PAGED.test(pathname)) return reply;
   const data: unknown[] = [];
-  let reply = first;
-  for (let pages = 1; ; pages += 1) {
+  for (let pages = 1; reply.status === 200; pages += 1) {
     const body = reply.body as { data?: unknown[]; nextCursor?: string | null };
     data.push(...(body.data ?? []));
-    const cursor = body.nextCursor;
-    if (typeof cursor !== 'string' || pages >= PAGES_MAX) return { status: 200, body: { ...body, data } };
-    reply = await ask(toPath({ ...question, query: { ...question.query, cursor } }));
-    if (reply.status !== 200) return reply;
+    if (typeof body.nextCursor !== 'string' || pages >= PAGES_MAX) return { status: 200, body: { ...body, data } };
+    const parameters = new URLSearchParams(query);
+    parameters.set('cursor', body.nextCursor);
+    reply = await ask(`${pathname}?${parameters}`);
   }
+  return reply;
 }
 
 function compare(expected: Reply, served: Reply): Difference[] {
@@ -136,7 +144,7 @@ function messageOf({ body }: Reply): string {
   return (body as { error?: { message?: string } }).error?.message ?? '';
 }
 
-/** Number of questions with at least one difference. */
+/** Number of requests with at least one difference. */
 export function countDiffering({ findings }: Pick<ExamResult, 'findings'>): number {
-  return new Set(findings.map(({ question }) => question)).size;
+  return new Set(findings.map(({ path }) => path)).size;
 }

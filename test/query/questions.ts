@@ -24,7 +24,10 @@ type Rows = readonly Readonly<Record<string, unknown>>[];
 const STRANGER = '00000000-0000-4000-8000-000000000000';
 
 /** Reads the vocabulary from upstream; `earlier` keeps values that were deleted since. */
-export async function readVocabulary(mirror: Mirror, earlier?: Vocabulary): Promise<Vocabulary> {
+export async function readVocabulary(
+  mirror: Pick<Mirror, 'upstream' | 'sandbox'>,
+  earlier?: Vocabulary,
+): Promise<Vocabulary> {
   const list = async (path: string, name = 'data'): Promise<Rows> => {
     const { body } = await mirror.upstream(path);
     return (Array.isArray(body) ? body : ((body as Record<string, unknown>)[name] ?? [])) as Rows;
