@@ -23,6 +23,34 @@ export function startScript(name: string, args: readonly string[]): ChildProcess
   return spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
+/** A sandbox in its own process. */
+export interface Upstream {
+  readonly process: ChildProcess;
+  readonly baseUrl: string;
+  readonly key: string;
+  /** Variables with which a command reads it. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Starts a sandbox with this many days, responses a day of each brand, and brands. */
+export async function startUpstream(...sizes: readonly number[]): Promise<Upstream> {
+  const child = startScript('upstream.js', sizes.map(String));
+  const { baseUrl, key } = JSON.parse(await firstLine(child)) as { baseUrl: string; key: string };
+  return { process: child, baseUrl, key, environment: { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: key } };
+}
+
+/** Starts `serve` without a rate limit. */
+export async function startServer(
+  folder: string,
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ readonly process: ChildProcess; readonly origin: string }> {
+  const options = ['serve', '--port', '0', '--rate-limit', 'off', '--json'];
+  const child = startCli(folder, [...options, ...args], environment);
+  const { baseUrl } = JSON.parse(await firstLine(child)) as { baseUrl: string };
+  return { process: child, origin: new URL(baseUrl).origin };
+}
+
 /** Returns the first line that a process prints. */
 export async function firstLine(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('the process has no output');

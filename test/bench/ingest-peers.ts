@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { firstLine, startCli, startScript } from './children.ts';
+import { startCli, startScript, startUpstream } from './children.ts';
 import { DAYS, loadBare } from './ingest.ts';
 import { finish, type Usage } from './measure.ts';
 import type { Peers } from './peer-programs.ts';
@@ -15,13 +15,11 @@ interface Row extends Usage {
 
 /** A first sync of a sandbox with `responses` responses. */
 export async function ingestPeers(folder: string, responses: number, peers: Peers): Promise<string[]> {
-  const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / DAYS)}`]);
+  const upstream = await startUpstream(DAYS, Math.ceil(responses / DAYS));
   const rows: Row[] = [];
   let stored = 0;
   try {
-    const upstream = JSON.parse(await firstLine(sandbox)) as { baseUrl: string; key: string };
-    const environment = { SIGHTLINE_BASE_URL: upstream.baseUrl, SIGHTLINE_API_KEY: upstream.key };
-    const synced = await finish(startCli(folder, ['sync', '--json'], environment));
+    const synced = await finish(startCli(folder, ['sync', '--json'], upstream.environment));
     const summary = JSON.parse(synced.output) as { requests: number; tables: Record<string, { inserted: number }> };
     stored = summary.tables['responses']?.inserted ?? 0;
     rows.push({
@@ -61,7 +59,7 @@ export async function ingestPeers(folder: string, responses: number, peers: Peer
       rows.push({ name: 'dlt', ...run, requests: loaded.requests, bytes: (await stat(file)).size });
     }
   } finally {
-    sandbox.kill('SIGKILL');
+    upstream.process.kill('SIGKILL');
   }
   const [own] = rows as [Row];
   return [

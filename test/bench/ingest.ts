@@ -5,10 +5,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { firstLine, startCli, startScript } from './children.ts';
-import { usageOf } from './measure.ts';
+import { startCli, startServer, startUpstream, type Upstream } from './children.ts';
+import { finish, usageOf } from './measure.ts';
 
-const SAMPLE_MS = 50;
 /** Days of the sandbox, ending today. */
 export const DAYS = 60;
 /** Responses of each brand in `ingestInServe`. */
@@ -19,9 +18,8 @@ const BRAND_RESPONSES = 200_000;
  * responses from disk with bare DuckDB. Returns the figures as lines of text.
  */
 export async function ingest(folder: string, responses: number): Promise<string[]> {
-  const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / DAYS)}`]);
+  const upstream = await startUpstream(DAYS, Math.ceil(responses / DAYS));
   try {
-    const upstream = JSON.parse(await firstLine(sandbox)) as Upstream;
     const synced = await sync(folder, upstream);
     const saved = await savePages(folder, upstream);
     const bare = await loadBare(folder);
@@ -37,7 +35,7 @@ export async function ingest(folder: string, responses: number): Promise<string[
       `  sightline : DuckDB alone                                      ${(synced.seconds / bare.seconds).toFixed(1)} : 1`,
     ];
   } finally {
-    sandbox.kill('SIGKILL');
+    upstream.process.kill('SIGKILL');
   }
 }
 
@@ -47,12 +45,10 @@ export async function ingest(folder: string, responses: number): Promise<string[
  */
 export async function ingestInServe(folder: string, responses: number): Promise<string[]> {
   const brands = Math.ceil(responses / BRAND_RESPONSES);
-  const sandbox = startScript('upstream.js', [`${DAYS}`, `${Math.ceil(responses / brands / DAYS)}`, `${brands}`]);
+  const upstream = await startUpstream(DAYS, Math.ceil(responses / brands / DAYS), brands);
   try {
-    const upstream = JSON.parse(await firstLine(sandbox)) as Upstream;
-    const server = startCli(folder, ['serve', '--port', '0', '--no-jobs', '--json'], environmentOf(upstream));
+    const { process: server } = await startServer(folder, ['--no-jobs'], upstream.environment);
     try {
-      await firstLine(server);
       const idle = await usageOf(server);
       const synced = await sync(folder, upstream, server);
       return [
@@ -64,39 +60,19 @@ export async function ingestInServe(folder: string, responses: number): Promise<
       await once(server, 'exit');
     }
   } finally {
-    sandbox.kill('SIGKILL');
+    upstream.process.kill('SIGKILL');
   }
-}
-
-interface Upstream {
-  readonly baseUrl: string;
-  readonly key: string;
-}
-
-function environmentOf({ baseUrl, key }: Upstream): Readonly<Record<string, string>> {
-  return { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: key };
 }
 
 // Measures the memory of `server`, if a server carries out the sync.
 async function sync(folder: string, upstream: Upstream, server?: ChildProcess) {
-  const child = startCli(folder, ['sync', '--json'], environmentOf(upstream));
-  const startedAt = performance.now();
-  let peakMb = 0;
-  const sampler = setInterval(() => {
-    void usageOf(server ?? child).then((used) => {
-      peakMb = Math.max(peakMb, used.peakMb);
-    });
-  }, SAMPLE_MS);
-  const line = await firstLine(child);
-  const seconds = (performance.now() - startedAt) / 1000;
-  clearInterval(sampler);
-  const summary = JSON.parse(line) as {
+  const { output, seconds, peakMb } = await finish(startCli(folder, ['sync', '--json'], upstream.environment), server);
+  const summary = JSON.parse(output) as {
     status: string;
     requests: number;
     tables: Record<string, { inserted: number }>;
   };
   if (summary.status !== 'complete') throw new Error(`sync status is ${summary.status}; expected complete`);
-  await once(child, 'exit');
   const rows = summary.tables['responses']?.inserted ?? 0;
   return { rows, requests: summary.requests, seconds, peakMb: Math.round(peakMb) };
 }
@@ -117,7 +93,7 @@ async function pacesOf(folder: string): Promise<number[]> {
 }
 
 /** Reads all pages of responses into files, and does nothing else. */
-export async function savePages(folder: string, { baseUrl, key }: Upstream) {
+export async function savePages(folder: string, { baseUrl, key }: Pick<Upstream, 'baseUrl' | 'key'>) {
   await mkdir(join(folder, 'pages'));
   const startedAt = performance.now();
   let requests = 0;

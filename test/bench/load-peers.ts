@@ -5,9 +5,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { Pool } from 'undici';
 import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { freePort } from '../support/ports.ts';
-import { firstLine, startCli } from './children.ts';
+import { firstLine, startCli, startServer } from './children.ts';
 import { generate } from './generate.ts';
-import { finish, usageOf, withSpread } from './measure.ts';
+import { finish, percentile, usageOf, withSpread } from './measure.ts';
 import { type Peers, startPeer } from './peer-programs.ts';
 
 const ROUNDS = 3;
@@ -148,17 +148,15 @@ async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kin
 
 async function startSightline(folder: string): Promise<Server> {
   const key = await firstLine(startCli(folder, ['keys', 'create', 'bench']));
-  const child = startCli(folder, ['serve', '--port', '0', '--rate-limit', 'off', '--json']);
-  const { baseUrl } = JSON.parse(await firstLine(child)) as { baseUrl: string };
+  const server = await startServer(folder);
   const path = (what: string, { brandId, from, until }: Question): { path: string } => {
     const to = dayOf(Date.parse(until) - DAY_MS);
     return { path: `/v1/brands/${brandId}/${what}from=${from}&to=${to}` };
   };
   return {
     name: 'sightline',
-    origin: new URL(baseUrl).origin,
+    ...server,
     headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' },
-    process: child,
     requests: {
       'a page of 100 responses': (question) => path('responses?limit=100&', question),
       'metrics, first asked': (question) => path('metrics?', question),
@@ -263,9 +261,7 @@ async function measure(server: Server, kind: Kind, clients: number, next: () => 
   await Promise.all(Array.from({ length: clients }, client));
   const seconds = (performance.now() - startedAt - WARM_UP_MS) / 1000;
   await pool.close();
-  waits.sort((a, b) => a - b);
-  const at = (share: number): number => waits[Math.floor(waits.length * share)] ?? 0;
-  return { rate: waits.length / seconds, p50: at(0.5), p99: at(0.99) };
+  return { rate: waits.length / seconds, p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
 }
 
 // The first 6,600 ranges have 30 to 11 days, each with 330 last days. A faster server gets longer ones, up to a year.

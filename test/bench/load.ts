@@ -11,6 +11,7 @@ import { literal, quoted } from '../../src/warehouse/schema.ts';
 import { fetchExtensions } from '../support/duckdb-extensions.ts';
 import { openPostgres, stopSharedPostgres } from '../support/postgres.ts';
 import { type Generated, generate } from './generate.ts';
+import { timeMs } from './measure.ts';
 import { addDay } from './snapshot.ts';
 
 /** The tables of a load without settings. */
@@ -66,13 +67,11 @@ async function targetOf(
 }
 
 async function loadSeconds({ copy, folder }: Generated, target: DestinationTarget, place: string): Promise<number> {
-  const startedAt = performance.now();
   const request = {
     ...{ workspace: 'default', tables: TABLES, replica: copy, target, temporary: join(folder, 'spill') },
     ...{ extensions: { path: place, isGiven: true }, now: Date.now(), full: false, dryRun: false },
   };
-  await runLoad(request, new AbortController().signal, () => undefined);
-  return (performance.now() - startedAt) / 1000;
+  return (await timeMs(() => runLoad(request, new AbortController().signal, () => undefined))) / 1000;
 }
 
 async function bareCopy({ copy, folder }: Generated, target: DestinationTarget, place: string): Promise<number> {

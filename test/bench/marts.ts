@@ -4,6 +4,7 @@ import type { Session } from '../../src/warehouse/database.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { generate } from './generate.ts';
+import { medianMs, timeMs } from './measure.ts';
 
 const ROUNDS = 5;
 const GOAL_MS = 500;
@@ -30,7 +31,7 @@ export async function martFigures(folder: string, responses: number): Promise<st
     for (const mart of marts()) lines.push(await database.exclusive((session) => lineOf(session, mart)));
     for (const [name, condition] of Object.entries(PARTS)) {
       const sql = `SELECT count(*), bit_xor(hash(t)) FROM ${MART_SCHEMA}.${name} t WHERE ${condition.replace('$day', generated.today)}`;
-      const ms = await database.exclusive((session) => medianMs(session, sql));
+      const ms = await database.exclusive((session) => medianMs(ROUNDS, () => session.all(sql)));
       lines.push(`  ${`${name}, a month`.padEnd(27)} ${ms.toFixed(1).padStart(8)} ms`);
     }
     return lines;
@@ -56,28 +57,18 @@ async function addMissingData(session: Session): Promise<void> {
 async function lineOf(session: Session, mart: Mart): Promise<string> {
   const table = LARGE.find((name) => readsFrom(mart, name));
   const view = `${MART_SCHEMA}.${mart.name}`;
-  const ms = await medianMs(session, `SELECT count(*), bit_xor(hash(t)) FROM ${view} t`);
+  const ms = await medianMs(ROUNDS, () => session.all(`SELECT count(*), bit_xor(hash(t)) FROM ${view} t`));
   const [row] = await session.query(`SELECT count(*) FROM ${view}`);
   const timed = `  ${mart.name.padEnd(27)} ${ms.toFixed(1).padStart(8)} ms ${String(row?.[0]).padStart(9)} rows`;
   const note = ms > GOAL_MS ? '   over the goal' : '';
   if (table === undefined) return timed + note;
-  const scan = await medianMs(session, `SELECT count(*), max(created_at), max(engine), max(brand_id) FROM ${table}`);
+  const scan = await medianMs(ROUNDS, () =>
+    session.all(`SELECT count(*), max(created_at), max(engine), max(brand_id) FROM ${table}`),
+  );
   return `${timed}   ${table} scanned ${scan.toFixed(1)} ms, ${(ms / scan).toFixed(1)} : 1${note}`;
 }
 
 function readsFrom(mart: Mart, table: string): boolean {
   if (new RegExp(`\\b${table}\\b`).test(mart.sql)) return true;
   return marts().some((other) => new RegExp(`\\bmart\\.${other.name}\\b`).test(mart.sql) && readsFrom(other, table));
-}
-
-async function medianMs(session: Session, sql: string): Promise<number> {
-  const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) times.push(await timeMs(() => session.all(sql)));
-  return times.sort((a, b) => a - b)[ROUNDS >> 1] as number;
-}
-
-async function timeMs(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return performance.now() - startedAt;
 }

@@ -25,14 +25,15 @@ export async function usageOf({ pid }: Pick<ChildProcess, 'pid'>): Promise<Usage
   return { cpu, peakMb: Number(/VmHWM:\s+(\d+)/.exec(status ?? '')?.[1] ?? 0) / 1000 };
 }
 
-/** Waits for a process, and returns what it printed and used. @throws if it fails */
+/** Waits for a process, and returns what it printed, and what it or `worker` used. @throws if it fails */
 export async function finish(
   child: ChildProcess,
+  worker = child,
 ): Promise<Usage & { readonly output: string; readonly seconds: number }> {
   const startedAt = performance.now();
   let used: Usage = { cpu: 0, peakMb: 0 };
   const sampler = setInterval(() => {
-    void usageOf(child).then(({ cpu, peakMb }) => {
+    void usageOf(worker).then(({ cpu, peakMb }) => {
       used = { cpu: Math.max(used.cpu, cpu), peakMb: Math.max(used.peakMb, peakMb) };
     });
   }, SAMPLE_MS);
@@ -45,6 +46,25 @@ export async function finish(
   const seconds = (performance.now() - startedAt) / 1000;
   if (code !== 0) throw new Error(`${child.spawnargs.slice(0, 3).join(' ')} ended with ${code}: ${errors.slice(-800)}`);
   return { ...used, output, seconds };
+}
+
+/** Returns how long some work takes, in milliseconds. */
+export async function timeMs(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+/** The value below which a share of the numbers are. */
+export function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
+}
+
+/** Repeats some work, and returns the median of its times in milliseconds. */
+export async function medianMs(times: number, work: () => Promise<unknown>): Promise<number> {
+  const taken: number[] = [];
+  for (let time = 0; time < times; time++) taken.push(await timeMs(work));
+  return percentile(taken, 0.5);
 }
 
 /** The median of some numbers, and how far the others are from it: `1.52 (1.41 to 1.60)`. */

@@ -1,8 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
-import { firstLine, startCli } from './children.ts';
+import { startServer } from './children.ts';
 import { generate } from './generate.ts';
-import { usageOf } from './measure.ts';
+import { percentile, usageOf } from './measure.ts';
 
 /** Number of server starts, each with the first visit of a browser without a cache. */
 const STARTS = 3;
@@ -56,12 +56,15 @@ export async function pageFigures(folder: string, responses: number): Promise<st
       await Promise.all(Array.from({ length: SESSIONS }, (_, session) => changeFilters(browser, origin, session)));
       peakMb = await peak();
     });
-    const first = median(visits.map(({ firstMs }) => firstMs));
+    const first = percentile(
+      visits.map(({ firstMs }) => firstMs),
+      0.5,
+    );
     const changes = visits.flatMap(({ changesMs }) => changesMs);
     return [
       `pages of ${responses.toLocaleString('en-US')} responses`,
       `  overview with tiles and first chart, server and browser just started: median ${first} ms of ${STARTS}`,
-      `  tiles and first chart after a new filter: median ${median(changes)} ms of ${changes.length}`,
+      `  tiles and first chart after a new filter: median ${percentile(changes, 0.5)} ms of ${changes.length}`,
       `  JavaScript of the overview: ${Math.round((visits[0]?.scriptBytes ?? 0) / 1000)} kB compressed`,
       `  server with ${SESSIONS} sessions that change filters at once: peak ${Math.round(peakMb)} MB resident`,
     ];
@@ -74,20 +77,9 @@ async function serving<T>(
   folder: string,
   use: (origin: string, peak: () => Promise<number>) => Promise<T>,
 ): Promise<T> {
-  const server = startCli(folder, [
-    'serve',
-    '--pages',
-    'loopback',
-    '--port',
-    '0',
-    '--rate-limit',
-    'off',
-    '--no-jobs',
-    '--json',
-  ]);
+  const { process: server, origin } = await startServer(folder, ['--pages', 'loopback', '--no-jobs']);
   try {
-    const { baseUrl } = JSON.parse(await firstLine(server)) as { baseUrl: string };
-    return await use(new URL(baseUrl).origin, async () => (await usageOf(server)).peakMb);
+    return await use(origin, async () => (await usageOf(server)).peakMb);
   } finally {
     server.kill('SIGKILL');
   }
@@ -121,8 +113,4 @@ async function change(page: Page, label: string, value: string): Promise<number>
   const startedAt = (await page.evaluate('performance.now()')) as number;
   await page.getByLabel(label, { exact: true }).selectOption(value);
   return Math.round(((await page.evaluate(FIRST)) as number) - startedAt);
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

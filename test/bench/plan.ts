@@ -11,6 +11,7 @@ import { readContext } from '../../src/sync/run-context.ts';
 import { writeAudits } from '../../src/warehouse/ledger/audits.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
 import { type Generated, generate } from './generate.ts';
+import { medianMs } from './measure.ts';
 
 const BRANDS = 50;
 const DAYS = 366;
@@ -26,17 +27,17 @@ export async function planFigures(folder: string, responses: number): Promise<st
   const generated = await generate(folder, responses, BRANDS);
   const warehouse = await open(generated);
   try {
-    const pure = await median(REPEATS, await decisions(warehouse, generated.today));
-    const first = await median(1, () => countAll(warehouse, generated.today));
-    const counted = await median(REPEATS, () => planAll(warehouse));
-    const bare = await median(REPEATS, () =>
+    const pure = await medianMs(REPEATS, await decisions(warehouse, generated.today));
+    const first = await medianMs(1, () => countAll(warehouse, generated.today));
+    const counted = await medianMs(REPEATS, () => planAll(warehouse));
+    const bare = await medianMs(REPEATS, () =>
       warehouse.database.exclusive((session) =>
         session.all('SELECT brand_id, CAST(created_at AS DATE), engine, count(*) FROM responses GROUP BY ALL'),
       ),
     );
     await stopMidway(warehouse, generated.today);
     await warehouse.close();
-    const resumed = await median(REPEATS, async () => {
+    const resumed = await medianMs(REPEATS, async () => {
       const again = await open(generated);
       await begin(again);
       await again.close();
@@ -131,14 +132,4 @@ async function stopMidway({ database, beginRun }: Warehouse, today: string): Pro
       [passId, today],
     );
   });
-}
-
-async function median(times: number, task: () => Promise<unknown>): Promise<number> {
-  const taken: number[] = [];
-  for (let time = 0; time < times; time++) {
-    const startedAt = performance.now();
-    await task();
-    taken.push(performance.now() - startedAt);
-  }
-  return taken.sort((a, b) => a - b)[Math.floor(times / 2)] as number;
 }

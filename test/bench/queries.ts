@@ -8,6 +8,7 @@ import { openServedReplica } from '../../src/query/open-replica.ts';
 import type { Query } from '../../src/warehouse/database.ts';
 import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import type { Generated } from './generate.ts';
+import { percentile, timeMs } from './measure.ts';
 
 const ROUNDS = 31;
 
@@ -66,12 +67,8 @@ export async function queryFigures({ copy, brandId, today }: Generated): Promise
 async function mediansMs(one: () => Promise<void>, other: () => Promise<void>) {
   const times: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [index, work] of [one, other].entries()) {
-      const startedAt = performance.now();
-      await work();
-      times[index]?.push(performance.now() - startedAt);
-    }
+    times[0].push(await timeMs(one));
+    times[1].push(await timeMs(other));
   }
-  const [first, second] = times.map((all) => all.sort((a, b) => a - b)[ROUNDS >> 1] as number) as [number, number];
-  return { first, second };
+  return { first: percentile(times[0], 0.5), second: percentile(times[1], 0.5) };
 }

@@ -1,11 +1,10 @@
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Pool } from 'undici';
-import { firstLine, startCli, startScript } from './children.ts';
+import { firstLine, startCli, startScript, startServer, startUpstream } from './children.ts';
 import { generate } from './generate.ts';
-import { usageOf } from './measure.ts';
+import { percentile, usageOf } from './measure.ts';
 import { queryFigures } from './queries.ts';
 
 /** Number of client connections, and duration of each measurement. */
@@ -46,13 +45,11 @@ async function listFigures(origin: string, brandId: string, headers: Record<stri
 
 async function httpFigures(folder: string, brandId: string): Promise<string[]> {
   const key = await firstLine(startCli(folder, ['keys', 'create', 'bench']));
-  const server = startCli(folder, ['serve', '--port', '0', '--rate-limit', 'off', '--json']);
+  const { process: server, origin } = await startServer(folder);
   try {
-    const { baseUrl } = JSON.parse(await firstLine(server)) as { baseUrl: string };
     const path = `/v1/brands/${brandId}/metrics/daily`;
     // Every encoding has its own ETag.
     const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' };
-    const origin = new URL(baseUrl).origin;
     const first = await fetch(`${origin}${path}`, { headers });
     const body = Buffer.from(await first.arrayBuffer());
     const file = join(folder, 'body.json');
@@ -133,8 +130,7 @@ async function waitsOf(
   };
   await Promise.all(Array.from({ length: ASKERS }, ask));
   await pool.close();
-  waits.sort((a, b) => a - b);
-  const at = (share: number): number => Math.round((waits[Math.floor(waits.length * share)] ?? 0) * 10) / 10;
+  const at = (share: number): number => Math.round(percentile(waits, share) * 10) / 10;
   return { p50: at(0.5), p99: at(0.99) };
 }
 
@@ -161,19 +157,17 @@ async function besideSync(
   brandId: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<{ p50: number; p99: number }> {
-  const upstream = startScript('upstream.js', ['60', '1000']);
-  let sync: ChildProcess | null = null;
+  const upstream = await startUpstream(60, 1000);
+  const sync = startCli(folder, ['sync', '--json'], upstream.environment);
   try {
-    const { baseUrl, key } = JSON.parse(await firstLine(upstream)) as { baseUrl: string; key: string };
-    sync = startCli(folder, ['sync', '--json'], { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: key });
     let isRunning = true;
     void once(sync, 'exit').then(() => {
       isRunning = false;
     });
     return await waitsOf(origin, brandId, headers, () => isRunning);
   } finally {
-    sync?.kill('SIGKILL');
-    upstream.kill('SIGKILL');
+    sync.kill('SIGKILL');
+    upstream.process.kill('SIGKILL');
   }
 }
 

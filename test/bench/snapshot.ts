@@ -1,5 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
@@ -10,11 +8,10 @@ import { parquetColumns, parquetOptions } from '../../src/snapshot/parquet.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { timedTables } from '../../src/warehouse/file/refresh-copy.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
-import { firstLine, startCli } from './children.ts';
+import { startCli } from './children.ts';
 import { type Generated, generate } from './generate.ts';
-import { usageOf } from './measure.ts';
+import { finish, timeMs } from './measure.ts';
 
-const SAMPLE_MS = 20;
 /** Memory and threads of an export, used for the baseline too. */
 const MEMORY_MB = 256;
 /** Marts and compression of snapshots without settings. */
@@ -63,19 +60,8 @@ function ratio(own: number, bare: number): string {
 async function exported(folder: string, { copy }: Generated): Promise<Exported> {
   // As after a sync, which publishes the replica itself.
   await utimes(copy, new Date(), new Date());
-  const startedAt = performance.now();
-  const child = startCli(folder, ['export', '--json']);
-  let peakMb = 0;
-  const sampler = setInterval(() => void peak(child), SAMPLE_MS);
-  const peak = async (of: ChildProcess): Promise<void> => {
-    peakMb = Math.max(peakMb, (await usageOf(of)).peakMb);
-  };
-  const ended = once(child, 'exit');
-  const line = await firstLine(child);
-  await ended;
-  clearInterval(sampler);
-  const seconds = (performance.now() - startedAt) / 1000;
-  const { written } = JSON.parse(line) as { written: { bytes: number } };
+  const { output, seconds, peakMb } = await finish(startCli(folder, ['export', '--json']));
+  const { written } = JSON.parse(output) as { written: { bytes: number } };
   return { seconds, bytes: written.bytes, peakMb: Math.round(peakMb) };
 }
 
@@ -131,11 +117,7 @@ export async function addDay(generated: Generated, { publishes = false } = {}): 
 }
 
 async function analyticsSeconds(generated: Generated): Promise<{ own: number; bare: number; nightly: number }> {
-  const seconds = async (work: () => Promise<unknown>): Promise<number> => {
-    const startedAt = performance.now();
-    await work();
-    return (performance.now() - startedAt) / 1000;
-  };
+  const seconds = async (work: () => Promise<unknown>): Promise<number> => (await timeMs(work)) / 1000;
   const publish = (): Promise<number> =>
     withDatabase(generated, (database) =>
       seconds(() => publishAnalytics(database, generated.copy, { timed: timedTables(createCatalogue(declarations)) })),
