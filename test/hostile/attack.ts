@@ -9,9 +9,6 @@ import { WORLDS, type World } from '../support/worlds.ts';
 import { type Exchange, type Liar, startLiar } from './liar.ts';
 import { expectSameTables, readTables, type Tables } from './tables.ts';
 
-/** Worlds of attacked workspaces: the named ones, and one with enough prompts for a mass deletion. */
-const ATTACKED = { ...WORLDS, prompts: { brands: 1, prompts: 12, days: 2 } } as const;
-
 /** One way in which upstream lies, and how the attacked sync must end. */
 export interface Lie {
   /** Description of the lie, as the end of "upstream …": "sends a limit of 999999999 requests a minute". */
@@ -27,7 +24,7 @@ export interface Lie {
   /** Whether the sync that follows a healthy first sync is attacked (default), or the first one. */
   readonly attacks?: 'second' | 'first';
   /** World of the workspace; default `tiny`. */
-  readonly world?: keyof typeof ATTACKED;
+  readonly world?: World;
   /** Additional checks after the attacked sync. */
   readonly check?: (workspace: TestWorkspace) => Promise<void>;
 }
@@ -53,16 +50,14 @@ interface Attacked {
 const undisturbed = new Map<string, Promise<Tables>>();
 
 /** Opens a workspace of a world; without `isSynced`, an empty one. */
-export async function openAttacked(world: keyof typeof ATTACKED, isSynced = true): Promise<Attacked> {
+export async function openAttacked(world: World, isSynced = true): Promise<Attacked> {
   let liar: Liar | undefined;
   const between = async (sandboxUrl: string): Promise<string> => {
     liar = await startLiar(sandboxUrl);
     return liar.baseUrl;
   };
-  const isCopied = isSynced && world !== 'prompts';
-  const workspace = await openWorkspace({ between, ...(isCopied ? { world: world as World } : ATTACKED[world]) });
+  const workspace = await openWorkspace({ between, ...(isSynced ? { world } : WORLDS[world]) });
   const { sandbox, catalogue, clock } = workspace;
-  if (isSynced && !isCopied) await workspace.sync();
   sandbox.advance(CHANGES);
   const sync = async () => {
     const drift = await openDriftWatch(catalogue, workspace.warehouse().database);
@@ -90,7 +85,7 @@ export async function openAttacked(world: keyof typeof ATTACKED, isSynced = true
   return { workspace, liar: liar as Liar, sync, expectRepaired };
 }
 
-async function readUndisturbed(world: keyof typeof ATTACKED): Promise<Tables> {
+async function readUndisturbed(world: World): Promise<Tables> {
   const { workspace, sync } = await openAttacked(world);
   expect(await sync()).toMatchObject({ status: 'complete' });
   return tablesOf(workspace);

@@ -1,7 +1,7 @@
 import { dayOf } from '../../../src/contract/time.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import type { Lie } from '../attack.ts';
-import { at, edit, editEach, isBrands, isDayCounts, isPrompts, isResponses, once, reply } from './tell.ts';
+import { at, edit, editEach, isBrands, isDayCounts, isResponses, reply } from './tell.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a lie knows the items that it edits
 type Items = any[];
@@ -26,24 +26,7 @@ export const omissionLies: readonly Lie[] = [
     // The counts of a day are equal if the half that is listed has its late responses; then the figures of edited ones differ.
     says: /\d+ counted(, \d+ stored| and stored, other figures differ)/,
   },
-  {
-    title: 'cuts every list of responses to half in the first sync',
-    attacks: 'first',
-    on: isResponses,
-    tell: half,
-    ends: ['partial'],
-    says: /days? differs? from upstream's day counts/,
-  },
-  { title: 'sends an empty list of responses once', on: isResponses, tell: once(empty), ends: ['complete', 'partial'] },
   { title: 'sends empty lists of responses always', on: isResponses, tell: empty, ends: ['partial'], says: /counted/ },
-  {
-    title: 'sends empty lists of responses in the first sync',
-    attacks: 'first',
-    on: isResponses,
-    tell: empty,
-    ends: ['partial'],
-    says: /counted, 0 stored/,
-  },
   {
     title: 'leaves out the responses of yesterday',
     on: isResponses,
@@ -53,13 +36,6 @@ export const omissionLies: readonly Lie[] = [
     })),
     ends: ['partial'],
     says: /counted/,
-  },
-  {
-    title: 'returns 500 for every list of responses',
-    on: isResponses,
-    tell: reply(500),
-    ends: ['partial'],
-    says: /500/,
   },
   {
     title: 'counts no responses on any day',
@@ -74,16 +50,6 @@ export const omissionLies: readonly Lie[] = [
     attacks: 'first',
     on: isDayCounts,
     tell: empty,
-    ends: ['partial'],
-    says: /0 counted/,
-  },
-  {
-    title: 'leaves two days out of the day counts',
-    on: isDayCounts,
-    tell: only((rows) => {
-      const days = [...new Set(rows.map(({ date }) => date))].sort().slice(0, 2);
-      return rows.filter(({ date }) => !days.includes(date));
-    }),
     ends: ['partial'],
     says: /0 counted/,
   },
@@ -103,7 +69,6 @@ export const omissionLies: readonly Lie[] = [
     ends: ['partial'],
     says: /no longer lists 2 of 2 stored rows of brands; they stay/,
   },
-  { title: 'sends an empty list of brands once', on: isBrands, tell: once(empty), ends: ['complete'] },
   {
     title: 'leaves one brand out of the list of brands',
     world: 'small',
@@ -112,39 +77,8 @@ export const omissionLies: readonly Lie[] = [
     ends: ['partial'],
     says: /no longer lists 1 of 2 stored rows of brands/,
   },
-  {
-    title: 'cuts the lists of prompts to a third',
-    world: 'prompts',
-    on: isPrompts,
-    tell: only((prompts) => prompts.slice(0, Math.floor(prompts.length / 3))),
-    ends: ['partial'],
-    says: /accept-deletions/,
-  },
-  {
-    title: 'sends an empty list of prompts once',
-    world: 'prompts',
-    on: isPrompts,
-    tell: once(empty),
-    ends: ['complete'],
-  },
-  {
-    title: 'sends empty lists of prompts always',
-    world: 'prompts',
-    on: isPrompts,
-    tell: empty,
-    ends: ['partial'],
-    says: /stored rows of prompts; they stay/,
-  },
   // Up to 10 rows may be deleted at once.
   { title: 'sends empty lists of articles', on: at('/articles'), tell: empty, ends: ['complete', 'partial'] },
-  {
-    title: 'returns 404 for every detail of an article',
-    attacks: 'first',
-    on: ({ path }) => path.includes('/articles/'),
-    tell: reply(404),
-    ends: ['partial'],
-    says: /article .*404/,
-  },
   {
     title: 'returns 404 for every detail of a brand',
     attacks: 'first',
@@ -159,13 +93,6 @@ export const omissionLies: readonly Lie[] = [
     tell: editEach((row) => Object.assign(row, { competitors: [] })),
     ends: ['partial'],
     says: /other figures differ/,
-  },
-  {
-    title: 'sends responses without their citations',
-    on: isResponses,
-    tell: editEach((row) => Object.assign(row, { citations: [] })),
-    ends: ['partial'],
-    says: /citations/,
   },
   {
     title: 'ends every list of responses after its first items',
@@ -221,11 +148,5 @@ export const omissionLies: readonly Lie[] = [
     on: isResponses,
     tell: edit((body) => ({ ...body, data: body.data.toReversed() })),
     ends: ['complete'],
-  },
-  {
-    title: 'sends alerts up to the first page only, without the oldest',
-    on: at('/alerts'),
-    tell: only((alerts) => alerts.slice(0, -1)),
-    ends: ['complete', 'partial'],
   },
 ];

@@ -14,7 +14,6 @@ export const isResponses = at('/responses');
 export const isDayCounts = at('/metrics/daily');
 export const isPrompts = ({ path }: Exchange): boolean => path.endsWith('/prompts') && !path.includes('/metrics/');
 export const isBrands = ({ path }: Exchange): boolean => path === '/brands';
-export const isDocument = at('/openapi.json');
 
 /** Edits the JSON body of a successful response. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a lie knows the body that it edits
@@ -30,19 +29,6 @@ export function editEach(change: (item: any, exchange: Exchange) => unknown): Te
   return edit((body, exchange) => {
     for (const item of body.data ?? body) change(item, exchange);
   });
-}
-
-/** Edits one item of the first list of each name that has items. */
-// oxlint-disable-next-line typescript/no-explicit-any -- see above
-export function editOne(change: (item: any, exchange: Exchange) => unknown): Tell {
-  return (exchange, state) => {
-    const list = String(exchange.path.split('/').at(-1));
-    if (exchange.status !== 200 || state.has(list)) return;
-    const { data = [] } = JSON.parse(exchange.body.toString());
-    if (data.length === 0) return;
-    state.set(list, true);
-    exchange.edit((body) => void change(body.data[Math.floor(data.length / 2)], exchange));
-  };
 }
 
 /** Replaces the text of a body. */

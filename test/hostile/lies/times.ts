@@ -1,5 +1,5 @@
 import type { Lie } from '../attack.ts';
-import { at, edit, editEach, editOne, isBrands, isDayCounts, isResponses, once } from './tell.ts';
+import { edit, editEach, isBrands, isDayCounts, isResponses, once } from './tell.ts';
 
 const DAY_MS = 86_400_000;
 const FIRST_YEAR = '0001-01-01T00:00:00Z';
@@ -18,42 +18,11 @@ const countTwice = edit(({ data }) => {
 /** Times of items. */
 export const itemTimeLies: readonly Lie[] = [
   {
-    title: 'creates a response in the year 1',
-    on: isResponses,
-    tell: editOne((item) => Object.assign(item, { createdAt: FIRST_YEAR })),
-    ends: ['partial'],
-    says: /createdAt is 0001-01-01 00:00:00.000000; allowed: the requested days/,
-  },
-  {
-    title: 'creates a response in the year 9999, in the first sync',
-    attacks: 'first',
-    on: isResponses,
-    tell: editOne((item) => Object.assign(item, { createdAt: LAST_YEAR })),
-    ends: ['partial'],
-    says: /createdAt is 9999-12-31/,
-  },
-  {
     title: 'creates every response two days too late',
     on: isResponses,
     tell: editEach((item) => Object.assign(item, { createdAt: moved(item.createdAt, 2 * DAY_MS) })),
     ends: ['partial'],
     says: /allowed: the requested days/,
-  },
-  {
-    title: 'lists a response an hour before the requested days',
-    attacks: 'first',
-    on: isResponses,
-    tell: editOne((item, { query }) => Object.assign(item, { createdAt: movedDay(query.get('from'), -3_600_000) })),
-    ends: ['partial'],
-    says: /allowed: the requested days/,
-  },
-  {
-    title: 'creates a response without a time',
-    attacks: 'first',
-    on: isResponses,
-    tell: editOne((item) => Object.assign(item, { createdAt: null })),
-    ends: ['partial'],
-    says: /createdAt is null/,
   },
   {
     title: 'writes times with an offset from UTC, which is allowed',
@@ -63,14 +32,6 @@ export const itemTimeLies: readonly Lie[] = [
       Object.assign(item, { createdAt: moved(item.createdAt, 14 * 3_600_000).replace('Z', '+14:00') }),
     ),
     ends: ['complete'],
-  },
-  {
-    title: 'reports numbers of a day in the year 1',
-    attacks: 'first',
-    on: isDayCounts,
-    tell: editOne((item) => Object.assign(item, { date: '0001-01-01' })),
-    ends: ['partial'],
-    says: /date is 0001-01-01/,
   },
   {
     title: 'reports numbers of every day for the day before the requested days',
@@ -125,20 +86,5 @@ export const itemTimeLies: readonly Lie[] = [
     }),
     ends: ['partial'],
     says: /it is for from=/,
-  },
-  {
-    title: 'detects an alert in the year 9999',
-    attacks: 'first',
-    on: at('/alerts'),
-    tell: editOne((item) => Object.assign(item, { detectedAt: LAST_YEAR })),
-    ends: ['partial'],
-    says: /detectedAt is 9999-12-31/,
-  },
-  {
-    title: 'last checks a prompt and generates a plan in the year 9999',
-    on: ({ path }) => path.endsWith('/prompts') || path.endsWith('/action-plans'),
-    tell: editOne((item) => Object.assign(item, { lastCheckedAt: LAST_YEAR, generatedAt: LAST_YEAR })),
-    ends: ['partial'],
-    says: /lastCheckedAt is 9999-12-31/,
   },
 ];
