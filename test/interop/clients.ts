@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type MavenFile, mavenPaths, type Source } from './prepare.ts';
+import { type MavenFiles, mavenPaths, type Source } from './prepare.ts';
 
 /** A program that uses sightline's output with one client, and what it tries. */
 export interface Client {
@@ -13,7 +13,7 @@ export interface Client {
   /** Programs that must be installed beside the source. */
   readonly programs: readonly string[];
   /** Files of Maven Central beside the source; the program is given their paths as INTEROP_JARS. */
-  readonly jars: readonly MavenFile[];
+  readonly jars: MavenFiles;
   /** Whether the world needs a catalog with Iceberg tables. */
   readonly needsCatalog: boolean;
   /** Time zones of the process; the program runs once in each. */
@@ -30,49 +30,30 @@ const TOOLS =
   'lists and calls all 29 tools, over HTTP and stdio, and compares the results of `query_metrics`, `query` and `explain_change` with the figures';
 const ENDPOINTS = 'calls every endpoint of an upstream that sends unknown fields';
 
-const JDBC: MavenFile = {
-  path: 'org/duckdb/duckdb_jdbc/2.0.0.1/duckdb_jdbc-2.0.0.1.jar',
-  sha256: '6cb8b0e0fc51b2e45aead2d2c1e1fd09dd10267db2966e69aaab0de67319f826',
+const JDBC: MavenFiles = {
+  'org.duckdb:duckdb_jdbc:2.0.0.1': '6cb8b0e0fc51b2e45aead2d2c1e1fd09dd10267db2966e69aaab0de67319f826',
 };
-const ICEBERG_SPARK: MavenFile = {
-  path: 'org/apache/iceberg/iceberg-spark-runtime-3.5_2.12/1.12.0/iceberg-spark-runtime-3.5_2.12-1.12.0.jar',
-  sha256: '8dd8c90e54ed1a20f2461309d047a255ee56382eb7c0a46162b27a4936fd86dc',
+const ICEBERG_SPARK: MavenFiles = {
+  'org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0':
+    '8dd8c90e54ed1a20f2461309d047a255ee56382eb7c0a46162b27a4936fd86dc',
 };
-const GENERATOR: MavenFile = {
-  path: 'org/openapitools/openapi-generator-cli/7.25.0/openapi-generator-cli-7.25.0.jar',
-  sha256: '41ce4f6b07f196676439d710759fa1ced7a08066d06ff1bf314681470289efae',
+const GENERATOR: MavenFiles = {
+  'org.openapitools:openapi-generator-cli:7.25.0': '41ce4f6b07f196676439d710759fa1ced7a08066d06ff1bf314681470289efae',
 };
 /** What the generated Java client needs. */
-const JAVA_LIBRARIES: readonly MavenFile[] = [
-  {
-    path: 'com/fasterxml/jackson/core/jackson-core/2.21.5/jackson-core-2.21.5.jar',
-    sha256: 'b64b5874162b503a0e58a8f7758266e8dd9f91bf49e3a59ae0b5f47589a231b7',
-  },
-  {
-    path: 'com/fasterxml/jackson/core/jackson-databind/2.21.5/jackson-databind-2.21.5.jar',
-    sha256: '507418c0fafd38b2b2cfb704521630da613a8e4cc8381195a6f418017883e2c0',
-  },
-  {
-    path: 'com/fasterxml/jackson/core/jackson-annotations/2.21/jackson-annotations-2.21.jar',
-    sha256: '53ca085f4a150f703f49e1aabd935bd03b43e1ea3d55d135438292af22cef56b',
-  },
-  {
-    path: 'com/fasterxml/jackson/datatype/jackson-datatype-jsr310/2.21.5/jackson-datatype-jsr310-2.21.5.jar',
-    sha256: 'e941f9718d16a649614cb06711de06da34722afff9cee0b7725fc5318638304c',
-  },
-  {
-    path: 'org/openapitools/jackson-databind-nullable/0.2.11/jackson-databind-nullable-0.2.11.jar',
-    sha256: '07417c949d66a67eb8bc1e919f3f1f13a741badf8b4fcbd39ac16a509d38d34c',
-  },
-  {
-    path: 'jakarta/annotation/jakarta.annotation-api/1.3.5/jakarta.annotation-api-1.3.5.jar',
-    sha256: '85fb03fc054cdf4efca8efd9b6712bbb418e1ab98241c4539c8585bbc23e1b8a',
-  },
-  {
-    path: 'com/google/code/findbugs/jsr305/3.0.2/jsr305-3.0.2.jar',
-    sha256: '766ad2a0783f2687962c8ad74ceecc38a28b9f72a2d085ee438b7813e928d0c7',
-  },
-];
+const JAVA_LIBRARIES: MavenFiles = {
+  'com.fasterxml.jackson.core:jackson-core:2.21.5': 'b64b5874162b503a0e58a8f7758266e8dd9f91bf49e3a59ae0b5f47589a231b7',
+  'com.fasterxml.jackson.core:jackson-databind:2.21.5':
+    '507418c0fafd38b2b2cfb704521630da613a8e4cc8381195a6f418017883e2c0',
+  'com.fasterxml.jackson.core:jackson-annotations:2.21':
+    '53ca085f4a150f703f49e1aabd935bd03b43e1ea3d55d135438292af22cef56b',
+  'com.fasterxml.jackson.datatype:jackson-datatype-jsr310:2.21.5':
+    'e941f9718d16a649614cb06711de06da34722afff9cee0b7725fc5318638304c',
+  'org.openapitools:jackson-databind-nullable:0.2.11':
+    '07417c949d66a67eb8bc1e919f3f1f13a741badf8b4fcbd39ac16a509d38d34c',
+  'jakarta.annotation:jakarta.annotation-api:1.3.5': '85fb03fc054cdf4efca8efd9b6712bbb418e1ab98241c4539c8585bbc23e1b8a',
+  'com.google.code.findbugs:jsr305:3.0.2': '766ad2a0783f2687962c8ad74ceecc38a28b9f72a2d085ee438b7813e928d0c7',
+};
 
 /** The clients, in the order of results.json. */
 export const clients: readonly Client[] = [
@@ -123,15 +104,15 @@ export const clients: readonly Client[] = [
     'the manifests of docs/deploy/kubernetes',
   ),
   {
-    ...base('jdbc', 'DuckDB over JDBC', `the replica: ${IN_ZONES}`, { kind: 'maven', files: [JDBC] }),
+    ...base('jdbc', 'DuckDB over JDBC', `the replica: ${IN_ZONES}`, { kind: 'maven', files: JDBC }),
     programs: ['java'],
     zones: ZONES,
-    command: (place) => node('jdbc.mjs', ...mavenPaths(place, [JDBC]), '2.0.0.1'),
+    command: (place) => node('jdbc.mjs', ...mavenPaths(place, JDBC), '2.0.0.1'),
   },
   inNode('openapi-fetch', 'openapi-fetch', `${ENDPOINTS}, compiled strictly`),
   python('openapi-python-client', 'openapi-python-client', 'openapi-python-client', 'generated_client.py', ENDPOINTS),
   inNode('redocly', 'Redocly', 'the recommended rules of its linter for the OpenAPI document'),
-  generated('go', 'Go', ['go'], []),
+  generated('go', 'Go', ['go'], {}),
   generated('java', 'Java', ['javac'], JAVA_LIBRARIES),
   python('schemathesis', 'Schemathesis', 'schemathesis', 'schemathesis_run.py', 'all checks, at least 5,000 cases'),
   tools('mcp-1', 'MCP Python SDK 1'),
@@ -146,7 +127,7 @@ export const clients: readonly Client[] = [
 ];
 
 function base(name: string, tool: string, tried: string, source: Source): Omit<Client, 'command'> {
-  return { name, tool, tried, source, programs: [], jars: [], needsCatalog: false, zones: ANY_ZONE };
+  return { name, tool, tried, source, programs: [], jars: {}, needsCatalog: false, zones: ANY_ZONE };
 }
 
 function python(
@@ -173,19 +154,13 @@ function reader(
   return { ...python(name, tool, requirements, 'files.py', `${tried}: ${IN_ZONES}`, args), needsCatalog, zones: ZONES };
 }
 
-function spark(name: string, tool: string, requirements: string, tried: string, library: MavenFile | null): Client {
-  const files = library === null ? [] : [library];
+function spark(name: string, tool: string, requirements: string, tried: string, library: MavenFiles | null): Client {
   const client = python(name, tool, requirements, 'spark.py', `${tried}: ${IN_ZONES}`);
-  return { ...client, programs: ['java'], needsCatalog: library !== null, zones: ZONES, jars: files };
+  return { ...client, programs: ['java'], needsCatalog: library !== null, zones: ZONES, jars: library ?? {} };
 }
 
-function generated(
-  language: string,
-  title: string,
-  programs: readonly string[],
-  libraries: readonly MavenFile[],
-): Client {
-  const source = { kind: 'maven', files: [GENERATOR, ...libraries] } as const;
+function generated(language: string, title: string, programs: readonly string[], libraries: MavenFiles): Client {
+  const source = { kind: 'maven', files: { ...GENERATOR, ...libraries } } as const;
   return {
     ...base(`openapi-${language}`, `openapi-generator, ${title}`, ENDPOINTS, source),
     programs: ['java', ...programs],

@@ -9,13 +9,10 @@ import { delimiter, join } from 'node:path';
 export type Source =
   | { readonly kind: 'python'; readonly requirements: string }
   | { readonly kind: 'npm'; readonly folder: string }
-  | { readonly kind: 'maven'; readonly files: readonly MavenFile[] };
+  | { readonly kind: 'maven'; readonly files: MavenFiles };
 
-/** A file of Maven Central, such as `org/duckdb/duckdb_jdbc/1.5.6.0/duckdb_jdbc-1.5.6.0.jar`. */
-export interface MavenFile {
-  readonly path: string;
-  readonly sha256: string;
-}
+/** SHA-256 of archives of Maven Central by coordinates, such as `org.duckdb:duckdb_jdbc:1.5.6.0`; a classifier comes last. */
+export type MavenFiles = Readonly<Record<string, string>>;
 
 /** Result of a command. */
 export interface Ended {
@@ -102,11 +99,13 @@ async function installer(command: string, args: readonly string[], cwd: string, 
 }
 
 /** Fetches files into a folder once, and returns the folder. @throws MissingPiece */
-export async function installMaven(place: string, files: readonly MavenFile[], signal: AbortSignal): Promise<string> {
+export async function installMaven(place: string, files: MavenFiles, signal: AbortSignal): Promise<string> {
   await mkdir(place, { recursive: true });
-  for (const { path, sha256 } of files) {
-    const [target = ''] = mavenPaths(place, [{ path, sha256 }]);
+  for (const [coordinates, sha256] of Object.entries(files)) {
+    const target = join(place, archiveOf(coordinates));
     if (existsSync(target)) continue;
+    const [group = '', name, version] = coordinates.split(':');
+    const path = [group.replaceAll('.', '/'), name, version, archiveOf(coordinates)].join('/');
     const response = await fetch(`${MAVEN}/${path}`, { signal }).catch((thrown: unknown) => {
       throw new MissingPiece('Maven Central is unreachable', { cause: thrown });
     });
@@ -121,8 +120,13 @@ export async function installMaven(place: string, files: readonly MavenFile[], s
 }
 
 /** Returns the paths of files in a folder of `install`. */
-export function mavenPaths(place: string, files: readonly MavenFile[]): string[] {
-  return files.map(({ path }) => join(place, path.split('/').at(-1) as string));
+export function mavenPaths(place: string, files: MavenFiles): string[] {
+  return Object.keys(files).map((coordinates) => join(place, archiveOf(coordinates)));
+}
+
+function archiveOf(coordinates: string): string {
+  const [, ...parts] = coordinates.split(':');
+  return `${parts.join('-')}.jar`;
 }
 
 /** Runs a command and returns its exit code and the end of its output. */
