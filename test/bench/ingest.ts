@@ -1,38 +1,73 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { finished } from 'node:stream/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { startCli, startServer, startUpstream, type Upstream } from './children.ts';
-import { finish, usageOf } from './measure.ts';
+import { startCli, startScript, startServer, startUpstream, type Upstream } from './children.ts';
+import { finish, type Usage, usageOf } from './measure.ts';
+import type { Peers } from './peer-programs.ts';
 
 /** Days of the sandbox, ending today. */
-export const DAYS = 60;
+const DAYS = 60;
 /** Responses of each brand in `ingestInServe`. */
 const BRAND_RESPONSES = 200_000;
 
+interface Row extends Usage {
+  readonly name: string;
+  readonly requests: number | null;
+  readonly seconds: number;
+  readonly bytes: number | null;
+}
+
 /**
- * Syncs a sandbox with `responses` responses over HTTP without a rate limit, in its own process, and loads the same
- * responses from disk with bare DuckDB. Returns the figures as lines of text.
+ * Syncs a sandbox with `responses` responses over HTTP without a rate limit, in its own process, and compares it with a loop that only
+ * saves the pages, with bare DuckDB that loads them from disk, and with dlt if it is installed. Returns a Markdown section.
  */
-export async function ingest(folder: string, responses: number): Promise<string[]> {
+export async function ingest(
+  folder: string,
+  responses: number,
+  peers: Peers = { missing: 'only sightline is measured' },
+): Promise<string[]> {
   const upstream = await startUpstream(DAYS, Math.ceil(responses / DAYS));
   try {
     const synced = await sync(folder, upstream);
-    const saved = await savePages(folder, upstream);
+    const own: Row = { name: 'sightline', ...synced, bytes: await bytesIn(join(folder, 'default')) };
+    const rows = [own];
+    const add = (name: string, row: Omit<Row, 'name'>, stored = synced.rows): void => {
+      if (stored !== synced.rows) throw new Error(`sightline has ${synced.rows} responses, ${name} ${stored}`);
+      rows.push({ name, ...row });
+    };
+    const loop = await finish(startScript('page-loop.js', [upstream.baseUrl, upstream.key, folder, `${DAYS}`]));
+    add('bare Node loop: responses to files', {
+      ...loop,
+      requests: (JSON.parse(loop.output) as { requests: number }).requests,
+      bytes: await bytesIn(join(folder, 'pages')),
+    });
+    const before = process.cpuUsage();
     const bare = await loadBare(folder);
+    const { user, system } = process.cpuUsage(before);
+    const used = { cpu: (user + system) / 1e6, peakMb: 0, seconds: bare.seconds, requests: null, bytes: null };
+    add('DuckDB alone, from those files', used, bare.rows);
+    if (!('missing' in peers)) {
+      await mkdir(join(folder, 'dlt'));
+      const file = join(folder, 'dlt/peer.duckdb');
+      const args = [peers.source('pipeline.py'), upstream.baseUrl, upstream.key, file, `${DAYS}`];
+      const run = await finish(spawn(peers.python, args, { stdio: ['ignore', 'pipe', 'pipe'] }));
+      const loaded = JSON.parse(run.output.trim().split('\n').at(-1) ?? '') as { requests: number; responses: number };
+      add('dlt', { ...run, requests: loaded.requests, bytes: (await stat(file)).size }, loaded.responses);
+    }
     const paces = await pacesOf(folder);
-    if (bare.rows !== synced.rows) throw new Error(`sightline has ${synced.rows} responses, bare DuckDB ${bare.rows}`);
-    const rate = (rows: number, seconds: number): string => `${Math.round(rows / seconds).toLocaleString('en-US')}/s`;
     return [
-      `ingest of ${synced.rows.toLocaleString('en-US')} answers with their competitors and citations`,
-      `  sightline, HTTP, ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   ${rate(synced.rows, synced.seconds)}   peak ${synced.peakMb} MB resident`,
-      `  its pages of answers a second, tenth by tenth of the sync     ${paces.map((pace) => pace.toFixed(0)).join(' ')}`,
-      `  the same pages over HTTP to disk, nothing else                ${saved.seconds.toFixed(1)} s   ${rate(synced.rows, saved.seconds)}`,
-      `  DuckDB alone, from those files, one statement a table         ${bare.seconds.toFixed(1)} s   ${rate(bare.rows, bare.seconds)}`,
-      `  sightline : DuckDB alone                                      ${(synced.seconds / bare.seconds).toFixed(1)} : 1`,
+      `### First sync (${synced.rows.toLocaleString('en-US')} responses, ${DAYS} days)`,
+      '',
+      '| | requests | time | CPU | sightline : this | peak memory | on disk |',
+      '|---|---|---|---|---|---|---|',
+      ...rows.map(
+        ({ name, requests, seconds, cpu, peakMb, bytes }) =>
+          `| ${name} | ${requests?.toLocaleString('en-US') ?? ''} | ${seconds.toFixed(1)} s | ${cpu.toFixed(1)} s | ${(own.cpu / cpu).toFixed(1)} : 1 | ${peakMb === 0 ? '' : `${peakMb.toFixed(0)} MB`} | ${bytes === null ? '' : `${(bytes / 1e6).toFixed(0)} MB`} |`,
+      ),
+      '',
+      `Pages of responses per second, for each tenth of the sync: ${paces.map((pace) => pace.toFixed(0)).join(' ')}`,
     ];
   } finally {
     upstream.process.kill('SIGKILL');
@@ -53,7 +88,7 @@ export async function ingestInServe(folder: string, responses: number): Promise<
       const synced = await sync(folder, upstream, server);
       return [
         `ingest of ${synced.rows.toLocaleString('en-US')} answers of ${brands} brands within serve`,
-        `  ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   peak ${synced.peakMb} MB resident, before the sync ${Math.round(idle.peakMb)} MB`,
+        `  ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   peak ${Math.round(synced.peakMb)} MB resident, before the sync ${Math.round(idle.peakMb)} MB`,
       ];
     } finally {
       server.kill('SIGTERM');
@@ -66,7 +101,7 @@ export async function ingestInServe(folder: string, responses: number): Promise<
 
 // Measures the memory of `server`, if a server carries out the sync.
 async function sync(folder: string, upstream: Upstream, server?: ChildProcess) {
-  const { output, seconds, peakMb } = await finish(startCli(folder, ['sync', '--json'], upstream.environment), server);
+  const { output, ...used } = await finish(startCli(folder, ['sync', '--json'], upstream.environment), server);
   const summary = JSON.parse(output) as {
     status: string;
     requests: number;
@@ -74,7 +109,7 @@ async function sync(folder: string, upstream: Upstream, server?: ChildProcess) {
   };
   if (summary.status !== 'complete') throw new Error(`sync status is ${summary.status}; expected complete`);
   const rows = summary.tables['responses']?.inserted ?? 0;
-  return { rows, requests: summary.requests, seconds, peakMb: Math.round(peakMb) };
+  return { rows, requests: summary.requests, ...used };
 }
 
 // Response pages per second for each tenth of the pages, in request order.
@@ -92,53 +127,18 @@ async function pacesOf(folder: string): Promise<number[]> {
   return rows.map(([pages, milliseconds]) => (Number(pages) * 1000) / Number(milliseconds));
 }
 
-/** Reads all pages of responses into files, and does nothing else. */
-export async function savePages(folder: string, { baseUrl, key }: Pick<Upstream, 'baseUrl' | 'key'>) {
-  await mkdir(join(folder, 'pages'));
-  const startedAt = performance.now();
-  let requests = 0;
-  const ask = async (path: string): Promise<string> => {
-    requests += 1;
-    return (await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } })).text();
-  };
-  const brands = JSON.parse(await ask('/brands')) as { data: { id: string }[] };
-  const today = Date.now();
-  const days = Array.from({ length: DAYS }, (_, index) =>
-    new Date(today - index * 86_400_000).toISOString().slice(0, 10),
-  );
-  const chains = Array.from({ length: 8 }, async (_, chain) => {
-    const file = createWriteStream(join(folder, 'pages', `${chain}.ndjson`));
-    for (let index = chain; index < days.length; index += 8) {
-      const day = days[index] as string;
-      for (let cursor: string | null = ''; cursor !== null;) {
-        const query = new URLSearchParams({ from: day, to: day, limit: '100', ...(cursor === '' ? {} : { cursor }) });
-        const body = await ask(`/brands/${brands.data[0]?.id}/responses?${query}`);
-        file.write(`${body}\n`);
-        cursor = (JSON.parse(body) as { nextCursor: string | null }).nextCursor;
-      }
-    }
-    file.end();
-    await finished(file);
-  });
-  await Promise.all(chains);
-  return { seconds: (performance.now() - startedAt) / 1000, requests };
-}
+const ITEM = `STRUCT(id UUID, "promptId" UUID, prompt VARCHAR, engine VARCHAR, "createdAt" TIMESTAMP,
+  "brandMentioned" BOOLEAN, "brandPosition" BIGINT, "brandSentiment" VARCHAR,
+  competitors STRUCT("competitorId" UUID, name VARCHAR, position BIGINT, sentiment VARCHAR)[],
+  citations STRUCT(url VARCHAR, domain VARCHAR, title VARCHAR, position BIGINT)[])`;
 
-const item = `{"id":"UUID","promptId":"UUID","prompt":"VARCHAR","engine":"VARCHAR","createdAt":"TIMESTAMP",
-  "brandMentioned":"BOOLEAN","brandPosition":"BIGINT","brandSentiment":"VARCHAR",
-  "competitors":[{"competitorId":"UUID","name":"VARCHAR","position":"BIGINT","sentiment":"VARCHAR"}],
-  "citations":[{"url":"VARCHAR","domain":"VARCHAR","title":"VARCHAR","position":"BIGINT"}]}`;
-
-/** Loads the files of `savePages` into DuckDB, a statement for each table. */
-export async function loadBare(folder: string): Promise<{ rows: number; seconds: number }> {
+/** Loads the files of the bare loop into DuckDB, a statement for each table. */
+async function loadBare(folder: string): Promise<{ rows: number; seconds: number }> {
   const instance = await DuckDBInstance.create(join(folder, 'bare.duckdb'));
   const connection = await instance.connect();
   const startedAt = performance.now();
-  const struct = `STRUCT(${Object.entries(JSON.parse(item) as Record<string, unknown>)
-    .map(([name, type]) => `"${name}" ${sqlType(type)}`)
-    .join(', ')})`;
   const source = `(SELECT unnest(data, max_depth := 1) AS r FROM read_json('${folder}/pages/*.ndjson',
-    format = 'newline_delimited', maximum_object_size = 67108864, columns = {data: '${struct}[]'}))`;
+    format = 'newline_delimited', maximum_object_size = 67108864, columns = {data: '${ITEM}[]'}))`;
   await connection.run(`CREATE TABLE responses AS
     SELECT r.id, r."promptId", r.prompt, r.engine, r."createdAt", r."brandMentioned", r."brandPosition", r."brandSentiment"
     FROM ${source}`);
@@ -153,10 +153,10 @@ export async function loadBare(folder: string): Promise<{ rows: number; seconds:
   return { rows: Number(counted.getRows()[0]?.[0]), seconds };
 }
 
-function sqlType(type: unknown): string {
-  if (typeof type === 'string') return type;
-  const [fields] = type as [Record<string, string>];
-  return `STRUCT(${Object.entries(fields)
-    .map(([name, kind]) => `"${name}" ${kind}`)
-    .join(', ')})[]`;
+async function bytesIn(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;
+  }
+  return bytes;
 }

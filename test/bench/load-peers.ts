@@ -7,12 +7,11 @@ import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { freePort } from '../support/ports.ts';
 import { firstLine, startCli, startServer } from './children.ts';
 import { generate } from './generate.ts';
-import { finish, percentile, usageOf, withSpread } from './measure.ts';
+import { finish, type Measured, measureRequests, usageOf, withSpread } from './measure.ts';
 import { type Peers, startPeer } from './peer-programs.ts';
 
 const ROUNDS = 3;
 const MEASURE_MS = 4_000;
-const WARM_UP_MS = 500;
 const CLIENTS = [1, 16, 64];
 /** Requests before the measurement, after which a server may prepare data in the background. */
 const FIRST_REQUESTS = 30;
@@ -42,12 +41,6 @@ interface Server {
 
 const KINDS = ['a page of 100 responses', 'metrics, first asked'] as const;
 type Kind = (typeof KINDS)[number];
-
-interface Measured {
-  readonly rate: number;
-  readonly p50: number;
-  readonly p99: number;
-}
 
 /** Requests to a generated world with `responses` responses of one brand over 366 days. */
 export async function loadPeers(folder: string, responses: number, peers: Peers): Promise<string[]> {
@@ -83,7 +76,11 @@ export async function loadPeers(folder: string, responses: number, peers: Peers)
         const rounds: Measured[][] = [];
         for (let round = 0; round < ROUNDS; round++) {
           const measured: Measured[] = [];
-          for (const server of answering) measured.push(await measure(server, kind, clients, nextOf(server)));
+          for (const server of answering) {
+            const next = nextOf(server);
+            const ask = (pool: Pool) => send(pool, server, kind, next());
+            measured.push(await measureRequests(server.origin, { clients, ms: MEASURE_MS }, ask));
+          }
           rounds.push(measured);
         }
         const rates = answering.map((_, index) =>
@@ -133,7 +130,7 @@ async function prepare(servers: readonly Server[], kind: Kind, brandId: string):
   return end - after;
 }
 
-async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kind, question: Question): Promise<void> {
+async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kind, question: Question): Promise<true> {
   const { path, body } = (requests[kind] as (question: Question) => { path: string; body?: string })(question);
   const response = await pool.request({
     path,
@@ -144,6 +141,7 @@ async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kin
   const bytes = (await response.body.arrayBuffer()).byteLength;
   if (response.statusCode !== 200 || bytes < 100)
     throw new Error(`${origin}${path} returned ${response.statusCode}, ${bytes} bytes`);
+  return true;
 }
 
 async function startSightline(folder: string): Promise<Server> {
@@ -245,23 +243,6 @@ async function exportParquet(copy: string, folder: string): Promise<void> {
   }
   connection.closeSync();
   instance.closeSync();
-}
-
-async function measure(server: Server, kind: Kind, clients: number, next: () => Question): Promise<Measured> {
-  const pool = new Pool(server.origin, { connections: clients });
-  const waits: number[] = [];
-  const startedAt = performance.now();
-  const client = async (): Promise<void> => {
-    for (let elapsed = 0; elapsed < MEASURE_MS + WARM_UP_MS; elapsed = performance.now() - startedAt) {
-      const sentAt = performance.now();
-      await send(pool, server, kind, next());
-      if (elapsed > WARM_UP_MS) waits.push(performance.now() - sentAt);
-    }
-  };
-  await Promise.all(Array.from({ length: clients }, client));
-  const seconds = (performance.now() - startedAt - WARM_UP_MS) / 1000;
-  await pool.close();
-  return { rate: waits.length / seconds, p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
 }
 
 // The first 6,600 ranges have 30 to 11 days, each with 330 last days. A faster server gets longer ones, up to a year.

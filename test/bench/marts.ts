@@ -46,7 +46,7 @@ async function addMissingData(session: Session): Promise<void> {
   await session.run(`UPDATE competitors SET record = json_object('websiteUrl', 'https://site' || (20 + n) || '.example')
     FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM competitors) o WHERE o.id = competitors.id`);
   await session.run(`INSERT INTO prompts_history BY NAME
-    SELECT p.* EXCLUDE (_synced_at, _deleted_at), v.valid_from, v.valid_to, 'updated' AS change,
+    SELECT p.* EXCLUDE (_item, _synced_at, _deleted_at), v.valid_from, v.valid_to, 'updated' AS change,
       '{"prompt_tags": [{"tag_id": "${'0'.repeat(8)}-0000-4000-8000-${'0'.repeat(12)}", "name": "A tag"}]}' AS _children
     FROM prompts p, (SELECT day AS valid_from, lead(day) OVER (ORDER BY day) AS valid_to FROM (
       SELECT unnest([min(created_at), min(created_at) + INTERVAL 100 DAY, max(created_at)]) AS day FROM responses)) v`);

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { Pool } from 'undici';
 
 /** What a process has used. */
 export interface Usage {
@@ -58,6 +59,39 @@ export async function timeMs(work: () => Promise<unknown>): Promise<number> {
 /** The value below which a share of the numbers are. */
 export function percentile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
+}
+
+/** Rate and latencies of requests. */
+export interface Measured {
+  /** Requests per second. */
+  readonly rate: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const WARM_UP_MS = 500;
+
+/** Measures requests of some clients, each with one in flight, for `ms` and while `goesOn`. A client ends if `ask` resolves to false. */
+export async function measureRequests(
+  origin: string,
+  { clients, ms, goesOn = () => false }: { clients: number; ms: number; goesOn?: () => boolean },
+  ask: (pool: Pool) => Promise<boolean>,
+): Promise<Measured> {
+  const pool = new Pool(origin, { connections: clients });
+  const waits: number[] = [];
+  const startedAt = performance.now();
+  const client = async (): Promise<void> => {
+    for (let elapsed = 0; goesOn() || elapsed < ms + WARM_UP_MS; elapsed = performance.now() - startedAt) {
+      const sentAt = performance.now();
+      if (!(await ask(pool))) return;
+      if (elapsed > WARM_UP_MS) waits.push(performance.now() - sentAt);
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  const seconds = (performance.now() - startedAt - WARM_UP_MS) / 1000;
+  await pool.close();
+  return { rate: waits.length / seconds, p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
 }
 
 /** Repeats some work, and returns the median of its times in milliseconds. */

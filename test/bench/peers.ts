@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ingestPeers } from './ingest-peers.ts';
+import { ingest } from './ingest.ts';
 import { loadPeers } from './load-peers.ts';
 import { findPeers } from './peer-programs.ts';
 
@@ -19,7 +19,7 @@ export async function peerFigures(folder: string, responses: number): Promise<st
     'reads the lists and reports once.',
     '',
     ...notTried,
-    ...(await ingestPeers(world, Math.ceil(responses / 5), peers)),
+    ...(await ingest(world, Math.ceil(responses / 5), peers)),
     '',
     ...(await loadPeers(served, responses, peers)),
   ];

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Pool } from 'undici';
 import { firstLine, startCli, startScript, startServer, startUpstream } from './children.ts';
 import { generate } from './generate.ts';
-import { percentile, usageOf } from './measure.ts';
+import { measureRequests, usageOf } from './measure.ts';
 import { queryFigures } from './queries.ts';
 
 /** Number of client connections, and duration of each measurement. */
@@ -59,8 +58,8 @@ async function httpFigures(folder: string, brandId: string): Promise<string[]> {
     const match = { ...headers, 'if-none-match': first.headers.get('etag') ?? '' };
     const unchanged = await rateOf(origin, path, match, 304);
     const alone = await waitsOf(origin, brandId, headers, () => false);
-    const beside = await besideSync(folder, origin, brandId, headers);
     const list = await listFigures(origin, brandId, headers);
+    const beside = await besideSync(folder, origin, brandId, headers);
     const peakMb = Math.round((await usageOf(server)).peakMb);
     const size = `${Math.round(body.length / 1000)} kB`;
     return [
@@ -84,27 +83,19 @@ async function bareRate(file: string): Promise<number> {
   }
 }
 
-// Measures requests per second with one request in flight per connection, after a warm-up of one second.
 async function rateOf(
   origin: string,
   path: string,
   headers: Readonly<Record<string, string>>,
   status: number,
 ): Promise<number> {
-  const pool = new Pool(origin, { connections: CONNECTIONS });
-  const startedAt = performance.now();
-  let counted = 0;
-  const client = async (): Promise<void> => {
-    for (let elapsed = 0; elapsed < MEASURE_MS + 1000; elapsed = performance.now() - startedAt) {
-      const answer = await pool.request({ path, method: 'GET', headers });
-      await answer.body.dump();
-      if (answer.statusCode !== status) throw new Error(`${path} returned ${answer.statusCode}; expected ${status}`);
-      if (elapsed > 1000) counted += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: CONNECTIONS }, client));
-  await pool.close();
-  return counted / (MEASURE_MS / 1000);
+  const { rate } = await measureRequests(origin, { clients: CONNECTIONS, ms: MEASURE_MS }, async (pool) => {
+    const answer = await pool.request({ path, method: 'GET', headers });
+    await answer.body.dump();
+    if (answer.statusCode !== status) throw new Error(`${path} returned ${answer.statusCode}; expected ${status}`);
+    return true;
+  });
+  return rate;
 }
 
 // Measures latencies of uncached responses: every request has a different range or filter.
@@ -114,24 +105,17 @@ async function waitsOf(
   headers: Readonly<Record<string, string>>,
   goesOn: () => boolean,
 ): Promise<{ p50: number; p99: number }> {
-  const pool = new Pool(origin, { connections: ASKERS });
-  const waits: number[] = [];
-  const startedAt = performance.now();
-  const ask = async (): Promise<void> => {
-    while (goesOn() || performance.now() - startedAt < 4 * MEASURE_MS) {
-      const sentAt = performance.now();
-      const answer = await pool.request({ path: questionOf(brandId, asked++), method: 'GET', headers });
-      await answer.body.dump();
-      // The sync is of another workspace, so the generated brand disappears when its replica is published.
-      if (answer.statusCode === 404 && asked > ASKERS) return;
-      if (answer.statusCode !== 200) throw new Error(`a request returned ${answer.statusCode}; expected 200`);
-      waits.push(performance.now() - sentAt);
-    }
-  };
-  await Promise.all(Array.from({ length: ASKERS }, ask));
-  await pool.close();
-  const at = (share: number): number => Math.round(percentile(waits, share) * 10) / 10;
-  return { p50: at(0.5), p99: at(0.99) };
+  const options = { clients: ASKERS, ms: 4 * MEASURE_MS, goesOn };
+  const { p50, p99 } = await measureRequests(origin, options, async (pool) => {
+    const answer = await pool.request({ path: questionOf(brandId, asked++), method: 'GET', headers });
+    await answer.body.dump();
+    // The sync is of another workspace, so the generated brand disappears when its replica is published.
+    if (answer.statusCode === 404 && asked > ASKERS) return false;
+    if (answer.statusCode !== 200) throw new Error(`a request returned ${answer.statusCode}; expected 200`);
+    return true;
+  });
+  const rounded = (ms: number): number => Math.round(ms * 10) / 10;
+  return { p50: rounded(p50), p99: rounded(p99) };
 }
 
 let asked = 0;
