@@ -155,6 +155,9 @@ export const LABELS: Readonly<Record<string, { worth: number; lean: 'positive' |
   cold: { worth: -2, lean: 'negative' },
 };
 
+/** Worths of the labels. */
+export const WORTHS = Object.fromEntries(Object.entries(LABELS).map(([label, { worth }]) => [label, worth]));
+
 function sentiment(where: Row, own: readonly Answer[]): Row[] {
   const mentioning = own.filter(({ mentioned }) => mentioned);
   if (mentioning.length === 0) return [];

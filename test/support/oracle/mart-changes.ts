@@ -1,14 +1,10 @@
-import { inPeriods, LABELS } from './mart-answers.ts';
-import type { Hosts } from './mart-citations.ts';
+import { inPeriods, WORTHS } from './mart-answers.ts';
+import { type NaiveWorld, naiveUnits, readNaiveWorld } from './metrics.ts';
 import { type Answer, count, daysBetween, groupBy, type Held, type Row, scopesOf } from './rows.ts';
-import { adjust, changeOf, type Estimate, estimate, midP, quantile, type Unit, wilson, Z99 } from './statistics.ts';
+import { adjust, changeOf, type Estimate, estimate, midP, quantile, wilson, Z99 } from './statistics.ts';
 
 /** Returns the expected rows of the marts about changes and their significance, by name. */
-export async function expectedChanges(
-  held: Held,
-  hosts: ReadonlyMap<string, Hosts>,
-  periods: readonly Row[],
-): Promise<Record<string, Row[]>> {
+export async function expectedChanges(held: Held, periods: readonly Row[]): Promise<Record<string, Row[]>> {
   const { answers } = held;
   const prompts = new Map((await held.rows('prompts')).map((row) => [`${row['brand_id']} ${row['id']}`, row]));
   const changes = promptChanges(answers, periods, prompts);
@@ -16,7 +12,7 @@ export async function expectedChanges(
     prompt_changes: changes,
     prompt_movers: changes.filter(({ is_significant }) => is_significant).map(({ is_significant: _, ...row }) => row),
     lost_prompts: lost(answers, prompts),
-    brand_changes: brandChanges(answers, hosts, periods),
+    brand_changes: brandChanges(await readNaiveWorld(held, WORTHS), periods),
   };
 }
 
@@ -135,34 +131,26 @@ function range(length: number): number[] {
   return Array.from({ length }, (_, index) => index);
 }
 
-/** Measures that are ratios from 0 to 1. */
-const FRACTIONS = ['share_of_voice', 'owned_citations'];
+/** Measures and whether they are ratios from 0 to 1. */
+const MEASURES = [
+  ['visibility', false],
+  ['position', false],
+  ['net_sentiment', false],
+  ['share_of_voice', true],
+  ['owned_citations', true],
+] as const;
 
-function brandChanges(answers: readonly Answer[], hosts: ReadonlyMap<string, Hosts>, periods: readonly Row[]): Row[] {
-  return periods.flatMap((period) => {
-    const { before, recent } = inPeriods(answers, period);
-    const own = hosts.get(period['brand_id'])?.own ?? null;
-    const measures: Record<string, (answer: Answer) => Unit[]> = {
-      visibility: ({ mentioned }) => [{ y: mentioned ? 1 : 0, x: 1 }],
-      position: ({ position }) => (position === null ? [] : [{ y: position, x: 1 }]),
-      net_sentiment: ({ sentiment }) => {
-        const lean = LABELS[sentiment ?? '']?.lean;
-        return lean === undefined ? [] : [{ y: { positive: 1, neutral: 0, negative: -1 }[lean], x: 1 }];
-      },
-      share_of_voice: ({ mentioned, mentions }) => {
-        const y = mentioned ? 1 : 0;
-        return y + mentions.length === 0 ? [] : [{ y, x: y + mentions.length }];
-      },
-      owned_citations: ({ citations }) => {
-        const named = citations.filter(({ domain }) => domain !== null);
-        if (own === null || named.length === 0) return [];
-        return [{ y: count(named, ({ domain }) => isBelow(domain, own)), x: named.length }];
-      },
-    };
-    return Object.entries(measures).flatMap(([measure, unitsOf]) => {
+function brandChanges(world: NaiveWorld, periods: readonly Row[]): Row[] {
+  return periods.flatMap(({ brand_id, before_from, before_to, recent_from, anchor_day }) =>
+    MEASURES.flatMap(([measure, isFraction]) => {
       const kind = measure === 'visibility' ? 'share' : 'ratio';
-      const of = (units: readonly Unit[]) => estimate(kind, FRACTIONS.includes(measure), units, Z99);
-      const [was, is] = [of(before.flatMap(unitsOf)), of(recent.flatMap(unitsOf))];
+      const of = (from: string | null, to: string): Estimate => {
+        const range = { from: from ?? '', to };
+        const asked = { measure, groupBy: [], grain: null, ...range, before: null, brands: [brand_id], filters: {} };
+        const units = from === null ? [] : (naiveUnits(world, asked, range).get('[]') ?? []);
+        return estimate(kind, isFraction, units, Z99);
+      };
+      const [was, is] = [of(before_from, before_to), of(recent_from, anchor_day)];
       if (was.n + is.n === 0) return [];
       const { change, lower, upper } = changeOf(is, was);
       const named = (name: string, { n, reach: _, ...side }: Estimate): Row =>
@@ -171,7 +159,7 @@ function brandChanges(answers: readonly Answer[], hosts: ReadonlyMap<string, Hos
         );
       return [
         {
-          brand_id: period['brand_id'],
+          brand_id,
           measure,
           ...named('before', was),
           ...named('recent', is),
@@ -181,14 +169,6 @@ function brandChanges(answers: readonly Answer[], hosts: ReadonlyMap<string, Hos
           is_significant: lower !== null && upper !== null && (lower > 0 || upper < 0),
         },
       ];
-    });
-  });
-}
-
-function isBelow(domain: string, host: string): boolean {
-  const plain = domain
-    .trim()
-    .toLowerCase()
-    .replace(/^www\./, '');
-  return plain === host || plain.endsWith(`.${host}`);
+    }),
+  );
 }
