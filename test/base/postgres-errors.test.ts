@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { retryConflicts, toDatabaseFailure } from '../../src/base/postgres-errors.ts';
-import { hurriedClock } from '../support/clocks.ts';
+import { leapingClock } from '../support/clocks.ts';
 
-const clock = hurriedClock(() => 0);
+const clock = leapingClock(0);
 const failure = (code?: string) => Object.assign(new Error('deadlock detected'), code === undefined ? {} : { code });
 
 describe('toDatabaseFailure', () => {

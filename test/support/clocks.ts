@@ -1,29 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 
 /** The time of most sandboxes in tests: an afternoon, so that today already has some responses. */
 export const NOW_MS = Date.parse('2026-03-15T15:30:00Z');
-
-/** Speed of the hurried clock: a minute of budget or backoff takes 60 ms. */
-const HURRY = 1000;
-
-/** A clock that runs 1000 times faster than real time. `now` returns the sandbox's time. */
-export function hurriedClock(now: () => number): Clock {
-  return {
-    now,
-    monotonic: () => performance.now() * HURRY,
-    sleep: async (ms, signal) => {
-      signal?.throwIfAborted();
-      try {
-        await delay(ms / HURRY, undefined, signal === undefined ? {} : { signal });
-      } catch (thrown) {
-        signal?.throwIfAborted();
-        throw thrown;
-      }
-    },
-    random: () => Math.random(),
-  };
-}
 
 /** Milliseconds that all skipping clocks of this process have skipped, so that monotonic time is the same for all of them. */
 const skipped = { ms: 0 };
