@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { firstLine, startCli, startScript, startServer, startUpstream } from './children.ts';
 import { generate } from './generate.ts';
 import { measureRequests, usageOf } from './measure.ts';
-import { queryFigures } from './queries.ts';
 
 /** Number of client connections, and duration of each measurement. */
 const CONNECTIONS = 20;
@@ -14,15 +13,13 @@ const ASKERS = 2;
 const DAY_MS = 86_400_000;
 
 /**
- * Serves a generated warehouse with `responses` responses. Compares it with raw SQL on the same connection, with a bare
- * Fastify server that sends the same bytes, and with itself during a sync. Returns the figures as lines of text.
+ * Serves a generated warehouse with `responses` responses. Compares it with a bare Fastify server that sends the same bytes, and with
+ * itself during a sync. Returns the figures as lines of text.
  */
 export async function serveFigures(folder: string, responses: number): Promise<string[]> {
-  const generated = await generate(folder, responses);
-  const queries = await queryFigures(generated);
-  const http = await httpFigures(folder, generated.brandId);
+  const { brandId } = await generate(folder, responses);
   const title = `serving of ${responses.toLocaleString('en-US')} answers with their competitors and citations`;
-  return [title, ...queries, ...http];
+  return [title, ...(await httpFigures(folder, brandId))];
 }
 
 async function listFigures(origin: string, brandId: string, headers: Record<string, string>): Promise<string> {
