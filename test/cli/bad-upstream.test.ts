@@ -26,9 +26,6 @@ const wrong: Readonly<Record<string, RequestListener>> = {
   moved: ({ url }, response) => response.writeHead(308, { location: `${elsewhere.origin}${url}` }).end(),
   echo: ({ headers }, response) =>
     response.writeHead(401).end(JSON.stringify({ error: { message: `no ${headers.authorization}` } })),
-  teapot: (_, response) => response.writeHead(418).end('{"error": {"message": "short and stout"}}'),
-  down: (_, response) => response.writeHead(500).end('<h1>oops</h1>'),
-  unpaid: (_, response) => response.writeHead(403).end('{"error": {"code": "plan_required", "message": "no plan"}}'),
 };
 
 beforeAll(async () => {
@@ -54,9 +51,6 @@ const WRONG = [
   ['another API', '/list', 'bad_answer', ['/brands', 'no list', '/list']],
   ['a redirect', '/moved', 'refused', ['redirects /brands', '308', '/moved']],
   ['a message with the key', '/echo', 'unauthorized', ['401', 'gsk_…']],
-  ['another refusal', '/teapot', 'refused', ['418', 'short and stout', '/teapot']],
-  ['a broken server', '/down', 'upstream_failed', ['/brands', '500', '/down']],
-  ['no plan', '/unpaid', 'plan_required', ['403']],
   ['no /v1', 'ROOT', 'not_found', ['/brands', '404', 'base URL is http']],
   ['an unknown key', 'ROOT/v1', 'unauthorized', ['401', 'The API key is invalid; the base URL is ']],
 ] as const satisfies readonly (readonly [string, string, ErrorCode, readonly string[]])[];
