@@ -157,6 +157,7 @@ const configs = (
 ]);
 
 const files: BadInput[] = [
+  ['sync', 'config_invalid', ['.env', 'cannot read'], { files: { '.env': null } }],
   // The folder of the workspace is not created.
   [
     'sync --workspace defualt',
