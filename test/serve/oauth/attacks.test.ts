@@ -57,6 +57,22 @@ describe('access tokens', () => {
     expect(issuer.requests).toEqual([]);
   });
 
+  it('are described by public metadata at the paths of RFC 9728', async () => {
+    const { origin, issuer } = server();
+    for (const path of ['/.well-known/oauth-protected-resource', new URL(METADATA).pathname]) {
+      const response = await fetch(`${origin}${path}`);
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+      expect(await response.json()).toEqual({
+        resource: RESOURCE,
+        authorization_servers: [issuer.issuer],
+        scopes_supported: ['sightline:read'],
+        bearer_methods_supported: ['header'],
+        resource_name: 'sightline',
+      });
+      expect((await fetch(`${origin}${path}`, { method: 'POST' })).status).toBe(405);
+    }
+  });
+
   it.each([
     ['for another server', { aud: 'https://other.example.com/v1/mcp' }, {}, 'is for another server (aud)'],
     ['for the prefix of the address', { aud: 'https://data.example.com/v1' }, {}, 'is for another server (aud)'],
