@@ -1,9 +1,7 @@
 import type { DuckDBValue } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
-import { readConventions } from '../../src/analytics/calibration/findings.ts';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
-import { round } from '../../src/analytics/numbers/definitions.ts';
-import { openDatabase, type Query } from '../../src/warehouse/database.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { toPlain } from '../../src/warehouse/reader.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
@@ -14,7 +12,7 @@ import { expectedChanges } from '../support/oracle/mart-changes.ts';
 import { expectedCitations, type Hosts } from '../support/oracle/mart-citations.ts';
 import { expectedDimensions } from '../support/oracle/mart-dimensions.ts';
 import { expectedLists } from '../support/oracle/mart-lists.ts';
-import { addDays, groupBy, type Held, type Row, readHeld } from '../support/oracle/rows.ts';
+import { type Held, type Row, readHeld } from '../support/oracle/rows.ts';
 import { conventionsOf, storeConventions } from './workspace.ts';
 
 /** The number the sandbox reports for a share of 100 %. */
@@ -205,7 +203,6 @@ test('every mart holds what counting the rows of the warehouse gives, attached u
   expect(expected['dim_prompt']?.some(({ is_listed }) => !is_listed)).toBe(true);
   for (const name of ['forum_states', 'article_states'] as const)
     expect(expected[name]?.some(({ ended_by }) => ended_by === 'change')).toBe(true);
-  await expectLikeApi(mirror, held);
 
   // From when upstream was seen to list a competitor twice, such mentions count once.
   const run = (sql: string) => mirror.warehouse().database.exclusive((session) => session.run(sql));
@@ -221,31 +218,3 @@ test('every mart holds what counting the rows of the warehouse gives, attached u
   );
   await expectMarts(repeated, same);
 });
-
-// Compares weekly visibility and share of voice with the responses of the read server.
-async function expectLikeApi(mirror: Mirror, held: Held): Promise<void> {
-  const query: Query = async (sql) => (await held.reader.query(sql)).rows.map((row) => [...row]);
-  const conventions = await readConventions(query);
-  const cells = groupBy(await held.all(`${MART_SCHEMA}.share_of_voice`), ({ brand_id, week, engine }) =>
-    JSON.stringify([brand_id, week, engine]),
-  );
-  const scaled = (name: 'visibility' | 'shareOfVoice', value: number) =>
-    round(conventions[name], value * conventions[name].whole);
-  expect(cells.size).toBeGreaterThan(50);
-  for (const [key, entities] of sampleOf([...cells], 12)) {
-    const [brand, week, engine] = JSON.parse(key) as [string, string, string | null];
-    const by = engine === null ? '' : `&engine=${engine}`;
-    const asked = await mirror.mirror(`/brands/${brand}/metrics?from=${week}&to=${addDays(week, 6)}${by}`);
-    expect(asked.status).toBe(200);
-    const { data, responses } = asked.body as { responses: number; data: Row[] };
-    expect(data.length).toBe(entities.length);
-    for (const row of entities) {
-      expect(row['responses']).toBe(responses);
-      expect(data.find(({ competitorId }) => competitorId === row['competitor_id'])).toMatchObject({
-        name: row['name'],
-        visibility: scaled('visibility', row['visibility']),
-        shareOfVoice: scaled('shareOfVoice', row['share_of_voice'] ?? conventions.emptyShare),
-      });
-    }
-  }
-}

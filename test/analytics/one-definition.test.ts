@@ -2,8 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formulas } from '../../src/analytics/marts/formulas.ts';
-import { marts } from '../../src/analytics/marts/marts.ts';
-import { measures } from '../../src/analytics/model/measures.ts';
 import { responseSums } from '../../src/analytics/model/response-sums.ts';
 
 const src = join(import.meta.dirname, '../../src');
@@ -60,25 +58,4 @@ test('the patterns find the expressions if another file writes them', () => {
   expect(written.map((text, at) => patterns[at]?.test(text))).toEqual(written.map(() => true));
   expect(patterns[0]?.test('count(*) FILTER (day > $from AND brand_mentioned)')).toBe(true);
   expect(patterns[0]?.test('count(*) FILTER (NOT brand_mentioned)')).toBe(false);
-});
-
-test('measures and marts use the definitions', () => {
-  const sqlOf = (name: string): string => marts().find((mart) => mart.name === name)?.sql ?? '';
-  const yOf = (name: string): string => measures.find((measure) => measure.name === name)?.sums.response?.y ?? '';
-  expect(yOf('visibility')).toBe(responseSums.mention('mentioned'));
-  expect(yOf('mentions')).toBe(yOf('visibility'));
-  expect(yOf('share_of_voice')).toContain(yOf('visibility'));
-  expect(yOf('first_mentions')).toContain(responseSums.is_first('position'));
-  const days = sqlOf('answers_daily');
-  for (const part of [
-    responseSums.mention_count('brand_mentioned'),
-    responseSums.placed_count('brand_mentioned', 'brand_position'),
-    responseSums.position_sum('brand_mentioned', 'brand_position'),
-    responseSums.first_place(),
-    responseSums.is_first('brand_position'),
-  ]) {
-    expect(days).toContain(part);
-  }
-  expect(sqlOf('brand_changes')).toContain(responseSums.lean_value('l.lean'));
-  expect(sqlOf('brand_changes')).toContain(responseSums.mention('brand_mentioned'));
 });

@@ -51,33 +51,20 @@ describe('the conventions setting', () => {
       /conventions\.visibility is "percent"; allowed: an object with the members decimals, mode and whole$/,
     ],
     [
-      { visibility: { rounding: 1 } },
-      /conventions\.visibility has an unknown setting "rounding"; allowed: decimals, mode, whole$/,
-    ],
-    [
       { sentiment: { decimals: 1.5 } },
       /conventions\.sentiment\.decimals is 1\.5; allowed: a whole number from 0 to 15, or null/,
     ],
-    [{ sentiment: { mode: 'up' } }, /conventions\.sentiment\.mode is "up"; allowed: half-away, half-even, /],
     [
       { domainShare: { of: 'pages' } },
       /conventions\.domainShare\.of is "pages"; allowed: citations, responses or citing$/,
     ],
-    [{ visibilityChange: { of: 'pages' } }, /conventions\.visibilityChange\.of is "pages"; allowed: exact or rounded$/],
     [
       { labels: { good: 'yes' } },
       /conventions\.labels\.good is "yes"; allowed: a number, or null to exclude the label$/,
     ],
-    [{ labels: 5 }, /conventions\.labels is 5; allowed: an object that maps each label to a number/],
     [{ emptyShare: 1 }, /conventions\.emptyShare is 1; allowed: 0 or null$/],
-    [{ emptyChange: 'none' }, /conventions\.emptyChange is "none"; allowed: 0, null or visibility$/],
     [{ topCompetitors: -1 }, /conventions\.topCompetitors is -1; allowed: a whole number, 0 or more$/],
     [{ ungrouped: { groupId: 'x' } }, /conventions\.ungrouped\.name is not set; allowed: a string/],
-    [{ ungrouped: { id: 'x' } }, /conventions\.ungrouped/],
-    [
-      { brandedGroups: { true: { groupId: 1, name: 'x' } } },
-      /conventions\.brandedGroups\.true\.groupId is 1; allowed: a string$/,
-    ],
     [
       { brandedGroups: { maybe: {} } },
       /conventions\.brandedGroups has an unknown setting "maybe"; allowed: true, false$/,

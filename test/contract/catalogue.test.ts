@@ -78,6 +78,7 @@ describe('defineResource and createCatalogue', () => {
     ['the path parameter {brandId} has no value', { scope: 'workspace' }],
     ['the cursor parameter is missing', { paging: 'cursor' }],
     ['the parameter mode of each must be declared', { each: { parameter: 'mode', column: 'mode', about: 'Mode.' } }],
+    ['the echoed parameter from is not declared', { echoes: ['from'] }],
     ['no key', { change: { kind: 'report', span: 'recent' }, tables: [{ ...table, key: [] }] }],
     ['no field name', { tables: [{ ...table, key: ['name'] }] }],
     [

@@ -3,9 +3,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createFieldWriters, createObservedForms, FIELD_FORMS } from '../../src/contract/field-forms.ts';
-import { bodySchema, type JsonSchema, parameterSchema, rowName } from '../../src/contract/json-schema.ts';
-import { choiceParameter, flagParameter, limitParameter, textParameter } from '../../src/contract/parameters.ts';
-import { defineResource, type ResourceDeclaration } from '../../src/contract/resource.ts';
+import { bodySchema, type JsonSchema } from '../../src/contract/json-schema.ts';
+import { type ResourceDeclaration } from '../../src/contract/resource.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
 formats.default(ajv);
@@ -29,15 +28,6 @@ test.for(declarations.map((declaration) => [declaration.name, declaration] as co
 );
 
 describe('bodySchema', () => {
-  test('orders properties: echoed parameters, fields outside the list, the list, the cursor', () => {
-    expect(namesOf(schemaOf('metrics'))).toEqual(['from', 'to', 'responses', 'data']);
-    expect(namesOf(schemaOf('metrics_groups'))).toEqual(['from', 'to', 'groupBy', 'data']);
-    expect(namesOf(schemaOf('traffic'))).toEqual(['from', 'to', 'connected', 'property', 'currency', 'totals', 'data']);
-    expect(namesOf(schemaOf('responses'))).toEqual(['data', 'nextCursor']);
-    expect(namesOf(schemaOf('prompt_groups'))).toEqual(['topics', 'tags']);
-    expect(namesOf(schemaOf('cited_domains'))).toEqual(['data']);
-  });
-
   test('of a detail combines the fields of its list with its own', () => {
     const names = namesOf(schemaOf('article'));
     expect(names.slice(0, 2)).toEqual(['id', 'promptId']);
@@ -68,18 +58,6 @@ describe('bodySchema', () => {
     expect(page({ createdAt: '2026-02-30T00:00:00Z' })).toBe(false);
     expect(page({ citations: [{ position: 'first' }] })).toBe(false);
     expect(ajv.validate(schemaOf('responses'), { data: [] })).toBe(false);
-  });
-
-  test('replaces rows by references if given a function for references', () => {
-    const [resource] = declarations.filter(({ name }) => name === 'responses') as [ResourceDeclaration];
-    const named = new Map<string, JsonSchema>();
-    const refer = (name: string, row: JsonSchema): JsonSchema => {
-      named.set(name, row);
-      return { $ref: `#/${name}` };
-    };
-    const schema = bodySchema(resource, declarations, { refer });
-    expect([...named.keys()]).toEqual(['ResponseCompetitor', 'ResponseCitation', 'Response']);
-    expect(schema).toMatchObject({ properties: { data: { items: { $ref: '#/Response' } } } });
   });
 });
 
@@ -134,12 +112,6 @@ describe('bodySchema of a served body', () => {
     }
   });
 
-  test('allows further fields in every object', () => {
-    const citation = { url: null, domain: null, title: null, position: 1, added: 1 };
-    expect(errorsOf('responses', { ...(page({ added: 1, citations: [citation] }) as object), added: 1 })).toEqual([]);
-    expect(JSON.stringify(servedSchemaOf('traffic'))).not.toContain('"additionalProperties":false');
-  });
-
   test('allows null in nullable keys, and not in numbers that the server computes', () => {
     const row = { entityType: 'brand', competitorId: null, name: null, visibility: null, shareOfVoice: null };
     const report = {
@@ -159,44 +131,6 @@ describe('bodySchema of a served body', () => {
     expect(errorsOf('brands', { data: [] }, true)).toEqual([' must be array']);
     expect(JSON.stringify(declarations.map(({ name }) => servedSchemaOf(name)))).not.toMatch(/anyOf|oneOf|allOf/);
   });
-
-  test('names envelopes by what they contain', () => {
-    const names = declarations.flatMap((resource) =>
-      [false, true].map((isBare) => {
-        const refer = (name: string): JsonSchema => ({ $ref: name });
-        return bodySchema(resource, declarations, { refer, served: { isBare } })['$ref'];
-      }),
-    );
-    expect(names).toEqual(
-      expect.arrayContaining(['ResponsePage', 'BrandList', 'PromptGroups', 'TrafficReport', 'BrandEnvelope', 'Brand']),
-    );
-    expect(names).toEqual(expect.arrayContaining(['ArticleDetail', 'ArticleDetailEnvelope']));
-  });
-});
-
-test('rowName is in PascalCase and singular', () => {
-  expect(['brands', 'forum_opportunities', 'traffic_daily', 'response_citations'].map(rowName)).toEqual([
-    'Brand',
-    'ForumOpportunity',
-    'TrafficDaily',
-    'ResponseCitation',
-  ]);
-});
-
-test('parameterSchema contains values, bounds and defaults', () => {
-  expect(parameterSchema(limitParameter(200, 50))).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 });
-  expect(parameterSchema(flagParameter('F.', { default: false }))).toEqual({ type: 'boolean', default: false });
-  expect(parameterSchema(choiceParameter('C.', ['a', 'b'], { default: 'a' }))).toEqual({
-    type: 'string',
-    enum: ['a', 'b'],
-    default: 'a',
-  });
-  expect(parameterSchema(textParameter('T.'))).toEqual({ type: 'string', minLength: 1 });
-});
-
-test('defineResource rejects an echoed parameter that is not declared', () => {
-  const [sound] = declarations as [ResourceDeclaration];
-  expect(() => defineResource({ ...sound, echoes: ['from'] })).toThrow('the echoed parameter from is not declared');
 });
 
 function fieldsIn(schema: unknown): unknown[] {

@@ -71,7 +71,6 @@ test('a synced workspace answers as upstream does', async () => {
 });
 
 test('each deviation of a response is a difference in its field', async () => {
-  expect(deviations.length).toBeGreaterThanOrEqual(30);
   const [brand] = (await upstream.ask('/brands')).data ?? [];
   const [article] = (await upstream.ask(`/brands/${brand?.['id']}/articles`)).data ?? [];
   for (const { name, resource, query = '', alter, field } of deviations) {

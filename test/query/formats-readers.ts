@@ -63,17 +63,6 @@ export function cell(value: unknown, kind: ColumnKind | undefined): Cell {
   return String(kind === 'day' ? value.getTime() / 86_400_000 : value.getTime() * 1000);
 }
 
-/** Returns the value of a field. A name such as "constructor" exists in every object, so check for own properties. */
-export function ownValue(row: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(row, name) ? row[name] : null;
-}
-
-/** Converts a value to such a text, for a reader with millisecond precision. */
-export function toMillis(value: Cell, { columns }: RowSet, index: number): Cell {
-  if (value === null || columns[index]?.kind !== 'timestamp') return value;
-  return String(new Date(Number(BigInt(value) / 1000n)).getTime());
-}
-
 /** Returns the rows of an Arrow table as such texts. */
 export function fromArrow(table: Table, { columns }: RowSet): Cell[][] {
   return Array.from({ length: table.numRows }, (_, row) =>

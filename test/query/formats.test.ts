@@ -1,7 +1,6 @@
 import { tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
-import parquetjs from 'parquetjs-lite';
 import { describe, expect, test } from 'vitest';
 import type { ColumnKind } from '../../src/contract/fields.ts';
 import { encodeRows } from '../../src/query/formats/row-formats.ts';
@@ -16,12 +15,10 @@ import {
   decode,
   duckDbBefore,
   fromArrow,
-  ownValue,
   parseCsv,
   readWithDuckDb,
   rowSet,
   save,
-  toMillis,
 } from './formats-readers.ts';
 
 const duckDb = duckDbBefore();
@@ -91,35 +88,6 @@ const sets: readonly (readonly [string, RowSet])[] = [
 describe.for(sets)('%s', ([, rows]) => {
   const expected = comparable(rows);
 
-  test('survive encoding as Parquet, read by hyparquet', async () => {
-    const file = bufferOf(await encodeRows('parquet', rows));
-    const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
-    const names = parquetMetadata(file)
-      .schema.slice(1)
-      .map(({ name }) => name);
-    const found = await parquetReadObjects({ file, parsers });
-    expect(found.map((row) => names.map((name, index) => cell(row[name], rows.columns[index]?.kind)))).toEqual(
-      expected,
-    );
-  });
-
-  test('survive encoding as Parquet, read by parquetjs-lite with milliseconds', async () => {
-    const bytes = await encodeRows('parquet', rows);
-    const reader = await parquetjs.ParquetReader.openFile(await save('rows.parquet', bytes));
-    const cursor = reader.getCursor();
-    const names = parquetMetadata(bufferOf(bytes))
-      .schema.slice(1)
-      .map(({ name }) => name);
-    const found: Cell[][] = [];
-    for (let row = await cursor.next(); row !== null; row = await cursor.next()) {
-      found.push(
-        names.map((name, index) => toMillis(cell(ownValue(row, name), rows.columns[index]?.kind), rows, index)),
-      );
-    }
-    await reader.close();
-    expect(found).toEqual(expected.map((row) => row.map((value, index) => toMillis(value, rows, index))));
-  });
-
   test('survive encoding as Parquet, read by DuckDB with types', async () => {
     const path = await save('rows.parquet', await encodeRows('parquet', rows));
     const [types, found] = await readWithDuckDb(duckDb(), `read_parquet('${path}')`, rows);
@@ -153,29 +121,6 @@ describe('any rows', () => {
         expect(found).toEqual(rows.rows().map((row) => row.map(text)));
       }),
       { numRuns: 100 },
-    );
-  });
-
-  test('survive encoding as CSV, read by DuckDB', async () => {
-    const unit = fc.constantFrom('a', 'é', '😀', '"', ',', '\n', '\r', ' ', "'", '\\', ';', '\t', '#', '-');
-    await fc.assert(
-      fc.asyncProperty(anyRows(fc.string({ unit })), async (rows) => {
-        fc.pre(rows.columns.length > 1 && rows.rows().length > 0);
-        const path = await save('rows.csv', await encodeRows('csv', rows));
-        const columns = rows.columns.map(({ name }) => `'${name}': 'VARCHAR'`).join(', ');
-        const dialect = `header = true, auto_detect = false, delim = ',', quote = '"', escape = '"', new_line = '\\r\\n'`;
-        const source = `read_csv('${path}', ${dialect}, allow_quoted_nulls = false, columns = {${columns}})`;
-        const [, found] = await readWithDuckDb(
-          duckDb(),
-          source,
-          rowSet(
-            rows.columns.map(({ name }) => ({ name, kind: 'text' })),
-            [],
-          ),
-        );
-        expect(found).toEqual(rows.rows().map((row) => row.map((value) => (value === null ? null : String(value)))));
-      }),
-      { numRuns: 30 },
     );
   });
 
