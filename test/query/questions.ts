@@ -1,4 +1,7 @@
 import fc from 'fast-check';
+import { declarations } from '../../schemas/catalogue.ts';
+import type { Parameter } from '../../src/contract/parameters.ts';
+import type { ResourceDeclaration } from '../../src/contract/resource.ts';
 import { addDays } from '../../src/contract/time.ts';
 import type { Mirror } from './mirror.ts';
 
@@ -12,11 +15,8 @@ export interface Vocabulary {
 
 interface Words {
   readonly id: string;
-  readonly prompts: readonly string[];
-  readonly topics: readonly string[];
-  readonly tags: readonly string[];
-  readonly competitors: readonly string[];
-  readonly articles: readonly string[];
+  /** Ids of the brand's rows by table. */
+  readonly ids: Readonly<Record<string, readonly string[]>>;
 }
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
@@ -38,14 +38,17 @@ export async function readVocabulary(
   const brands: Words[] = [];
   for (const { id } of await list('/brands')) {
     const path = `/brands/${String(id)}`;
-    const before = earlier?.brands.find((words) => words.id === id);
+    const before = earlier?.brands.find((words) => words.id === id)?.ids ?? {};
+    const groups = `${path}/prompt-groups`;
     brands.push({
       id: String(id),
-      prompts: ids(await list(`${path}/prompts?includePaused=true`), before?.prompts),
-      topics: ids(await list(`${path}/prompt-groups`, 'topics')),
-      tags: ids(await list(`${path}/prompt-groups`, 'tags')),
-      competitors: ids(await list(`${path}/competitors`), before?.competitors),
-      articles: ids(await list(`${path}/articles`)),
+      ids: {
+        prompts: ids(await list(`${path}/prompts?includePaused=true`), before['prompts']),
+        topics: ids(await list(groups, 'topics')),
+        tags: ids(await list(groups, 'tags')),
+        competitors: ids(await list(`${path}/competitors`), before['competitors']),
+        articles: ids(await list(`${path}/articles`)),
+      },
     });
   }
   const engines = (await list('/engines')) as readonly unknown[];
@@ -57,81 +60,72 @@ export async function readVocabulary(
   };
 }
 
-/** Generates requests to every endpoint with any combination of parameters, mostly well-formed. */
+/** Generates requests to every endpoint with any combination of its parameters, mostly well-formed. */
 export function questions(vocabulary: Vocabulary): fc.Arbitrary<string> {
-  const { engines, rowMode, today } = vocabulary;
-  const pickId = (known: readonly string[]) =>
-    fc.constantFrom(...known, ...(known.length < 3 ? [STRANGER] : []), STRANGER);
-  const range = {
-    from: fc.oneof(
-      { weight: 8, arbitrary: fc.integer({ min: -45, max: 1 }).map((shift) => addDays(today, shift)) },
-      { weight: 1, arbitrary: fc.constantFrom(addDays(today, -370), '2026-02-30', '', 'yesterday') },
-    ),
-    to: fc.oneof(
-      { weight: 8, arbitrary: fc.integer({ min: -20, max: 2 }).map((shift) => addDays(today, shift)) },
-      { weight: 1, arbitrary: fc.constantFrom('2026-13-01', addDays(today, -60)) },
-    ),
-  };
-  const limit = fc.oneof(
-    { weight: 6, arbitrary: fc.integer({ min: 1, max: 100 }).map(String) },
-    { weight: 1, arbitrary: fc.constantFrom('0', '101', '201', '-1', '1.5', 'ten', '') },
-  );
-  const slug = fc.oneof(
-    { weight: 9, arbitrary: fc.constantFrom(...engines) },
-    { weight: 1, arbitrary: fc.constant('nobody') },
-  );
-  const yesOrNo = fc.constantFrom('true', 'false');
-  const ofBrand = (words: Words): fc.Arbitrary<string> => {
-    const common = {
-      ...range,
-      engine: slug,
-      promptId: pickId(words.prompts),
-      topicId: pickId(words.topics),
-      tagId: pickId(words.tags),
-      branded: fc.constantFrom('branded', 'non-branded'),
-    };
-    const at = (path: string, parameters: Record<string, fc.Arbitrary<string>> = {}): fc.Arbitrary<string> =>
-      fc
-        .record(parameters, { requiredKeys: [] })
-        .map((values) => Object.entries(values) as [string, string][])
-        // Few filters at a time: with all of them hardly any response would have rows.
-        .chain((pairs) => fc.shuffledSubarray(pairs, { maxLength: Math.min(pairs.length, 3) }))
-        .map((pairs) => `/brands/${words.id}${path}${toSearch(pairs)}`);
-    return fc.oneof(
-      at(''),
-      at('/competitors'),
-      at('/prompts', { includePaused: yesOrNo }),
-      at('/prompt-groups'),
-      at('/metrics', common),
-      at('/metrics/daily', { ...common, [rowMode]: fc.constantFrom('engine', 'none') }),
-      at('/metrics/prompts', common),
-      at('/metrics/groups', {
-        ...common,
-        groupBy: fc.constantFrom('topic', 'tag', 'funnelStage', 'branded', 'colour'),
-      }),
-      at('/traffic', { ...range, source: fc.constantFrom('assistant-a', 'assistant-c', 'other-ai', 'unknown') }),
-      at('/sources/domains', { ...range, engine: slug, limit }),
-      at('/sources/urls', { ...range, engine: slug, limit }),
-      at('/responses', { ...common, brandMentioned: yesOrNo, competitorId: pickId(words.competitors), limit }),
-      at('/alerts', {
-        type: fc.constantFrom('visibility_drop', 'competitor_overtake', 'new_rival_source', 'x'),
-        limit,
-      }),
-      at('/action-plans'),
-      at('/articles'),
-      pickId(words.articles).map((id) => `/brands/${words.id}/articles/${id}`),
-      at('/forum/opportunities', {
-        type: fc.constantFrom('ai', 'outreach'),
-        status: fc.constantFrom('new', 'saved', 'dismissed', 'drafted', 'posted'),
-        limit,
-      }),
-      at('/metrics', { ...common, colour: fc.constant('red') }),
-    );
-  };
+  const ofBrand = declarations.filter(({ path }) => path.includes('{brandId}'));
   return fc.oneof(
-    { weight: 1, arbitrary: fc.constantFrom('/engines', '/credits', '/brands', `/brands/${STRANGER}/metrics`) },
-    ...vocabulary.brands.map((words) => ({ weight: 12, arbitrary: ofBrand(words) })),
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('/engines', '/credits', '/brands?colour=red', `/brands/${STRANGER}/metrics`),
+    },
+    ...vocabulary.brands.map((words) => ({
+      weight: 12,
+      arbitrary: fc.oneof(...ofBrand.map((declaration) => requestsTo(declaration, words, vocabulary))),
+    })),
   );
+}
+
+function requestsTo({ path, query }: ResourceDeclaration, words: Words, vocabulary: Vocabulary): fc.Arbitrary<string> {
+  const values = Object.entries(query)
+    .filter(([, { kind }]) => kind !== 'cursor')
+    .map(([name, parameter]) => [
+      parameter.nameUnknown === true ? vocabulary.rowMode : name,
+      valuesOf(name, parameter, words, vocabulary),
+    ]);
+  return (
+    fc
+      .tuple(
+        pickId(words.ids['articles']),
+        fc.record(Object.fromEntries(values) as Record<string, fc.Arbitrary<string>>, { requiredKeys: [] }),
+      )
+      // Few filters at a time: with all of them hardly any response would have rows.
+      .chain(([article, given]) =>
+        fc
+          .shuffledSubarray(Object.entries(given) as [string, string][], {
+            maxLength: Math.min(Object.keys(given).length, 3),
+          })
+          .map((chosen) => {
+            const target = path.replace('{brandId}', words.id).replace('{articleId}', article);
+            return `${target}${toSearch(chosen)}`;
+          }),
+      )
+  );
+}
+
+function pickId(known: readonly string[] = []): fc.Arbitrary<string> {
+  return fc.constantFrom(...known, ...(known.length < 3 ? [STRANGER] : []), STRANGER);
+}
+
+/** Values of a parameter, of which few are invalid. */
+function valuesOf(name: string, parameter: Parameter, words: Words, { engines, today }: Vocabulary) {
+  const mostly = (arbitrary: fc.Arbitrary<string>, ...invalid: string[]): fc.Arbitrary<string> =>
+    fc.oneof({ weight: 8, arbitrary }, { weight: 1, arbitrary: fc.constantFrom(...invalid) });
+  const { kind, idOf, values = [] } = parameter;
+  switch (kind) {
+    case 'day': {
+      const [min, max] = name === 'from' ? [-45, 1] : [-20, 2];
+      const days = fc.integer({ min, max }).map((shift) => addDays(today, shift));
+      return mostly(days, addDays(today, -370), addDays(today, -60), '2026-02-30', '', 'yesterday');
+    }
+    case 'uuid':
+      return pickId(words.ids[idOf?.table ?? idOf?.resource ?? '']);
+    case 'flag':
+      return fc.constantFrom('true', 'false');
+    case 'limit':
+      return mostly(fc.integer({ min: 1, max: 100 }).map(String), '0', '101', '201', '-1', '1.5', 'ten', '');
+    default:
+      return mostly(fc.constantFrom(...(kind === 'choice' ? values : engines)), 'nobody');
+  }
 }
 
 function toSearch(pairs: readonly (readonly [string, string])[]): string {

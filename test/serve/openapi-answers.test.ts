@@ -67,8 +67,8 @@ test.each(sampleOf(workspaces, 3))(
     const ofBrands = Object.keys(document.paths).filter((path) => path.includes('{') && !path.startsWith('/snapshots'));
     const paths = [
       ...['/engines', '/credits', '/brands'],
-      ...vocabulary.brands.flatMap(({ id, articles }) =>
-        ofBrands.map((path) => path.replace('{brandId}', id).replace('{articleId}', articles[0] ?? id)),
+      ...vocabulary.brands.flatMap(({ id, ids }) =>
+        ofBrands.map((path) => path.replace('{brandId}', id).replace('{articleId}', ids['articles']?.[0] ?? id)),
       ),
       ...(vocabulary.brands.length === 0 ? [] : fc.sample(questions(vocabulary), { numRuns: QUESTIONS, seed: 1 })),
     ];
