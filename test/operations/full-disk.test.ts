@@ -7,13 +7,14 @@ import { backupWorkspace } from '../../src/operations/backup/backup.ts';
 import { readRestoreSource, restoreWorkspace } from '../../src/operations/backup/restore.ts';
 import { exportWorkspace } from '../../src/operations/export.ts';
 import { exportFiles } from '../../src/operations/export/export-files.ts';
-import { queryWorkspace, saveText } from '../../src/operations/query.ts';
+import { ownerLimits, queryWorkspace, saveText } from '../../src/operations/query.ts';
 import { syncWorkspace } from '../../src/operations/sync.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import type { Context } from '../../src/session/workspace.ts';
 import type { SyncStats } from '../../src/sync/sync-stats.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
+import { openGuardedSql } from '../../src/warehouse/sql/guarded-sql.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -76,6 +77,18 @@ describeWith(process.platform === 'linux' ? null : 'this system has no tmpfs')('
     expect(message).toMatch(fullDisk(disk.folder, new RegExp(`the file ${path}`)));
     expect(await readFile(path, 'utf8')).toBe('before\n');
     expect(await readdir(disk.folder)).toEqual(['rows.csv']);
+  });
+
+  test('the rows of a query as Parquet fail', async (context) => {
+    const disk = await smallDisk(8 * MEGABYTE);
+    if (disk === null) return context.skip(NOT_MOUNTED);
+    const path = join(await temporaryFolder(), 'rows.duckdb');
+    await (await openDatabase(path)).close();
+    const output = join(disk.folder, 'rows.parquet');
+    const guarded = await openGuardedSql(path, { audience: 'owner', limits: ownerLimits(), output });
+    onTestFinished(() => guarded.close());
+    const rows = 'SELECT hash(range)::VARCHAR AS text FROM range(2000000)';
+    await expect(guarded.writeParquet(rows)).rejects.toMatchObject({ code: 'disk_full' });
   });
 
   test('a sync is refused before its first request, and does not create a warehouse', async (context) => {
