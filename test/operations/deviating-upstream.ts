@@ -1,6 +1,6 @@
-import { createServer } from 'node:http';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import { serve } from '../cli/helpers.ts';
 import { startWorldSandbox, type World } from '../support/worlds.ts';
 
 export type Row = Record<string, unknown>;
@@ -52,14 +52,12 @@ export async function startDeviatingUpstream(world: World): Promise<DeviatingUps
     if (typeof altered === 'number') return { status: altered, headers, body: '{"error":{"code":"x","message":"x"}}' };
     return { status: 200, headers, body: JSON.stringify(altered) };
   };
-  const server = createServer((request, response) => {
+  const proxy = await serve((request, response) => {
     forward(request.url ?? '').then(
       ({ status, headers, body }) => response.writeHead(status, headers).end(body),
       (thrown: unknown) => response.writeHead(500).end(String(thrown)),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
   const stopOther = async (): Promise<void> => {
     if (current !== null && current.from !== sandbox) await current.from.close();
     current = null;
@@ -70,7 +68,7 @@ export async function startDeviatingUpstream(world: World): Promise<DeviatingUps
   };
   return {
     ask,
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    baseUrl: `${proxy.origin}/v1`,
     key: sandbox.key,
     deviate: async (alteration) => {
       await stopOther();
@@ -82,8 +80,7 @@ export async function startDeviatingUpstream(world: World): Promise<DeviatingUps
     },
     close: async () => {
       await stopOther();
-      server.closeAllConnections();
-      server.close();
+      await proxy.close();
       await sandbox.close();
     },
   };

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { expect, it, onTestFinished } from 'vitest';
@@ -13,7 +12,7 @@ import type { CheckContext } from '../../src/operations/doctor/check-context.ts'
 import { checkWebhooks } from '../../src/operations/doctor/check-records.ts';
 import type { Outcome } from '../../src/operations/notify/judge.ts';
 import { type News, notify, notifyTest } from '../../src/operations/notify/notify.ts';
-import { openCli } from '../cli/helpers.ts';
+import { openCli, serve } from '../cli/helpers.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const KEY = Buffer.from('a secret of thirty-two bytes, no').toString('base64');
@@ -44,7 +43,7 @@ interface Received {
 /** A receiver on loopback. It sends the elements of `answers` in turn, then 204. */
 async function receiver(...answers: ((response: ServerResponse) => void)[]) {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
+  const { origin, close } = await serve((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -55,13 +54,8 @@ async function receiver(...answers: ((response: ServerResponse) => void)[]) {
       answer(response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/T0SECRETPATH`;
-  return { url, received, answers };
+  onTestFinished(close);
+  return { url: `${origin}/hook/T0SECRETPATH`, received, answers };
 }
 
 /** A workspace with webhook settings but without data, and a clock that the test advances. */

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client';
 import type { AnySchemaObject, ValidateFunction } from 'ajv';
@@ -15,6 +13,7 @@ import { type ServedWorkspace, servedOne } from '../../../src/serve/mcp/served.t
 import type { McpOptions } from '../../../src/serve/mcp/tool-calls.ts';
 import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-result.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { serve } from '../../cli/helpers.ts';
 import type { TestServer } from '../http/support.ts';
 import { type CloseLater, sharedBefore, stillClock } from '../served-world.ts';
 
@@ -50,16 +49,12 @@ export async function startBareMcp(
 ): Promise<string> {
   const served = servedOne({ service, sql: null, pageUrl: null, ...more }, clock);
   const handler = createMcpHandler(served, options);
-  const server = createServer(async (request, response) => {
+  const { origin, close } = await serve(async (request, response) => {
     const text = await textOf(request);
     await handler(request, response, text === '' ? undefined : JSON.parse(text), { session: 'tests' });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closeLater(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  closeLater(close);
+  return `${origin}/`;
 }
 
 /** Sends one message, given as a value or as text. */

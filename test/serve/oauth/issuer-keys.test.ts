@@ -1,7 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fetchKeySet } from '../../../src/serve/auth/oauth/issuer-documents.ts';
+import { serve } from '../../cli/helpers.ts';
 import { makeKey, openTokenServer, startIssuer } from './support.ts';
 
 const findProxy = (): null => null;
@@ -160,13 +159,9 @@ describe('the keys of an issuer', () => {
   });
 
   it('are not waited for without an end', async () => {
-    const silent = createServer((_request, response) => void response.writeHead(200).write('{"keys":'));
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      silent.closeAllConnections();
-      silent.close();
-    });
-    const jwksUri = new URL(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/keys`);
+    const silent = await serve((_request, response) => void response.writeHead(200).write('{"keys":'));
+    onTestFinished(silent.close);
+    const jwksUri = new URL(`${silent.origin}/keys`);
     const fetching = fetchKeySet({ issuer: 'http://127.0.0.1', jwksUri, findProxy }, 50);
     await expect(fetching).rejects.toThrow(`${jwksUri.host} did not respond in time`);
   });

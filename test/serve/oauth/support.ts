@@ -1,9 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { onTestFinished } from 'vitest';
 import { type OAuthSettings, oauthSchema, readOAuth } from '../../../src/base/config/oauth-settings.ts';
 import { createOAuth } from '../../../src/serve/auth/oauth/oauth.ts';
+import { serve } from '../../cli/helpers.ts';
 import { type LeapingClock, leapingClock } from '../../support/clocks.ts';
 import { NO_REPLICA, startTestServer, type TestServer, type TestServerOptions, WORKSPACE } from '../http/support.ts';
 import { post } from '../mcp/support.ts';
@@ -47,7 +46,7 @@ export async function startIssuer(path = '', closeLater: CloseLater = onTestFini
   const key = await makeKey('first');
   const requests: string[] = [];
   const keys = [key.jwk];
-  const server = createServer((request, response) => {
+  const { origin, close } = await serve((request, response) => {
     const { pathname } = new URL(request.url ?? '', issuer.issuer);
     requests.push(pathname);
     const documents: Record<string, unknown> = {
@@ -61,12 +60,7 @@ export async function startIssuer(path = '', closeLater: CloseLater = onTestFini
     };
     response.writeHead(status, { 'content-type': 'application/json', location: `${origin}/keys` }).end(body);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closeLater(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  closeLater(close);
   const issuer: Issuer = {
     issuer: `${origin}${path}`,
     key,
