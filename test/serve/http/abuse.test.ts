@@ -81,11 +81,7 @@ describe('a malformed URL', () => {
 /** Requests that are no valid HTTP, and their errors. */
 const INVALID: readonly (readonly [string, ErrorCode])[] = [
   ['GET /v1/bra\u0000nds HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n', 'bad_request'],
-  ['HELLO\r\n\r\n', 'bad_request'],
-  ['GET /v1/brands HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\u0000b\r\n\r\n', 'bad_request'],
-  ['GET /v1/brands HTTP/1.1\r\nHost 127.0.0.1\r\n\r\n', 'bad_request'],
   ['GET /v1/brands HTTP/1.1\r\nConnection: close\r\n\r\n', 'bad_request'],
-  ['GET /v1/brands HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n', 'bad_request'],
   [
     'POST /v1/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n',
     'bad_request',

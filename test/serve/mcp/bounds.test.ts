@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Client, Tool } from '@modelcontextprotocol/client';
+import type { Tool } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Answer, Question, Service } from '../../../src/query/service.ts';
@@ -9,7 +9,17 @@ import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-result.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { countOf } from '../../support/counts.ts';
 import { serverBefore } from '../http/support.ts';
-import { type Body, call, clientBefore, connect, outputValidator, startBareMcp, toolClient } from './support.ts';
+import {
+  type Body,
+  call,
+  callToEnd,
+  clientBefore,
+  connect,
+  outputValidator,
+  startBareMcp,
+  toContent,
+  toolClient,
+} from './support.ts';
 
 /** So small that responses of a small workspace do not fit. */
 const TOKENS_MAX = 2_500;
@@ -24,10 +34,9 @@ describe('a list that is too long', () => {
     const { brandId } = server();
     let continued = 0;
     for (const tool of tools.filter(({ inputSchema }) => inputSchema.properties?.['skip'] !== undefined)) {
-      const values = { maxTokens: TOKENS_MAX, ...(tool.inputSchema.required?.includes('brandId') ? { brandId } : {}) };
-      const rows = listsIn(await bodyOf(pathOf(tool))).flat();
-      const shown = await readOn(client, tool, values);
-      expect({ tool: tool.name, rows: shown.rows }).toEqual({ tool: tool.name, rows });
+      const values = tool.inputSchema.required?.includes('brandId') ? { brandId } : {};
+      const shown = await callToEnd(client, tool, values, TOKENS_MAX);
+      expect(shown.content, tool.name).toEqual(toContent(await bodyOf(pathOf(tool))));
       continued += shown.calls - 1;
     }
     expect(continued).toBeGreaterThan(2);
@@ -96,8 +105,8 @@ describe('an object that is too long', () => {
     expect(article.note.omitted).toContain(`/brands/${brandId}/articles/${articleId}`);
     const isValid = outputValidator(tool('get_article'));
     expect(isValid(article.shown), JSON.stringify(isValid.errors)).toBe(true);
-    const { rows } = await readOn(client, tool('list_articles'), { brandId });
-    expect(rows.map((row) => (row as Body).id)).toEqual(articles.map(({ id }) => id));
+    const { content } = await callToEnd(client, tool('list_articles'), { brandId }, RESULT_TOKENS.standard);
+    expect(content.data.map(({ id }: Body) => id)).toEqual(articles.map(({ id }) => id));
   });
 
   it('shorten() fits any value into any size that has room for its frame', () => {
@@ -132,29 +141,6 @@ function pathOf({ name }: Tool): string {
 
 async function bodyOf(path: string): Promise<Body> {
   return (await server().get(path)).json();
-}
-
-// Continues with `skip` as the remark states until nothing is omitted.
-async function readOn(client: Client, tool: Tool, values: object): Promise<{ rows: unknown[]; calls: number }> {
-  const isValid = outputValidator(tool);
-  const rows: unknown[] = [];
-  for (let calls = 1; calls < CALLS_MAX; calls += 1) {
-    const result = await call(client, tool.name, { ...values, skip: rows.length });
-    const { isError, text, content, note } = result;
-    expect({ isError, text: isError ? text : '' }).toEqual({ isError: false, text: '' });
-    expect(estimateTokens(text)).toBeLessThanOrEqual(RESULT_TOKENS.standard);
-    expect(JSON.parse(text)).toEqual(result.shown);
-    expect(isValid(result.shown), JSON.stringify(isValid.errors)).toBe(true);
-    rows.push(...listsIn(content).flat());
-    const next = /call again with skip=(\d+)/.exec(note.omitted ?? '')?.[1];
-    if (next === undefined) return { rows, calls };
-    expect(Number(next)).toBe(rows.length);
-  }
-  throw new Error(`${tool.name} goes on for ever`);
-}
-
-function listsIn(content: unknown): unknown[][] {
-  return Array.isArray(content) ? [content] : Object.values(content as object).filter((value) => Array.isArray(value));
 }
 
 async function walk(path: string): Promise<unknown[]> {

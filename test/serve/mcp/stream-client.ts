@@ -18,8 +18,6 @@ export interface StreamClient {
   notify(method: string, params?: object): void;
   /** Messages without an id, in their order. */
   readonly notifications: Body[];
-  /** Resolves when the server has sent a notification that matches. */
-  until(isMatch: (message: Body) => boolean): Promise<void>;
   /** Calls a tool; returns its result. */
   call(name: string, given: object): Promise<Body>;
 }
@@ -42,12 +40,10 @@ export async function openStream(
   const served = serve({ input, output });
   const responses = new Map<number, (message: Body) => void>();
   const notifications: Body[] = [];
-  const waiting = new Set<() => void>();
   createInterface({ input: output }).on('line', (line) => {
     const message = JSON.parse(line);
     if (message.id === undefined) notifications.push(message);
     else responses.get(message.id)?.(message);
-    for (const check of waiting) check();
   });
   let last = 0;
   const write = (message: object): void => void input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -58,16 +54,6 @@ export async function openStream(
   };
   const request: StreamClient['request'] = (method, params) =>
     new Promise((resolve) => responses.set(send(method, params), resolve));
-  const until: StreamClient['until'] = (isMatch) =>
-    new Promise((resolve) => {
-      const check = (): void => {
-        if (!notifications.some(isMatch)) return;
-        waiting.delete(check);
-        resolve();
-      };
-      waiting.add(check);
-      check();
-    });
   const notify: StreamClient['notify'] = (method, params) => write({ method, params });
   closeLater(async () => {
     input.end();
@@ -80,5 +66,5 @@ export async function openStream(
   notify('notifications/initialized');
   const call: StreamClient['call'] = async (name, given) =>
     (await request('tools/call', { name, arguments: given })).result;
-  return { instructions: result.instructions ?? '', request, send, notify, notifications, until, call };
+  return { instructions: result.instructions ?? '', request, send, notify, notifications, call };
 }

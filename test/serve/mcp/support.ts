@@ -8,6 +8,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import { isRecord } from '../../../src/base/json.ts';
 import type { Resource } from '../../../src/contract/catalogue.ts';
 import type { Service } from '../../../src/query/service.ts';
+import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { createMcpHandler } from '../../../src/serve/mcp/mcp-http.ts';
 import { type ServedWorkspace, servedOne } from '../../../src/serve/mcp/served.ts';
 import type { McpOptions } from '../../../src/serve/mcp/tool-calls.ts';
@@ -136,19 +137,42 @@ export async function call(client: Client, name: string, values: Record<string, 
   };
 }
 
-/** Calls a tool, and continues a list that is too long with `skip` as the note states; the result has the rows of all calls. */
-export async function callToEnd(client: Client, tool: Tool, values: Record<string, unknown> = {}): Promise<Called> {
+/**
+ * Calls a tool, and continues a list that is too long with `skip` as the note states; the result has the rows of all calls. Each result
+ * must fit into its limit and match its schema.
+ */
+export async function callToEnd(
+  client: Client,
+  tool: Tool,
+  values: Record<string, unknown>,
+  maxTokens: number = RESULT_TOKENS.most,
+): Promise<Called & { readonly calls: number }> {
+  const isValid = outputValidator(tool);
   const takes = tool.inputSchema.properties?.['maxTokens'] !== undefined;
-  const first = await call(client, tool.name, takes ? { ...values, maxTokens: RESULT_TOKENS.most } : values);
-  let last = first;
-  for (let calls = 0; last.note?.omitted !== undefined; calls += 1) {
-    expect(calls).toBeLessThan(100);
-    const skip = Number(/call again with skip=(\d+)/.exec(last.note.omitted)?.[1]);
-    last = await call(client, tool.name, { ...values, maxTokens: RESULT_TOKENS.most, skip });
+  const next = async (more: Record<string, unknown>): Promise<Called> => {
+    const called = await call(client, tool.name, { ...values, ...(takes ? { maxTokens } : {}), ...more });
+    expect({ tool: tool.name, error: called.isError ? called.text : '' }).toEqual({ tool: tool.name, error: '' });
+    expect(estimateTokens(called.text)).toBeLessThanOrEqual(maxTokens);
+    expect(JSON.parse(called.text)).toEqual(called.shown);
+    expect(isValid(called.shown), JSON.stringify(isValid.errors)).toBe(true);
+    return called;
+  };
+  const skipOf = ({ note }: Called): string | undefined => /call again with skip=(\d+)/.exec(note?.omitted ?? '')?.[1];
+  const first = await next({});
+  let calls = 1;
+  for (let skip = skipOf(first); skip !== undefined; calls += 1) {
+    expect(calls).toBeLessThan(200);
+    expect(Number(skip)).toBe(listsIn(first.content).flat().length);
+    const last = await next({ skip: Number(skip) });
     for (const [name, value] of Object.entries(last.content))
       if (Array.isArray(value)) first.content[name].push(...value);
+    skip = skipOf(last);
   }
-  return first;
+  return { ...first, calls };
+}
+
+function listsIn(content: unknown): unknown[][] {
+  return Array.isArray(content) ? [content] : Object.values(content as object).filter((value) => Array.isArray(value));
 }
 
 /** Compares a tool with its endpoint for all brands, and for the first two rows of a list whose details it returns. */
@@ -157,7 +181,6 @@ export async function compareAll({ get }: Pick<TestServer, 'get'>, client: Clien
     (toContent(await (await get(path)).json()) as { data: { id: string }[] }).data;
   const { path: template } = catalogue.resources.find((candidate) => candidate.tool === tool.name) as Resource;
   const [, list, parameter] = /^\/brands\/\{brandId\}(\/\w+)\/\{(\w+)\}$/.exec(template) ?? [];
-  const isValid = outputValidator(tool);
   const brands = template.includes('{') ? (await rowsOf('/brands')).map(({ id }) => ({ brandId: id })) : [{}];
   for (const brand of brands as Record<string, string>[]) {
     const rows = list === undefined ? null : (await rowsOf(`/brands/${brand['brandId']}${list}`)).slice(0, 2);
@@ -165,11 +188,8 @@ export async function compareAll({ get }: Pick<TestServer, 'get'>, client: Clien
       const path = template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
       const response = await get(path);
       expect({ path, status: response.status }).toEqual({ path, status: 200 });
-      const { isError, text, content, shown } = await callToEnd(client, tool, values);
-      expect({ path, isError }).toEqual({ path, isError: false });
-      expect(content).toEqual(toContent(await response.json()));
-      expect(JSON.parse(text)).toEqual(shown);
-      expect({ path, valid: isValid(shown), errors: isValid.errors ?? [] }).toEqual({ path, valid: true, errors: [] });
+      const { content } = await callToEnd(client, tool, values);
+      expect(content, path).toEqual(toContent(await response.json()));
     }
   }
 }
