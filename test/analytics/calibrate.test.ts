@@ -3,40 +3,24 @@ import type { Choices } from '../../schemas/fixtures/choices.ts';
 import { type Conventions, defaultConventions, LIST_ORDERS } from '../../src/analytics/calibration/conventions.ts';
 import { membersOf } from '../../src/analytics/calibration/points/point.ts';
 import { calibrationPoints } from '../../src/analytics/calibration/points/points.ts';
-import { sampleOf } from '../support/counts.ts';
 import { openWorkspace } from '../support/workspace.ts';
 import { WORLDS } from '../support/worlds.ts';
 import { conventionsOf, learnAgain, learnChanged, learnFrom, type ReportRow, type RowChanges } from './workspace.ts';
 
 const enough = { brands: 1, prompts: 10, days: 34 } as const;
 
-const chosen: [string, number, Partial<Choices>][] = [
-  ['the defaults', 1, {}],
-  [
-    'fractions, unrounded',
-    4,
-    { scale: 'fraction', decimals: 'none', sentiment: { a: 12.5, b: 33.3, c: -7.25, d: 80 } },
-  ],
-  ['whole percent', 6, { decimals: 0, sentiment: { positive: 5, mixed: 3.5, negative: 1, neutral: 3 } }],
-  [
-    'every choice different',
-    10,
-    {
-      scale: 'fraction',
-      decimals: 3,
-      sentiment: { 'très bien': 2, 'so-so': 0.25, "can't say": -0.5, dreadful: -2 },
-      unlabelled: 1,
-      domainShareOf: 'responses',
-      emptyShare: null,
-      emptyDays: 'zero',
-      combinedEngine: 'all',
-      groupPrompts: 'all',
-      ungrouped: 'null',
-    },
-  ],
-  ['two decimals', 7, { decimals: 2, groupPrompts: 'all', ungrouped: 'null', sentiment: { fine: 42 } }],
-  ['fractions with two decimals', 3, { scale: 'fraction', decimals: 2, sentiment: { good: 1, meh: 0, awful: -1 } }],
-];
+const differing = {
+  scale: 'fraction',
+  decimals: 3,
+  sentiment: { 'très bien': 2, 'so-so': 0.25, "can't say": -0.5, dreadful: -2 },
+  unlabelled: 1,
+  domainShareOf: 'responses',
+  emptyShare: null,
+  emptyDays: 'zero',
+  combinedEngine: 'all',
+  groupPrompts: 'all',
+  ungrouped: 'null',
+} as const satisfies Partial<Choices>;
 
 // Reports without further questions leave some points open.
 const points = calibrationPoints.flatMap((point) => [...membersOf(point).keys()]);
@@ -44,28 +28,26 @@ const decided = ['visibility', 'shareOfVoice', 'avgPosition', 'labels', 'visibil
 const open = [...points, ...Object.values(LIST_ORDERS)].filter((name) => !decided.includes(name));
 const undetermined = new RegExp(`^(${open.join('|')})$`);
 
-describe('calibration finds the conventions that the sandbox uses', () => {
-  test.for(sampleOf(chosen, 1, 3))('%s', async ([, seed, choices]) => {
-    const { conventions, unexplained, stored } = await learnFrom({ ...enough, seed, choices });
-    const expected = conventionsOf(choices);
-    expect(conventions).toEqual(expected);
-    expect(unexplained).toEqual([]);
-    expect(Object.keys(stored).sort()).toEqual(Object.keys(defaultConventions).sort());
-    for (const [name, { value, source, compared, agreed, note }] of Object.entries(stored)) {
-      expect({ name, value }).toEqual({ name, value: expected[name as keyof Conventions] });
-      expect(agreed, name).toBe(compared);
-      expect({ name, source, note }).toEqual(
-        note.startsWith('too little')
-          ? { name: expect.stringMatching(undetermined), source: 'default', note }
-          : { name, source: 'learned', note: expect.stringMatching(/./) },
-      );
-    }
-    for (const name of ['visibility', 'shareOfVoice', 'avgPosition', 'sentiment', 'labels'] as const) {
-      expect(stored[name].compared, name).toBeGreaterThan(100);
-    }
-    expect(stored.visibilityChange.compared).toBeGreaterThan(10);
-    expect(stored.domainShare.compared).toBeGreaterThan(50);
-  });
+test('calibration finds the conventions of a sandbox with other choices', async () => {
+  const { conventions, unexplained, stored } = await learnFrom({ ...enough, seed: 10, choices: differing });
+  const expected = conventionsOf(differing);
+  expect(conventions).toEqual(expected);
+  expect(unexplained).toEqual([]);
+  expect(Object.keys(stored).sort()).toEqual(Object.keys(defaultConventions).sort());
+  for (const [name, { value, source, compared, agreed, note }] of Object.entries(stored)) {
+    expect({ name, value }).toEqual({ name, value: expected[name as keyof Conventions] });
+    expect(agreed, name).toBe(compared);
+    expect({ name, source, note }).toEqual(
+      note.startsWith('too little')
+        ? { name: expect.stringMatching(undetermined), source: 'default', note }
+        : { name, source: 'learned', note: expect.stringMatching(/./) },
+    );
+  }
+  for (const name of ['visibility', 'shareOfVoice', 'avgPosition', 'sentiment', 'labels'] as const) {
+    expect(stored[name].compared, name).toBeGreaterThan(100);
+  }
+  expect(stored.visibilityChange.compared).toBeGreaterThan(10);
+  expect(stored.domainShare.compared).toBeGreaterThan(50);
 });
 
 describe('calibration reports too little evidence', () => {

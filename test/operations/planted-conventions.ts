@@ -17,8 +17,6 @@ const byText =
 const first = (...compare: readonly ((a: Row, b: Row) => number)[]): ((a: Row, b: Row) => number) => {
   return (a, b) => compare.map((one) => one(a, b)).find((order) => order !== 0) ?? 0;
 };
-const sorted = (...compare: readonly ((a: Row, b: Row) => number)[]) => rows((all) => all.toSorted(first(...compare)));
-const brandFirst = (a: Row, b: Row): number => Number(a['competitorId'] !== null) - Number(b['competitorId'] !== null);
 
 const rows = (alter: (rows: Row[]) => Row[]) => ({
   alter: (body: Body): Body => ({ ...body, data: alter(body.data ?? []) }),
@@ -49,14 +47,6 @@ const planted: readonly (readonly [
     },
     'domainOrder: citations (descending), then domain (descending)',
   ],
-  ['the order of groups', 'metrics_groups', 12, sorted(byText('name'), byText('groupId')), 'groupOrder: name, then id'],
-  [
-    'the order of competitors',
-    'metrics',
-    12,
-    sorted(brandFirst, byText('competitorId')),
-    'entityOrder: the brand first, then id',
-  ],
   [
     'no rows of competitors without mentions',
     'metrics_daily',
@@ -64,7 +54,6 @@ const planted: readonly (readonly [
     rows((all) => all.filter((row) => row['competitorId'] === null || row['mentions'] !== 0)),
     'unmentioned: absent: they have no row',
   ],
-  ['the engine of combined rows', 'metrics_daily', 12, { choices: { combinedEngine: 'all' } }, 'combinedEngine: all'],
   [
     'the entity type of competitors',
     'metrics',
@@ -78,13 +67,6 @@ const planted: readonly (readonly [
     12,
     { choices: { groupPrompts: 'all' } },
     'groupPrompts: all: all current prompts',
-  ],
-  [
-    'shares of domains of responses',
-    'cited_domains',
-    8,
-    { choices: { domainShareOf: 'responses' } },
-    'domainShare: percent, 1 decimal, half-away, of responses',
   ],
   [
     'visibility as a fraction',

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Choices, defaultChoices } from '../../schemas/fixtures/choices.ts';
+import { defaultChoices } from '../../schemas/fixtures/choices.ts';
 import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import { isRecord } from '../../src/base/json.ts';
 import { conventionsOf } from '../analytics/workspace.ts';
 import { countOf, sampleOf } from '../support/counts.ts';
 import { ONE_DAY_LATER } from '../support/edits.ts';
 import type { World } from '../support/worlds.ts';
+import { formVariants, reportVariants } from './choice-variants.ts';
 import { expectAlike, hasRows, isComputed, rowsOf } from './compare-replies.ts';
 import { type Mirror, openMirror, type Reply } from './mirror.ts';
 import { questions, readVocabulary, type Vocabulary } from './questions.ts';
-import { reportVariants } from './report-variants.ts';
 
 /** Questions per workspace, before and after it changes. */
 const QUESTIONS = countOf(25, 300);
@@ -25,76 +25,13 @@ const small = { brands: countOf(1, 2), prompts: 3, days: 4 } as const;
 
 interface Variant extends WorkspaceOptions {
   readonly name: string;
-  readonly choices?: Partial<Choices>;
   /** Used instead of a small workspace with other options. */
   readonly world?: World;
 }
 
 const variants: readonly Variant[] = [
   { name: 'default choices', world: 'tiny' },
-  {
-    name: 'fractions, unrounded, bare lists of strings, unknown fields, wrapped objects, whole seconds',
-    seed: 2,
-    choices: {
-      listEnvelope: 'bare',
-      engineItems: 'strings',
-      scale: 'fraction',
-      decimals: 'none',
-      sentiment: { positive: 1, neutral: 0, negative: -1 },
-      rowModeParameter: 'rows',
-      combinedEngine: 'all',
-      credits: 'nested',
-      extraFields: true,
-      timestamps: 'seconds',
-      wrapObjects: true,
-    },
-  },
-  {
-    name: 'percent without decimals, shares of responses, rows for days without responses',
-    seed: 3,
-    choices: {
-      decimals: 0,
-      sentiment: { positive: 5, neutral: 3, negative: 1 },
-      domainShareOf: 'responses',
-      emptyDays: 'zero',
-      groupPrompts: 'all',
-      ungrouped: 'null',
-      credits: 'detailed',
-    },
-  },
-  {
-    name: 'fractions with two decimals, null shares of empty values, websites of competitors, another row-mode parameter',
-    seed: 4,
-    choices: {
-      scale: 'fraction',
-      decimals: 2,
-      emptyShare: null,
-      rowModeParameter: 'granularity',
-      connected: 'all',
-      propertyZone: 'Asia/Tokyo',
-      createdDaysBefore: 500,
-      sentiment: { great: 10, good: 7, fair: 4, poor: 1 },
-      credits: 'number',
-      websites: 'cited',
-    },
-  },
-  {
-    name: 'ids in upper case, times without trailing zeros, amounts as text, missing fields, echoed times',
-    seed: 7,
-    choices: {
-      ids: 'upper',
-      timestamps: 'trimmed',
-      revenue: 'text',
-      missing: 'absent',
-      echo: 'time',
-      connected: 'all',
-    },
-  },
-  {
-    name: 'ids in both cases, times with an offset, missing fields, rows of all engines without an engine',
-    seed: 8,
-    choices: { ids: 'mixed', timestamps: 'python', missing: 'absent', combinedEngine: 'absent', wrapObjects: true },
-  },
+  ...formVariants.map(({ number, choices }) => ({ name: `other forms, variant ${number}`, seed: 2 + number, choices })),
   { name: 'no responses', seed: 5, prompts: 0 },
   { name: 'no brands', seed: 6, brands: 0 },
 ];

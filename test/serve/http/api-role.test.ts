@@ -144,7 +144,7 @@ describe('serve --role api', () => {
     expect(code, stderr).toBe(0);
   });
 
-  it('rejects invalid flags, and keeps running with one damaged key file and without a configuration file', async () => {
+  it('rejects invalid flags, and keeps running without a configuration file', async () => {
     for (const flags of [
       ['--workspace', 'north'],
       ['--open-workspaces', '0'],
@@ -160,7 +160,6 @@ describe('serve --role api', () => {
         false,
       );
     await configureBoth();
-    await writeFile(join(folderOf('north'), 'keys.json'), 'not json');
     const south = await makeKey('south');
     const server = await serve(['--rate-limit', 'off']);
     expect((await server.get('/brands', south)).status).toBe(200);
@@ -174,7 +173,5 @@ describe('serve --role api', () => {
     });
     await writeFile(config, text);
     expect((await server.get('/brands', south)).status).toBe(200);
-    const { stderr } = await server.stop();
-    expect(stderr).toContain('"workspace":"north"');
   });
 });

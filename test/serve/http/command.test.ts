@@ -1,9 +1,9 @@
-import { cp, readFile, rename, writeFile } from 'node:fs/promises';
+import { cp, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
 import { parseArguments } from '../../../src/cli/program/program.ts';
-import { expectRefusal, openCli, startedLine, until } from '../../cli/helpers.ts';
+import { openCli, startedLine, until } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { type Finished, runCommand } from '../../support/run-command.ts';
 import { startCommand, startedServer } from '../running-command.ts';
@@ -106,18 +106,11 @@ describe('sightline serve', () => {
     for (const args of [
       ['--port', port],
       ['--port', '0', '--metrics-port', port],
-      ['--port', '65536'],
       ['--host', '203.0.113.1'],
       ['--host', 'no host'],
-      ['--rate-limit', '0'],
-      ['--rate-limit', 'on'],
-      ['--query-timeout', '0'],
       ['--cors-origin', '*'],
       ['--cors-origin', 'https://app.example.com/'],
       ['--allow-host', 'name:80'],
-      ['--log-level', 'loud'],
-      ['--metrics-port', '-1'],
-      ['--pages', 'open'],
       // Other machines would need no key.
       ['--host', '0.0.0.0', '--pages', 'loopback'],
       ['--host', '::', '--pages', 'loopback'],
@@ -127,22 +120,6 @@ describe('sightline serve', () => {
       expect(refusal.code).toBe('usage');
       for (const part of [...args.slice(-2), 'allowed: ']) expect(refusal.message).toContain(part);
     }
-  });
-
-  it('rejects all keys while the key file is damaged', async () => {
-    const cwd = await temporaryFolder();
-    const run = (...args: string[]) => runCommand(args, { cwd });
-    expect(await run('keys', 'create', 'first')).toMatchObject({ code: 0 });
-    const server = await serve(cwd);
-    const path = join(cwd, 'data/default/keys.json');
-    const before = await readFile(path);
-    await writeFile(path, '{');
-    expect(await statusOf(server, 'gsk_any')).toBe(500);
-    expectRefusal(await run('serve', '--port', '0'), 'config_invalid', false);
-    expectRefusal(await run('keys', 'list'), 'config_invalid', false);
-    await writeFile(path, before);
-    expect(await statusOf(server, 'gsk_any')).toBe(401);
-    expect((await server.stop()).stderr).toContain('keys.json is damaged');
   });
 });
 
@@ -163,15 +140,10 @@ describe('sightline keys', () => {
     expect(list).not.toContain('hash');
     expect(JSON.parse(list)).toMatchObject([{ name: 'laptop', expired: false }, { name: 'dated' }]);
     for (const args of [
-      ['create', 'laptop'],
-      ['create', ''],
       ['create', 'x', '--expires', '0d'],
       ['create', 'x', '--expires', '2001-01-01'],
       ['create', 'x', '--expires', '2027-02-30'],
       ['create', 'x', '--expires', 'tomorrow'],
-      ['create'],
-      ['revoke', 'nobody'],
-      ['destroy'],
       [],
     ]) {
       const flags = args.length < 2 ? [] : ['--data-dir', join(cwd, 'data')];

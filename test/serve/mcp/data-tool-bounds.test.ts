@@ -24,13 +24,10 @@ const INVALID: Readonly<Record<string, readonly [values: Record<string, unknown>
     [{ metrics: ['visiblity'] }, 'metrics is "visiblity"; allowed: ', 'did you mean "visibility"?'],
     [{ metrics: [{}] }, 'metrics is {}; allowed: a text'],
     [{ metric: 'visibility' }, 'parameter is "metric"; allowed: metrics, ', 'did you mean "metrics"?'],
-    [{ group_by: ['engin'] }, 'group_by is "engin"', 'did you mean "engine"?'],
-    [{ limit: 0 }, 'limit is "0"; allowed: 1 to 10000'],
     [{ exact: 'maybe' }, 'exact is "maybe"; allowed: true, false'],
     [{ max_tokens: 100 }, 'max_tokens is "100"; allowed: 1000 to 20000'],
     [{ where: 'engine' }, 'where is "engine"; allowed: an object with filters'],
     [{ where: { engines: 'x' } }, 'parameter is "engines"', 'did you mean "engine"?'],
-    [{ brand: 'BRAN~' }, 'unknown brand', 'did you mean "BRAND"?'],
     [{ brand: many }, '101 values', 'at most 100'],
     [{ brand: 'x'.repeat(20_001) }, '20001 characters'],
   ],
@@ -42,21 +39,13 @@ const INVALID: Readonly<Record<string, readonly [values: Record<string, unknown>
   explain_change: [
     [{}, 'metric is required'],
     [{ metric: 'visibility' }, 'brand is required; allowed: one of '],
-    [{ metric: 'visibility', brand: 'BRAND', before_from: '2026-01-01' }, 'before_to is required'],
   ],
-  brief: [
-    [{}, 'brand is required; allowed: one of '],
-    [{ brand: 'BRAND', from: '2026-11-22', to: '2026-11-01' }, 'from is "2026-11-22"'],
-  ],
-  what_changed: [
-    [{ since: 'yesterday' }, 'since is "yesterday"'],
-    [{ since: '7d', kind: ['prompt_los'] }, 'kind is "prompt_los"', 'did you mean "prompt_lost"?'],
-  ],
+  brief: [[{ brand: 'BRAND', from: '2026-11-22', to: '2026-11-01' }, 'from is "2026-11-22"']],
+  what_changed: [[{ since: '7d', kind: ['prompt_los'] }, 'kind is "prompt_los"', 'did you mean "prompt_lost"?']],
   find_opportunities: [[{ brand: 'BRAND', kind: 'gap' }, 'kind is "gap"']],
   query: [
     [{ sql: '' }, 'sql is required'],
     [{ sql: 'SELECT engin FROM responses' }, 'sql_invalid', 'engine'],
-    [{ sql: 'FROM respones' }, 'sql_invalid', 'responses'],
   ],
   describe_table: [[{ table: 'respones' }, 'not_found: there is no table "respones"', 'Did you mean responses?']],
 };

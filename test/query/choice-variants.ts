@@ -1,7 +1,44 @@
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 
-/** Values of choices of reports; a variant with number `n` has the value at `n`, modulo their count. */
-const VALUES: { readonly [Name in keyof Choices]?: readonly Choices[Name][] } = {
+/** Values of choices; a variant with number `n` has the value at `n`, modulo their count. */
+type Values = { readonly [Name in keyof Choices]?: readonly Choices[Name][] };
+
+/** Choices that calibration finds, or that the forms of responses show. */
+const FORMS: Values = {
+  listEnvelope: ['bare', 'data', 'data', 'data', 'data'],
+  engineItems: ['strings', 'objects', 'objects', 'objects', 'objects'],
+  rowModeParameter: ['rows', 'breakdown', 'granularity', 'breakdown', 'breakdown'],
+  combinedEngine: ['all', 'null', 'null', 'null', 'absent'],
+  credits: ['nested', 'detailed', 'number', 'credits', 'credits'],
+  extraFields: [true, false, false, false, false],
+  timestamps: ['seconds', 'milliseconds', 'milliseconds', 'trimmed', 'python'],
+  ids: ['lower', 'lower', 'lower', 'upper', 'mixed'],
+  revenue: ['number', 'number', 'number', 'text', 'number'],
+  missing: ['null', 'null', 'null', 'absent', 'absent'],
+  echo: ['day', 'day', 'day', 'time', 'day'],
+  wrapObjects: [true, false, false, false, true],
+  websites: ['none', 'none', 'cited', 'none', 'none'],
+  connected: ['alternate', 'alternate', 'all', 'all', 'alternate'],
+  propertyZone: ['UTC', 'UTC', 'Asia/Tokyo', 'UTC', 'UTC'],
+  createdDaysBefore: [0, 0, 500, 0, 0],
+  scale: ['fraction', 'percent', 'fraction', 'percent', 'percent'],
+  decimals: ['none', 0, 2, 1, 1],
+  sentiment: [
+    { positive: 1, neutral: 0, negative: -1 },
+    { positive: 5, neutral: 3, negative: 1 },
+    { great: 10, good: 7, fair: 4, poor: 1 },
+    { positive: 100, neutral: 50, negative: 0 },
+    { positive: 100, neutral: 50, negative: 0 },
+  ],
+  domainShareOf: ['citations', 'responses', 'citations', 'citations', 'citations'],
+  emptyShare: [0, 0, null, 0, 0],
+  emptyDays: ['absent', 'zero', 'absent', 'absent', 'absent'],
+  groupPrompts: ['answered', 'all', 'answered', 'answered', 'answered'],
+  ungrouped: ['absent', 'null', 'absent', 'absent', 'absent'],
+};
+
+/** Choices of reports, which are known here. */
+const REPORTS: Values = {
   scale: ['percent', 'percent', 'fraction'],
   decimals: [1, 1, 3],
   domainShareOf: ['citations', 'responses', 'citing'],
@@ -96,12 +133,13 @@ const VALUES: { readonly [Name in keyof Choices]?: readonly Choices[Name][] } = 
   ],
 };
 
-const VARIANTS = Math.max(...Object.values(VALUES).map(({ length }) => length));
+function variantsOf(values: Values): { readonly number: number; readonly choices: Partial<Choices> }[] {
+  const lists = Object.entries(values);
+  return Array.from({ length: Math.max(...lists.map(([, list]) => list.length)) }, (_, number) => ({
+    number,
+    choices: Object.fromEntries(lists.map(([name, list]) => [name, list[number % list.length]])),
+  }));
+}
 
-/** Combinations of choices of reports; together they have every value of each choice. */
-export const reportVariants = Array.from({ length: VARIANTS }, (_, number) => ({
-  number,
-  choices: Object.fromEntries(
-    Object.entries(VALUES).map(([name, values]) => [name, values[number % values.length]]),
-  ) as Partial<Choices>,
-}));
+/** Combinations of choices; together they have every value of each choice. */
+export const [formVariants, reportVariants] = [variantsOf(FORMS), variantsOf(REPORTS)];
