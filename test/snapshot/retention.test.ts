@@ -60,27 +60,6 @@ describe('expired snapshots', () => {
     ];
     expect(chooseExpired(snapshots, 'c', { daily: 0, weekly: 0, monthly: 0 }, NOW)).toEqual(['a']);
   });
-
-  test('leave 14 days, 8 weeks and 24 months of two years of nightly snapshots', () => {
-    const snapshots = Array.from({ length: 730 }, (_, ago): Aged => {
-      const createdAt = NOW - ago * DAY_MS;
-      return { id: `${ago}`, createdAt, supersededAt: ago === 0 ? null : createdAt + DAY_MS };
-    });
-    const expired = new Set(chooseExpired(snapshots, '0', { daily: 14, weekly: 8, monthly: 24 }, NOW));
-    const left = snapshots.filter(({ id }) => !expired.has(id)).map(({ createdAt }) => dayOf(createdAt));
-    expect(left.slice(0, 14)).toEqual(snapshots.slice(0, 14).map(({ createdAt }) => dayOf(createdAt)));
-    // 16 March 2026 is a Monday, so it is a week of its own; then come the Sundays.
-    expect(left.slice(14, 20)).toEqual([
-      '2026-03-01',
-      '2026-02-28',
-      '2026-02-22',
-      '2026-02-15',
-      '2026-02-08',
-      '2026-02-01',
-    ]);
-    expect(left.slice(20, 22)).toEqual(['2026-01-31', '2025-12-31']);
-    expect(left.length).toBe(20 + 23 - 1);
-  });
 });
 
 describe('retention in a folder', () => {

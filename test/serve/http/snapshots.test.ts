@@ -127,8 +127,6 @@ describe('snapshots over HTTP', () => {
       return { status: response.status, range: response.headers.get('content-range'), body };
     };
     expect(await part('bytes=0-3')).toEqual({ status: 206, range: `bytes 0-3/${bytes}`, body: Buffer.from('PAR1') });
-    const footer = { status: 206, range: `bytes ${bytes - 8}-${bytes - 1}/${bytes}`, body: whole.subarray(-8) };
-    expect(await part('bytes=-8')).toEqual(footer);
     expect(await part('bytes=0-3', { 'if-range': `"${sha256}"` })).toMatchObject({ status: 206 });
     for (const condition of ['"another"', `W/"${sha256}"`, 'Sat, 21 Nov 2026 00:00:00 GMT']) {
       expect(await part('bytes=0-3', { 'if-range': condition })).toMatchObject({ status: 200, range: null });

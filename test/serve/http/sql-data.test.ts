@@ -51,13 +51,6 @@ test('a query returns a table with the state of the data', async () => {
   });
 });
 
-test('a statement that is rejected is an error without a path', async () => {
-  const response = await post({ sql: `ATTACH '${served().copy}' AS other` });
-  const text = await response.text();
-  expect([response.status, JSON.parse(text).error.code]).toEqual([400, 'sql_rejected']);
-  expect(text).not.toContain(served().folder);
-});
-
 test.each([
   ['text/csv', 'query.csv', 'n,t'],
   ['text/csv; dialect=excel', 'query.csv', '\ufeffn;t'],
@@ -175,8 +168,6 @@ test('a key for one brand sees no other in SQL and no saved queries, and a key w
   const limited = await createKey(folder, 'one brand', null, Date.now(), { scopes: ['sql'], brands: [id] });
   const one = { 'x-api-key': limited.text };
   expect(await (await post({ sql: count }, one)).json()).toMatchObject({ rows: [[1, id]] });
-  const responses = await post({ sql: 'SELECT DISTINCT brand_id FROM responses' }, one);
-  expect(await responses.json()).toMatchObject({ rows: [[id]] });
   expect((await send('/saved', { headers: one })).status).toBe(403);
   const reader = await createKey(folder, 'reader', null, Date.now(), { scopes: ['read', 'metrics'] });
   expect((await post({ sql: count }, { 'x-api-key': reader.text })).status).toBe(403);
