@@ -30,14 +30,11 @@ function listing(mart: string, condition = "scope = 'all engines'"): string {
 }
 
 describe('in worlds where nothing changes', () => {
-  test.each<{ shape: string; engines: readonly string[]; answers: (random: Random) => number }>([
-    { shape: 'one engine with 50 responses in each period', engines: ['one'], answers: () => 50 },
-    { shape: 'engines with 5 to 19 responses', engines: ['one', 'two', 'three'], answers: (r) => 5 + below(r, 15) },
-    { shape: 'one engine with 1 to 4 responses', engines: ['one'], answers: (random) => 1 + below(random, 4) },
-  ])('at most 5 % of prompts are listed as movers or as lost: $shape', async ({ shape, engines, answers }) => {
+  test('at most 5 % of prompts are listed as movers or as lost', async () => {
+    const engines = ['one', 'two', 'three'];
     const worlds = Array.from({ length: WORLDS }, (_, world) => {
-      const random = randomOf('stationary', shape, world);
-      return stationary(random, engines, () => answers(random));
+      const random = randomOf('stationary', world);
+      return stationary(random, engines, () => 1 + below(random, 19));
     });
     const { all } = await openWorlds(worlds);
     for (const mart of ['prompt_movers', 'lost_prompts']) {
@@ -81,71 +78,6 @@ describe('a planted change', () => {
       expect(row).toMatchObject({ before_responses: 50n, recent_responses: 50n, interval_level: 0.95 });
       expect(Math.abs(Number(row['change']))).toBeCloseTo(0.2, 12);
       expect(Number(row['change_lower']) * Number(row['change_upper'])).toBeGreaterThan(0);
-    }
-  });
-
-  test('of 20 points in all 180 prompts is found in many of them and in the brand, with the right sign', async () => {
-    const worlds = [0.05, 0.3, 0.75].map((rate) => {
-      const random = randomOf('all change', rate);
-      return Array.from({ length: PROMPTS }, (_, prompt) =>
-        single(drawn(random, 50, rate), drawn(random, 50, rate + 0.2), prompt),
-      );
-    });
-    const { all } = await openWorlds(worlds);
-    for (const prompts of listedBy(await all(listing('prompt_movers')), worlds.length)) {
-      expect(prompts.length).toBeGreaterThan(PROMPTS / 4);
-    }
-    expect(await all(listing('prompt_movers', "scope = 'all engines' AND change < 0"))).toEqual([]);
-    const brands = await all('SELECT change_lower, change_upper FROM mart.brand_changes WHERE is_significant');
-    expect(brands.length).toBe(worlds.length);
-    for (const { change_lower, change_upper } of brands) {
-      expect(Number(change_lower)).toBeLessThan(0.2);
-      expect(Number(change_upper)).toBeGreaterThan(0.2);
-    }
-  });
-
-  test('is found among 180 prompts if it is large or has many responses', async () => {
-    const worlds = [
-      { from: 0.2, to: 0.7, count: 50 },
-      { from: 0.7, to: 0.2, count: 50 },
-      { from: 0.4, to: 0.6, count: 400 },
-    ].map(({ from, to, count }) => {
-      const random = randomOf('some change', from, count);
-      return Array.from({ length: PROMPTS }, (_, prompt) => {
-        const rate = random();
-        const [before, recent] = prompt < 9 ? [from, to] : [rate, rate];
-        return single(drawn(random, count, before), drawn(random, count, recent), prompt);
-      });
-    });
-    const { all } = await openWorlds(worlds);
-    for (const prompts of listedBy(await all(listing('prompt_movers')), worlds.length)) {
-      expect(prompts.filter((prompt) => prompt < 9).length).toBe(9);
-      expect(prompts.length).toBeLessThanOrEqual(11);
-    }
-  });
-
-  test('to no mentions at all is found among 180 prompts, with the earlier rate and its interval', async () => {
-    const random = randomOf('lost');
-    const world = Array.from({ length: PROMPTS }, (_, prompt) => {
-      const rate = random();
-      if (prompt < 9) return single(drawn(random, 50, 0.5), exactly(0, 25), prompt);
-      return single(drawn(random, 50, rate), drawn(random, 25, rate), prompt);
-    });
-    const { all } = await openWorlds([world]);
-    const [prompts = []] = listedBy(await all(listing('lost_prompts')), 1);
-    expect(prompts.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    const rows = await all('SELECT *, (1 - earlier_visibility) ** streak_responses AS naive FROM mart.lost_prompts');
-    for (const row of rows) {
-      const {
-        p_value: exact,
-        naive,
-        earlier_lower: lower,
-        earlier_upper: upper,
-        streak_upper: after,
-      } = row as Record<string, number>;
-      expect(exact).toBeGreaterThanOrEqual(naive as number);
-      expect(after).toBeLessThan(lower as number);
-      expect(upper).toBeGreaterThan(0.5);
     }
   });
 });

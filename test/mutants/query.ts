@@ -134,7 +134,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/analytics/marts/lost_prompts.sql',
     from: 'AND r.created_at > c.last_mentioned_at',
     to: 'AND r.created_at >= c.last_mentioned_at',
-    tests: ['test/analytics/statistics.test.ts'],
+    tests: ['test/analytics/marts.test.ts'],
   },
   {
     file: 'src/analytics/marts/source_gaps.sql',
