@@ -22,6 +22,18 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/query/metrics/comparison-gaps.test.ts'],
   },
   {
+    file: 'src/analytics/model/cells-sql.ts',
+    from: 'CASE WHEN bool_and(is_one_currency) THEN coalesce',
+    to: 'CASE WHEN true THEN coalesce',
+    tests: NAIVE,
+  },
+  {
+    file: 'src/analytics/model/cells-sql.ts',
+    from: 'arg_max(connected, (_synced_at, range_to))',
+    to: 'bool_or(connected)',
+    tests: NAIVE,
+  },
+  {
     file: 'src/query/coverage.ts',
     from: ' || (day < today && dayAt(Math.min(closedAt, nowMs)) <= day)',
     to: '',

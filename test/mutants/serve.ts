@@ -3,6 +3,18 @@ import type { Mutant } from './run-mutants.ts';
 /** Faults in the servers, MCP, sign-in and SQL over the network. */
 export const mutants: readonly Mutant[] = [
   {
+    file: 'src/contract/json-schema.ts',
+    from: '(isPresent || meta.neverNull)',
+    to: 'meta.neverNull',
+    tests: ['test/serve/openapi-answers.test.ts'],
+  },
+  {
+    file: 'src/contract/json-schema.ts',
+    from: "(writers.empty(place) === 'absent' || writers.varies(place))",
+    to: "(writers.empty(place) === 'absent')",
+    tests: ['test/serve/openapi-answers.test.ts'],
+  },
+  {
     file: 'src/serve/auth/access-control.ts',
     from: 'if (endpoint !== undefined) checkRights(endpoint, access);',
     to: '',

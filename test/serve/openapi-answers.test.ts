@@ -28,7 +28,7 @@ const TINY = { brands: 1, prompts: 2, days: 2 };
 const workspaces: readonly [string, MirrorOptions][] = [
   ['default choices', { world: 'tiny' }],
   [
-    'bare lists of strings, unknown fields, wrapped objects, another row-mode parameter',
+    'bare lists of strings, unknown fields, wrapped objects, amounts as text, another row-mode parameter',
     {
       ...TINY,
       choices: {
@@ -39,6 +39,7 @@ const workspaces: readonly [string, MirrorOptions][] = [
         credits: 'nested',
         extraFields: true,
         timestamps: 'seconds',
+        revenue: 'text',
         wrapObjects: true,
       },
     },
