@@ -143,15 +143,6 @@ describe('the data of the pages', () => {
       const { error } = (await refused.json()) as { error: { allowed: string } };
       expect(error.allowed, path).not.toContain(other.name);
     }
-    for (const path of ['/data/explain?metric=visibility', '/data/opportunities']) {
-      // The limited key has one brand, so it needs no parameter.
-      expect([(await all(path)).status, (await ask(path)).status], path).toEqual([400, 200]);
-      const foreign = `${path}${path.includes('?') ? '&' : '?'}brand=${other.id}`;
-      expect((await ask(foreign)).status, path).toBe(400);
-    }
-    const history = async (get: Ask): Promise<string> => (await get('/data/changes?since=365d')).text();
-    expect(await history(all)).toContain(other.id);
-    expect(await history(ask)).not.toContain(other.id);
     for (const path of ['/status/data', '/data/reports', '/reports/', '/snapshots']) {
       expect([(await all(path)).status, (await ask(path)).status], path).toEqual([200, 403]);
     }
