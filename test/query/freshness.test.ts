@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
-import { DAY_MS } from '../../src/contract/time.ts';
+import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { runMetrics } from '../../src/query/metrics/run-metrics.ts';
 import { readEmptyDays } from '../../src/warehouse/ledger/empty-days.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { sampleOf } from '../support/counts.ts';
-import { askService, type Mirror, openMirror, sourceOf } from './mirror.ts';
+import { askService, itemsOf, type Mirror, openMirror, sourceOf } from './mirror.ts';
 
 const noParameters = new URLSearchParams();
 
@@ -34,7 +34,7 @@ describe('freshness of a response', () => {
     expect(await isPartial(mirror, path)).toBe(false);
     mirror.sandbox.world.advance({ days: 2 });
     expect(await isPartial(mirror, path)).toBe(true);
-    const [lastSync, dayBefore] = [dayAt(NOW_MS), dayAt(NOW_MS - DAY_MS)];
+    const [lastSync, dayBefore] = [dayOf(NOW_MS), dayOf(NOW_MS - DAY_MS)];
     expect(await isPartial(mirror, `${path}?to=${lastSync}`)).toBe(true);
     expect(await isPartial(mirror, `${path}?to=${dayBefore}`)).toBe(false);
     await mirror.sync({ only: ['responses', 'metrics_daily', 'competitors', 'prompts'] });
@@ -44,7 +44,7 @@ describe('freshness of a response', () => {
 
   it('has partial coverage if the sync read only some days or left out a list', async () => {
     const mirror = await openMirror({ brands: 1, prompts: 2, days: 8, conventions: defaultConventions });
-    const range = { from: dayAt(NOW_MS - 3 * DAY_MS), to: dayAt(NOW_MS - 2 * DAY_MS) };
+    const range = { from: dayOf(NOW_MS - 3 * DAY_MS), to: dayOf(NOW_MS - 2 * DAY_MS) };
     await mirror.sync({ only: ['responses'], range });
     await mirror.publishOnly();
     const brand = `/brands/${await brandOf(mirror)}`;
@@ -80,7 +80,7 @@ describe('a paged scan during a sync', () => {
       }
     } while (cursor !== null);
     expect(pages).toBeGreaterThan(15);
-    const after = new Set(await idsOf(mirror, `${path}&from=${dayAt(NOW_MS - 29 * DAY_MS)}&to=${dayAt(NOW_MS)}`));
+    const after = new Set(await idsOf(mirror, `${path}&from=${dayOf(NOW_MS - 29 * DAY_MS)}&to=${dayOf(NOW_MS)}`));
     const throughout = before.filter((id) => after.has(id));
     expect(throughout.length).toBeGreaterThan(100);
     expect(after.size).toBeGreaterThan(throughout.length);
@@ -117,7 +117,7 @@ async function expectVersions(mirror: Mirror): Promise<void> {
     `/brands/${id}/responses`,
     `/brands/${id.toUpperCase()}/responses`,
     `/brands/${id}/responses?limit=25`,
-    `/brands/${id}/responses?to=${dayAt(NOW_MS)}`,
+    `/brands/${id}/responses?to=${dayOf(NOW_MS)}`,
   ];
   const asked = paths.map(async (path) => (await askService(mirror.service, path)).version);
   expect(new Set(await Promise.all(asked)).size).toBe(1);
@@ -139,14 +139,10 @@ async function expectCursors(mirror: Mirror): Promise<void> {
     const reply = await mirror.mirror(`${other}&cursor=${nextCursor}`);
     expect(reply, other).toMatchObject({ status: 400, body: { error: { code: 'invalid_parameter' } } });
   }
-  const range = `from=${dayAt(NOW_MS - 29 * DAY_MS)}&to=${dayAt(NOW_MS)}`;
+  const range = `from=${dayOf(NOW_MS - 29 * DAY_MS)}&to=${dayOf(NOW_MS)}`;
   const plain = await mirror.mirror(`${path}&cursor=${nextCursor}`);
   expect(plain.status).toBe(200);
   expect(await mirror.mirror(`${path}&${range}&cursor=${nextCursor}`)).toEqual(plain);
-}
-
-function dayAt(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
 }
 
 async function brandsOf(mirror: Mirror): Promise<string[]> {
@@ -163,12 +159,5 @@ async function isPartial(mirror: Mirror, path: string): Promise<boolean> {
 }
 
 async function idsOf(mirror: Mirror, path: string): Promise<string[]> {
-  const ids: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const { body } = await mirror.mirror(cursor === '' ? path : `${path}&cursor=${cursor}`);
-    const page = body as { data: { id: string }[]; nextCursor: string | null };
-    ids.push(...page.data.map(({ id }) => id));
-    cursor = page.nextCursor;
-  }
-  return ids;
+  return (await itemsOf<{ id: string }>(mirror, path)).map(({ id }) => id);
 }

@@ -109,6 +109,18 @@ async function replyOf(service: Service, path: string): Promise<Reply> {
   }
 }
 
+/** Reads all pages of a list from the query layer; `path` has parameters. */
+export async function itemsOf<T>({ mirror }: Pick<Mirror, 'mirror'>, path: string): Promise<T[]> {
+  const items: T[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { body } = await mirror(cursor === '' ? path : `${path}&cursor=${encodeURIComponent(cursor)}`);
+    const page = body as { data: T[]; nextCursor: string | null };
+    items.push(...page.data);
+    cursor = page.nextCursor;
+  }
+  return items;
+}
+
 /** Returns the newest replica for the metrics layer, limited to brands if they are given. */
 export async function sourceOf(
   { service, catalogue, clock }: Mirror,

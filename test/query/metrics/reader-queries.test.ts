@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
+import { addDays, dayOf } from '../../../src/contract/time.ts';
 import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
 import type { World } from '../../support/worlds.ts';
-import { type Mirror, type NamedRow, openMirror, recordsOf, sourceOf } from '../mirror.ts';
+import { itemsOf, type Mirror, type NamedRow, openMirror, recordsOf, sourceOf } from '../mirror.ts';
 
 interface Item {
   readonly id: string;
@@ -44,31 +45,16 @@ async function change({ sandbox, sync, publishOnly }: Mirror): Promise<void> {
 async function openReader(world: World, isChanged: boolean): Promise<Reader> {
   const mirror = await openMirror({ world, conventions: defaultConventions });
   const brand = mirror.sandbox.world.brands[0] ?? { id: '', name: '' };
-  const earlier = await itemsOf(mirror, brand.id);
+  const list = `/brands/${brand.id}/responses?limit=100&from=2025-12-01`;
+  const earlier = await itemsOf<Item>(mirror, list);
   if (isChanged) await change(mirror);
-  const items = await itemsOf(mirror, brand.id);
+  const items = await itemsOf<Item>(mirror, list);
   const source = await sourceOf(mirror);
-  const range = { from: dayBefore(mirror.clock.now(), 29), to: dayBefore(mirror.clock.now(), 0) };
+  const range = { from: addDays(dayOf(mirror.clock.now()), -29), to: dayOf(mirror.clock.now()) };
   const run: Reader['run'] = async (name, parameters) =>
     recordsOf(await runDeclaredQuery(source, name, new URLSearchParams({ ...range, brand: brand.id, ...parameters })));
   return { mirror, brand, items, earlier, run };
 }
-
-async function itemsOf(mirror: Mirror, brand: string): Promise<Item[]> {
-  const items: Item[] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const { body } = await mirror.mirror(
-      `/brands/${brand}/responses?limit=100&from=2025-12-01${cursor && `&cursor=${cursor}`}`,
-    );
-    const page = body as { data: Item[]; nextCursor: string | null };
-    items.push(...page.data);
-    cursor = page.nextCursor === null ? null : encodeURIComponent(page.nextCursor);
-  }
-  return items;
-}
-
-const dayBefore = (nowMs: number, days: number): string =>
-  new Date(nowMs - days * 86_400_000).toISOString().slice(0, 10);
 
 test('the queries of prompts and responses equal loops over the items of /v1', async () => {
   const reader = await openReader('small', true);

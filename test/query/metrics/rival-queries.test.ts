@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
+import { addDays, daysInRange } from '../../../src/contract/time.ts';
 import { runDeclaredQuery } from '../../../src/query/metrics/run-declared.ts';
 import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../../../src/query/metrics/table-result.ts';
@@ -266,9 +267,8 @@ async function expectDifferences({ source, brand }: World): Promise<void> {
   for (const from of [RANGE.from, '2026-03-13']) {
     const given = { metrics: names.join(), brand, from, to: RANGE.to };
     const [now = {}] = recordsOf(await runMetrics(source, new URLSearchParams(given)));
-    const days = (Date.parse(RANGE.to) - Date.parse(from)) / 86_400_000 + 1;
-    const shifted = (day: string): string => new Date(Date.parse(day) - days * 86_400_000).toISOString().slice(0, 10);
-    const range = { ...given, from: shifted(from), to: shifted(RANGE.to), compare_to: 'none' };
+    const days = daysInRange(from, RANGE.to);
+    const range = { ...given, from: addDays(from, -days), to: addDays(RANGE.to, -days), compare_to: 'none' };
     const [before = {}] = recordsOf(await runMetrics(source, new URLSearchParams(range)));
     for (const name of names) {
       const found = differenceOf(

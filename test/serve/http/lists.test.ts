@@ -15,7 +15,7 @@ import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
 import { generate } from '../../bench/generate.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { sharedBefore } from '../served-world.ts';
-import { openServer, serverBefore, type TestServer } from './support.ts';
+import { openServer, pagedItems, serverBefore, type TestServer } from './support.ts';
 
 const small = serverBefore();
 
@@ -61,22 +61,6 @@ async function linesOf(server: TestServer, path: string): Promise<Record<string,
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-}
-
-/** Reads a list page by page as JSON. */
-async function pagedItems(server: TestServer, path: string): Promise<Record<string, unknown>[]> {
-  const items: Record<string, unknown>[] = [];
-  let cursor: string | null = null;
-  do {
-    const more: string = cursor === null ? '' : `&cursor=${cursor}`;
-    const page = (await (await server.get(`${path}&limit=100${more}`)).json()) as {
-      data: Record<string, unknown>[];
-      nextCursor: string | null;
-    };
-    items.push(...page.data);
-    cursor = page.nextCursor;
-  } while (cursor !== null);
-  return items;
 }
 
 function largeList(): string {

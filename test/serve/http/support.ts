@@ -154,6 +154,22 @@ export async function startTestServer(
   };
 }
 
+/** Reads a list page by page as JSON; `path` has a question mark. */
+export async function pagedItems(server: Pick<TestServer, 'get'>, path: string): Promise<Record<string, unknown>[]> {
+  const items: Record<string, unknown>[] = [];
+  let cursor: string | null = null;
+  do {
+    const more: string = cursor === null ? '' : `&cursor=${cursor}`;
+    const page = (await (await server.get(`${path}&limit=100${more}`)).json()) as {
+      data: Record<string, unknown>[];
+      nextCursor: string | null;
+    };
+    items.push(...page.data);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return items;
+}
+
 /** A query layer whose responses wait while the gate is shut, and what was asked of it. */
 interface Gate {
   readonly seen: { asked: number; aborted: number };

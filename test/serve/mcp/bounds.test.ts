@@ -8,7 +8,7 @@ import { shorten } from '../../../src/serve/mcp/shorten.ts';
 import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-result.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { countOf } from '../../support/counts.ts';
-import { serverBefore } from '../http/support.ts';
+import { pagedItems, serverBefore } from '../http/support.ts';
 import {
   type Body,
   call,
@@ -65,7 +65,7 @@ describe('a page that is too long', () => {
     const paged = tools.filter(({ inputSchema }) => inputSchema.properties?.['cursor'] !== undefined);
     expect(paged.length).toBeGreaterThan(2);
     for (const tool of paged) {
-      const whole = await walk(pathOf(tool));
+      const whole = await pagedItems(server(), `${pathOf(tool)}?`);
       const rows: unknown[] = [];
       const isValid = outputValidator(tool);
       let cursor: unknown;
@@ -141,16 +141,6 @@ function pathOf({ name }: Tool): string {
 
 async function bodyOf(path: string): Promise<Body> {
   return (await server().get(path)).json();
-}
-
-async function walk(path: string): Promise<unknown[]> {
-  const rows: unknown[] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const body: Body = await bodyOf(`${path}?limit=100${cursor === '' ? '' : `&cursor=${cursor}`}`);
-    rows.push(...body.data);
-    cursor = body.nextCursor;
-  }
-  return rows;
 }
 
 // Wraps the service to return larger bodies than the sandbox generates.
