@@ -3,7 +3,7 @@ import { quoted } from '../../warehouse/schema.ts';
 import type { Conventions } from '../calibration/conventions.ts';
 import { answerTables, selectionConditions } from './aggregate.ts';
 import { share } from './definitions.ts';
-import { orderTerms, sortKeyOf } from './order.ts';
+import { orderTerms, type SortValue, sortedBy, sortKeyOf } from './order.ts';
 import { type Report, type ReportRequest, selectionOf } from './report-request.ts';
 
 /** The citations of domain `t.domain`. */
@@ -13,25 +13,35 @@ const DOMAIN_CITATIONS: Readonly<Record<Conventions['citationCount'], string>> =
   responses: 'count(DISTINCT t.response_id)',
 };
 
+// Calibration compares many orders and titles of the same rows, so its statements do not depend on them.
+function isCompared({ memo }: ReportRequest): boolean {
+  return memo !== undefined;
+}
+
 /** Returns the most cited domains. */
 export async function reportDomains(request: ReportRequest): Promise<Report> {
   const { query, conventions, asked } = request;
-  const form = conventions.domainShare;
+  const { domainOrder, domainShare: form } = conventions;
   const bindings = createBindings();
   const { table, where } = cited(request, bindings);
   const citations = DOMAIN_CITATIONS[conventions.citationCount];
+  const most = Number(asked.values['limit']);
+  const limit = bindings.bind(most);
+  const order = orderTerms(domainOrder, { ...DOMAIN_KEYS, citations });
+  const [places, ending] = isCompared(request)
+    ? [DOMAIN_PLACES, `QUALIFY rank() OVER (ORDER BY t.domain IS NULL, ${citations} DESC) <= ${limit}`]
+    : ['', `ORDER BY t.domain IS NULL, ${order} LIMIT ${limit}`];
   const rows = await query(
-    `SELECT t.domain, ${citations} AS citations, count(DISTINCT t.response_id), CAST(sum(${citations}) OVER () AS BIGINT)
-     FROM ${table} WHERE ${where} GROUP BY t.domain
-     ORDER BY t.domain IS NULL, ${orderTerms(conventions.domainOrder, { ...DOMAIN_KEYS, citations })}
-     LIMIT ${bindings.bind(Number(asked.values['limit']))}`,
+    `SELECT t.domain, ${citations} AS citations, count(DISTINCT t.response_id), CAST(sum(${citations}) OVER () AS BIGINT)${places}
+     FROM ${table} WHERE ${where} GROUP BY t.domain ${ending}`,
     bindings.values,
   );
   const answers = form.of === 'citations' ? 0 : await countAnswers(request, form.of);
   const named = rows.filter(([domain]) => domain !== null);
+  const listed = isCompared(request) ? sortDomains(named, domainOrder).slice(0, most) : named;
   return {
     beside: {},
-    rows: named.map(([domain, citations, responses, all]) => {
+    rows: listed.map(([domain, citations, responses, all]) => {
       const [part, whole] = form.of === 'citations' ? [citations, all] : [responses, answers];
       return { domain, citations, responses, share: share(conventions, form, Number(part), Number(whole)) };
     }),
@@ -47,6 +57,16 @@ const DOMAIN_KEYS = {
   firstTime: 'min(t.created_at)',
   lastTime: 'max(t.created_at)',
 } as const;
+
+/** Columns with the places of domains by each sort key. */
+const DOMAIN_PLACES = Object.values(DOMAIN_KEYS)
+  .map((key) => `, dense_rank() OVER (ORDER BY ${key})`)
+  .join('');
+
+function sortDomains(rows: readonly unknown[][], order: readonly string[]): unknown[][] {
+  const columns = [null, 'citations', null, null, ...Object.keys(DOMAIN_KEYS)];
+  return sortedBy(rows, order, (row, key) => row[columns.indexOf(key)] as SortValue);
+}
 
 /** Expressions of sort keys of pages that are computed only if the order has them. */
 const COUNTED_KEYS = {
@@ -89,6 +109,9 @@ const TITLES: Readonly<Record<Conventions['urlTitle'], string>> = {
   each: 'any_value(cited.title)',
 };
 
+/** Titles of pages that have one row. */
+const PAGE_TITLES = (Object.keys(TITLES) as Conventions['urlTitle'][]).filter((title) => title !== 'each');
+
 /** Returns the most cited pages, each with one of its titles. */
 export async function reportPages(request: ReportRequest): Promise<Report> {
   const { query, asked, conventions } = request;
@@ -103,23 +126,28 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
   const key = urlTitle === 'each' ? 'url, title' : 'url';
   const counts = citationCount === 'each' ? 'count(*)' : 'count(DISTINCT response_id)';
   const counted = Object.entries(COUNTED_KEYS).filter(([name]) => urlOrder.some((term) => sortKeyOf(term) === name));
+  const titles = isCompared(request) && !needsTitles ? PAGE_TITLES : [urlTitle];
   const sameTitle = urlTitle === 'each' ? ' AND listed.title IS NOT DISTINCT FROM cited.title' : '';
   const rows = await query(
     `WITH cited AS NOT MATERIALIZED (SELECT t.* FROM ${table} WHERE ${where} AND t.url IS NOT NULL),
        listed AS (SELECT ${key}, ${counts} AS citations${counted.map(([name, sql]) => `, ${sql} AS "${name}"`).join('')}
          FROM cited GROUP BY ${key} ${needsTitles ? mostCited(urlOrder, counts, limit) : `ORDER BY ${order} LIMIT ${limit}`}),
        titled AS (SELECT cited.*, citations${counted.map(([name]) => `, "${name}"`).join('')}${
-         urlTitle.startsWith('frequent') ? `, ${counts} OVER (PARTITION BY cited.url, cited.title) AS times` : ''
+         titles.some((title) => title.startsWith('frequent'))
+           ? `, ${counts} OVER (PARTITION BY cited.url, cited.title) AS times`
+           : ''
        } FROM listed JOIN cited ON listed.url = cited.url${sameTitle})
-     SELECT * FROM (SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, ${TITLES[urlTitle]} AS title,
-       any_value(citations) AS citations${counted.map(([name]) => `, any_value("${name}") AS "${name}"`).join('')}
+     SELECT * FROM (SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, any_value(citations) AS citations,
+       ${titles.map((title) => `${TITLES[title]} AS ${titles.length === 1 ? 'title' : quoted(title)}`).join(', ')}${counted.map(([name]) => `, any_value("${name}") AS "${name}"`).join('')}
      FROM titled cited GROUP BY ${urlTitle === 'each' ? 'url, cited.title' : 'url'})
      ORDER BY ${order}${needsTitles ? ` LIMIT ${limit}` : ''}`,
     bindings.values,
   );
   return {
     beside: {},
-    rows: rows.map(([url, domain, title, count]) => ({ url, domain, title, citations: count })),
+    rows: rows.map(([url, domain, citations, ...values]) => {
+      return { url, domain, title: values[titles.indexOf(urlTitle)], citations };
+    }),
   };
 }
 
