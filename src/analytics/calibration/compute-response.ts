@@ -1,15 +1,21 @@
-import { type Catalogue, brandListOf } from '../../contract/catalogue.ts';
-import { checkKnown, type KnownValues, ParameterError, readQuery } from '../../contract/query-parameters.ts';
+import { type Catalogue, brandListOf, type Resource } from '../../contract/catalogue.ts';
+import {
+  checkKnown,
+  type KnownValues,
+  ParameterError,
+  type Query as CheckedQuery,
+  readQuery,
+} from '../../contract/query-parameters.ts';
 import { columnAt, ownKeyOf } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { type DaysOf, readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
 import { readValueLists } from '../../warehouse/value-lists.ts';
-import { readReportedBrand } from '../numbers/brand.ts';
-import type { ReportRequest } from '../numbers/report-request.ts';
+import { keepsFormer, readReportedBrand } from '../numbers/brand.ts';
+import type { ReportedBrand, ReportRequest } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
 import { canonical } from './candidates.ts';
-import type { Conventions } from './conventions.ts';
+import { type Conventions, defaultConventions } from './conventions.ts';
 import { rowsOf } from './points/facts.ts';
 import type { Compared, Compute, ReportQuestion } from './points/point.ts';
 
@@ -17,6 +23,8 @@ import type { Compared, Compute, ReportQuestion } from './points/point.ts';
 export interface KnownResults {
   /** Results of statements, by statement and parameters. */
   readonly rows: Map<string, Promise<unknown[][]>>;
+  /** Brands by id, with and without their former competitors. */
+  readonly brands: Map<string, Promise<ReportedBrand>>;
   /** Computed responses and unsorted rows, by question. */
   readonly questions: Map<string, KnownQuestion>;
   /** Rows of these. */
@@ -28,8 +36,10 @@ const ROWS_KEPT_MAX = 100_000;
 
 interface KnownQuestion {
   readonly responses: Memoized<Compared>[];
-  /** By the checked parameters and the brand, which depend on conventions too. */
-  readonly unsorted: Map<string, Memoized<unknown>[]>;
+  /** By the brand, which depends on conventions too. */
+  readonly unsorted: Map<ReportedBrand, Memoized<unknown>[]>;
+  /** The checked parameters. */
+  asked?: Promise<CheckedQuery>;
 }
 
 /** A result, and the values of the conventions that its computation has read. */
@@ -40,7 +50,7 @@ interface Memoized<T> {
 
 /** Creates an empty record of results. */
 export function createKnownResults(): KnownResults {
-  return { rows: new Map(), questions: new Map(), rowCount: 0 };
+  return { rows: new Map(), brands: new Map(), questions: new Map(), rowCount: 0 };
 }
 
 /** Options of `createCompute`. */
@@ -75,21 +85,39 @@ export function createCompute(
     daysOf ??= readDaysOf(once);
     return daysOf;
   };
+  const check = async (resource: Resource, { brandId, query: given }: ReportQuestion, askedAt: number) => {
+    const today = (await readDays())(resource.name, brandId)(askedAt);
+    const asked = readQuery(resource.query, new URLSearchParams(given), today);
+    checkKnown(resource.query, asked, await readLists());
+    return asked;
+  };
+  const readBrand = (brandId: string, conventions: Conventions): Promise<ReportedBrand> => {
+    const key = `${brandId} ${keepsFormer(conventions)}`;
+    const read = async () =>
+      readReportedBrand(once, catalogue, brandId, await readSince(once, catalogue, brandId), conventions);
+    const found = known.brands.get(key) ?? read();
+    known.brands.set(key, found);
+    return found;
+  };
+  const memoize = createMemo(known);
   const respond = async (
-    { resource: name, brandId, query: given }: ReportQuestion,
+    question: ReportQuestion,
     askedAt: number,
+    kept: KnownQuestion,
     conventions: Conventions,
-    memoOf: MemoOf,
   ): Promise<Compared> => {
-    const resource = catalogue.get(name);
-    if (resource.computes === undefined) throw new TypeError(`${name} is not computed`);
+    const resource = catalogue.get(question.resource);
+    if (resource.computes === undefined) throw new TypeError(`${question.resource} is not computed`);
     try {
-      const today = (await readDays())(name, brandId)(askedAt);
-      const asked = readQuery(resource.query, new URLSearchParams(given), today);
-      checkKnown(resource.query, asked, await readLists());
-      const since = await readSince(once, catalogue, brandId);
-      const brand = await readReportedBrand(once, catalogue, brandId, since, conventions);
-      const memo = memoOf(JSON.stringify([asked, brand]));
+      kept.asked ??= check(resource, question, askedAt);
+      const asked = await kept.asked;
+      const brand = await readBrand(question.brandId, conventions);
+      const unsorted = kept.unsorted.get(brand) ?? [];
+      kept.unsorted.set(brand, unsorted);
+      const memo: ReportRequest['memo'] = (own, compute) => {
+        type Value = Awaited<ReturnType<typeof compute>>;
+        return memoize(unsorted as Memoized<Value>[], own, compute, (rows) => (Array.isArray(rows) ? rows.length : 1));
+      };
       const request = { catalogue, query: once, conventions, brand, resource, asked, nowMs: askedAt, mayRepeat, memo };
       const { beside, rows } = await computeReport(resource.computes, request);
       return { status: 200, body: { ...beside, data: rows } };
@@ -98,24 +126,14 @@ export function createCompute(
       throw thrown;
     }
   };
-  const memoize = createMemo(known);
   return (question, askedAt, conventions) => {
     const key = JSON.stringify([question.resource, question.brandId, question.query, askedAt]);
     const kept = known.questions.get(key) ?? { responses: [], unsorted: new Map() };
     known.questions.set(key, kept);
-    const memoOf: MemoOf = (inputs) => (own, compute) => {
-      const found = kept.unsorted.get(inputs) ?? [];
-      kept.unsorted.set(inputs, found);
-      type Value = Awaited<ReturnType<typeof compute>>;
-      return memoize(found as Memoized<Value>[], own, compute, (rows) => (Array.isArray(rows) ? rows.length : 1));
-    };
-    const compute = (watched: Conventions): Promise<Compared> => respond(question, askedAt, watched, memoOf);
+    const compute = (watched: Conventions): Promise<Compared> => respond(question, askedAt, kept, watched);
     return memoize(kept.responses, conventions, compute, (response) => rowsOf(response).length);
   };
 }
-
-/** Returns the memo for the checked parameters and the brand of a computation. */
-type MemoOf = (inputs: string) => NonNullable<ReportRequest['memo']>;
 
 type Memoize = <T>(
   kept: Memoized<T>[],
@@ -153,36 +171,46 @@ function createMemo(known: KnownResults): Memoize {
       return found.value;
     }
     const reads = new Map<keyof Conventions, unknown>();
-    const value = await compute(watchReads(conventions, (name, read) => reads.set(name, read)));
+    const value = await compute(watchReads(conventions, reads));
     known.rowCount += rowsIn(value);
     if (known.rowCount <= ROWS_KEPT_MAX) kept.push({ reads, value });
     return value;
   };
 }
 
-/** Names the conventions that are watched. */
-const WATCHED = Symbol('watched');
+/** The conventions that are watched, and the values that were read. */
+const SOURCE = Symbol('source');
+const READS = Symbol('reads');
 
-function withoutWatch(conventions: Conventions): Conventions {
-  return (conventions as { readonly [WATCHED]?: Conventions })[WATCHED] ?? conventions;
+interface Watched extends Conventions {
+  readonly [SOURCE]: Conventions;
+  readonly [READS]: Map<keyof Conventions, unknown>;
 }
 
-// Returns conventions that report the first read of each name. Later reads are those of a plain property, because rows read them often.
-function watchReads(conventions: Conventions, onRead: (name: keyof Conventions, value: unknown) => void): Conventions {
-  const watched = Object.defineProperty({}, WATCHED, { value: withoutWatch(conventions) });
-  for (const name of Object.keys(conventions) as (keyof Conventions)[]) {
-    Object.defineProperty(watched, name, {
-      configurable: true,
-      enumerable: true,
-      get: () => {
-        const value = conventions[name];
-        onRead(name, value);
-        Object.defineProperty(watched, name, { value });
-        return value;
+// Reports the first read of each name. Later reads are those of a plain property, because rows read them often.
+const watching = Object.create(
+  null,
+  Object.fromEntries(
+    Object.keys(defaultConventions).map((name) => [
+      name,
+      {
+        get(this: Watched): unknown {
+          const value = this[SOURCE][name as keyof Conventions];
+          this[READS].set(name as keyof Conventions, value);
+          Object.defineProperty(this, name, { value });
+          return value;
+        },
       },
-    });
-  }
-  return watched as Conventions;
+    ]),
+  ),
+) as object;
+
+function watchReads(conventions: Conventions, reads: Watched[typeof READS]): Conventions {
+  return Object.assign(Object.create(watching) as Watched, { [SOURCE]: conventions, [READS]: reads });
+}
+
+function withoutWatch(conventions: Conventions): Conventions {
+  return SOURCE in conventions ? withoutWatch((conventions as Watched)[SOURCE]) : conventions;
 }
 
 // The first day with data of a brand, as in its list.

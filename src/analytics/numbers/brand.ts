@@ -35,7 +35,8 @@ export async function readReportedBrand(
   };
 }
 
-function keepsFormer({ deletedCompetitors, topCompetitorsDeleted }: KeptCompetitors): boolean {
+/** Whether reports need competitors that are no longer tracked. */
+export function keepsFormer({ deletedCompetitors, topCompetitorsDeleted }: KeptCompetitors): boolean {
   return deletedCompetitors === 'mentioned' || deletedCompetitors === 'listed' || topCompetitorsDeleted !== 'excluded';
 }
 
