@@ -1,9 +1,10 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
 import type { Query } from '../../warehouse/database.ts';
-import { readAnswers, readPassStart } from '../../warehouse/ledger/answers.ts';
+import { type KeptAnswer, readAnswers, readPassStart } from '../../warehouse/ledger/answers.ts';
 import { readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import type { Shapes } from '../../warehouse/ledger/shapes.ts';
 import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
+import { canonical } from './candidates.ts';
 import { createCompute, type KnownResults } from './compute-response.ts';
 import { readConventions, readStoredFindings } from './findings.ts';
 import type { PointEvidence } from './fit-points.ts';
@@ -49,7 +50,7 @@ async function readLabels(query: Query): Promise<string[]> {
 // Reads the kept responses that are evidence for a point: responses to questions first, then reports, newest first.
 async function readKnownAnswers(query: Query): Promise<KnownAnswer[]> {
   const resources = [...new Set(calibrationPoints.flatMap((point) => point.resources))];
-  const stored = await readAnswers(query, resources);
+  const stored = longestReports(await readAnswers(query, resources));
   const daysOf = await readDaysOf(query);
   const answers = stored.flatMap(({ body, brandId, purpose, ...answer }): KnownAnswer[] => {
     if (brandId === null) return [];
@@ -68,6 +69,19 @@ async function readKnownAnswers(query: Query): Promise<KnownAnswer[]> {
     ];
   });
   return answers.toSorted((a, b) => Number(a.isReport) - Number(b.isReport));
+}
+
+// Upstream computes the reports of all brands alike, so the longest of those that differ in brand and range only is enough.
+function longestReports(answers: readonly KeptAnswer[]): KeptAnswer[] {
+  const longest = new Map<string, KeptAnswer>();
+  const reports = answers.filter(({ purpose }) => purpose === 'report');
+  for (const report of reports) {
+    const { from: _, to: __, ...others } = report.query;
+    const kind = canonical([report.resource, others]);
+    if ((report.body?.length ?? 0) > (longest.get(kind)?.body?.length ?? 0)) longest.set(kind, report);
+  }
+  const kept = new Set(longest.values());
+  return answers.filter((answer) => answer.purpose !== 'report' || kept.has(answer));
 }
 
 function parse(text: string | null): unknown {
