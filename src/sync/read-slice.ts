@@ -357,9 +357,9 @@ function isMissingList(
   return mayBeMissing && (rows === 0 || chain.guard === null);
 }
 
-// Computed reports over several days are kept as evidence of how upstream computes them. Reports of single days are too many.
+// Computed reports are kept as evidence of how upstream computes them. Those that complete the totals of days are too many.
 function answerOf(resource: Resource, chain: Slice, body: unknown): PageAnswer | null {
-  if (resource.computes === undefined || chain.from === chain.to) return null;
+  if (resource.computes === undefined || chain.includesNext) return null;
   const { each } = resource;
   const names = Object.keys(resource.query);
   const query = Object.fromEntries(Object.entries(chain.query).filter(([name]) => names.includes(name)));
