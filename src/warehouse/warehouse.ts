@@ -69,7 +69,8 @@ export interface Warehouse {
 export async function openWarehouse(path: string, declared: Catalogue, options: DatabaseOptions): Promise<Warehouse> {
   const database = await openDatabase(path, options);
   const version = { current: 0 };
-  const known = createKnownSlices();
+  const known = createKnownSlices('coverage');
+  const held = createKnownSlices('held_deletions');
   const catalogue = createLiveCatalogue(declared);
   let writers = createTableWriters(catalogue);
   let forms = createObservedForms();
@@ -104,7 +105,7 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
       const result = await shapes.write(resource, observed.forms, (writeForms) =>
         database.groupCommit(async (session) => {
           await writeForms(session);
-          return writePage({ catalogue, writers, version, known }, session, page);
+          return writePage({ catalogue, writers, version, known, held }, session, page);
         }),
       );
       observed.stored();

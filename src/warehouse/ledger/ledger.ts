@@ -190,18 +190,18 @@ export async function writeCoverage(
   await session.run(insertCoverage, [stage([row])]);
 }
 
-/** The slices that have a record of coverage, so that the first record of a slice needs no search. */
+/** The slices that have a record in a table of the ledger, so that the first record of a slice needs no search. */
 export interface KnownSlices {
   /** Whether a slice may have a record. Afterwards it may. */
   mayHave(session: Session, sliceId: string): Promise<boolean>;
 }
 
 /** Creates the slices of a warehouse, which only this process writes. */
-export function createKnownSlices(): KnownSlices {
+export function createKnownSlices(table: 'coverage' | 'held_deletions'): KnownSlices {
   let known: Set<string> | null = null;
   return {
     mayHave: async (session, sliceId) => {
-      known ??= new Set((await session.query('SELECT chain FROM sync.coverage')).map(([chain]) => String(chain)));
+      known ??= new Set((await session.query(`SELECT chain FROM sync.${table}`)).map(([chain]) => String(chain)));
       const has = known.has(sliceId);
       known.add(sliceId);
       return has;

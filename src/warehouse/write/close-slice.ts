@@ -19,6 +19,8 @@ export interface CloseParts {
   readonly catalogue: Catalogue;
   readonly writers: TableWriters;
   readonly known: KnownSlices;
+  /** Slices that may have held deletions. */
+  readonly held: KnownSlices;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface CloseParts {
  * deletes the checkpoints and writes the coverage. Adds the deletions to `tables`.
  */
 export async function closeSlice(
-  { catalogue, writers, known }: CloseParts,
+  { catalogue, writers, known, held: slicesHeld }: CloseParts,
   session: Session,
   last: PageCommit,
   seen: readonly SeenRows[],
@@ -46,7 +48,7 @@ export async function closeSlice(
   let deleted = 0;
   // A slice that ended early did not list the remaining rows.
   if (next === null && impliesDeletions(resource) && deletionsSkipped === null) {
-    await forgetHeldDeletion(session, chain.id);
+    if (await slicesHeld.mayHave(session, chain.id)) await forgetHeldDeletion(session, chain.id);
     for (const rows of seen) {
       const changes = tables.get(rows.table) as PageChanges;
       const result = await deleteUnseen(resource, writers, session, last, rows, syncedAt);
@@ -82,7 +84,7 @@ async function deleteUnseen(
   const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
   // A list of a single page is identified by its keys, so wrong times of its items do not matter.
   if (doubtful && (page > 1 || tombstones.extent.kind === 'time')) return { deleted: 0, held: null };
-  const written = tables.find((rows) => rows.table.name === table)?.rows.map(({ key }) => key) ?? [];
+  const written = tables.find((rows) => rows.table.name === table)?.rows ?? [];
   if (page === 1 && (await tombstones.areAll(session, written, extent))) return { deleted: 0, held: null };
   const unseen = await tombstones.findUnseen(session, chain.id, keys, extent);
   if (unseen.length === 0) return { deleted: 0, held: null };

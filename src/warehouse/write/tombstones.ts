@@ -1,5 +1,5 @@
 import type { Extent } from '../../contract/resource.ts';
-import type { Values } from '../../contract/rows.ts';
+import type { Row, Values } from '../../contract/rows.ts';
 import type { Column, ResourceTable } from '../../contract/tables.ts';
 import type { Loss } from '../../plausibility/mass-deletion.ts';
 import type { ResultRow, Session } from '../database.ts';
@@ -43,10 +43,10 @@ export interface TombstoneWriter {
    */
   findUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent): Promise<UnseenRow[]>;
   /**
-   * Returns whether the extent has no live rows besides those with `keys`, which must be live rows of the extent. Cheaper than
-   * `findUnseen`. Always false for a time extent, because the rows of a page may have times outside the requested range.
+   * Returns whether the extent has no live rows besides `rows`, which must be live rows. Cheaper than `findUnseen`. The rows of a page may
+   * have times outside the requested range.
    */
-  areAll(session: Session, keys: readonly Values[], extent: ReadExtent): Promise<boolean>;
+  areAll(session: Session, rows: readonly Row[], extent: ReadExtent): Promise<boolean>;
   /** Counts the live rows of the extent and the `unseen` ones among them, by day. */
   countLosses(session: Session, unseen: readonly UnseenRow[], extent: ReadExtent): Promise<Map<string, Loss>>;
   /** Returns the keys of live rows that match a condition on the table's columns. */
@@ -112,9 +112,9 @@ export function createTombstoneWriter(
       return rows.map((row) => ({ key: JSON.parse(String(row['key'])) as Values, day: String(row['day']) }));
     },
     areAll: async (session, given, extent) => {
-      if (table.extent.kind === 'time') return false;
       const [row] = await session.all(countSql, extentSql.parameters(extent));
-      return Number(row?.['live']) === new Set(given.map((key) => JSON.stringify(key))).size;
+      const own = given.filter((row) => isWithin(table.extent, row, extent));
+      return Number(row?.['live']) === new Set(own.map(({ key }) => JSON.stringify(key))).size;
     },
     countLosses: async (session, unseen, extent) => {
       const live = await session.all(liveSql, extentSql.parameters(extent));
@@ -127,6 +127,12 @@ export function createTombstoneWriter(
       );
     },
   };
+}
+
+function isWithin(kind: Extent, { values }: Row, { from, to }: ReadExtent): boolean {
+  if (kind.kind !== 'time') return true;
+  const day = String(values[kind.field]).slice(0, 10);
+  return (from ?? '') <= day && day <= (to ?? '');
 }
 
 function toKeys(rows: readonly ResultRow[]): Values[] {
