@@ -5,7 +5,7 @@ import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { Budget } from '../budget/budget.ts';
 import { type OpenedBudget, openBudgetAt } from '../budget/open-budget.ts';
-import { brandListOf } from '../contract/catalogue.ts';
+import { brandListOf, type Catalogue } from '../contract/catalogue.ts';
 import { catalogueOf } from '../session/catalogues.ts';
 import { type Context, type Opened, publish, publishMidway, withWarehouse } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -21,6 +21,7 @@ import { withAllowance } from '../upstream/allowance.ts';
 import { type Client, createClient } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { readBrandList } from '../warehouse/brand-list.ts';
+import { totalsOf, totalsResources } from '../warehouse/ledger/reported-totals.ts';
 import type { RunKind } from '../warehouse/ledger/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { chooseBrandIds } from './choose-brands.ts';
@@ -203,7 +204,7 @@ async function syncThrough(
       onProgress: take,
       onMilestone: midway.milestone,
       onRead: async (ask: AskUpstream, read: SyncStats) => {
-        if (kind !== 'sync' || !hasChanges(Object.fromEntries(read.tables))) return;
+        if (kind !== 'sync' || !hasEvidence(catalogue, Object.fromEntries(read.tables))) return;
         contradicted = await probeUpstream(
           { catalogue, database, clock, signal, max: config.probes, budget, stats: read },
           ask,
@@ -258,15 +259,19 @@ export function basePathOf({ baseUrl }: { readonly baseUrl: string }): string {
   return new URL(baseUrl).pathname.replace(/\/+$/, '');
 }
 
-function hasChanges(tables: SyncSummary['tables']): boolean {
-  return Object.values(tables).some(({ inserted, updated, deleted }) => inserted + updated + deleted > 0);
+// Whether tables have changed from which conventions can be inferred. The totals of days are completed in the background.
+function hasEvidence(catalogue: Catalogue, tables: SyncSummary['tables']): boolean {
+  const totals = totalsResources(catalogue).map((resource) => totalsOf(resource)?.table);
+  return Object.entries(tables).some(
+    ([name, { inserted, updated, deleted }]) => inserted + updated + deleted > 0 && !totals.includes(name),
+  );
 }
 
 // Calibrates how upstream computes its numbers. A failure is a warning, because the data are complete without it.
 async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Clock): Promise<SyncSummary['warnings']> {
   const { catalogue } = warehouse;
   if (summary.error !== null) return [];
-  const isChanged = hasChanges(summary.tables);
+  const isChanged = hasEvidence(catalogue, summary.tables);
   try {
     const { database } = warehouse;
     return notesOf(await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: !isChanged }));

@@ -182,13 +182,13 @@ async function readAll(
   const listed = await readPlausibleBrands(parts, run, stats, context);
   const brands = chooseBrands(listed, options.brands);
   warnOfMissing(catalogue, listed, options.brands, stats);
-  // A plan and a sync predict the same. The prediction improves with the first responses on which other requests depend, and
-  // again with older ones: they show how long the history is.
+  // A plan and a sync predict the same. The prediction of a first sync improves with the first responses on which other requests
+  // depend, and again with older ones: they show how long the history is.
   const predict = async (): Promise<void> => {
     if (context.probe || parts.onProgress === undefined) return;
     stats.forecast((await lookAhead({ catalogue, database, signal: parts.signal }, brands, context)).requests);
   };
-  queue.onLevel([PRIORITY.history, PRIORITY.older], predict);
+  if (context.read.size === 0) queue.onLevel([PRIORITY.history, PRIORITY.older], predict);
   queue.onLevel([PRIORITY.list, PRIORITY.window], () => parts.onMilestone?.());
   const add = (chains: readonly Slice[]): void => {
     const isRead = (chain: Slice): boolean => wasReadJustNow(chain, context);
