@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readCalibrated, readConventions } from '../analytics/calibration/findings.ts';
+import { readCalibratedConventions } from '../analytics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../analytics/verification/verify-brand.ts';
 import { DONE, type Ending, endingOfError } from '../base/ending.ts';
@@ -150,8 +150,9 @@ async function verifyBrands(
   const overrides = toOverrides(config.conventions);
   const { catalogue } = warehouse;
   return warehouse.database.transaction(async ({ query }) => {
-    const conventions = mergeConventions(await readConventions(query), overrides);
-    const known = new Set([...(await readCalibrated(query)), ...Object.keys(overrides)]);
+    const { conventions: found, learned } = await readCalibratedConventions(query);
+    const conventions = mergeConventions(found, overrides);
+    const known = new Set([...learned, ...Object.keys(overrides)]);
     const brands: BrandVerification[] = [];
     for (const brandId of ids) {
       brands.push(await verifyBrand({ catalogue, query, conventions, known, brandId, range }));

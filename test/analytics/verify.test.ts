@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
-import { readCalibrated, readConventions } from '../../src/analytics/calibration/findings.ts';
+import { readCalibratedConventions } from '../../src/analytics/calibration/findings.ts';
 import { type BrandVerification, verifyBrand } from '../../src/analytics/verification/verify-brand.ts';
 import { sampleOf } from '../support/counts.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
@@ -91,8 +91,7 @@ function expectEqual({ days, ranges }: BrandVerification): void {
 
 async function verify({ catalogue, warehouse }: TestWorkspace): Promise<BrandVerification> {
   return warehouse().database.transaction(async ({ query }) => {
-    const conventions = await readConventions(query);
-    const known = await readCalibrated(query);
+    const { conventions, learned: known } = await readCalibratedConventions(query);
     const [row] = await query('SELECT CAST(min(id) AS VARCHAR) FROM brands');
     return verifyBrand({ catalogue, query, conventions, known, brandId: String(row?.[0]), range: null });
   });

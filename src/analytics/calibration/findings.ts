@@ -8,24 +8,28 @@ import { conventionSchemas } from './overrides.ts';
 export type Findings = { readonly [Name in keyof Conventions]: Finding<Conventions[Name]> };
 
 /**
- * Reads the conventions found by the last calibration, from a warehouse or a replica. Missing or invalid ones get their
- * default.
+ * Reads the conventions found by the last calibration, from a warehouse or a replica, and the names of the calibrated ones. Missing or
+ * invalid ones get their default.
  */
-export async function readConventions(query: Query): Promise<Conventions> {
-  const stored: Record<string, unknown> = {};
-  for (const [name, value] of await query('SELECT name, CAST(value AS VARCHAR) FROM sync.calibration')) {
-    const schema = Object.hasOwn(conventionSchemas, String(name)) ? conventionSchemas[name as keyof Conventions] : null;
-    const parsed = schema?.safeParse(parse(value));
-    if (parsed?.success === true) stored[String(name)] = parsed.data;
-  }
-  return { ...defaultConventions, ...stored };
-}
-
-/** Reads the conventions, and the names of the calibrated ones. */
 export async function readCalibratedConventions(
   query: Query,
 ): Promise<{ conventions: Conventions; learned: ReadonlySet<string> }> {
-  return { conventions: await readConventions(query), learned: await readCalibrated(query) };
+  const stored: Record<string, unknown> = {};
+  const learned = new Set<string>();
+  for (const [name, value, source] of await query(
+    'SELECT name, CAST(value AS VARCHAR), source FROM sync.calibration',
+  )) {
+    const schema = Object.hasOwn(conventionSchemas, String(name)) ? conventionSchemas[name as keyof Conventions] : null;
+    const parsed = schema?.safeParse(parse(value));
+    if (parsed?.success === true) stored[String(name)] = parsed.data;
+    if (source === 'learned') learned.add(String(name));
+  }
+  return { conventions: { ...defaultConventions, ...stored }, learned };
+}
+
+/** Reads the conventions, see `readCalibratedConventions`. */
+export async function readConventions(query: Query): Promise<Conventions> {
+  return (await readCalibratedConventions(query)).conventions;
 }
 
 /** A finding of the last calibration. */
@@ -80,12 +84,6 @@ export async function readDoubts(query: Query): Promise<Doubts> {
     else if (!isAlike) doubts.set(name as keyof Conventions, 'undetermined');
   }
   return doubts;
-}
-
-/** Returns the names of the calibrated conventions. */
-export async function readCalibrated(query: Query): Promise<ReadonlySet<string>> {
-  const rows = await query("SELECT name FROM sync.calibration WHERE source = 'learned'");
-  return new Set(rows.map(([name]) => String(name)));
 }
 
 /** Whether calibration has ever run on this warehouse. */
