@@ -58,9 +58,10 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
   // The tables of competitors and of a competitor have the numbers of the metrics layer.
   const expectCompetitors = async (page: Page): Promise<void> => {
     const brand = await brandOf();
-    await visit(page, '/competitors?range=7d', 'Competitors');
-    const { search } = await daysOf(page);
     const names = MEASURES.slice(0, 4);
+    const shownColumns = names.flatMap((name) => [name, `${name}_change`]);
+    await visit(page, `/competitors?range=7d&columns=entity,${shownColumns.join()}`, 'Competitors');
+    const { search } = await daysOf(page);
     const rows = await records(`/data/metrics?metrics=${names.join()}&group_by=entity&brand=${brand}&${search}`);
     const shown = await rowsOf(page, 'Brand and competitors');
     expect(shown).toHaveLength(rows.length);
@@ -76,11 +77,10 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     await table.getByRole('link', { name: String(rival?.['entity']) }).click();
     await page.waitForURL(/competitor=/);
     await settled(page);
-    await page.getByRole('main').getByLabel('Prompts', { exact: true }).last().selectOption('all');
     const prompts = await records(
       `/data/queries/competitor_prompts?brand=${brand}&${search}&competitor_id=${rival?.['competitor_id']}`,
     );
-    const leads = (await rowsOf(page, 'Prompts where it wins')).map(({ cells }) => cells['Lead']);
+    const leads = (await rowsOf(page, 'Who wins its prompts')).map(({ cells }) => cells['Lead']);
     expect(leads).toEqual(prompts.map((row) => row['lead']));
   };
 
@@ -135,7 +135,7 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
       });
     }
     await page.getByRole('button', { name: /^Responses/ }).click();
-    await page.waitForURL(/sort=-n/);
+    await page.waitForURL(/sort=-responses/);
     await page.getByRole('button', { name: 'Menu of All prompts' }).click();
     await page.locator('summary:visible', { hasText: 'Columns' }).click();
     await page.getByRole('checkbox', { name: 'State' }).check();
@@ -155,7 +155,7 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     const measured = await records(
       `/data/metrics?metrics=visibility&group_by=entity&brand=${brand}&prompt=${prompt['prompt_id']}&compare_to=none&order=-visibility,entity`,
     );
-    const shown = await rowsOf(page, 'Competitors in the responses');
+    const shown = await rowsOf(page, 'Competitors in its responses');
     expect(shown.map(({ cells }) => cells['Visibility'])).toEqual(measured.map((row) => row['visibility']));
     expect(await tileOf(page, 'Visibility')).toBe(
       measured.find((row) => row['entity_type'] === 'brand')?.['visibility'],
@@ -236,23 +236,20 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     const status = page.getByRole('region', { name: 'Alerts', exact: true }).getByRole('status');
     expect(await status.textContent()).toBe(`${alerts.length} rows`);
     const drops = alerts.filter(({ type }) => type === 'visibility_drop');
-    const textOf = ({ headline, detail }: Row): string => `${headline} ${detail}`.toLocaleLowerCase();
     // A field has one line.
-    const text =
-      textOf(drops[0] ?? {})
-        .split('\n')
-        .at(-1) ?? '';
-    const found = drops.filter((alert) => textOf(alert).includes(text));
+    const text = String(drops[0]?.['detail']).toLocaleLowerCase().split('\n').at(-1) ?? '';
+    const found = drops.filter(({ detail }) => String(detail).toLocaleLowerCase().includes(text));
     expect(found.length).toBeLessThan(drops.length);
     const field = page.getByRole('searchbox', { name: 'Filter rows of Alerts' });
     await field.fill(text.toLocaleUpperCase());
-    await page.getByRole('button', { name: 'Filters' }).click();
-    await page.getByRole('combobox', { name: 'Type', exact: true }).selectOption('visibility_drop');
-    await page.waitForURL(/find=.*type=visibility_drop/);
+    const drop = page.getByRole('button', { name: `visibility drop ${drops.length}`, exact: true });
+    await drop.click();
+    await page.waitForURL(/find=.*type=visibility/);
     await page.reload();
     await settled(page);
     expect(await field.inputValue()).toBe(text.toLocaleUpperCase());
-    expect(await status.textContent()).toBe(`${found.length} of ${drops.length} rows`);
+    expect(await drop.getAttribute('aria-pressed')).toBe('true');
+    expect(await status.textContent()).toBe(`${found.length} of ${alerts.length} rows`);
     await page.getByRole('region', { name: 'Rows of Alerts' }).locator('tbody a').first().click();
     await page.getByRole('region', { name: 'Up to the alert', exact: true }).locator('tbody tr').first().waitFor();
     const { pathname, search } = await requestOf(page, 'compare_to=previous');

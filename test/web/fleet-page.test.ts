@@ -44,8 +44,10 @@ describeWith(noBrowser)('the list of workspaces in a browser', () => {
     await page.getByRole('button', { name: 'Sessions' }).click();
     await page.getByText('this one').waitFor();
     await expectUsable(page, 'with sessions');
-    await page.reload();
-    await page.getByLabel('Filter rows of Workspaces').fill('south');
+    const found = new URL(page.url());
+    found.searchParams.set('find', 'south');
+    await page.goto(found.href);
+    await rows.last().waitFor();
     expect(await rows.count()).toBe(2);
     await page.getByLabel('Filter rows of Workspaces').fill('');
     await north.getByRole('link').click();

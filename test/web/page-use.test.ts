@@ -104,7 +104,7 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     expect(found.length).toBeGreaterThan(1);
     const links = page
       .getByRole('region', { name: 'Rows of All responses', exact: true })
-      .locator('tbody td:first-child > a');
+      .locator('tbody td:first-child a');
     await expect.poll(() => links.first().getAttribute('href')).toContain(found[0]);
     await links.first().click();
     await page.waitForURL(new RegExp(`/responses/${found[0]}`));
@@ -155,7 +155,7 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/\/prompts\?.*branded=non-branded.*brand=/);
     await settled(page);
     await page.setViewportSize({ width: 1280, height: 400 });
-    const link = page.locator('.data-table td:first-child > a').last();
+    const link = page.locator('.data-table td:first-child a').last();
     await link.scrollIntoViewIfNeeded();
     await expect.poll(() => page.evaluate('history.state?.scroll ?? 0')).toBeGreaterThan(0);
     const before = await page.evaluate('scrollY');

@@ -149,7 +149,7 @@ describe('the report of a workspace with shares as fractions', () => {
     // Fractions have three decimals.
     expect(Math.abs((report.tile('Visibility') ?? 0) - own)).toBeLessThanOrEqual(0.0005 + 1e-9);
     const engines = await metrics('metrics=visibility&group_by=engine&order=engine');
-    expect(report.rows('Engines').map(([, visibility, , , n]) => [Number(visibility), Number(n)])).toEqual(
+    expect(report.rows('Engines').map(([, visibility, n]) => [Number(visibility), Number(n)])).toEqual(
       engines.map((engine) => [engine['visibility'], engine['visibility_n']]),
     );
   });

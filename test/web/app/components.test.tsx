@@ -1,9 +1,8 @@
 import { parseHTML } from 'linkedom';
 import { renderToString } from 'preact-render-to-string';
 import { expect, test } from 'vitest';
-import { domainColumn, ownerColumn } from '../../../src/web/app/components/columns.tsx';
-import { type ColumnSpec, DataTable } from '../../../src/web/app/components/data-table.tsx';
-import { changeColumn, Mark } from '../../../src/web/app/components/measured.tsx';
+import { DataTable } from '../../../src/web/app/components/data-table.tsx';
+import { Mark } from '../../../src/web/app/components/measured.tsx';
 import { EmptyState, ErrorState, Timestamp } from '../../../src/web/app/components/parts.tsx';
 import { Tabs } from '../../../src/web/app/components/tabs.tsx';
 import { Tile } from '../../../src/web/app/components/tile.tsx';
@@ -92,52 +91,67 @@ test('a tile has its value, change and link, and in a report its interval and sa
 });
 
 test('a table says how many of its rows changed beyond chance', () => {
-  const columns = (ids: readonly string[]) => [
-    { id: 'prompt', label: 'Prompt', value: ({ id }: { id: string }) => id },
-    ...ids.map((id) =>
-      changeColumn({
-        id,
-        label: `Δ ${id}`,
-        statistic: ({ isSignificant }: { id: string; isSignificant: boolean | null }) => ({
-          ...statistic,
-          change: { ...statistic.change, isSignificant },
-        }),
-      }),
-    ),
-  ];
-  const sentence = (verdicts: readonly (boolean | null)[], ids = ['Share']): string | undefined => {
-    const items = verdicts.map((isSignificant, index) => ({ id: String(index), isSignificant }));
-    const shown = html(<DataTable caption="Things" items={items} columns={columns(ids)} keyOf={({ id }) => id} />);
+  const sentence = (verdicts: readonly (boolean | null)[], measures = ['share']): string | undefined => {
+    const rows = verdicts.map((verdict, index) => ({
+      prompt: String(index),
+      ...Object.fromEntries(
+        measures.flatMap((name) => [
+          [name, 0.345],
+          [`${name}_change`, -0.055],
+          [`${name}_significant`, verdict],
+        ]),
+      ),
+    }));
+    const columns = ['prompt', ...measures.flatMap((name) => [name, `${name}_change`])];
+    const shown = html(<DataTable caption="Things" rows={rows} columns={columns} />);
     return /change-sentence">([^<]*)/.exec(shown)?.[1];
   };
   expect(sentence([true, false, null])).toBe('1 of 3 prompts changed beyond chance.');
   expect(sentence([false])).toBe('None of 1 prompt changed beyond chance.');
   expect(sentence([null, null])).toBeUndefined();
-  expect(sentence([true, true], ['Share', 'Position'])).toBe(
+  expect(sentence([true, true], ['share', 'position'])).toBe(
     'Of 2 prompts, these changed beyond chance: share 2, position 2.',
   );
 });
 
-test('a table draws only the first of many rows, shows their number, and escapes texts', () => {
-  const items = Array.from({ length: 5_000 }, (_, index) => ({
-    id: String(index),
+test('a table draws only the first of many rows, counts its facets, and escapes texts', () => {
+  const rows = Array.from({ length: 5_000 }, (_, index) => ({
     name: `<script>${index}`,
-    n: index,
+    size: index,
+    owner: index < 7 ? 'owned' : 'unknown',
+    none: null,
   }));
-  const columns: ColumnSpec<(typeof items)[number]>[] = [
-    { id: 'name', label: 'Name', value: ({ name }) => name },
-    { id: 'n', label: 'Number', unit: 'count', value: ({ n }) => n },
-    { id: 'hidden', label: 'Hidden', value: () => 'x', isHidden: true },
-  ];
-  const sort = { id: 'n', isDescending: true };
-  const shown = html(<DataTable caption="Things" items={items} columns={columns} keyOf={({ id }) => id} sort={sort} />);
-  expect(shown).toContain('aria-rowcount="5001"');
-  expect(shown).toContain('5,000 rows');
+  const shown = html(
+    <DataTable
+      caption="Things"
+      rows={rows}
+      described={[{ name: 'size', type: 'BIGINT', about: 'Its size.' }]}
+      columns={['name', 'size', 'none']}
+      hidden={['owner']}
+      facets={['owner']}
+      sort="-size"
+    />,
+  );
+  for (const part of ['aria-rowcount="5001"', '5,000 rows', '&lt;script>4999', 'aria-sort="descending"', 'Its size.'])
+    expect(shown).toContain(part);
   expect(shown.match(/<tr/g)?.length).toBeLessThan(60);
-  expect(shown).toContain('&lt;script>4999');
   expect(shown).not.toContain('<script>');
-  expect(shown).toContain('aria-sort="descending"');
+  // A column without values is left out, and an owner that is not known has no name.
   expect(shown.match(/<th /g)).toHaveLength(2);
+  expect(shown.match(/class="chip"/g)).toHaveLength(1);
+  expect(shown).toMatch(/owned<\/span> <em>7</);
+});
+
+test('a cell has the sign of a change beyond chance unless the change has a column of its own', () => {
+  const row = { domain: 'a.example', owner: 'owned', share: 0.345, share_lower: 0.3, share_upper: 0.4 };
+  const rows = [{ ...row, share_change: -0.055, share_significant: true }];
+  const shown = (columns: readonly string[]) => html(<DataTable caption="Domains" rows={rows} columns={columns} />);
+  for (const columns of [
+    ['domain', 'owner', 'share'],
+    ['domain', 'share', 'share_change'],
+  ])
+    expect(shown(columns).match(/▼/g), columns.join()).toHaveLength(1);
+  expect(shown(['domain', 'owner'])).toContain('data-owner="owned"');
 });
 
 test('errors, missing data, times and views have their texts', () => {
@@ -157,18 +171,4 @@ test('errors, missing data, times and views have their texts', () => {
   expect(html(<Tabs label="Views" tabs={tabs} current="b" />)).toMatch(
     /<a [^>]*href="\/w\/one\/b"[^>]*aria-current="page"/,
   );
-});
-
-test('a column without values is left out, and an owner that is not known has no name', () => {
-  const columns = [domainColumn((path) => path), ownerColumn()];
-  const rows = (...owners: readonly string[]) => owners.map((owner, index) => ({ domain: `d${index}.example`, owner }));
-  const shown = (items: ReturnType<typeof rows>): string =>
-    html(
-      <DataTable caption="Domains" items={items} columns={columns} keyOf={({ domain }) => String(domain)} isPlain />,
-    );
-  expect(shown(rows('unknown', 'unknown'))).not.toMatch(/Owner|unknown/);
-  const known = shown(rows('owned', 'unknown'));
-  expect(known).toContain('Owner');
-  expect(known).toContain('data-owner="owned"');
-  expect(known).not.toContain('unknown');
 });

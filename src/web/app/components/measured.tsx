@@ -4,10 +4,7 @@ import { daysBetween } from '../state/calendar-days.ts';
 import { type Format, NO_VALUE, type Unit } from '../state/format.ts';
 import { usePaper } from '../state/paper.ts';
 import { type Scope, useScope } from '../state/scope.tsx';
-import { type Change, type MeasurementColumns, type Statistic, statisticOf } from '../state/series.ts';
-import type { Measure } from '../state/shown-measures.ts';
-import type { Row } from '../state/table.ts';
-import type { ColumnSpec } from './data-table.tsx';
+import type { Change, Statistic } from '../state/series.ts';
 import { placeBelow } from './popup.tsx';
 
 export interface MarkProps {
@@ -53,6 +50,8 @@ function countChange(change: number, before: number | null, format: Format): str
 export interface ExplainedProps {
   /** What the number is. */
   readonly title: string;
+  /** Name of the value in the list of its statistics. */
+  readonly label?: string | undefined;
   readonly about?: string | undefined;
   readonly statistic: Partial<Statistic>;
   readonly unit: Unit;
@@ -63,7 +62,7 @@ export interface ExplainedProps {
 
 /** A number with its statistics: on hover, focus and tap in a browser, and below the number in a report. */
 export function Explained(props: ExplainedProps): JSX.Element {
-  const { title, about, statistic, unit, notCompared = null, children } = props;
+  const { title, label, about, statistic, unit, notCompared = null, children } = props;
   const scope = useScope();
   const id = useId();
   const anchor = useRef<HTMLButtonElement>(null);
@@ -100,7 +99,7 @@ export function Explained(props: ExplainedProps): JSX.Element {
         <div ref={panel} id={id} popover="manual" role="tooltip" class="popup facts-popup">
           <b dir="auto">{title}</b>
           <dl>
-            {factsOf({ statistic, unit, notCompared }, scope).map(([name, text]) => (
+            {factsOf({ label, statistic, unit, notCompared }, scope).map(([name, text]) => (
               <div key={name}>
                 <dt>{name}</dt>
                 <dd>{text}</dd>
@@ -132,7 +131,12 @@ function PaperStatistic({ statistic, unit, children }: ExplainedProps): JSX.Elem
 }
 
 function factsOf(
-  { statistic, unit, notCompared }: Pick<ExplainedProps, 'statistic' | 'unit' | 'notCompared'>,
+  {
+    label = 'Value',
+    statistic,
+    unit,
+    notCompared,
+  }: Pick<ExplainedProps, 'label' | 'statistic' | 'unit' | 'notCompared'>,
   scope: Scope,
 ): readonly (readonly [string, string])[] {
   const { format } = scope;
@@ -146,7 +150,7 @@ function factsOf(
     p = null,
   } = statistic;
   const { change } = statistic;
-  const facts: [string, string][] = [['Value', format.value(value, unit)]];
+  const facts: [string, string][] = [[label, format.value(value, unit)]];
   if (lower !== null && upper !== null) facts.push(['95 % interval', format.interval(lower, upper, unit)]);
   if (n !== null) facts.push(['Sample (n)', format.value(n, 'count')]);
   if (before !== null) {
@@ -173,82 +177,8 @@ function earlierOf({ filters, range }: Scope): string {
   return range === null ? 'Before' : `${daysBetween(range.from, range.to)} days before`;
 }
 
-export interface MeasuredColumn<Item> extends Pick<ColumnSpec<Item>, 'id' | 'label' | 'about' | 'unit'> {
-  /** The value with its statistics. */
-  readonly statistic: (item: Item) => Partial<Statistic>;
-  /** Name of the row in the panel; default: the label of the column. */
-  readonly nameOf?: (item: Item) => string;
-}
-
-/** Returns the column of values, shares unless a unit is given, with their statistics. */
-export function statisticColumn<Item>(column: MeasuredColumn<Item>): ColumnSpec<Item> {
-  const { label, unit = 'ratio', statistic, about, nameOf = () => label } = column;
-  return {
-    ...column,
-    unit,
-    value: (item) => statistic(item).value ?? null,
-    cell: (item) => <StatisticValue title={nameOf(item)} about={about} statistic={statistic(item)} unit={unit} />,
-  };
-}
-
 /** A value with its statistics. */
 export function StatisticValue(props: Omit<ExplainedProps, 'children'>): JSX.Element {
   const { format } = useScope();
   return <Explained {...props}>{format.value(props.statistic.value, props.unit)}</Explained>;
-}
-
-/** Returns the column of the changes of values. */
-export function changeColumn<Item>(
-  column: MeasuredColumn<Item> & { readonly isGood?: (item: Item) => boolean | null },
-): ColumnSpec<Item> {
-  const { label, unit = 'ratio', statistic, about, nameOf = () => label, isGood = () => true } = column;
-  return {
-    ...column,
-    unit,
-    value: (item) => statistic(item).change?.change ?? null,
-    isBeyondChance: (item) => statistic(item).change?.isSignificant ?? null,
-    cell: (item) => {
-      const { change } = statistic(item);
-      if (change === undefined || change.change === null) return NO_VALUE;
-      return (
-        <Explained title={nameOf(item)} about={about} statistic={statistic(item)} unit={unit}>
-          <Mark change={change} unit={unit} isHigherBetter={isGood(item)} />
-        </Explained>
-      );
-    },
-  };
-}
-
-/** Returns the column of a measure of rows, a share unless a unit is given, with its statistics. */
-export function measuredColumn(
-  column: Pick<ColumnSpec<Row>, 'id' | 'label' | 'about' | 'unit'> & MeasurementColumns,
-): ColumnSpec<Row> {
-  return statisticColumn({ ...column, statistic: (row) => statisticOf(row, column.id, column) });
-}
-
-export interface MeasureColumnsOptions {
-  /** Whether the rows have changes against a comparison range. */
-  readonly hasChange: boolean;
-  /** Whether a higher value of the row is good, if that differs between rows; null if it is neither. */
-  readonly isGood?: (row: Row, isHigherBetter: boolean) => boolean | null;
-}
-
-/** Returns the columns of measures in rows of the metrics layer: value and change. */
-export function measureColumns(
-  measures: readonly Measure[],
-  { hasChange, isGood = (_, isHigherBetter) => isHigherBetter }: MeasureColumnsOptions,
-): readonly ColumnSpec<Row>[] {
-  return measures.flatMap(({ name, title, about, unit, isHigherBetter }): readonly ColumnSpec<Row>[] => {
-    const statistic = (row: Row): Statistic => statisticOf(row, name);
-    const value = statisticColumn({ id: name, label: title, about, unit, statistic });
-    const change = changeColumn({
-      id: `${name}_change`,
-      label: `Δ ${title}`,
-      about: `Change of ${title.toLocaleLowerCase()} against the comparison range.`,
-      unit,
-      statistic,
-      isGood: (row) => isGood(row, isHigherBetter),
-    });
-    return hasChange ? [value, change] : [value];
-  });
 }

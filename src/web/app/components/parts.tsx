@@ -38,11 +38,11 @@ export function EntityDot({ colour }: { readonly colour: number }): JSX.Element 
   return <span class="dot" style={style} data-shape={patternOf(colour).symbol} aria-hidden="true" />;
 }
 
-/** The kind of the owner of a domain. */
-export function OwnerTag({ owner }: { readonly owner: string }): JSX.Element {
+/** A state or a kind in a few words. */
+export function Tag({ text }: { readonly text: string }): JSX.Element {
   return (
-    <span class="tag" data-owner={owner}>
-      {owner}
+    <span class="tag" data-owner={text} dir="auto">
+      {text}
     </span>
   );
 }

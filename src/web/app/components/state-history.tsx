@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useScope } from '../state/scope.tsx';
-import { type Row, textOf, type Value } from '../state/table.ts';
-import type { ColumnSpec } from './data-table.tsx';
+import { textOf, type Value } from '../state/table.ts';
 import { Timestamp } from './parts.tsx';
+import type { ColumnSpec } from './table-columns.tsx';
 
 /** A period of an item in a state, as sightline recorded it. */
 export interface StatePeriod {
@@ -49,22 +49,22 @@ export function StateLine({
   );
 }
 
-/** Columns of the present state and of the recorded ones. Rows have `status`, `states`, `since` and `gone_at`. */
-export const stateColumns: readonly ColumnSpec<Row>[] = [
-  {
-    id: 'status',
-    label: 'State',
-    value: ({ status, gone_at: gone }) => (gone === null ? textOf(status) : `${textOf(status)}, no longer listed`),
-  },
-  {
-    id: 'states',
-    label: 'History',
-    about: 'States that syncs recorded, with the day on which a sync first saw each.',
-    isWide: true,
-    value: ({ since }) => textOf(since),
-    cell: ({ states, gone_at: gone }) => <StateLine states={statesOf(states)} goneAt={textOf(gone) || null} />,
-  },
-];
+/** The present state of rows with `status` and `gone_at`. */
+export const STATUS: ColumnSpec = {
+  name: 'status',
+  label: 'State',
+  value: ({ status, gone_at: gone }) => (gone === null ? textOf(status) : `${textOf(status)}, no longer listed`),
+  isTag: true,
+};
+
+/** The recorded states of rows with `states`, `since` and `gone_at`. */
+export const HISTORY: ColumnSpec = {
+  name: 'states',
+  label: 'History',
+  about: 'States that syncs recorded, with the day on which a sync first saw each.',
+  value: ({ since }) => textOf(since),
+  cell: ({ states, gone_at: gone }) => <StateLine states={statesOf(states)} goneAt={textOf(gone) || null} />,
+};
 
 /** The states of an item as a list with times. */
 export function StateList({

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { FleetRow } from '../../page-data/fleet-row.ts';
-import { type ColumnSpec, DataTable } from '../components/data-table.tsx';
+import { DataTable } from '../components/data-table.tsx';
 import { Age, Marked } from '../components/marks.tsx';
-import { changeColumn, StatisticValue } from '../components/measured.tsx';
 import { EmptyState, ErrorState, PageHead } from '../components/parts.tsx';
+import type { GivenColumn } from '../components/table-columns.tsx';
 import { useApi, useResource } from '../state/data.tsx';
-import { measurementOf, statisticOf } from '../state/series.ts';
+import { type Row, textOf } from '../state/table.ts';
 import '../styles/operations.css';
 
 /** How often the list is requested: while workspaces are being read or synced, and otherwise. */
@@ -17,8 +17,7 @@ const URGENCY = ['problem', 'attention', 'busy', 'good'];
 /** All workspaces that the reader may open, the most urgent first. */
 export default function Fleet(): JSX.Element {
   const { data, error, retry } = useFleet();
-  const columns = useMemo(columnsOf, []);
-  const rows = useMemo(() => data?.workspaces ?? [], [data]);
+  const rows = useMemo(() => (data?.workspaces ?? []).map((row): Row => ({ ...row, ...row.visibility })), [data]);
   return (
     <>
       <PageHead
@@ -32,13 +31,7 @@ export default function Fleet(): JSX.Element {
       )}
       {rows.length > 0 && (
         <section class="panel" aria-label="Workspaces">
-          <DataTable
-            caption="Workspaces"
-            items={rows}
-            columns={columns}
-            keyOf={({ workspace }) => workspace}
-            sort={{ id: 'urgency', isDescending: false }}
-          />
+          <DataTable caption="Workspaces" rows={rows} columns={COLUMNS} hidden={HIDDEN} sort="urgency" isMain />
         </section>
       )}
     </>
@@ -58,73 +51,50 @@ function useFleet() {
   return fleet;
 }
 
-function columnsOf(): ColumnSpec<FleetRow>[] {
-  return [
-    {
-      id: 'workspace',
-      label: 'Workspace',
-      value: ({ workspace }) => workspace,
-      cell: ({ workspace }) => <a href={`/w/${workspace}/`}>{workspace}</a>,
-    },
-    {
-      id: 'urgency',
-      label: 'State',
-      about: 'The verdict of sightline status.',
-      isWide: true,
-      value: ({ level, workspace }) => `${URGENCY.indexOf(level)} ${workspace}`,
-      cell: ({ level, sentence }) => <Marked level={level}>{sentence}</Marked>,
-    },
-    ...visibilityColumns(),
-    {
-      id: 'synced',
-      label: 'Last complete sync',
-      unit: 'time',
-      value: ({ syncedAt }) => syncedAt,
-      cell: ({ syncedAt }) => <Age time={syncedAt} />,
-    },
-    { id: 'complete', label: 'Complete to', unit: 'day', value: ({ completeTo }) => completeTo },
-    {
-      id: 'sync',
-      label: 'Running sync',
-      value: ({ sync }) => (sync === null || sync.expected === 0 ? null : sync.done / sync.expected),
-      cell: ({ sync }) =>
-        sync === null ? '–' : `${Math.min(99, Math.floor((100 * sync.done) / Math.max(1, sync.expected)))} %`,
-    },
-    {
-      id: 'next',
-      label: 'Next job',
-      value: ({ nextJob }) => nextJob?.at ?? null,
-      cell: ({ nextJob }) =>
-        nextJob === null ? (
-          'none'
-        ) : (
-          <>
-            {nextJob.name} <Age time={nextJob.at} />
-          </>
-        ),
-    },
-    { id: 'brands', label: 'Brands', unit: 'count', value: ({ brands }) => brands, isHidden: true },
-  ];
+const COLUMNS: readonly GivenColumn[] = [
+  { name: 'workspace', cell: ({ workspace }) => <a href={`/w/${textOf(workspace)}/`}>{textOf(workspace)}</a> },
+  {
+    name: 'urgency',
+    label: 'State',
+    about: 'The verdict of sightline status.',
+    value: ({ level, workspace }) => `${URGENCY.indexOf(textOf(level))} ${textOf(workspace)}`,
+    cell: ({ level, sentence }) => <Marked level={textOf(level)}>{textOf(sentence)}</Marked>,
+  },
+  { name: 'visibility', about: 'Share of responses that mention the brand, with the number of responses.' },
+  { name: 'visibility_change', label: 'Change', about: 'Against the 28 days before, in points of a percentage.' },
+  {
+    name: 'syncedAt',
+    label: 'Last complete sync',
+    unit: 'time',
+    cell: ({ syncedAt }) => <Age time={textOf(syncedAt) || null} />,
+  },
+  {
+    name: 'done',
+    label: 'Running sync',
+    value: ({ sync }) => percentOf(sync as FleetRow['sync']),
+    cell: ({ sync }) => (sync === null ? '–' : `${percentOf(sync as FleetRow['sync'])} %`),
+  },
+];
+const HIDDEN: readonly GivenColumn[] = [
+  { name: 'completeTo', label: 'Complete to', unit: 'day' },
+  {
+    name: 'nextJob',
+    label: 'Next job',
+    value: ({ nextJob }) => (nextJob as FleetRow['nextJob'])?.at ?? null,
+    cell: ({ nextJob }) => <NextJob job={nextJob as FleetRow['nextJob']} />,
+  },
+  { name: 'brands', unit: 'count' },
+];
+
+function percentOf(sync: FleetRow['sync']): number | null {
+  return sync === null ? null : Math.min(99, Math.floor((100 * sync.done) / Math.max(1, sync.expected)));
 }
 
-function visibilityColumns(): ColumnSpec<FleetRow>[] {
-  return [
-    {
-      id: 'visibility',
-      label: 'Visibility',
-      about: 'Share of responses that mention the brand, with the number of responses.',
-      unit: 'ratio',
-      value: (row) => measurementOf(row.visibility, 'visibility').value,
-      cell: (row) => (
-        <StatisticValue title={row.workspace} statistic={statisticOf(row.visibility, 'visibility')} unit="ratio" />
-      ),
-    },
-    changeColumn<FleetRow>({
-      id: 'change',
-      label: 'Change',
-      about: 'Against the 28 days before, in points of a percentage.',
-      statistic: (row) => statisticOf(row.visibility, 'visibility'),
-      nameOf: ({ workspace }) => workspace,
-    }),
-  ];
+function NextJob({ job }: { readonly job: FleetRow['nextJob'] }): JSX.Element {
+  if (job === null) return <>none</>;
+  return (
+    <>
+      {job.name} <Age time={job.at} />
+    </>
+  );
 }

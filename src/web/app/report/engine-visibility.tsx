@@ -1,12 +1,17 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { drawBars } from '../charts/bars.ts';
 import type { ChartContext } from '../charts/drawing.ts';
 import { drawTimeSeries } from '../charts/time-series.ts';
 import { ChartFrame } from '../components/chart-frame.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import type { GivenColumn } from '../components/table-columns.tsx';
 import { EventNote, useEvents } from '../pages/overview/events.tsx';
 import { grainOf } from '../state/calendar-days.ts';
 import { useMetrics } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
+import { measurementOf } from '../state/series.ts';
+import { textOf, toRecords } from '../state/table.ts';
 import { useEngineSeries } from '../state/use-engine-series.ts';
 
 /** Visibility over time with one line per engine, and the events that may explain a jump. */
@@ -38,5 +43,33 @@ export function EngineVisibility(): JSX.Element {
         note={<EventNote events={events} />}
       />
     </div>
+  );
+}
+
+const COLUMNS: readonly GivenColumn[] = [
+  'engine',
+  'visibility',
+  { name: 'visibility_n', label: 'n', about: 'Responses.', unit: 'count' },
+  { name: 'visibility_change', label: 'Change' },
+];
+
+/** Visibility of each engine in the range, with its interval and its change. */
+export function EngineBars(): JSX.Element {
+  const { params, engineLabel, engineColour } = useScope();
+  const data = useMetrics(params && { ...params, metrics: 'visibility', group_by: 'engine', order: 'engine' });
+  const rows = useMemo(() => toRecords(data.table), [data.table]);
+  const bars = rows.map((row) => ({
+    label: engineLabel(textOf(row['engine'])) || 'unknown',
+    ...measurementOf(row, 'visibility'),
+    colour: engineColour(textOf(row['engine'])),
+  }));
+  return (
+    <ChartFrame
+      title="Engines"
+      about="Visibility by engine in the range of this report, with its 95 % interval."
+      data={data}
+      draw={(context: ChartContext) => drawBars({ label: 'Visibility by engine', unit: 'ratio', bars }, context)}
+      note={<DataTable caption="Engines" rows={rows} columns={COLUMNS} />}
+    />
   );
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Frame } from '../components/chart-frame.tsx';
-import { type ColumnSpec, DataTable } from '../components/data-table.tsx';
+import { TableBlock } from '../components/data-table.tsx';
+import type { GivenColumn } from '../components/table-columns.tsx';
 import { useQuery } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
 import { numberOf, type Row, textOf, toRecords } from '../state/table.ts';
@@ -14,32 +14,22 @@ interface ListProps {
   readonly about: string;
   /** Name of the declared query. */
   readonly query: string;
-  readonly id: string;
-  readonly columns: readonly ColumnSpec<Row>[];
+  readonly columns: readonly GivenColumn[];
   readonly empty: string;
   readonly to: string;
 }
 
 // Each query has the column `total`, the number of rows before its limit.
-function List({ title, about, query, id, columns, empty, to }: ListProps): JSX.Element {
+function List({ title, about, query, columns, empty, to }: ListProps): JSX.Element {
   const { brand, linkTo, format } = useScope();
   const data = useQuery(query, brand === null ? null : { brand: brand.id });
   const rows = useMemo(() => toRecords(data.table), [data.table]);
   const all = numberOf(rows[0]?.['total']) ?? 0;
   const more = all > rows.length ? ` These are ${rows.length} of ${format.value(all, 'count')}.` : '';
   return (
-    <Frame title={title} about={`${about}${more}`} data={data} empty={empty} to={linkTo(to)}>
-      <DataTable caption={title} items={rows} columns={columns} keyOf={(row) => textOf(row[id])} isPlain />
-    </Frame>
+    <TableBlock title={title} about={`${about}${more}`} data={data} empty={empty} to={linkTo(to)} columns={columns} />
   );
 }
-
-const column = (id: string, label: string, more: Partial<ColumnSpec<Row>> = {}): ColumnSpec<Row> => ({
-  id,
-  label,
-  value: (row) => (typeof row[id] === 'number' ? numberOf(row[id]) : textOf(row[id])),
-  ...more,
-});
 
 /** Prompts that no longer mention the brand. */
 export function LostPrompts(): JSX.Element {
@@ -48,18 +38,14 @@ export function LostPrompts(): JSX.Element {
       title="Lost prompts"
       about="Prompts without a mention for longer than the earlier rate explains, corrected for the number of prompts."
       query="report_lost_prompts"
-      id="prompt_id"
       to="/prompts"
       empty="No lost prompts: every streak without a mention is likely at the earlier rate."
       columns={[
-        column('prompt', 'Prompt', { isWide: true }),
-        column('earlier_visibility', 'Before', { unit: 'ratio' }),
-        column('earlier_lower', 'from', { unit: 'ratio', about: 'Lower bound of the 95 % interval.' }),
-        column('earlier_upper', 'to', { unit: 'ratio', about: 'Upper bound of the 95 % interval.' }),
-        column('earlier_responses', 'n before', { unit: 'count' }),
-        column('streak_responses', 'n since', { unit: 'count', about: 'Responses without a mention.' }),
-        column('streak_upper', 'Since at most', { unit: 'ratio' }),
-        column('streak_days', 'Days', { unit: 'count' }),
+        'prompt',
+        { name: 'earlier_visibility', label: 'Before', bounds: 'earlier', n: 'earlier_responses' },
+        { name: 'streak_responses', label: 'n since', about: 'Responses without a mention.' },
+        { name: 'streak_upper', label: 'Since at most', unit: 'ratio' },
+        { name: 'streak_days', label: 'Days' },
       ]}
     />
   );
@@ -72,18 +58,14 @@ export function RaisedAlerts(): JSX.Element {
       title="Alerts"
       about="The newest first. Raised by the service, which reports neither sample sizes nor intervals."
       query="report_alerts"
-      id="alert_id"
       to="/alerts"
       empty="The service has raised no alerts."
       columns={[
-        column('day', 'Day', { unit: 'day' }),
-        column('type', 'Type', { value: (row) => textOf(row['type']).replaceAll('_', ' ') }),
-        column('headline', 'Alert', {
-          isWide: true,
-          cell: (row) => <Texts texts={[row['headline'], row['detail']]} />,
-        }),
-        column('previous', 'Before', { unit: 'number' }),
-        column('current', 'Now', { unit: 'number' }),
+        { name: 'headline', label: 'Alert', below: ({ detail }) => textOf(detail) || null },
+        { name: 'type', value: ({ type }) => textOf(type).replaceAll('_', ' ') },
+        { name: 'previous', label: 'Before' },
+        { name: 'current', label: 'Now' },
+        'day',
       ]}
     />
   );
@@ -96,15 +78,14 @@ export function ActionPlans(): JSX.Element {
       title="Action plans"
       about="Prompts with the most responses of the last 14 days that mention competitors and not the brand."
       query="report_plans"
-      id="prompt_id"
       to="/content"
       empty="Competitors won no responses in the last 14 days."
       columns={[
-        column('prompt', 'Prompt', { isWide: true }),
-        column('lost', 'Won by competitors', { unit: 'count' }),
-        column('answers', 'n', { unit: 'count', about: 'Responses in the 14 days.' }),
-        column('winners', 'Competitors', { isWide: true, cell: (row) => <Texts texts={textsOf(row['winners'])} /> }),
-        column('open', 'Open actions', { isWide: true, cell: (row) => <OpenActions row={row} /> }),
+        'prompt',
+        { name: 'lost', label: 'Won by competitors' },
+        { name: 'answers', label: 'n', about: 'Responses in the 14 days.' },
+        { name: 'winners', label: 'Competitors', cell: (row) => <Texts texts={textsOf(row['winners'])} /> },
+        { name: 'open', label: 'Open actions', cell: (row) => <OpenActions row={row} /> },
       ]}
     />
   );
@@ -130,21 +111,23 @@ export function ForumThreads(): JSX.Element {
       title="Forum threads to answer"
       about="The newest threads that are neither dismissed nor posted to."
       query="report_threads"
-      id="opportunity_id"
       to="/content"
       empty="No open threads."
       columns={[
-        column('title', 'Thread', {
-          isWide: true,
+        {
+          name: 'title',
+          label: 'Thread',
           cell: (row) => <WebLink url={textOf(row['url'])}>{textOf(row['title']) || textOf(row['url'])}</WebLink>,
-        }),
-        column('subforum', 'Community'),
-        column('type', 'Kind', { value: (row) => kinds[textOf(row['type'])] ?? textOf(row['type']) }),
-        column('status', 'Status'),
-        column('comments', 'Comments', { unit: 'count' }),
-        column('promotion_policy', 'Promotion', {
+        },
+        { name: 'subforum', label: 'Community' },
+        { name: 'type', label: 'Kind', value: (row) => kinds[textOf(row['type'])] ?? textOf(row['type']) },
+        'status',
+        'comments',
+        {
+          name: 'promotion_policy',
+          label: 'Promotion',
           value: (row) => textOf(row['promotion_policy']) || 'rules not read yet',
-        }),
+        },
       ]}
     />
   );
@@ -157,15 +140,14 @@ export function Articles(): JSX.Element {
       title="Articles"
       about="The newest articles of the brand."
       query="report_articles"
-      id="article_id"
       to="/content"
       empty="No articles."
       columns={[
-        column('title', 'Article', { isWide: true, value: (row) => textOf(row['title']) || 'untitled' }),
-        column('status', 'Status'),
-        column('word_count', 'Words', { unit: 'count' }),
-        column('day', 'Created', { unit: 'day' }),
-        column('completed', 'Completed', { unit: 'day' }),
+        { name: 'title', label: 'Article', value: (row) => textOf(row['title']) || 'untitled' },
+        'status',
+        { name: 'word_count', label: 'Words' },
+        { name: 'day', label: 'Created' },
+        { name: 'completed', unit: 'day' },
       ]}
     />
   );

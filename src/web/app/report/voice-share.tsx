@@ -2,16 +2,14 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { ChartContext } from '../charts/drawing.ts';
 import { drawStackedArea } from '../charts/stacked-area.ts';
-import { ChartFrame, Frame } from '../components/chart-frame.tsx';
-import { type ColumnSpec, DataTable } from '../components/data-table.tsx';
-import { Mark } from '../components/measured.tsx';
-import { EntityDot } from '../components/parts.tsx';
+import { ChartFrame } from '../components/chart-frame.tsx';
+import { TableBlock } from '../components/data-table.tsx';
+import type { GivenColumn } from '../components/table-columns.tsx';
 import { grainOf } from '../state/calendar-days.ts';
 import { useMetrics, useUpstreamNote } from '../state/data.tsx';
-import { Link } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
-import { type Change, changeOf, pointOf } from '../state/series.ts';
-import { numberOf, textOf, toRecords } from '../state/table.ts';
+import { pointOf } from '../state/series.ts';
+import { textOf, toRecords } from '../state/table.ts';
 
 const NO_RIVALS = 'The brand has no tracked competitors, or no response in this range mentions one of them.';
 
@@ -53,77 +51,28 @@ export function VoiceOverTime(): JSX.Element {
   );
 }
 
-interface Entity {
-  readonly id: string | null;
-  readonly name: string;
-  readonly share: number | null;
-  readonly change: Change;
-  readonly visibility: number | null;
-  readonly position: number | null;
-}
+const COLUMNS: readonly GivenColumn[] = [
+  'entity',
+  { name: 'share_of_voice', label: 'Share' },
+  { name: 'share_of_voice_change', label: 'Change' },
+  'visibility',
+  'position',
+];
 
 /** The brand and its competitors in this range. */
 export function VoiceTable(): JSX.Element {
-  const { params, linkTo, entityColour } = useScope();
+  const { params, linkTo } = useScope();
   const metrics = 'share_of_voice,visibility,position';
-  const data = useMetrics(params === null ? null : { ...params, metrics, group_by: 'entity' });
-  const items = useMemo<readonly Entity[]>(
-    () =>
-      toRecords(data.table).map((row) => ({
-        id: idOf(row['competitor_id']),
-        name: textOf(row['entity']),
-        share: numberOf(row['share_of_voice']),
-        change: changeOf(row, 'share_of_voice'),
-        visibility: numberOf(row['visibility']),
-        position: numberOf(row['position']),
-      })),
-    [data.table],
-  );
-  const columns = useMemo<readonly ColumnSpec<Entity>[]>(
-    () => [
-      {
-        id: 'name',
-        label: 'Name',
-        value: ({ name }) => name,
-        cell: ({ id, name }) => (
-          <>
-            <EntityDot colour={entityColour(id)} />
-            <Link to={linkTo('/competitors', { competitor: id })} dir="auto">
-              {name}
-            </Link>
-          </>
-        ),
-      },
-      { id: 'share_of_voice', label: 'Share', unit: 'ratio', value: ({ share }) => share },
-      {
-        id: 'change',
-        label: 'Change',
-        unit: 'ratio',
-        value: ({ change }) => change.change,
-        cell: ({ id, change }) => <Mark change={change} unit="ratio" isHigherBetter={id === null ? true : null} />,
-      },
-      { id: 'visibility', label: 'Visibility', unit: 'ratio', value: ({ visibility }) => visibility },
-      { id: 'position', label: 'Position', unit: 'position', value: ({ position }) => position },
-    ],
-    [linkTo, entityColour],
-  );
   return (
-    <Frame
+    <TableBlock
       title="Brand and competitors"
       about="Changes are against the comparison range; ≈ marks a change that chance may explain."
-      data={data}
+      data={useMetrics(params === null ? null : { ...params, metrics, group_by: 'entity' })}
       to={linkTo('/competitors')}
       empty={NO_RIVALS}
-    >
-      <DataTable
-        caption="Brand and competitors"
-        items={items}
-        columns={columns}
-        keyOf={({ id }) => id ?? 'brand'}
-        sort={{ id: 'share_of_voice', isDescending: true }}
-        isPlain
-      />
-    </Frame>
+      columns={COLUMNS}
+      sort="-share_of_voice"
+    />
   );
 }
 

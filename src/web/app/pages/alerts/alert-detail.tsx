@@ -161,7 +161,6 @@ function Comparisons({ day, competitor }: ComparisonsProps): JSX.Element {
     },
     [competitor, entityColour],
   );
-  const common = { measure: 'visibility', unit: 'ratio', nameOf } as const;
   return (
     <>
       <div class="full">
@@ -169,7 +168,7 @@ function Comparisons({ day, competitor }: ComparisonsProps): JSX.Element {
           title="Up to the alert"
           about={`Visibility in the ${DAYS} days up to ${day} ("after") against the ${DAYS} days before them. Tests are corrected for all competitors.`}
           data={at}
-          {...common}
+          nameOf={nameOf}
         />
       </div>
       {isOver && (
@@ -178,7 +177,7 @@ function Comparisons({ day, competitor }: ComparisonsProps): JSX.Element {
             title="Since the alert"
             about={`Visibility from ${addDays(day, 1)} to ${to} ("after") against as many days up to the alert.`}
             data={after}
-            {...common}
+            nameOf={nameOf}
           />
         </div>
       )}

@@ -1,5 +1,5 @@
 /** The types that the API documents, in the order of their colours. */
-export const ALERT_TYPES: readonly string[] = ['visibility_drop', 'competitor_overtake', 'new_rival_source'];
+const ALERT_TYPES: readonly string[] = ['visibility_drop', 'competitor_overtake', 'new_rival_source'];
 
 /** Returns the index of the series colour of a type. */
 export function typeColour(type: string): number {

@@ -10,10 +10,10 @@ import { numberOf, textOf, toRecords } from '../../state/table.ts';
 import { typeColour, typeLabel } from './alert-types.ts';
 
 /** Number of alerts of each type over time. */
-export function AlertsOverTime({ type }: { readonly type: string | null }): JSX.Element {
+export function AlertsOverTime(): JSX.Element {
   const { params, range } = useScope();
   const grain = range === null ? 'day' : grainOf(range.from, range.to);
-  const data = useQuery('alerts_over_time', params && { ...params, grain, type });
+  const data = useQuery('alerts_over_time', params && { ...params, grain });
   const series = useMemo(() => {
     const rows = toRecords(data.table);
     const types = [...new Set(rows.map((row) => textOf(row['type'])))].sort((a, b) => typeColour(a) - typeColour(b));

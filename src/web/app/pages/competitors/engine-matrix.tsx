@@ -1,22 +1,14 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Frame } from '../../components/chart-frame.tsx';
-import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
+import { TableBlock } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
-import { statisticColumn } from '../../components/measured.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { useMetrics } from '../../state/data.tsx';
 import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { statisticOf } from '../../state/series.ts';
+import { measurementOf } from '../../state/series.ts';
 import { ENTITY_MEASURES, measureOf } from '../../state/shown-measures.ts';
-import { type Row, textOf, toRecords } from '../../state/table.ts';
-import { entityKey, useNameColumn } from './entity-table.tsx';
-
-/** An entity, and its rows by engine. */
-interface EntityRow {
-  readonly row: Row;
-  readonly engines: ReadonlyMap<string, Row>;
-}
+import { groupedBy, type Row, textOf, toRecords } from '../../state/table.ts';
 
 /** One measure of the brand and each competitor by engine. */
 export function EngineMatrix(): JSX.Element {
@@ -29,55 +21,42 @@ export function EngineMatrix(): JSX.Element {
   const data = useMetrics(
     params === null ? null : { ...params, metrics: measure, group_by: 'entity,engine', compare_to: 'none' },
   );
-  const items = useMemo(() => rowsOf(toRecords(data.table)), [data.table]);
-  const name = useNameColumn();
-  const columns = useMemo<readonly ColumnSpec<EntityRow>[]>(() => {
-    const slugs = [...new Set(items.flatMap((item) => [...item.engines.keys()]))].sort();
-    return [
-      {
-        id: name.id,
-        label: name.label,
-        value: ({ row }) => name.value(row),
-        cell: ({ row }) => name.cell?.(row),
-      },
-      ...slugs.map((slug) =>
-        statisticColumn<EntityRow>({
-          id: `engine ${slug}`,
-          label: engineLabel(slug),
-          unit,
-          statistic: (item) => statisticOf(item.engines.get(slug), measure),
-        }),
-      ),
-    ];
-  }, [items, name, engineLabel, unit, measure]);
+  const records = useMemo(() => toRecords(data.table), [data.table]);
+  const rows = useMemo(() => rowsOf(records, measure), [records, measure]);
+  const columns = useMemo<readonly GivenColumn[]>(() => {
+    const slugs = [...new Set(records.map((row) => textOf(row['engine'])))].sort();
+    return ['entity', ...slugs.map((slug) => ({ name: `engine ${slug}`, label: engineLabel(slug), unit }))];
+  }, [records, engineLabel, unit]);
   return (
-    <Frame
+    <TableBlock
       title="By engine"
       about="One measure of the brand and of each competitor; one column per engine."
       data={data}
-    >
-      <Choice
-        label="Measure"
-        value={measure}
-        options={ENTITY_MEASURES.map(({ name: id, title }) => ({ id, label: title }))}
-        onChoose={setChosen}
-      />
-      <DataTable caption="By engine" items={items} columns={columns} keyOf={({ row }) => entityKey(row)} isPlain />
-    </Frame>
+      rows={rows}
+      columns={columns}
+      isMatrix
+      tools={
+        <Choice
+          label="Measure"
+          value={measure}
+          options={ENTITY_MEASURES.map(({ name: id, title }) => ({ id, label: title }))}
+          onChoose={setChosen}
+        />
+      }
+    />
   );
 }
 
-function rowsOf(records: readonly Row[]): readonly EntityRow[] {
-  const found = new Map<string, { row: Row; engines: Map<string, Row> }>();
-  for (const row of records) {
-    const entity = found.get(entityKey(row)) ?? { row, engines: new Map<string, Row>() };
-    entity.engines.set(textOf(row['engine']), row);
-    found.set(entityKey(row), entity);
-  }
-  // The brand is the first row.
-  return [...found.values()].sort(
-    (a, b) =>
-      Number(a.row['competitor_id'] !== null) - Number(b.row['competitor_id'] !== null) ||
-      textOf(a.row['entity']).localeCompare(textOf(b.row['entity'])),
-  );
+// The brand is the first row.
+function rowsOf(records: readonly Row[], measure: string): readonly Row[] {
+  const rows = [...groupedBy(records, 'competitor_id').values()].map((own): Row => {
+    const values = own.map((row): Row => {
+      const { value, lower, upper, n } = measurementOf(row, measure);
+      const name = `engine ${textOf(row['engine'])}`;
+      return { [name]: value, [`${name}_lower`]: lower, [`${name}_upper`]: upper, [`${name}_n`]: n };
+    });
+    return Object.assign({}, own[0], ...values);
+  });
+  const order = (row: Row): string => (row['competitor_id'] === null ? '' : ` ${textOf(row['entity'])}`);
+  return rows.sort((a, b) => order(a).localeCompare(order(b)));
 }

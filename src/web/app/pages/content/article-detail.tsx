@@ -145,8 +145,6 @@ function PromptEffect({ row }: { readonly row: Row }): JSX.Element {
         title="Visibility of its prompt"
         about={`${from} to ${to}, after the article was finished, against as many days up to ${day}. The API does not say when it was published. A difference may have other causes.`}
         data={data}
-        measure="visibility"
-        unit="ratio"
         nameOf={nameOf}
       />
     </div>

@@ -1,92 +1,53 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { pageColours } from '../../charts/palette.ts';
-import { Frame } from '../../components/chart-frame.tsx';
-import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
-import { changeColumn, statisticColumn } from '../../components/measured.tsx';
+import { TableBlock } from '../../components/data-table.tsx';
 import { EntityDot } from '../../components/parts.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { useMetrics } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { type Statistic, statisticOf } from '../../state/series.ts';
-import { textOf, toRecords } from '../../state/table.ts';
-
-/** The brand or a competitor, by its visibility. */
-export interface Ranked {
-  readonly id: string | null;
-  readonly name: string;
-  readonly rank: number;
-  readonly visibility: Statistic;
-}
+import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
 
 /** Rows that are shown; the brand is always one of them. */
 const SHOWN_MAX = 7;
+const COLUMNS: readonly GivenColumn[] = [
+  { name: 'entity', cell: (row) => <EntityBar row={row} /> },
+  'visibility',
+  { name: 'visibility_change', label: 'Change' },
+];
 
 /** The brand and its competitors by visibility. */
 export function Ranking(): JSX.Element {
-  const { params, filters, linkTo } = useScope();
+  const { params, linkTo } = useScope();
   const data = useMetrics(params === null ? null : { ...params, metrics: 'visibility', group_by: 'entity' });
-  const items = useMemo<readonly Ranked[]>(() => {
-    const found = toRecords(data.table)
-      .map((row) => ({
-        id: textOf(row['competitor_id']) || null,
-        name: textOf(row['entity']),
-        visibility: statisticOf(row, 'visibility'),
-      }))
-      .sort((a, b) => (b.visibility.value ?? -1) - (a.visibility.value ?? -1))
-      .map((entity, index) => ({ ...entity, rank: index + 1 }));
-    return found.filter(({ id, rank }) => id === null || rank <= SHOWN_MAX);
+  const rows = useMemo<readonly Row[]>(() => {
+    const share = (row: Row | undefined): number => numberOf(row?.['visibility']) ?? -1;
+    const sorted = [...toRecords(data.table)].sort((a, b) => share(b) - share(a));
+    return sorted
+      .map((row, index): Row => ({ ...row, rank: index + 1, bar: share(row) / Math.max(share(sorted[0]), 1e-9) }))
+      .filter((row) => textOf(row['competitor_id']) === '' || Number(row['rank']) <= SHOWN_MAX);
   }, [data.table]);
-  const most = Math.max(...items.map(({ visibility }) => visibility.value ?? 0));
-  const columns = useMemo<readonly ColumnSpec<Ranked>[]>(() => {
-    const common = {
-      about: 'Share of responses that mention it.',
-      statistic: ({ visibility }: Ranked) => visibility,
-      nameOf: ({ name }: Ranked) => name,
-    };
-    const change = changeColumn<Ranked>({
-      ...common,
-      id: 'change',
-      label: 'Change',
-      // A rise of a competitor is neither good nor bad by itself.
-      isGood: ({ id }) => (id === null ? true : null),
-    });
-    return [
-      {
-        id: 'brand',
-        label: 'Brand',
-        value: ({ name }) => name,
-        cell: (item) => <EntityBar item={item} most={most} />,
-      },
-      statisticColumn<Ranked>({ ...common, id: 'visibility', label: 'Visibility' }),
-      ...(filters.compareTo === 'none' ? [] : [change]),
-    ];
-  }, [filters.compareTo, most]);
   return (
-    <Frame
+    <TableBlock
       title="Ranking"
       about="The brand and its tracked competitors by visibility, the share of responses that mention each. ≈ marks a change that chance may explain."
       data={data}
       to={linkTo('/competitors')}
-    >
-      <DataTable
-        key={filters.compareTo}
-        caption="Ranking"
-        items={items}
-        columns={columns}
-        keyOf={({ id }) => id ?? 'brand'}
-        isPlain
-      />
-    </Frame>
+      rows={rows}
+      columns={COLUMNS}
+    />
   );
 }
 
-function EntityBar({ item: { id, name, rank, visibility }, most }: { item: Ranked; most: number }): JSX.Element {
+function EntityBar({ row }: { readonly row: Row }): JSX.Element {
   const { linkTo, entityColour } = useScope();
-  const share = most === 0 ? 0 : (visibility.value ?? 0) / most;
+  const id = textOf(row['competitor_id']) || null;
+  const name = textOf(row['entity']);
+  const width = `${100 * Math.max(0, Number(row['bar']))}%`;
   return (
     <span class="entity-bar">
-      <span class="rank">{rank}</span>
+      <span class="rank">{textOf(row['rank'])}</span>
       <EntityDot colour={entityColour(id)} />
       <Link
         to={linkTo('/competitors', { competitor: id })}
@@ -97,7 +58,7 @@ function EntityBar({ item: { id, name, rank, visibility }, most }: { item: Ranke
         {name}
       </Link>
       <span class="bar" aria-hidden="true">
-        <span style={{ width: `${share * 100}%`, background: pageColours.series(entityColour(id)) }} />
+        <span style={{ width, background: pageColours.series(entityColour(id)) }} />
       </span>
     </span>
   );

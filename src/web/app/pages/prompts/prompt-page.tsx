@@ -12,8 +12,8 @@ import { OverviewTiles } from '../overview/overview-tiles.tsx';
 import { RecentResponses } from '../responses/recent-responses.tsx';
 import { PromptEntities } from './prompt-entities.tsx';
 import { PromptEngines } from './prompt-history.tsx';
-import { namesOf } from './prompt-rows.ts';
 import { PromptVersions } from './prompt-versions.tsx';
+import { namesOf } from './prompts-columns.tsx';
 import '../../styles/prompts.css';
 
 const WITHOUT = ['topic', 'tag', 'branded'] as const;

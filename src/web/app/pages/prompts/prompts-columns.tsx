@@ -1,161 +1,101 @@
-import type { ComponentChildren } from 'preact';
-import type { ColumnSpec } from '../../components/data-table.tsx';
-import { changeColumn, statisticColumn } from '../../components/measured.tsx';
 import { EntityDot } from '../../components/parts.tsx';
-import { NO_VALUE } from '../../state/format.ts';
-import { Link } from '../../state/router.tsx';
-import type { Scope } from '../../state/scope.tsx';
-import type { PromptRow } from './prompt-rows.ts';
+import type { GivenColumn } from '../../components/table-columns.tsx';
+import type { Option } from '../../state/scope.tsx';
+import { groupedBy, type Row, type Table, textOf, toRecords } from '../../state/table.ts';
 
-type Parts = Pick<Scope, 'engines' | 'format' | 'linkTo' | 'entityColour' | 'engineColour'>;
-
-/** Returns the columns of the table of prompts, with a hidden one per engine. */
-export function promptColumns(parts: Parts): readonly ColumnSpec<PromptRow>[] {
-  return [...groupColumns(parts), ...measureColumns(parts), ...engineColumns(parts)];
+/** A competitor or a tag, and the responses of a prompt that mention it. */
+interface Named {
+  readonly id: string;
+  readonly name: string;
+  readonly responses?: number;
 }
 
-function groupColumns({ linkTo }: Parts): readonly ColumnSpec<PromptRow>[] {
-  return [
-    {
-      id: 'prompt',
-      label: 'Prompt',
-      about: 'The text sent to the engines.',
-      value: ({ text }) => text,
-      cell: (row) => <PromptName row={row} to={linkTo(`/prompts/${row.id}`, { prompt: null })} />,
-      isWide: true,
-    },
-    {
-      id: 'topic',
-      label: 'Topic',
-      about: 'Current topic.',
-      value: ({ topic }) => topic,
-      cell: ({ topic, topicId }) =>
-        topic === null ? (
-          NO_VALUE
-        ) : (
-          <Link class="clamped topic" to={linkTo('/prompts', { topic: topicId })} title={topic}>
-            {topic}
-          </Link>
-        ),
-      isHidden: true,
-    },
-    {
-      id: 'tags',
-      label: 'Tags',
-      about: 'Current tags.',
-      value: ({ tags }) => tags.map(({ name }) => name).join(', ') || null,
-      cell: ({ tags }) => <span class="clamped topic">{tags.map(({ name }) => name).join(', ') || NO_VALUE}</span>,
-      isHidden: true,
-    },
-    {
-      id: 'branded',
-      label: 'Branded',
-      about: 'Whether the prompt names the brand.',
-      value: ({ branded }) => (branded === null ? null : branded ? 'branded' : 'non-branded'),
-      isHidden: true,
-    },
-    {
-      id: 'state',
-      label: 'State',
-      about: 'Active, paused, or deleted upstream; responses of deleted prompts still count.',
-      value: ({ state }) => state,
-      isHidden: true,
-    },
-  ];
+/** Returns a JSON column with a list of objects. */
+export function namesOf(value: unknown): readonly Named[] {
+  return Array.isArray(value) ? (value as readonly Named[]) : [];
 }
 
-function measureColumns({ format, entityColour, linkTo }: Parts): readonly ColumnSpec<PromptRow>[] {
+/** Joins the list of prompts with their measures, overall and by engine. */
+export function promptRows(listed: Table | null, measured: Table | null, byEngine: Table | null): readonly Row[] {
+  const measures = groupedBy(toRecords(measured), 'prompt_id');
+  const engines = groupedBy(toRecords(byEngine), 'prompt_id');
+  return toRecords(listed).map((row): Row => {
+    const id = textOf(row['prompt_id']);
+    const visibilities = (engines.get(id) ?? []).flatMap((each) =>
+      ['', '_lower', '_upper', '_n'].map((part): [string, Row[string]] => [
+        `engine ${textOf(each['engine'])}${part}`,
+        each[`visibility${part}`] ?? null,
+      ]),
+    );
+    return { ...measures.get(id)?.[0], ...Object.fromEntries(visibilities), ...row, prompt: row['text'] ?? null };
+  });
+}
+
+const brandedOf = ({ branded }: Row): string | null =>
+  branded === null ? null : branded === true ? 'branded' : 'non-branded';
+
+/** The shown columns of the table of prompts. */
+export const COLUMNS: readonly GivenColumn[] = [
+  {
+    name: 'prompt',
+    about: 'The text sent to the engines.',
+    below: (row) => [row['topic'], brandedOf(row)].filter((text) => text !== null).join(' · ') || null,
+  },
+  { name: 'visibility', about: 'Share of responses that mention the brand.' },
+  {
+    name: 'visibility_change',
+    label: 'Change',
+    about: 'Visibility less that of the comparison range.',
+  },
+  'position',
+  {
+    name: 'responses',
+    about: 'Responses of the range (n).',
+    to: (row, { linkTo }) => linkTo('/responses', { prompt: textOf(row['prompt_id']) }),
+  },
+];
+
+/** Returns the columns that the reader can choose, one per engine among them. */
+export function hiddenColumns(engines: readonly Option[]): readonly GivenColumn[] {
   return [
+    'sentiment',
     {
-      id: 'n',
-      label: 'Responses',
-      about: 'Responses of the range (n).',
-      unit: 'count',
-      value: ({ responses }) => responses,
-      cell: ({ id, responses }) => (
-        <Link to={linkTo('/responses', { prompt: id })}>{format.value(responses, 'count')}</Link>
-      ),
-    },
-    statisticColumn<PromptRow>({
-      id: 'visibility',
-      label: 'Visibility',
-      about: 'Share of responses that mention the brand.',
-      statistic: ({ visibility }) => visibility,
-      nameOf: ({ text }) => text,
-    }),
-    changeColumn<PromptRow>({
-      id: 'change',
-      label: 'Change',
-      about: 'Visibility less that of the comparison range.',
-      statistic: ({ visibility }) => visibility,
-      nameOf: ({ text }) => text,
-    }),
-    {
-      id: 'position',
-      label: 'Position',
-      about: 'Mean position in the responses that mention the brand; 1 is the first.',
-      unit: 'position',
-      value: ({ position }) => position,
+      name: 'topic',
+      to: ({ topic_id: id }, { linkTo }) => (id === null ? null : linkTo('/prompts', { topic: textOf(id) })),
     },
     {
-      id: 'sentiment',
-      label: 'Sentiment',
-      about: 'Mean worth of the sentiment labels of the responses that mention the brand.',
-      unit: 'score',
-      value: ({ sentiment }) => sentiment,
+      name: 'tags',
+      value: ({ tags }) =>
+        namesOf(tags)
+          .map(({ name }) => name)
+          .join(', ') || null,
     },
+    { name: 'branded', value: brandedOf },
+    { name: 'state', about: 'Active, paused, or deleted upstream; responses of deleted prompts still count.' },
     {
-      id: 'volume',
+      name: 'responses_per_day',
       label: 'Per day',
       about: 'Responses per day of the range. The API reports no search volume.',
-      unit: 'number',
-      value: ({ responsesPerDay }) => responsesPerDay,
-      isHidden: true,
     },
     {
-      id: 'competitors',
+      name: 'competitors',
       label: 'Top competitors',
-      about: 'The 3 tracked competitors that most responses of the prompt mention, with the number of responses.',
-      value: ({ competitors }) => competitors.map(({ name }) => name).join(', ') || null,
-      cell: ({ competitors }) => (
+      value: ({ competitors }) => namesOf(competitors)[0]?.name ?? null,
+      cell: ({ competitors }, { entityColour, format }) => (
         <ul class="leaders">
-          {competitors.map(({ id, name, responses }) => (
+          {namesOf(competitors).map(({ id, name, responses }) => (
             <li key={id} title={name}>
               <EntityDot colour={entityColour(id)} />
-              <span dir="auto">{name}</span> <span class="quiet">{format.value(responses, 'count')}</span>
+              <bdi>{name}</bdi> <span class="quiet">{format.value(responses, 'count')}</span>
             </li>
           ))}
         </ul>
       ),
-      isHidden: true,
     },
-  ];
-}
-
-function engineColumns({ engines }: Parts): readonly ColumnSpec<PromptRow>[] {
-  return engines.map(({ id, label }) => ({
-    ...statisticColumn<PromptRow>({
-      id: `engine-${id}`,
+    ...engines.map(({ id, label }) => ({
+      name: `engine ${id}`,
       label,
       about: `Visibility in the responses of ${label}.`,
-      statistic: (row) => row.engines.get(id) ?? {},
-    }),
-    isHidden: true,
-  }));
-}
-
-function PromptName({ row, to }: { readonly row: PromptRow; readonly to: string }): ComponentChildren {
-  return (
-    <>
-      <Link to={to} class="clamped" dir="auto" title={row.text}>
-        {row.text === '' ? 'Prompt without text' : row.text}
-      </Link>
-      <span class="below" dir="auto">
-        {[row.topic, row.branded === null ? null : row.branded ? 'branded' : 'non-branded']
-          .filter((text) => text !== null)
-          .join(' · ')}
-        {row.state !== 'active' && <span class="tag">{row.state}</span>}
-      </span>
-    </>
-  );
+    })),
+  ];
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useId, useMemo, useState } from 'preact/hooks';
-import { Frame } from '../../components/chart-frame.tsx';
+import { useEffect, useId, useMemo, useState } from 'preact/hooks';
+import { TableBlock } from '../../components/data-table.tsx';
 import { Choice, FilterBar } from '../../components/filter-bar.tsx';
 import { ErrorState, PageHead } from '../../components/parts.tsx';
 import { useCursorPages } from '../../state/cursor-pages.ts';
@@ -9,13 +9,15 @@ import { useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { textOf, toRecords } from '../../state/table.ts';
 import { MENTIONED, readReader, SEARCH, writeReader } from './reader-filters.ts';
-import { ResponseTable } from './response-table.tsx';
+import { responseColumns } from './response-columns.tsx';
 
 const WITHOUT = ['comparison'] as const;
 /** Rows of one request. */
 const PAGE_ROWS = 50;
 /** Quiet time after the last key before a search begins, in milliseconds. */
 const SEARCH_DELAY_MS = 250;
+
+const ignore = (): void => undefined;
 
 /** A reader of single responses: filters, text search, and all rows in pages. */
 export default function ResponsesPage(): JSX.Element {
@@ -27,7 +29,10 @@ export default function ResponsesPage(): JSX.Element {
     params === null ? null : { ...params, ...reader.params, compare_to: 'none', limit: PAGE_ROWS },
     PAGE_ROWS,
   );
-  const linkOf = useCallback((id: string) => linkTo(`/responses/${id}`, {}, reader.link), [linkTo, search.toString()]);
+  const columns = useMemo(
+    () => responseColumns((id) => linkTo(`/responses/${id}`, {}, readReader(search).link)),
+    [linkTo, search.toString()],
+  );
   const count = format.value(pages.rows.length, 'count');
   const set = (name: string, value: string | null): void =>
     navigate(`${path}${writeReader(search, name, value)}`, { replace: true });
@@ -41,25 +46,25 @@ export default function ResponsesPage(): JSX.Element {
           <ReaderFields onMentioned={(value) => set(MENTIONED, value)} />
         </FilterBar>
       </PageHead>
-      <Frame
+      <TableBlock
         title="All responses"
         about="Responses of AI engines, newest first. The API reports mentions and citations, but not the text of a response."
         data={pages.first}
         tools={<SearchField value={reader.params.search ?? ''} onSearch={(text) => set(SEARCH, text || null)} />}
         empty="No response matches. Choose a longer range, or clear the search and the filters."
-      >
-        <ResponseTable
-          caption="All responses"
-          rows={pages.rows}
-          linkOf={linkOf}
-          {...(pages.error === null ? { onEnd: pages.more } : {})}
-        >
-          {pages.error !== null && <ErrorState error={pages.error} retry={pages.more} />}
-        </ResponseTable>
-        <p class="quiet" role="status">
-          {pages.isComplete ? `All ${count} responses are loaded.` : `${count} responses are loaded; scroll for more.`}
-        </p>
-      </Frame>
+        rows={pages.rows}
+        columns={columns}
+        onEnd={pages.error === null ? pages.more : ignore}
+        sentence={
+          <span role="status">
+            {pages.isComplete
+              ? `All ${count} responses are loaded.`
+              : `${count} responses are loaded; scroll for more.`}
+          </span>
+        }
+        isMain
+      />
+      {pages.error !== null && <ErrorState error={pages.error} retry={pages.more} />}
     </>
   );
 }

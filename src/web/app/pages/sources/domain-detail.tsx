@@ -2,18 +2,17 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { ChartContext } from '../../charts/drawing.ts';
 import { drawTimeSeries } from '../../charts/time-series.ts';
-import { ChartFrame, Frame } from '../../components/chart-frame.tsx';
-import { promptColumn } from '../../components/columns.tsx';
-import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
+import { ChartFrame } from '../../components/chart-frame.tsx';
+import { TableBlock } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
-import { measuredColumn } from '../../components/measured.tsx';
-import { EntityDot, PageHead, Timestamp } from '../../components/parts.tsx';
+import { PageHead } from '../../components/parts.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { grainOf } from '../../state/calendar-days.ts';
 import { useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { pointOf } from '../../state/series.ts';
-import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
+import { textOf, toRecords } from '../../state/table.ts';
 import { PageTable } from './page-table.tsx';
 
 /** One domain: its history, its engines, its pages, and the responses that cite it. */
@@ -77,94 +76,53 @@ function History({ domain }: { readonly domain: string }): JSX.Element {
   );
 }
 
+const ENGINES: readonly GivenColumn[] = [
+  {
+    name: 'engine',
+    value: ({ engine }, { engineLabel }) => (engine === null ? 'All engines' : engineLabel(textOf(engine))),
+  },
+  'citations',
+  'responses',
+  { name: 'share', n: 'responses_of_all' },
+];
+const RESPONSES: readonly GivenColumn[] = [
+  {
+    name: 'prompt',
+    to: (row, { linkTo }) => linkTo(`/responses/${textOf(row['response_id'])}`),
+    below: (row, { engineLabel }) => engineLabel(textOf(row['engine'])),
+  },
+  {
+    name: 'brand_mentioned',
+    label: 'Brand',
+    value: (row) => (row['brand_mentioned'] === true ? 'mentioned' : 'not mentioned'),
+  },
+  'citations',
+  { name: 'created_at', label: 'Time' },
+];
+
 function Engines({ domain }: { readonly domain: string }): JSX.Element {
-  const { params, engineLabel, engineColour } = useScope();
-  const data = useQuery('domain_history', params && { ...params, domain, grain: 'range' });
-  const items = useMemo(() => toRecords(data.table), [data.table]);
-  const columns = useMemo<readonly ColumnSpec<Row>[]>(
-    () => [
-      {
-        id: 'engine',
-        label: 'Engine',
-        value: (row) => textOf(row['engine']),
-        cell: ({ engine }) =>
-          engine === null ? (
-            <strong>All engines</strong>
-          ) : (
-            <>
-              <EntityDot colour={engineColour(textOf(engine))} />
-              {engineLabel(textOf(engine))}
-            </>
-          ),
-      },
-      { id: 'citations', label: 'Citations', unit: 'count', value: (row) => numberOf(row['citations']) },
-      { id: 'responses', label: 'Responses', unit: 'count', value: (row) => numberOf(row['responses']) },
-      measuredColumn({
-        id: 'share',
-        label: 'Share',
-        about: 'Share of the responses of the engine (n) that cite the domain.',
-        n: 'responses_of_all',
-      }),
-    ],
-    [engineLabel, engineColour],
-  );
+  const { params } = useScope();
   return (
-    <Frame title="By engine" about="Citations and citing responses of the range by engine." data={data}>
-      <DataTable
-        caption="By engine"
-        items={items}
-        columns={columns}
-        keyOf={(row) => textOf(row['engine']) || 'all'}
-        isPlain
-      />
-    </Frame>
+    <TableBlock
+      title="By engine"
+      about="Citations and citing responses of the range by engine."
+      data={useQuery('domain_history', params && { ...params, domain, grain: 'range' })}
+      columns={ENGINES}
+    />
   );
 }
 
 function NewestResponses({ domain }: { readonly domain: string }): JSX.Element {
-  const { params, linkTo, engineLabel } = useScope();
-  const data = useQuery('domain_responses', params && { ...params, domain });
-  const items = useMemo(() => toRecords(data.table), [data.table]);
-  const columns = useMemo<readonly ColumnSpec<Row>[]>(
-    () => [
-      {
-        id: 'created_at',
-        label: 'Time',
-        unit: 'time',
-        value: (row) => textOf(row['created_at']),
-        cell: (row) => (
-          <Link to={linkTo(`/responses/${textOf(row['response_id'])}`)}>
-            <Timestamp time={textOf(row['created_at'])} />
-          </Link>
-        ),
-      },
-      { id: 'engine', label: 'Engine', value: (row) => engineLabel(textOf(row['engine'])) },
-      promptColumn(linkTo),
-      {
-        id: 'brand_mentioned',
-        label: 'Brand',
-        value: (row) => (row['brand_mentioned'] === true ? 'mentioned' : 'not mentioned'),
-      },
-      { id: 'citations', label: 'Citations', unit: 'count', value: (row) => numberOf(row['citations']) },
-    ],
-    [linkTo, engineLabel],
-  );
+  const { params, linkTo } = useScope();
   return (
-    <Frame
+    <TableBlock
       title="Newest responses that cite it"
       about="At most 20; the link lists all."
-      data={data}
+      data={useQuery('domain_responses', params && { ...params, domain })}
       to={linkTo('/responses', {}, { search: domain })}
       linkLabel="All responses"
       empty="No response in this range cites the domain."
-    >
-      <DataTable
-        caption="Newest responses that cite it"
-        items={items}
-        columns={columns}
-        keyOf={(row) => textOf(row['response_id'])}
-        isPlain
-      />
-    </Frame>
+      columns={RESPONSES}
+    />
   );
 }

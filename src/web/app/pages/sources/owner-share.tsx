@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { Frame } from '../../components/chart-frame.tsx';
-import { knownOwner } from '../../components/columns.tsx';
 import { MeasureOverTime } from '../../components/measure-over-time.tsx';
 import { EmptyState } from '../../components/parts.tsx';
+import { knownOwner } from '../../components/table-columns.tsx';
 import { useMetrics } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { textOf, toRecords } from '../../state/table.ts';

@@ -1,49 +1,27 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
-import { useScope } from '../../state/scope.tsx';
-import { type Table, textOf, type Value } from '../../state/table.ts';
+import { DataTable } from '../../components/data-table.tsx';
+import type { ColumnSpec } from '../../components/table-columns.tsx';
+import { type Row, type Table, textOf, type Value } from '../../state/table.ts';
 import { rolesOf } from './result-chart.ts';
-
-interface ResultRow {
-  readonly key: string;
-  readonly values: readonly Value[];
-}
 
 /** Characters of a text that wraps; longer ones are cut after two lines and complete in the title. */
 const TEXT_LENGTH = 60;
 
 /** The rows of a result. Columns are identified by their position, because names may repeat. */
 export function ResultTable({ table }: { readonly table: Table }): JSX.Element {
-  const { format } = useScope();
-  const items = useMemo(() => table.rows.map((values, index): ResultRow => ({ key: String(index), values })), [table]);
+  const rows = useMemo(() => table.rows.map((values): Row => Object.fromEntries(values.entries())), [table]);
   const columns = useMemo(() => {
     const roles = rolesOf(table);
-    return table.columns.map(({ name, type }, index): ColumnSpec<ResultRow> => ({
-      id: String(index),
+    return table.columns.map(({ name, type }, index): ColumnSpec => ({
+      name: String(index),
       label: name,
       about: type,
-      value: ({ values }) => plain(values[index] ?? null),
-      cell: ({ values }) => shownValue(values[index] ?? null, format.exact),
-      ...(roles[index] === 'number' ? { unit: 'number' as const } : {}),
+      cell: (row, { format }) => shownValue(row[index] ?? null, format.exact),
+      unit: roles[index] === 'number' ? 'number' : 'text',
     }));
-  }, [table, format]);
-  return (
-    <DataTable
-      key={table.columns.map(({ name }) => name).join('\n')}
-      caption="Result"
-      items={items}
-      columns={columns}
-      keyOf={({ key }) => key}
-      empty="The query returned no rows."
-    />
-  );
-}
-
-function plain(value: Value): string | number | boolean | null {
-  return typeof value === 'object' && value !== null
-    ? JSON.stringify(value)
-    : (value as string | number | boolean | null);
+  }, [table]);
+  return <DataTable caption="Result" rows={rows} columns={columns} empty="The query returned no rows." isMatrix />;
 }
 
 function shownValue(value: Value, exact: (value: number) => string): JSX.Element | string {

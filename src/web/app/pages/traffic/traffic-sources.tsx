@@ -2,11 +2,11 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { ChartContext } from '../../charts/drawing.ts';
 import { drawStackedBars } from '../../charts/stacked-bars.ts';
-import { ChartFrame, Frame } from '../../components/chart-frame.tsx';
-import { type ColumnSpec, DataTable } from '../../components/data-table.tsx';
+import { ChartFrame } from '../../components/chart-frame.tsx';
+import { TableBlock } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
 import { Mark } from '../../components/measured.tsx';
-import { EntityDot } from '../../components/parts.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { grainOf } from '../../state/calendar-days.ts';
 import { type LoadedTable, useQuery } from '../../state/data.tsx';
 import { useRoute } from '../../state/router.tsx';
@@ -88,84 +88,47 @@ function seriesOf(rows: readonly Row[], measure: string) {
   }));
 }
 
-interface Source {
-  readonly source: string;
-  readonly currency: string;
-  readonly values: Row;
-}
+const changeOf = (row: Row): number | null => {
+  const before = numberOf(row['sessions_before']);
+  return before === null ? null : (numberOf(row['sessions']) ?? 0) - before;
+};
+
+const COLUMNS: readonly GivenColumn[] = [
+  { name: 'source', dot: ({ source }) => colourOf(textOf(source)) },
+  'sessions',
+  {
+    name: 'change',
+    about: 'Change of sessions against the comparison range. Counts of visits are not tested.',
+    unit: 'count',
+    value: changeOf,
+    cell: (row) => (
+      <Mark
+        change={{ change: changeOf(row), isSignificant: null }}
+        unit="count"
+        isHigherBetter={null}
+        countBefore={numberOf(row['sessions_before'])}
+      />
+    ),
+  },
+  { name: 'engaged_sessions', label: 'Engaged' },
+  'key_events',
+  { name: 'revenue', unit: 'money', below: ({ currency }) => textOf(currency) || null },
+];
+const HIDDEN = ['new_users', 'currency'];
 
 /** Visits by source in this range, compared. */
 export function SourceTable({ sources }: { readonly sources: LoadedTable }): JSX.Element {
-  const items = useMemo<readonly Source[]>(
-    () =>
-      toRecords(sources.table).map((row) => ({
-        source: textOf(row['source']),
-        currency: textOf(row['currency']),
-        values: row,
-      })),
-    [sources.table],
-  );
-  const columns = useMemo<readonly ColumnSpec<Source>[]>(() => {
-    const value =
-      (name: string) =>
-      ({ values }: Source) =>
-        numberOf(values[name]);
-    const change = ({ values }: Source): number | null => {
-      const before = numberOf(values['sessions_before']);
-      return before === null ? null : (numberOf(values['sessions']) ?? 0) - before;
-    };
-    return [
-      {
-        id: 'source',
-        label: 'Source',
-        value: ({ source }) => source,
-        cell: ({ source }) => (
-          <>
-            <EntityDot colour={colourOf(source)} />
-            {source}
-          </>
-        ),
-      },
-      { id: 'sessions', label: 'Sessions', unit: 'count', value: value('sessions') },
-      {
-        id: 'change',
-        label: 'Change',
-        about: 'Difference of sessions to the comparison range. Counts of visits are not tested.',
-        unit: 'count',
-        value: change,
-        cell: (item) => (
-          <Mark
-            change={{ change: change(item), isSignificant: null }}
-            unit="count"
-            isHigherBetter={null}
-            countBefore={value('sessions_before')(item)}
-          />
-        ),
-      },
-      { id: 'engaged', label: 'Engaged', unit: 'count', value: value('engaged_sessions') },
-      { id: 'new_users', label: 'New users', unit: 'count', value: value('new_users') },
-      { id: 'key_events', label: 'Key events', unit: 'count', value: value('key_events') },
-      { id: 'revenue', label: 'Revenue', unit: 'money', value: value('revenue') },
-      { id: 'currency', label: 'Currency', value: ({ currency }) => currency },
-    ];
-  }, []);
   return (
     <div class="full">
-      <Frame
+      <TableBlock
         title="Sources"
         about="Visits by the assistant that referred them. Counts are complete, so they have no interval."
         data={sources}
         empty="No visits from AI assistants in this range."
-      >
-        <DataTable
-          caption="Sources"
-          items={items}
-          columns={columns}
-          keyOf={({ source, currency }) => `${source} ${currency}`}
-          sort={{ id: 'sessions', isDescending: true }}
-          isPlain
-        />
-      </Frame>
+        columns={COLUMNS}
+        hidden={HIDDEN}
+        sort="-sessions"
+      />
     </div>
   );
 }
