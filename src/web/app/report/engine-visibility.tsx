@@ -32,17 +32,15 @@ export function EngineVisibility(): JSX.Element {
     [series, events],
   );
   return (
-    <div class="full">
-      <ChartFrame
-        title="Visibility by engine"
-        about={`Share of responses that mention the brand, per ${grain}. Choose an engine in the legend to see its 95 % intervals.`}
-        data={data}
-        to={linkTo('/prompts')}
-        draw={draw}
-        legend={series}
-        note={<EventNote events={events} />}
-      />
-    </div>
+    <ChartFrame
+      title="Visibility by engine"
+      about={`Share of responses that mention the brand, per ${grain}. Choose an engine in the legend to see its 95 % intervals.`}
+      data={data}
+      to={linkTo('/prompts')}
+      draw={draw}
+      legend={series}
+      note={<EventNote events={events} />}
+    />
   );
 }
 

@@ -24,17 +24,15 @@ export function AlertDetail({ id }: { readonly id: string }): JSX.Element {
   const domain = textOf(row?.['domain']);
   return (
     <div class="grid">
-      <div class="full">
-        <Frame
-          title={textOf(row?.['headline']) || 'Alert'}
-          data={data}
-          to={linkTo('/alerts')}
-          linkLabel="All alerts"
-          empty="No alert with this id is stored for this brand."
-        >
-          {row !== null && <AlertFacts row={row} day={day} />}
-        </Frame>
-      </div>
+      <Frame
+        title={textOf(row?.['headline']) || 'Alert'}
+        data={data}
+        to={linkTo('/alerts')}
+        linkLabel="All alerts"
+        empty="No alert with this id is stored for this brand."
+      >
+        {row !== null && <AlertFacts row={row} day={day} />}
+      </Frame>
       {row !== null && day !== '' && (
         <>
           <AlertHistory day={day} competitor={textOf(row['competitor_id']) || null} />
@@ -163,23 +161,19 @@ function Comparisons({ day, competitor }: ComparisonsProps): JSX.Element {
   );
   return (
     <>
-      <div class="full">
+      <BeforeAfter
+        title="Up to the alert"
+        about={`Visibility in the ${DAYS} days up to ${day} ("after") against the ${DAYS} days before them. Tests are corrected for all competitors.`}
+        data={at}
+        nameOf={nameOf}
+      />
+      {isOver && (
         <BeforeAfter
-          title="Up to the alert"
-          about={`Visibility in the ${DAYS} days up to ${day} ("after") against the ${DAYS} days before them. Tests are corrected for all competitors.`}
-          data={at}
+          title="Since the alert"
+          about={`Visibility from ${addDays(day, 1)} to ${to} ("after") against as many days up to the alert.`}
+          data={after}
           nameOf={nameOf}
         />
-      </div>
-      {isOver && (
-        <div class="full">
-          <BeforeAfter
-            title="Since the alert"
-            about={`Visibility from ${addDays(day, 1)} to ${to} ("after") against as many days up to the alert.`}
-            data={after}
-            nameOf={nameOf}
-          />
-        </div>
       )}
     </>
   );

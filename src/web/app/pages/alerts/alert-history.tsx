@@ -42,19 +42,17 @@ export function AlertHistory({ day, competitor }: AlertHistoryProps): JSX.Elemen
   }, [data.table, competitor, entityColour]);
   const draw = useDrawing('Visibility around the alert', series, day);
   return (
-    <div class="full">
-      <ChartFrame
-        title="Visibility around the alert"
-        about="Share of responses that mention the brand, and the competitor of the alert, per day (UTC). The mark is the day of the alert."
-        data={data}
-        to={linkTo('/', { range: null, from, to })}
-        linkLabel="Overview of these days"
-        draw={draw}
-        legend={series}
-        height={240}
-        empty="No responses are stored for these days."
-      />
-    </div>
+    <ChartFrame
+      title="Visibility around the alert"
+      about="Share of responses that mention the brand, and the competitor of the alert, per day (UTC). The mark is the day of the alert."
+      data={data}
+      to={linkTo('/', { range: null, from, to })}
+      linkLabel="Overview of these days"
+      draw={draw}
+      legend={series}
+      height={240}
+      empty="No responses are stored for these days."
+    />
   );
 }
 
@@ -77,19 +75,17 @@ export function DomainHistory({ day, domain }: DomainHistoryProps): JSX.Element 
   }, [data.table, domain]);
   const draw = useDrawing('Citations of the domain around the alert', series, day);
   return (
-    <div class="full">
-      <ChartFrame
-        title="Citations of the domain"
-        about="Share of responses that cite the domain, per day (UTC), with its 95 % interval."
-        data={data}
-        to={linkTo('/sources', {}, { domain })}
-        linkLabel="Domain"
-        draw={draw}
-        legend={series}
-        height={240}
-        empty="No responses are stored for these days."
-      />
-    </div>
+    <ChartFrame
+      title="Citations of the domain"
+      about="Share of responses that cite the domain, per day (UTC), with its 95 % interval."
+      data={data}
+      to={linkTo('/sources', {}, { domain })}
+      linkLabel="Domain"
+      draw={draw}
+      legend={series}
+      height={240}
+      empty="No responses are stored for these days."
+    />
   );
 }
 

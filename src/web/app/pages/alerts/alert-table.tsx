@@ -36,18 +36,16 @@ const FACETS = ['type', 'competitor'];
 export function AlertTable(): JSX.Element {
   const { params } = useScope();
   return (
-    <div class="full">
-      <TableBlock
-        title="Alerts"
-        about="Alerts detected in the range, including alerts that the API no longer lists. The filter searches headline, detail, competitor and domain."
-        data={useQuery('alert_list', params)}
-        empty="No alerts in this range."
-        columns={COLUMNS}
-        hidden={HIDDEN}
-        facets={FACETS}
-        sort="-detected_at"
-        isMain
-      />
-    </div>
+    <TableBlock
+      title="Alerts"
+      about="Alerts detected in the range, including alerts that the API no longer lists. The filter searches headline, detail, competitor and domain."
+      data={useQuery('alert_list', params)}
+      empty="No alerts in this range."
+      columns={COLUMNS}
+      hidden={HIDDEN}
+      facets={FACETS}
+      sort="-detected_at"
+      isMain
+    />
   );
 }

@@ -31,16 +31,14 @@ export function AlertsOverTime(): JSX.Element {
     [series],
   );
   return (
-    <div class="full">
-      <ChartFrame
-        title="Alerts by type"
-        about={`Alerts per ${grain} (UTC), including alerts that the API no longer lists.`}
-        data={data}
-        draw={draw}
-        legend={series}
-        height={240}
-        empty="No alerts in this range."
-      />
-    </div>
+    <ChartFrame
+      title="Alerts by type"
+      about={`Alerts per ${grain} (UTC), including alerts that the API no longer lists.`}
+      data={data}
+      draw={draw}
+      legend={series}
+      height={240}
+      empty="No alerts in this range."
+    />
   );
 }

@@ -37,12 +37,8 @@ export default function Compare(): JSX.Element {
         <>
           <SidePicker kinds={kinds} kind={kind} sides={sides} />
           <div class="grid">
-            <div class="full">
-              <ComparedMeasures kind={kind} sides={sides} />
-            </div>
-            <div class="full">
-              <ComparedOverTime sides={sides} />
-            </div>
+            <ComparedMeasures kind={kind} sides={sides} />
+            <ComparedOverTime sides={sides} />
           </div>
         </>
       )}

@@ -49,13 +49,9 @@ export function CompetitorDetail({ id }: { readonly id: string }): JSX.Element {
       {!isRemoved && <CompetitorTiles id={id} />}
       <div class="grid">
         {!isRemoved && <AgainstBrand id={id} />}
-        <div class="full">
-          <CompetitorPrompts id={id} name={name} />
-        </div>
+        <CompetitorPrompts id={id} name={name} />
         <CompetitorSources id={id} />
-        <div class="full">
-          <TrackedHistory only={id} />
-        </div>
+        <TrackedHistory only={id} />
       </div>
     </>
   );
@@ -94,17 +90,15 @@ function AgainstBrand({ id }: { readonly id: string }): JSX.Element {
     [id, entityColour],
   );
   return (
-    <div class="full">
-      <MeasureOverTime
-        title="Visibility against the brand"
-        about="Share of responses that mention the brand, and share that mention the competitor."
-        measure="visibility"
-        unit="ratio"
-        groupBy="entity"
-        idColumn="competitor_id"
-        labelColumn="entity"
-        colourOf={colourOf}
-      />
-    </div>
+    <MeasureOverTime
+      title="Visibility against the brand"
+      about="Share of responses that mention the brand, and share that mention the competitor."
+      measure="visibility"
+      unit="ratio"
+      groupBy="entity"
+      idColumn="competitor_id"
+      labelColumn="entity"
+      colourOf={colourOf}
+    />
   );
 }

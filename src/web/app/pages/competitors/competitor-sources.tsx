@@ -11,12 +11,8 @@ import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
 export function CompetitorSources({ id }: { readonly id: string }): JSX.Element {
   return (
     <>
-      <div class="full">
-        <CitedAndMentioned id={id} />
-      </div>
-      <div class="full">
-        <CitedWithIt id={id} />
-      </div>
+      <CitedAndMentioned id={id} />
+      <CitedWithIt id={id} />
     </>
   );
 }

@@ -25,23 +25,15 @@ export default function Competitors(): JSX.Element {
             <FilterBar />
           </PageHead>
           <div class="grid">
-            <div class="full">
-              <EntityTable />
+            <EntityTable />
+            <div class="pair">
+              <OverTime measure="share_of_voice" />
+              <OverTime measure="visibility" />
             </div>
-            <OverTime measure="share_of_voice" />
-            <OverTime measure="visibility" />
-            <div class="full">
-              <EngineMatrix />
-            </div>
-            <div class="full">
-              <CoMentions />
-            </div>
-            <div class="full">
-              <LostPrompts />
-            </div>
-            <div class="full">
-              <TrackedHistory />
-            </div>
+            <EngineMatrix />
+            <CoMentions />
+            <LostPrompts />
+            <TrackedHistory />
           </div>
         </>
       )}

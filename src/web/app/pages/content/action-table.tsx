@@ -48,17 +48,15 @@ const FACETS = ['done', 'kind'];
 export function ActionTable(): JSX.Element {
   const { brand } = useScope();
   return (
-    <div class="full">
-      <TableBlock
-        title="Actions"
-        about="Actions proposed for prompts that competitors win, including actions that the API no longer lists."
-        data={useQuery('action_list', brand === null ? null : { brand: brand.id })}
-        empty="No action plans yet. Plans are generated in the app of the service."
-        columns={COLUMNS}
-        hidden={HIDDEN}
-        facets={FACETS}
-        isMain
-      />
-    </div>
+    <TableBlock
+      title="Actions"
+      about="Actions proposed for prompts that competitors win, including actions that the API no longer lists."
+      data={useQuery('action_list', brand === null ? null : { brand: brand.id })}
+      empty="No action plans yet. Plans are generated in the app of the service."
+      columns={COLUMNS}
+      hidden={HIDDEN}
+      facets={FACETS}
+      isMain
+    />
   );
 }

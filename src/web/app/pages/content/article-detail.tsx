@@ -22,31 +22,25 @@ export function ArticleDetail({ id }: { readonly id: string }): JSX.Element {
   const text = textOf(row?.['markdown']);
   return (
     <>
-      <div class="full">
-        <Frame
-          title={textOf(row?.['title']) || 'Article'}
-          data={data}
-          to={linkTo('/content', {}, { view: 'articles' })}
-          linkLabel="All articles"
-          empty="No article with this id is stored for this brand."
-        >
-          {row !== null && <ArticleFacts row={row} />}
-        </Frame>
-      </div>
+      <Frame
+        title={textOf(row?.['title']) || 'Article'}
+        data={data}
+        to={linkTo('/content', {}, { view: 'articles' })}
+        linkLabel="All articles"
+        empty="No article with this id is stored for this brand."
+      >
+        {row !== null && <ArticleFacts row={row} />}
+      </Frame>
       {row !== null && <PromptEffect row={row} />}
       {row !== null && (
-        <div class="full">
-          <Frame title="Text" about="As the API returned it; HTML in it is shown as text." data={data}>
-            {text === '' ? <EmptyState>The API has not returned a text yet.</EmptyState> : <Markdown text={text} />}
-          </Frame>
-        </div>
+        <Frame title="Text" about="As the API returned it; HTML in it is shown as text." data={data}>
+          {text === '' ? <EmptyState>The API has not returned a text yet.</EmptyState> : <Markdown text={text} />}
+        </Frame>
       )}
       {row !== null && (
-        <div class="full">
-          <Frame title="Sources" data={data}>
-            <SourceList row={row} />
-          </Frame>
-        </div>
+        <Frame title="Sources" data={data}>
+          <SourceList row={row} />
+        </Frame>
       )}
     </>
   );
@@ -127,7 +121,7 @@ function PromptEffect({ row }: { readonly row: Row }): JSX.Element {
   const nameOf = useCallback(() => ({ name: 'Visibility of the prompt', colour: 0 }), []);
   if (!isKnown) {
     return (
-      <section class="panel full" aria-label="Visibility of its prompt">
+      <section class="panel" aria-label="Visibility of its prompt">
         <h2>Visibility of its prompt</h2>
         <EmptyState>
           {prompt === ''
@@ -140,14 +134,12 @@ function PromptEffect({ row }: { readonly row: Row }): JSX.Element {
     );
   }
   return (
-    <div class="full">
-      <BeforeAfter
-        title="Visibility of its prompt"
-        about={`${from} to ${to}, after the article was finished, against as many days up to ${day}. The API does not say when it was published. A difference may have other causes.`}
-        data={data}
-        nameOf={nameOf}
-      />
-    </div>
+    <BeforeAfter
+      title="Visibility of its prompt"
+      about={`${from} to ${to}, after the article was finished, against as many days up to ${day}. The API does not say when it was published. A difference may have other causes.`}
+      data={data}
+      nameOf={nameOf}
+    />
   );
 }
 

@@ -32,18 +32,16 @@ const FACETS = ['status'];
 export function ArticleTable(): JSX.Element {
   const { brand } = useScope();
   return (
-    <div class="full">
-      <TableBlock
-        title="Articles"
-        about="Articles of all days, including articles that the API no longer lists."
-        data={useQuery('article_list', brand === null ? null : { brand: brand.id })}
-        empty="No articles yet."
-        columns={COLUMNS}
-        hidden={HIDDEN}
-        facets={FACETS}
-        sort="-created_at"
-        isMain
-      />
-    </div>
+    <TableBlock
+      title="Articles"
+      about="Articles of all days, including articles that the API no longer lists."
+      data={useQuery('article_list', brand === null ? null : { brand: brand.id })}
+      empty="No articles yet."
+      columns={COLUMNS}
+      hidden={HIDDEN}
+      facets={FACETS}
+      sort="-created_at"
+      isMain
+    />
   );
 }

@@ -25,19 +25,16 @@ export function CreditsOverTime(): JSX.Element {
   }, [rows]);
   const last = rows.at(-1);
   return (
-    <div class="full">
-      <ChartFrame
-        title="Writing credits"
-        about="Credits left in the whole workspace at the last sync of each day. Filters do not apply."
-        data={data}
-        draw={draw}
-        height={180}
-        empty="No balance was recorded, or the key does not open all brands of the workspace."
-        note={
-          last &&
-          `${format.value(last['balance'], 'count')} credits left on ${format.time(textOf(last['observed_at']))}.`
-        }
-      />
-    </div>
+    <ChartFrame
+      title="Writing credits"
+      about="Credits left in the whole workspace at the last sync of each day. Filters do not apply."
+      data={data}
+      draw={draw}
+      height={180}
+      empty="No balance was recorded, or the key does not open all brands of the workspace."
+      note={
+        last && `${format.value(last['balance'], 'count')} credits left on ${format.time(textOf(last['observed_at']))}.`
+      }
+    />
   );
 }

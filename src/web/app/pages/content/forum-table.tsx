@@ -36,18 +36,16 @@ const FACETS = ['type', 'status'];
 export function ForumTable(): JSX.Element {
   const { brand } = useScope();
   return (
-    <div class="full">
-      <TableBlock
-        title="Forum threads"
-        about="Threads of all days, including threads that the API no longer lists."
-        data={useQuery('forum_list', brand === null ? null : { brand: brand.id })}
-        empty="No forum threads yet."
-        columns={COLUMNS}
-        hidden={HIDDEN}
-        facets={FACETS}
-        sort="-citing_responses"
-        isMain
-      />
-    </div>
+    <TableBlock
+      title="Forum threads"
+      about="Threads of all days, including threads that the API no longer lists."
+      data={useQuery('forum_list', brand === null ? null : { brand: brand.id })}
+      empty="No forum threads yet."
+      columns={COLUMNS}
+      hidden={HIDDEN}
+      facets={FACETS}
+      sort="-citing_responses"
+      isMain
+    />
   );
 }

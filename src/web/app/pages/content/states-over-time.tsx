@@ -32,23 +32,21 @@ export function StatesOverTime({ list }: { readonly list: keyof typeof NAMES }):
   );
   const since = textOf(rows[0]?.['recorded_since']) || null;
   return (
-    <div class="full">
-      <ChartFrame
-        title={title}
-        about="Number in each state at the end of each day (UTC), and at the last sync."
-        data={data}
-        draw={draw}
-        legend={series}
-        height={240}
-        empty="No state was recorded in this range. States are recorded from the first sync on."
-        note={
-          since !== null && (
-            <>
-              sightline has recorded these states since <Timestamp time={since} />; earlier ones are unknown.
-            </>
-          )
-        }
-      />
-    </div>
+    <ChartFrame
+      title={title}
+      about="Number in each state at the end of each day (UTC), and at the last sync."
+      data={data}
+      draw={draw}
+      legend={series}
+      height={240}
+      empty="No state was recorded in this range. States are recorded from the first sync on."
+      note={
+        since !== null && (
+          <>
+            sightline has recorded these states since <Timestamp time={since} />; earlier ones are unknown.
+          </>
+        )
+      }
+    />
   );
 }

@@ -63,13 +63,11 @@ function Contents({ explanation, measure }: ContentsProps): JSX.Element {
           </ol>
         </section>
       )}
-      <div class="grid">
+      <div class="pair">
         {dimensions
           .filter(({ members }) => members.length > 1)
           .map((dimension) => (
-            <div key={dimension.dimension} class={dimension.dimension === 'prompt' ? 'full' : undefined}>
-              <Effects dimension={dimension} measure={measure} />
-            </div>
+            <Effects key={dimension.dimension} dimension={dimension} measure={measure} />
           ))}
       </div>
       {associations.length > 0 && (

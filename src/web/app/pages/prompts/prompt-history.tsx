@@ -65,28 +65,29 @@ export function PromptEngines(): JSX.Element {
       ),
     [series, label, unit, isReversed],
   );
-  return (
-    <div class="full">
-      <div class="row switch" role="group" aria-label="Measure of the chart">
-        {MEASURES.map((measure) => (
-          <button
-            key={measure.name}
-            type="button"
-            class="small"
-            aria-pressed={measure === chosen}
-            onClick={() => choose(measure.name)}
-          >
-            {measure.label}
-          </button>
-        ))}
-      </div>
-      <ChartFrame
-        title={`${label} by engine`}
-        about={`${about}, per ${grain}. ${intervalNote(series.length)} They are wide, because few responses are counted.`}
-        data={data}
-        draw={draw}
-        legend={series}
-      />
+  const tools = (
+    <div class="row switch" role="group" aria-label="Measure of the chart">
+      {MEASURES.map((measure) => (
+        <button
+          key={measure.name}
+          type="button"
+          class="small"
+          aria-pressed={measure === chosen}
+          onClick={() => choose(measure.name)}
+        >
+          {measure.label}
+        </button>
+      ))}
     </div>
+  );
+  return (
+    <ChartFrame
+      title={`${label} by engine`}
+      about={`${about}, per ${grain}. ${intervalNote(series.length)} They are wide, because few responses are counted.`}
+      data={data}
+      draw={draw}
+      legend={series}
+      tools={tools}
+    />
   );
 }

@@ -50,20 +50,20 @@ export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Elem
         <OverviewTiles />
         <div class="grid">
           <PromptEngines />
-          <PromptEntities />
-          <TopDomains />
-          <Frame
-            title="The prompt now"
-            about="Its current groups and state, as upstream reports them."
-            data={data}
-            empty="Nothing is stored about this prompt."
-          >
-            {row !== null && <PromptFacts row={row} />}
-          </Frame>
-          <PromptVersions id={id} />
-          <div class="full">
-            <RecentResponses prompt={id} />
+          <div class="pair">
+            <PromptEntities />
+            <TopDomains />
+            <Frame
+              title="The prompt now"
+              about="Its current groups and state, as upstream reports them."
+              data={data}
+              empty="Nothing is stored about this prompt."
+            >
+              {row !== null && <PromptFacts row={row} />}
+            </Frame>
+            <PromptVersions id={id} />
           </div>
+          <RecentResponses prompt={id} />
         </div>
       </ScopeWith>
     </>

@@ -46,19 +46,15 @@ export default function ResponsePage({ params: { id = '' } }: PageProps): JSX.El
         </p>
       )}
       <div class="grid">
-        <Frame title="Response" about="The prompt, the engine, and the prompt’s groups at that time." data={data}>
-          {row !== null && <ResponseFacts row={row} />}
-        </Frame>
-        <ResponseEntities id={id} />
-        <div class="full">
-          <ResponseSources id={id} />
+        <div class="pair">
+          <Frame title="Response" about="The prompt, the engine, and the prompt’s groups at that time." data={data}>
+            {row !== null && <ResponseFacts row={row} />}
+          </Frame>
+          <ResponseEntities id={id} />
         </div>
-        <div class="full">
-          <ResponseVersions id={id} />
-        </div>
-        <div class="full">
-          <ResponseStored data={data} row={row} />
-        </div>
+        <ResponseSources id={id} />
+        <ResponseVersions id={id} />
+        <ResponseStored data={data} row={row} />
       </div>
     </>
   );

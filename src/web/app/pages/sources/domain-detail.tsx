@@ -32,14 +32,12 @@ export function DomainDetail({ domain }: { readonly domain: string }): JSX.Eleme
         <FilterBar without={['comparison']} />
       </PageHead>
       <div class="grid">
-        <History domain={domain} />
-        <Engines domain={domain} />
-        <div class="full">
-          <PageTable domain={domain} />
+        <div class="pair">
+          <History domain={domain} />
+          <Engines domain={domain} />
         </div>
-        <div class="full">
-          <NewestResponses domain={domain} />
-        </div>
+        <PageTable domain={domain} />
+        <NewestResponses domain={domain} />
       </div>
     </>
   );

@@ -32,22 +32,14 @@ export default function Sources(): JSX.Element {
       <ViewTabs label="Views of the sources" path="/sources" views={VIEWS} current={view} />
       {view === 'domains' && (
         <div class="grid">
-          <div class="full">
-            <OwnerShare />
-          </div>
-          <div class="full">
-            <DomainTable />
-          </div>
+          <OwnerShare />
+          <DomainTable />
         </div>
       )}
       {view === 'pages' && (
         <div class="grid">
-          <div class="full">
-            <PageTable />
-          </div>
-          <div class="full">
-            <OwnPages />
-          </div>
+          <PageTable />
+          <OwnPages />
         </div>
       )}
       {view === 'gaps' && <GapTable />}

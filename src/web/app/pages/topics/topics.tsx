@@ -30,18 +30,10 @@ export default function Topics(): JSX.Element {
       </PageHead>
       <ViewTabs label="Groups of prompts" path="/topics" views={GROUPINGS} current={view} />
       <div class="grid">
-        <div class="full">
-          <GroupTable key={view} grouping={grouping} />
-        </div>
-        <div class="full">
-          <GroupsOverTime grouping={grouping} />
-        </div>
-        <div class="full">
-          <GroupsThen key={view} grouping={grouping} />
-        </div>
-        <div class="full">
-          <GroupMoves key={view} grouping={grouping} />
-        </div>
+        <GroupTable key={view} grouping={grouping} />
+        <GroupsOverTime grouping={grouping} />
+        <GroupsThen key={view} grouping={grouping} />
+        <GroupMoves key={view} grouping={grouping} />
       </div>
     </>
   );

@@ -28,25 +28,23 @@ export function BesideVisibility(): JSX.Element {
     return drawLine('AI sessions', 'count', points);
   }, [rows]);
   return (
-    <div class="full">
-      <ChartFrame
-        title="Visibility beside visits"
-        about={`Share of responses that mention the brand with its 95 % interval, and below it AI sessions of all sources, per ${grain}. Filters of engines, topics and prompts apply to visibility only.`}
-        data={data}
-        to={linkTo('/')}
-        linkLabel="Overview"
-        draw={drawVisibility}
-        height={HEIGHT}
-        legend={[{ label: 'Visibility', colour: 0 }]}
-        below={
-          <>
-            <h3 class="chart-title">AI sessions</h3>
-            <Chart label="AI sessions over time" draw={drawSessions} height={HEIGHT} />
-          </>
-        }
-        note="Days of responses are UTC; days of visits are those of the property's time zone. The two can differ by a day."
-      />
-    </div>
+    <ChartFrame
+      title="Visibility beside visits"
+      about={`Share of responses that mention the brand with its 95 % interval, and below it AI sessions of all sources, per ${grain}. Filters of engines, topics and prompts apply to visibility only.`}
+      data={data}
+      to={linkTo('/')}
+      linkLabel="Overview"
+      draw={drawVisibility}
+      height={HEIGHT}
+      legend={[{ label: 'Visibility', colour: 0 }]}
+      below={
+        <>
+          <h3 class="chart-title">AI sessions</h3>
+          <Chart label="AI sessions over time" draw={drawSessions} height={HEIGHT} />
+        </>
+      }
+      note="Days of responses are UTC; days of visits are those of the property's time zone. The two can differ by a day."
+    />
   );
 }
 

@@ -36,18 +36,13 @@ export function TrafficCorrelation(): JSX.Element {
     empty: 'There are no two complete weeks with responses and visits.',
   };
   const weeks = Math.max(0, ...rows.map((row) => numberOf(row['weeks']) ?? 0));
+  if (rows.some((row) => textOf(row['correlation']) !== '')) return <TableBlock {...frame} columns={COLUMNS} />;
   return (
-    <div class="full">
-      {rows.some((row) => textOf(row['correlation']) !== '') ? (
-        <TableBlock {...frame} columns={COLUMNS} />
-      ) : (
-        <Frame {...frame}>
-          <EmptyState>
-            Too few weeks: a correlation needs at least {WEEKS_LEAST} complete weeks with responses and visits, and
-            there are {format.value(weeks, 'count')}.
-          </EmptyState>
-        </Frame>
-      )}
-    </div>
+    <Frame {...frame}>
+      <EmptyState>
+        Too few weeks: a correlation needs at least {WEEKS_LEAST} complete weeks with responses and visits, and there
+        are {format.value(weeks, 'count')}.
+      </EmptyState>
+    </Frame>
   );
 }

@@ -119,16 +119,14 @@ const HIDDEN = ['new_users', 'currency'];
 /** Visits by source in this range, compared. */
 export function SourceTable({ sources }: { readonly sources: LoadedTable }): JSX.Element {
   return (
-    <div class="full">
-      <TableBlock
-        title="Sources"
-        about="Visits by the assistant that referred them. Counts are complete, so they have no interval."
-        data={sources}
-        empty="No visits from AI assistants in this range."
-        columns={COLUMNS}
-        hidden={HIDDEN}
-        sort="-sessions"
-      />
-    </div>
+    <TableBlock
+      title="Sources"
+      about="Visits by the assistant that referred them. Counts are complete, so they have no interval."
+      data={sources}
+      empty="No visits from AI assistants in this range."
+      columns={COLUMNS}
+      hidden={HIDDEN}
+      sort="-sessions"
+    />
   );
 }

@@ -55,9 +55,7 @@ export default function Traffic(): JSX.Element {
           <div class="grid">
             <BesideVisibility />
             <TrafficCorrelation />
-            <div class="full">
-              <SourcesOverTime />
-            </div>
+            <SourcesOverTime />
             <SourceTable sources={sources} />
           </div>
         </>
