@@ -130,8 +130,8 @@ const inBrowser: readonly Mutant[] = [
   },
   {
     file: 'src/web/app/components/markdown.tsx',
-    from: 'if (!/^https?:\\/\\//i.test(url)) return <bdi>{children ?? url}</bdi>;',
-    to: '',
+    from: '!/^https?:\\/\\//i.test(url)',
+    to: "url === ''",
     tests: ['test/web/matrix/page-matrix.test.ts'],
     isBuilt: true,
   },
@@ -174,13 +174,6 @@ const inNode: readonly Mutant[] = [
     from: "return text.replaceAll(/[^\\P{Cc}\\t\\n]|\\p{Cs}|[\\uFFFE\\uFFFF]/gu, ' ');",
     to: 'return text;',
     tests: ['test/web/chart-files.test.ts'],
-    isBuilt: true,
-  },
-  {
-    file: 'src/web/app/report/report-lists.tsx',
-    from: 'if (!isWeb) return',
-    to: "if (!isWeb && url === '') return",
-    tests: ['test/web/odd-report.test.ts'],
     isBuilt: true,
   },
   {

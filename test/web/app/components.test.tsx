@@ -20,6 +20,7 @@ const scope: Scope = {
   brandList: [],
   brand: { id: 'b', name: 'Brand', site: 'brand.example' },
   range: { from: '2026-10-25', to: '2026-11-21' },
+  grain: 'day',
   problem: null,
   params: null,
   engines: [],

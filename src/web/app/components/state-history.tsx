@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useScope } from '../state/scope.tsx';
 import { textOf, type Value } from '../state/table.ts';
 import { Timestamp } from './parts.tsx';
 import type { ColumnSpec } from './table-columns.tsx';
@@ -22,33 +21,6 @@ export function statesOf(value: Value | undefined): readonly StatePeriod[] {
   }));
 }
 
-/** The states of an item in a line, such as `new Nov 3 → saved Nov 9`. */
-export function StateLine({
-  states,
-  goneAt,
-}: {
-  readonly states: readonly StatePeriod[];
-  readonly goneAt: string | null;
-}) {
-  const { format } = useScope();
-  if (states.length === 0) return <span class="quiet">not recorded</span>;
-  return (
-    <span>
-      {states.map(({ status, since }, index) => (
-        <span key={`${since}${status}`}>
-          {index > 0 && ' → '}
-          <bdi>{status}</bdi> <time dateTime={since}>{format.shortDay(since)}</time>
-        </span>
-      ))}
-      {goneAt !== null && (
-        <span>
-          {' → '}no longer listed <time dateTime={goneAt}>{format.shortDay(goneAt)}</time>
-        </span>
-      )}
-    </span>
-  );
-}
-
 /** The present state of rows with `status` and `gone_at`. */
 export const STATUS: ColumnSpec = {
   name: 'status',
@@ -63,7 +35,7 @@ export const HISTORY: ColumnSpec = {
   label: 'History',
   about: 'States that syncs recorded, with the day on which a sync first saw each.',
   value: ({ since }) => textOf(since),
-  cell: ({ states, gone_at: gone }) => <StateLine states={statesOf(states)} goneAt={textOf(gone) || null} />,
+  cell: ({ states, gone_at: gone }) => <StateList states={statesOf(states)} goneAt={textOf(gone) || null} />,
 };
 
 /** The states of an item as a list with times. */

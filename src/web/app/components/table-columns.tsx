@@ -22,8 +22,12 @@ export interface ColumnSpec extends MeasurementColumns {
   readonly about?: string | undefined;
   readonly unit?: Unit;
   readonly value?: (row: Row, scope: Scope) => Sortable;
-  /** Path within the workspace, or address of the web, that the cell links to. */
+  /** Path within the workspace that the cell links to. */
   readonly to?: (row: Row, scope: Scope) => string | null;
+  /** Address of another site that the cell links to. */
+  readonly url?: (row: Row) => string;
+  /** Colours a value of a matrix: how much, and whether it leads. */
+  readonly heat?: (row: Row) => { readonly isLead: boolean; readonly depth: number };
   /** Index of the series colour of a dot before the text. */
   readonly dot?: (row: Row, scope: Scope) => number | null;
   /** Second line of the cell. */
@@ -189,9 +193,10 @@ interface ValueCellProps extends StatisticCellProps {
 }
 
 function StatisticCell(props: ValueCellProps): JSX.Element {
-  const { label, about, unit, scope, title, statistic, hasSign, most } = props;
+  const { spec, row, label, about, unit, scope, title, statistic, hasSign, most } = props;
+  const heat = statistic.value === null ? undefined : spec.heat?.(row);
   return (
-    <>
+    <span class={heat && 'heat-cell'} style={heat && { background: heatOf(heat) }}>
       {most > 0 && <Interval {...statistic} most={most} />}
       <Explained title={title} label={label} about={about} statistic={statistic} unit={unit}>
         {scope.format.value(statistic.value, unit)}
@@ -199,8 +204,12 @@ function StatisticCell(props: ValueCellProps): JSX.Element {
           <Mark change={statistic.change} unit={unit} isHigherBetter={isGood(props)} isSignOnly />
         )}
       </Explained>
-    </>
+    </span>
   );
+}
+
+function heatOf({ isLead, depth }: { readonly isLead: boolean; readonly depth: number }): string {
+  return `color-mix(in oklab, var(${isLead ? '--good' : '--series-0'}) ${Math.round(6 + depth * 26)}%, var(--surface))`;
 }
 
 // A dot on the range of its interval.
@@ -245,9 +254,13 @@ function PlainCell({ spec, unit, scope, row, value }: CellProps & { readonly val
     <>
       <span class={isText ? 'named' : undefined}>
         {dot !== null && <EntityDot colour={dot} />}
-        <Linked to={to} {...(isText ? { title: text } : {})}>
-          {shown}
-        </Linked>
+        {spec.url === undefined ? (
+          <Linked to={to} {...(isText ? { title: text } : {})}>
+            {shown}
+          </Linked>
+        ) : (
+          <OuterLink url={spec.url(row)}>{shown}</OuterLink>
+        )}
       </span>
       {below !== undefined && below !== null && (
         <span class="beside" dir="auto">
@@ -268,7 +281,6 @@ interface LinkedProps {
 function Linked({ to, title, children }: LinkedProps): JSX.Element {
   const look = title === undefined ? {} : ({ class: 'clamped', dir: 'auto', title } as const);
   if (to === null) return <span {...look}>{children}</span>;
-  if (!to.startsWith('/')) return <OuterLink url={to}>{children}</OuterLink>;
   return (
     <Link to={to} {...look}>
       {children}

@@ -2,12 +2,11 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { drawBars } from '../charts/bars.ts';
 import type { ChartContext } from '../charts/drawing.ts';
-import { drawTimeSeries } from '../charts/time-series.ts';
 import { ChartFrame } from '../components/chart-frame.tsx';
 import { DataTable } from '../components/data-table.tsx';
+import { SeriesFrame } from '../components/series-frame.tsx';
 import type { GivenColumn } from '../components/table-columns.tsx';
 import { EventNote, useEvents } from '../pages/overview/events.tsx';
-import { grainOf } from '../state/calendar-days.ts';
 import { useMetrics } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
 import { measurementOf } from '../state/series.ts';
@@ -16,29 +15,21 @@ import { useEngineSeries } from '../state/use-engine-series.ts';
 
 /** Visibility over time with one line per engine, and the events that may explain a jump. */
 export function EngineVisibility(): JSX.Element {
-  const { params, range, linkTo } = useScope();
-  const grain = range === null ? 'day' : grainOf(range.from, range.to);
+  const { params, grain, linkTo } = useScope();
   const data = useMetrics(
     params === null ? null : { ...params, metrics: 'visibility', group_by: 'engine', grain, compare_to: 'none' },
   );
   const events = useEvents();
   const series = useEngineSeries(data.table, 'visibility');
-  const draw = useMemo(
-    () => (context: ChartContext) =>
-      drawTimeSeries(
-        { label: 'Visibility by engine over time', unit: 'ratio', series, events, hasZero: true },
-        context,
-      ),
-    [series, events],
-  );
   return (
-    <ChartFrame
+    <SeriesFrame
       title="Visibility by engine"
       about={`Share of responses that mention the brand, per ${grain}. Choose an engine in the legend to see its 95 % intervals.`}
       data={data}
       to={linkTo('/prompts')}
-      draw={draw}
-      legend={series}
+      unit="ratio"
+      series={series}
+      events={events}
       note={<EventNote events={events} />}
     />
   );

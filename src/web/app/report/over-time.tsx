@@ -1,29 +1,17 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ChartContext } from '../charts/drawing.ts';
 import { drawStackedArea } from '../charts/stacked-area.ts';
-import { drawTimeSeries, type Series } from '../charts/time-series.ts';
-import { ChartFrame, Frame } from '../components/chart-frame.tsx';
-import { EmptyState } from '../components/parts.tsx';
-import { grainOf } from '../state/calendar-days.ts';
+import { SeriesFrame } from '../components/series-frame.tsx';
 import { type LoadedTable, useMetrics, useQuery } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
 import { pointOf } from '../state/series.ts';
 import { numberOf, textOf, toRecords } from '../state/table.ts';
 
 const LABELS = ['positive', 'neutral', 'negative'] as const;
-/** Owners of cited pages in the order of the model, with the colours of the series. */
-const OWNERS = ['owned', 'competitor', 'third party', 'unknown'];
-
-function useGrain(): 'day' | 'week' | 'month' {
-  const { range } = useScope();
-  return range === null ? 'day' : grainOf(range.from, range.to);
-}
 
 /** Visibility over all engines. */
 export function VisibilityOverTime(): JSX.Element {
-  const { params, brand } = useScope();
-  const grain = useGrain();
+  const { params, brand, grain } = useScope();
   const data = useMetrics(params && { ...params, metrics: 'visibility', grain, compare_to: 'none' });
   return (
     <LineFrame
@@ -39,8 +27,7 @@ export function VisibilityOverTime(): JSX.Element {
 
 /** Sessions that AI assistants referred, which the filters on responses do not change. */
 export function SessionsOverTime(): JSX.Element {
-  const { params } = useScope();
-  const grain = useGrain();
+  const { params, grain } = useScope();
   const { brand = null, from = null, to = null } = params ?? {};
   const data = useMetrics(params && { brand, from, to, metrics: 'ai_sessions', grain, compare_to: 'none' });
   return (
@@ -66,13 +53,13 @@ interface LineFrameProps {
   readonly empty?: string;
 }
 
-function LineFrame({ title, about, data, measure, name, unit, empty }: LineFrameProps): JSX.Element {
-  const draw = useMemo(() => {
-    const points = toRecords(data.table).map((row) => pointOf(row, measure));
-    const series: readonly Series[] = [{ label: name, colour: 0, points }];
-    return (context: ChartContext) => drawTimeSeries({ label: title, unit, series, hasZero: true }, context);
-  }, [data.table, measure, name, title, unit]);
-  return <ChartFrame title={title} about={about} data={data} draw={draw} {...(empty === undefined ? {} : { empty })} />;
+function LineFrame({ measure, name, ...frame }: LineFrameProps): JSX.Element {
+  const { table } = frame.data;
+  const series = useMemo(
+    () => [{ label: name, colour: 0, points: toRecords(table).map((row) => pointOf(row, measure)) }],
+    [table, measure, name],
+  );
+  return <SeriesFrame {...frame} series={series} />;
 }
 
 /** Sentiment labels of the mentions of the brand. */
@@ -88,7 +75,9 @@ export function SentimentOverTime(): JSX.Element {
     }));
   }, [data.table]);
   return (
-    <AreaFrame
+    <SeriesFrame
+      drawAs={drawStackedArea}
+      unit="ratio"
       title="Sentiment labels over time"
       about="Share of the mentions of the brand by sentiment label, per month."
       data={data}
@@ -96,54 +85,4 @@ export function SentimentOverTime(): JSX.Element {
       empty="No mention in these weeks has a sentiment label."
     />
   );
-}
-
-/** Share of citations by the owner of the cited page. */
-export function OwnersOverTime(): JSX.Element {
-  const { params } = useScope();
-  const grain = useGrain();
-  const data = useMetrics(
-    params && { ...params, metrics: 'citation_share', group_by: 'owner', grain, compare_to: 'none' },
-  );
-  const series = useMemo(() => {
-    const rows = toRecords(data.table);
-    return OWNERS.map((owner, colour) => ({
-      label: owner,
-      colour,
-      points: rows.filter((row) => row['owner'] === owner).map((row) => pointOf(row, 'citation_share')),
-    })).filter(({ points }) => points.length > 0);
-  }, [data.table]);
-  // One part of the whole shows nothing.
-  if (series.length === 1 && series[0]?.label === 'unknown') {
-    return (
-      <Frame title="Cited pages by owner" data={data}>
-        <EmptyState>No cited page is known to belong to the brand or to a competitor.</EmptyState>
-      </Frame>
-    );
-  }
-  return (
-    <AreaFrame
-      title="Cited pages by owner"
-      about={`Share of citations by the owner of the cited page, per ${grain}.`}
-      data={data}
-      series={series}
-      empty="No response in these weeks cites a page."
-    />
-  );
-}
-
-interface AreaFrameProps {
-  readonly title: string;
-  readonly about: string;
-  readonly data: LoadedTable;
-  readonly series: readonly Series[];
-  readonly empty: string;
-}
-
-function AreaFrame({ title, about, data, series, empty }: AreaFrameProps): JSX.Element {
-  const draw = useMemo(
-    () => (context: ChartContext) => drawStackedArea({ label: title, unit: 'ratio', series }, context),
-    [title, series],
-  );
-  return <ChartFrame title={title} about={about} data={data} draw={draw} legend={series} empty={empty} />;
 }

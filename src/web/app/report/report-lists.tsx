@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { TableBlock } from '../components/data-table.tsx';
 import type { GivenColumn } from '../components/table-columns.tsx';
@@ -117,7 +117,8 @@ export function ForumThreads(): JSX.Element {
         {
           name: 'title',
           label: 'Thread',
-          cell: (row) => <WebLink url={textOf(row['url'])}>{textOf(row['title']) || textOf(row['url'])}</WebLink>,
+          value: ({ title, url }) => textOf(title) || textOf(url),
+          url: ({ url }) => textOf(url),
         },
         { name: 'subforum', label: 'Community' },
         { name: 'type', label: 'Kind', value: (row) => kinds[textOf(row['type'])] ?? textOf(row['type']) },
@@ -164,17 +165,6 @@ function Texts({ texts }: { readonly texts: readonly unknown[] }): JSX.Element {
       ))}
       {shown.length > NAMES_MAX && ' …'}
     </>
-  );
-}
-
-/** A link to an address of the web; other addresses are not linked. */
-function WebLink({ url, children }: { readonly url: string; readonly children: ComponentChildren }): JSX.Element {
-  const isWeb = /^https?:\/\//i.test(url) && URL.canParse(url);
-  if (!isWeb) return <span dir="auto">{children}</span>;
-  return (
-    <a href={url} rel="noopener noreferrer" dir="auto">
-      {children}
-    </a>
   );
 }
 

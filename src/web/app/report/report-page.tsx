@@ -4,13 +4,14 @@ import { EmptyState } from '../components/parts.tsx';
 import { GapDomains, TopDomains } from '../pages/overview/cited-sources.tsx';
 import { OverviewTiles } from '../pages/overview/overview-tiles.tsx';
 import { PromptMovers } from '../pages/overview/prompt-movers.tsx';
+import { OwnerShare } from '../pages/sources/owner-share.tsx';
 import { addDays, daysBetween } from '../state/calendar-days.ts';
 import { useQuery } from '../state/data.tsx';
 import { StaticRoute, useRoute } from '../state/router.tsx';
 import { ScopeProvider, useScope } from '../state/scope.tsx';
 import { numberOf, textOf, toRecords } from '../state/table.ts';
 import { EngineBars, EngineVisibility } from './engine-visibility.tsx';
-import { OwnersOverTime, SentimentOverTime, SessionsOverTime, VisibilityOverTime } from './over-time.tsx';
+import { SentimentOverTime, SessionsOverTime, VisibilityOverTime } from './over-time.tsx';
 import { ActionPlans, Articles, ForumThreads, LostPrompts, RaisedAlerts } from './report-lists.tsx';
 import { VoiceOverTime, VoiceTable } from './voice-share.tsx';
 
@@ -83,7 +84,7 @@ function Numbers({ input, firstDay, to }: NumbersProps): JSX.Element {
         <LostPrompts />
         <Within range={weeks}>
           <SentimentOverTime />
-          <OwnersOverTime />
+          <OwnerShare />
         </Within>
         <TopDomains />
         <GapDomains />

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
-import type { Day } from './calendar-days.ts';
+import { type Day, grainOf } from './calendar-days.ts';
 import { type LoadedTable, useQuery } from './data.tsx';
 import {
   type Filters,
@@ -36,6 +36,8 @@ export interface Scope {
   /** Null while the brands are loading, and if the workspace has none. */
   readonly brand: Brand | null;
   readonly range: { readonly from: Day; readonly to: Day } | null;
+  /** Length of the periods of charts over the range. */
+  readonly grain: 'day' | 'week' | 'month';
   /** Why the address has no data: a brand that does not exist, or a filter with a value that is not allowed; null otherwise. */
   readonly problem: string | null;
   /** The parameters of requests; null until the brand and the range are known. */
@@ -112,6 +114,7 @@ export function ScopeProvider({ children, isEmpty = false }: ScopeProviderProps)
       brandList: brandRows.map(brandOf),
       brand: row === null ? null : brandOf(row),
       range,
+      grain: range === null ? 'day' : grainOf(range.from, range.to),
       params: brandId === null || range === null || problem !== null ? null : scopeParams(filters, brandId, range),
       engines,
       topics: of('topic'),

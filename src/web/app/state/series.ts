@@ -1,5 +1,6 @@
 import type { SeriesPoint } from '../charts/drawing.ts';
-import { type Measurement, numberOf, type Row, textOf } from './table.ts';
+import type { Series } from '../charts/time-series.ts';
+import { groupedBy, type Measurement, numberOf, type Row, textOf } from './table.ts';
 
 type Columns = Readonly<Record<string, unknown>>;
 
@@ -28,6 +29,33 @@ export function measurementOf(
 /** Returns a measure in a row with a period. */
 export function pointOf(row: Row, measure: string, columns?: MeasurementColumns): SeriesPoint {
   return { day: textOf(row['period']), ...measurementOf(row, measure, columns) };
+}
+
+/** How the rows with one value of a column become a series. */
+export interface SeriesParts {
+  readonly labelOf: (row: Row) => string;
+  /** Index of the colour of a value of the column; null leaves the series out. */
+  readonly colourOf: (id: string, index: number) => number | null;
+  readonly pointOf: (row: Row) => SeriesPoint;
+  /** The page of a value of the column. */
+  readonly linkOf?: (id: string) => string | undefined;
+}
+
+/** A series whose name in the legend may be a link. */
+export type LinkedSeries = Series & { readonly to?: string };
+
+/** Returns a series for each value of a column, in the order of their colours. */
+export function seriesBy(rows: readonly Row[], column: string, parts: SeriesParts): readonly LinkedSeries[] {
+  const ids = [...groupedBy(rows, column)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const series = ids.flatMap(([id, own], index): LinkedSeries[] => {
+    const colour = parts.colourOf(id, index);
+    const [first] = own;
+    if (colour === null || first === undefined) return [];
+    const to = parts.linkOf?.(id);
+    const named = { label: parts.labelOf(first), colour, points: own.map(parts.pointOf) };
+    return [to === undefined ? named : { ...named, to }];
+  });
+  return series.sort((a, b) => a.colour - b.colour);
 }
 
 /** The change of a measure against the comparison range, as `Mark` shows it. */

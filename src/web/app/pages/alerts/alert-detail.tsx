@@ -3,11 +3,12 @@ import { useCallback, useMemo } from 'preact/hooks';
 import { BeforeAfter } from '../../components/before-after.tsx';
 import { Frame } from '../../components/chart-frame.tsx';
 import { Timestamp } from '../../components/parts.tsx';
+import { RowFacts } from '../../components/row-facts.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { addDays, type Day } from '../../state/calendar-days.ts';
 import { useMetrics, useQuery } from '../../state/data.tsx';
-import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { type Row, textOf, toRecords } from '../../state/table.ts';
+import { type Row, type Table, textOf, toRecords } from '../../state/table.ts';
 import { AlertHistory, DomainHistory } from './alert-history.tsx';
 import { typeLabel } from './alert-types.ts';
 import '../../styles/content.css';
@@ -31,7 +32,7 @@ export function AlertDetail({ id }: { readonly id: string }): JSX.Element {
         linkLabel="All alerts"
         empty="No alert with this id is stored for this brand."
       >
-        {row !== null && <AlertFacts row={row} day={day} />}
+        {row !== null && data.table !== null && <AlertFacts row={row} table={data.table} />}
       </Frame>
       {row !== null && day !== '' && (
         <>
@@ -44,67 +45,45 @@ export function AlertDetail({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function AlertFacts({ row, day }: { readonly row: Row; readonly day: Day }): JSX.Element {
-  const { linkTo, format } = useScope();
-  const until = { range: null, from: addDays(day || '2000-01-01', 1 - DAYS), to: day };
-  const around = { range: null, from: addDays(day || '2000-01-01', -DAYS), to: addDays(day || '2000-01-01', DAYS) };
-  const competitor = textOf(row['competitor_id']);
-  const gone = textOf(row['gone_at']) || null;
+const around = (row: Row) => {
+  const day = textOf(row['day']) || '2000-01-01';
+  return { range: null, from: addDays(day, -DAYS), to: addDays(day, DAYS) };
+};
+
+const FACTS: readonly GivenColumn[] = [
+  { name: 'type', value: ({ type }) => typeLabel(textOf(type)) },
+  { name: 'detected_at', label: 'Detected' },
+  {
+    name: 'previous',
+    label: 'Reported',
+    about: 'The API does not define these numbers.',
+    cell: ({ previous, current }, { format }) =>
+      `${format.value(previous, 'number')} before, ${format.value(current, 'number')} then`,
+  },
+  { name: 'competitor', dot: () => null },
+  'domain',
+  { name: 'versions', label: 'Recorded', cell: (row) => <Versions row={row} /> },
+  {
+    name: 'responses',
+    value: () => 'Responses around the alert',
+    to: (row, { linkTo }) => linkTo('/responses', around(row)),
+  },
+  { name: 'prompts', value: () => 'Prompts that changed', to: (row, { linkTo }) => linkTo('/prompts', around(row)) },
+  {
+    name: 'explain',
+    value: () => 'Why visibility changed in the days before',
+    to: ({ day }, { linkTo }) =>
+      linkTo('/explain', { range: null, from: addDays(textOf(day) || '2000-01-01', 1 - DAYS), to: textOf(day) }),
+  },
+];
+
+function AlertFacts({ row, table }: { readonly row: Row; readonly table: Table }): JSX.Element {
   return (
     <>
       <p dir="auto" class="detail">
         {textOf(row['detail'])}
       </p>
-      <dl class="facts">
-        <dt>Type</dt>
-        <dd>{typeLabel(textOf(row['type']))}</dd>
-        <dt>Detected</dt>
-        <dd>
-          <Timestamp time={textOf(row['detected_at']) || null} />
-        </dd>
-        <dt>Reported</dt>
-        <dd>
-          {format.value(row['previous'], 'number')} before, {format.value(row['current'], 'number')} then. The API does
-          not define these numbers.
-        </dd>
-        <dt>Competitor</dt>
-        <dd>
-          {competitor === '' ? (
-            <bdi>{textOf(row['competitor']) || 'none'}</bdi>
-          ) : (
-            <Link to={linkTo('/competitors', { competitor })} dir="auto">
-              {textOf(row['competitor'])}
-            </Link>
-          )}
-        </dd>
-        <dt>Domain</dt>
-        <dd>
-          {textOf(row['domain']) === '' ? (
-            'none'
-          ) : (
-            <Link to={linkTo('/sources', {}, { domain: textOf(row['domain']) })}>{textOf(row['domain'])}</Link>
-          )}
-        </dd>
-        <dt>Recorded</dt>
-        <dd>
-          <Versions row={row} />
-          {gone !== null && (
-            <>
-              {' '}
-              Not listed by the API since <Timestamp time={gone} />. This is the last recorded version.
-            </>
-          )}
-        </dd>
-        <dt>Responses</dt>
-        <dd>
-          <Link to={linkTo('/responses', around)}>Responses around the alert</Link>,{' '}
-          <Link to={linkTo('/prompts', around)}>prompts that changed</Link>
-        </dd>
-        <dt>Explain</dt>
-        <dd>
-          <Link to={linkTo('/explain', until)}>Why visibility changed in the days before</Link>
-        </dd>
-      </dl>
+      <RowFacts table={table} columns={FACTS} />
     </>
   );
 }
@@ -117,7 +96,8 @@ interface Version {
 
 function Versions({ row }: { readonly row: Row }): JSX.Element {
   const versions = Array.isArray(row['versions']) ? (row['versions'] as readonly Version[]) : [];
-  if (versions.length === 0) return <span>History not recorded.</span>;
+  const gone = textOf(row['gone_at']) || null;
+  if (versions.length === 0 && gone === null) return <span>History not recorded.</span>;
   return (
     <ol class="states">
       {versions.map(({ since, change, headline }) => (
@@ -130,6 +110,11 @@ function Versions({ row }: { readonly row: Row }): JSX.Element {
           )}
         </li>
       ))}
+      {gone !== null && (
+        <li>
+          Not listed by the API since <Timestamp time={gone} />. This is the last recorded version.
+        </li>
+      )}
     </ol>
   );
 }

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ChartContext } from '../../charts/drawing.ts';
 import type { SeriesPoint } from '../../charts/drawing.ts';
-import { drawTimeSeries, type Series } from '../../charts/time-series.ts';
-import { ChartFrame } from '../../components/chart-frame.tsx';
+import type { Series } from '../../charts/time-series.ts';
 import { Choice } from '../../components/filter-bar.tsx';
+import { SeriesFrame } from '../../components/series-frame.tsx';
 import { addDays, daysBetween, grainOf } from '../../state/calendar-days.ts';
 import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
@@ -34,21 +33,14 @@ export function ComparedOverTime({ sides }: { readonly sides: readonly [Side, Si
     ],
     [a.table, b.table, name, shift, first.label, first.colour, second.label, second.colour],
   );
-  const draw = useMemo(
-    () => (context: ChartContext) =>
-      drawTimeSeries(
-        { label: `${title} over time`, unit, series, isReversed: !isHigherBetter, hasZero: unit === 'ratio' },
-        context,
-      ),
-    [title, unit, series, isHigherBetter],
-  );
   return (
-    <ChartFrame
+    <SeriesFrame
       title={`${title} over time`}
       about={`Per ${grain}, with 95 % intervals.${shift === 0 ? '' : ' The second period is dashed and drawn on the days of the first.'}`}
       data={both}
-      draw={draw}
-      legend={series}
+      unit={unit}
+      series={series}
+      isReversed={!isHigherBetter}
       tools={
         <Choice
           label="Measure of the chart"

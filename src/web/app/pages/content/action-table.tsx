@@ -24,7 +24,7 @@ const COLUMNS: readonly GivenColumn[] = [
     about: 'Responses that competitors won and all responses to the prompt in 14 days, as the API reports them.',
     below: ({ answers }, { format }) => `of ${format.value(answers, 'count')}`,
   },
-  { name: 'target_url', label: 'Page', to: ({ target_url: url }) => textOf(url) || null },
+  { name: 'target_url', label: 'Page', url: ({ target_url: url }) => textOf(url) },
   {
     name: 'done_at',
     label: 'Done since',

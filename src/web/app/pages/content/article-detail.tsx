@@ -3,8 +3,10 @@ import { useCallback, useMemo } from 'preact/hooks';
 import { BeforeAfter } from '../../components/before-after.tsx';
 import { Frame } from '../../components/chart-frame.tsx';
 import { Markdown, OuterLink } from '../../components/markdown.tsx';
-import { EmptyState, Timestamp } from '../../components/parts.tsx';
+import { EmptyState } from '../../components/parts.tsx';
+import { RowFacts } from '../../components/row-facts.tsx';
 import { StateList, statesOf } from '../../components/state-history.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { addDays } from '../../state/calendar-days.ts';
 import { useMetrics, useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
@@ -29,7 +31,7 @@ export function ArticleDetail({ id }: { readonly id: string }): JSX.Element {
         linkLabel="All articles"
         empty="No article with this id is stored for this brand."
       >
-        {row !== null && <ArticleFacts row={row} />}
+        {data.table !== null && <RowFacts table={data.table} columns={FACTS} />}
       </Frame>
       {row !== null && <PromptEffect row={row} />}
       {row !== null && (
@@ -46,59 +48,36 @@ export function ArticleDetail({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function ArticleFacts({ row }: { readonly row: Row }): JSX.Element {
-  const { linkTo, format } = useScope();
-  const since = textOf(row['recorded_since']) || null;
+const FACTS: readonly GivenColumn[] = [
+  { name: 'states', label: 'State', cell: (row) => <States row={row} /> },
+  'prompt',
+  { name: 'created_at', label: 'Ordered' },
+  { name: 'completed_at', label: 'Finished' },
+  {
+    name: 'type',
+    label: 'Kind',
+    value: ({ type, quality, format, topic }) =>
+      [type, quality, format, topic]
+        .map(textOf)
+        .filter((value) => value !== '')
+        .join(', ') || null,
+  },
+  { name: 'word_count', label: 'Words' },
+  { name: 'credits_charged', label: 'Credits' },
+  { name: 'primary_keyword', label: 'Keyword' },
+  { name: 'meta_description', label: 'Description' },
+  { name: 'recorded_since', label: 'Recorded since' },
+];
+
+function States({ row }: { readonly row: Row }): JSX.Element {
+  const states = statesOf(row['states']);
   return (
     <>
-      <dl class="facts">
-        <dt>State</dt>
-        <dd>
-          <StateList states={statesOf(row['states'])} goneAt={textOf(row['gone_at']) || null} />
-          {statesOf(row['states']).length === 0 && (
-            <span>
-              <bdi>{textOf(row['status'])}</bdi>; its history was not recorded.
-            </span>
-          )}
-        </dd>
-        <dt>Prompt</dt>
-        <dd>
-          {row['prompt_id'] === null ? (
-            'none'
-          ) : (
-            <Link to={linkTo(`/prompts/${textOf(row['prompt_id'])}`)} dir="auto">
-              {textOf(row['prompt']) || textOf(row['prompt_id'])}
-            </Link>
-          )}
-        </dd>
-        <dt>Ordered</dt>
-        <dd>
-          <Timestamp time={textOf(row['created_at']) || null} />
-        </dd>
-        <dt>Finished</dt>
-        <dd>
-          <Timestamp time={textOf(row['completed_at']) || null} />
-        </dd>
-        <dt>Kind</dt>
-        <dd dir="auto">
-          {[row['type'], row['quality'], row['format'], row['topic']]
-            .map((value) => textOf(value))
-            .filter((value) => value !== '')
-            .join(', ') || '–'}
-        </dd>
-        <dt>Length</dt>
-        <dd>
-          {format.value(row['word_count'], 'count')} words, {format.value(row['credits_charged'], 'count')} credits
-        </dd>
-        <dt>Keyword</dt>
-        <dd dir="auto">{textOf(row['primary_keyword']) || '–'}</dd>
-        <dt>Description</dt>
-        <dd dir="auto">{textOf(row['meta_description']) || '–'}</dd>
-      </dl>
-      {since !== null && (
-        <p class="quiet">
-          sightline has recorded this article since <Timestamp time={since} />.
-        </p>
+      <StateList states={states} goneAt={textOf(row['gone_at']) || null} />
+      {states.length === 0 && (
+        <span>
+          <bdi>{textOf(row['status'])}</bdi>; its history was not recorded.
+        </span>
       )}
     </>
   );

@@ -1,8 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ChartContext } from '../../charts/drawing.ts';
-import { drawTimeSeries } from '../../charts/time-series.ts';
-import { ChartFrame } from '../../components/chart-frame.tsx';
+import { SeriesFrame } from '../../components/series-frame.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { numberOf, textOf, toRecords } from '../../state/table.ts';
@@ -12,24 +10,19 @@ export function CreditsOverTime(): JSX.Element {
   const { format } = useScope();
   const data = useQuery('credits_balance', {});
   const rows = useMemo(() => toRecords(data.table), [data.table]);
-  const draw = useMemo(() => {
+  const series = useMemo(() => {
     // The last balance of each day.
     const days = new Map(rows.map((row) => [textOf(row['observed_at']).slice(0, 10), numberOf(row['balance'])]));
-    const points = [...days].map(([day, value]) => ({ day, value }));
-    const series = [{ label: 'Credits', colour: 0, points }];
-    return (context: ChartContext) =>
-      drawTimeSeries(
-        { label: 'Writing credits over time', unit: 'count', series, hasZero: true, height: 180 },
-        context,
-      );
+    return [{ label: 'Credits', colour: 0, points: [...days].map(([day, value]) => ({ day, value })) }];
   }, [rows]);
   const last = rows.at(-1);
   return (
-    <ChartFrame
+    <SeriesFrame
       title="Writing credits"
       about="Credits left in the whole workspace at the last sync of each day. Filters do not apply."
       data={data}
-      draw={draw}
+      unit="count"
+      series={series}
       height={180}
       empty="No balance was recorded, or the key does not open all brands of the workspace."
       note={

@@ -11,7 +11,7 @@ const COLUMNS: readonly GivenColumn[] = [
     name: 'title',
     label: 'Thread',
     value: ({ title, url }) => textOf(title) || textOf(url),
-    to: ({ url }) => textOf(url),
+    url: ({ url }) => textOf(url),
     below: ({ subforum }) => textOf(subforum) || null,
   },
   {

@@ -1,10 +1,8 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ChartContext } from '../../charts/drawing.ts';
 import type { SeriesPoint } from '../../charts/drawing.ts';
-import { drawTimeSeries } from '../../charts/time-series.ts';
-import { ChartFrame } from '../../components/chart-frame.tsx';
-import { addDays, grainOf } from '../../state/calendar-days.ts';
+import { SeriesFrame } from '../../components/series-frame.tsx';
+import { addDays } from '../../state/calendar-days.ts';
 import { useMetrics } from '../../state/data.tsx';
 import { wilsonInterval } from '../../state/difference.ts';
 import { useScope } from '../../state/scope.tsx';
@@ -19,8 +17,7 @@ const MEAN_DAYS = 7;
 
 /** Visibility of the brand and of the most visible competitors over time, and the events that may explain a jump. */
 export function EntityVisibility(): JSX.Element {
-  const { params, range, linkTo, entityColour } = useScope();
-  const grain = range === null ? 'day' : grainOf(range.from, range.to);
+  const { params, range, grain, linkTo, entityColour } = useScope();
   const isDaily = grain === 'day';
   const from = range === null ? '' : isDaily ? addDays(range.from, 1 - MEAN_DAYS) : range.from;
   const data = useMetrics(
@@ -41,31 +38,18 @@ export function EntityVisibility(): JSX.Element {
     const rivals = found.filter(({ colour }) => colour !== 0).sort((a, b) => lastOf(b) - lastOf(a));
     return [...found.filter(({ colour }) => colour === 0), ...rivals.slice(0, RIVALS_MAX)];
   }, [data.table, entityColour, isDaily, range?.from]);
-  const draw = useMemo(
-    () => (context: ChartContext) =>
-      drawTimeSeries(
-        {
-          label: 'Visibility over time',
-          unit: 'ratio',
-          series,
-          events,
-          hasZero: true,
-          hasEndLabels: true,
-          height: 300,
-        },
-        context,
-      ),
-    [series, events],
-  );
   return (
-    <ChartFrame
+    <SeriesFrame
       title="Visibility over time"
       hint={`you and the most visible rivals, ${isDaily ? `${MEAN_DAYS}-day mean` : `per ${grain}`}`}
       about="Share of responses that mention the brand, and the same for each competitor. The band is the 95 % interval of the brand."
       data={data}
       to={linkTo('/competitors')}
-      draw={draw}
+      unit="ratio"
+      series={series}
+      events={events}
       height={300}
+      hasEndLabels
       note={<EventNote events={events} />}
     />
   );

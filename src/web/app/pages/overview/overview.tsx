@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { measureOf } from '../../state/shown-measures.ts';
+import { EngineTable } from '../competitors/engine-matrix.tsx';
 import { GapDomains, TopDomains } from './cited-sources.tsx';
-import { EngineHeat } from './engine-heat.tsx';
 import { EntityVisibility } from './entity-visibility.tsx';
 import { Morning } from './morning.tsx';
 import { NewestAlerts } from './newest-alerts.tsx';
@@ -10,8 +12,12 @@ import { OverviewTiles } from './overview-tiles.tsx';
 import { PromptMovers } from './prompt-movers.tsx';
 import { Ranking } from './ranking.tsx';
 
+/** Rows of the table of engines. */
+const ROWS_MAX = 5;
+
 /** The first page: the numbers of a brand, their history and their changes. */
 export default function Overview(): JSX.Element {
+  const { linkTo } = useScope();
   return (
     <>
       <PageHead title="Overview">
@@ -22,7 +28,13 @@ export default function Overview(): JSX.Element {
       <div class="two">
         <EntityVisibility />
         <Ranking />
-        <EngineHeat />
+        <EngineTable
+          title="Where you stand on each engine"
+          about="Visibility of the brand and of its most visible competitors by engine. Green leads an engine; ▲ and ▼ are changes beyond chance."
+          measure={measureOf('visibility')}
+          to={linkTo('/competitors')}
+          rowsMax={ROWS_MAX}
+        />
         <NewestAlerts />
         <PromptMovers />
         <GapDomains />

@@ -1,9 +1,6 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
-import type { ChartContext } from '../../charts/drawing.ts';
-import { drawTimeSeries } from '../../charts/time-series.ts';
-import { ChartFrame } from '../../components/chart-frame.tsx';
 import { intervalNote } from '../../components/measure-over-time.tsx';
+import { SeriesFrame } from '../../components/series-frame.tsx';
 import { daysBetween } from '../../state/calendar-days.ts';
 import { useMetrics } from '../../state/data.tsx';
 import { useRoute } from '../../state/router.tsx';
@@ -57,14 +54,6 @@ export function PromptEngines(): JSX.Element {
       : { ...params, metrics: 'visibility,position,sentiment', group_by: 'engine', grain, compare_to: 'none' },
   );
   const series = useEngineSeries(data.table, name);
-  const draw = useMemo(
-    () => (context: ChartContext) =>
-      drawTimeSeries(
-        { label: `${label} by engine over time`, unit, series, isReversed, hasZero: unit === 'ratio' },
-        context,
-      ),
-    [series, label, unit, isReversed],
-  );
   const tools = (
     <div class="row switch" role="group" aria-label="Measure of the chart">
       {MEASURES.map((measure) => (
@@ -81,12 +70,13 @@ export function PromptEngines(): JSX.Element {
     </div>
   );
   return (
-    <ChartFrame
+    <SeriesFrame
       title={`${label} by engine`}
       about={`${about}, per ${grain}. ${intervalNote(series.length)} They are wide, because few responses are counted.`}
       data={data}
-      draw={draw}
-      legend={series}
+      unit={unit}
+      series={series}
+      isReversed={isReversed}
       tools={tools}
     />
   );

@@ -2,11 +2,13 @@ import type { JSX } from 'preact';
 import { Frame } from '../../components/chart-frame.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { EmptyState, PageHead, Timestamp } from '../../components/parts.tsx';
+import { RowFacts } from '../../components/row-facts.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { NO_VALUE } from '../../state/format.ts';
 import { Link, type PageProps } from '../../state/router.tsx';
 import { ScopeWith, useScope } from '../../state/scope.tsx';
-import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
+import { numberOf, textOf, toRecords } from '../../state/table.ts';
 import { TopDomains } from '../overview/cited-sources.tsx';
 import { OverviewTiles } from '../overview/overview-tiles.tsx';
 import { RecentResponses } from '../responses/recent-responses.tsx';
@@ -17,6 +19,39 @@ import { namesOf } from './prompts-columns.tsx';
 import '../../styles/prompts.css';
 
 const WITHOUT = ['topic', 'tag', 'branded'] as const;
+
+const FACTS: readonly GivenColumn[] = [
+  {
+    name: 'state',
+    below: ({ deleted_at: at }) =>
+      at === null ? null : (
+        <>
+          since <Timestamp time={textOf(at)} />, when a sync found it missing
+        </>
+      ),
+  },
+  {
+    name: 'topic',
+    to: ({ topic_id: id }, { linkTo }) => (id === null ? null : linkTo('/prompts', { topic: textOf(id) })),
+  },
+  { name: 'tags', cell: ({ tags }) => <Tags tags={namesOf(tags)} /> },
+  {
+    name: 'branded',
+    value: ({ branded }) => (branded === null ? null : branded === true ? 'yes, it names the brand' : 'no'),
+  },
+  'funnel_stage',
+  { name: 'created_at', label: 'Added' },
+  {
+    name: 'responses',
+    cell: ({ responses, first_at: first, last_at: last }, { format }) => (
+      <>
+        <span data-value={numberOf(responses) ?? undefined}>{format.value(responses, 'count')}</span> on all days, from{' '}
+        {format.day(textOf(first).slice(0, 10))} to {format.day(textOf(last).slice(0, 10))}
+      </>
+    ),
+  },
+  { name: 'synced_at', label: 'Last synced' },
+];
 
 /** One prompt: its groups now and then, its measures per engine, its competitors, sources and responses. */
 export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Element {
@@ -59,7 +94,7 @@ export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Elem
               data={data}
               empty="Nothing is stored about this prompt."
             >
-              {row !== null && <PromptFacts row={row} />}
+              {data.table !== null && <RowFacts table={data.table} columns={FACTS} />}
             </Frame>
             <PromptVersions id={id} />
           </div>
@@ -70,50 +105,17 @@ export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Elem
   );
 }
 
-function PromptFacts({ row }: { readonly row: Row }): JSX.Element {
-  const { format, linkTo } = useScope();
-  const { topic, branded, responses } = row;
-  const tags = namesOf(row['tags']);
-  const time = (name: string): JSX.Element => <Timestamp time={textOf(row[name]) || null} />;
+function Tags({ tags }: { readonly tags: ReturnType<typeof namesOf> }): JSX.Element {
+  const { linkTo } = useScope();
+  if (tags.length === 0) return <>{NO_VALUE}</>;
   return (
-    <dl class="facts">
-      <dt>State</dt>
-      <dd>
-        {textOf(row['state'])}
-        {row['deleted_at'] !== null && <> since {time('deleted_at')}, when a sync found it missing</>}
-      </dd>
-      <dt>Topic</dt>
-      <dd dir="auto">
-        {topic === null || topic === undefined ? (
-          NO_VALUE
-        ) : (
-          <Link to={linkTo('/prompts', { topic: textOf(row['topic_id']) })}>{textOf(topic)}</Link>
-        )}
-      </dd>
-      <dt>Tags</dt>
-      <dd dir="auto">
-        {tags.length === 0
-          ? NO_VALUE
-          : tags.map(({ id, name }, index) => (
-              <span key={id}>
-                {index > 0 && ', '}
-                <Link to={linkTo('/prompts', { tag: id })}>{name}</Link>
-              </span>
-            ))}
-      </dd>
-      <dt>Branded</dt>
-      <dd>{branded === null ? NO_VALUE : branded === true ? 'yes, it names the brand' : 'no'}</dd>
-      <dt>Funnel stage</dt>
-      <dd dir="auto">{textOf(row['funnel_stage']) || NO_VALUE}</dd>
-      <dt>Added</dt>
-      <dd>{time('created_at')}</dd>
-      <dt>Responses</dt>
-      <dd>
-        <span data-value={numberOf(responses) ?? undefined}>{format.value(responses, 'count')}</span> on all days, from{' '}
-        {format.day(textOf(row['first_at']).slice(0, 10))} to {format.day(textOf(row['last_at']).slice(0, 10))}
-      </dd>
-      <dt>Last synced</dt>
-      <dd>{time('synced_at')}</dd>
-    </dl>
+    <>
+      {tags.map(({ id, name }, index) => (
+        <span key={id}>
+          {index > 0 && ', '}
+          <Link to={linkTo('/prompts', { tag: id })}>{name}</Link>
+        </span>
+      ))}
+    </>
   );
 }

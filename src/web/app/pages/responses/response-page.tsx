@@ -1,19 +1,29 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
-import { EmptyState, EntityDot, ErrorState, PageHead, Timestamp } from '../../components/parts.tsx';
+import { EmptyState, ErrorState, PageHead, Timestamp } from '../../components/parts.tsx';
+import { RowFacts } from '../../components/row-facts.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { listOf } from '../../components/version-list.tsx';
 import { useQuery } from '../../state/data.tsx';
-import { NO_VALUE } from '../../state/format.ts';
 import { Link, type PageProps, useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { type Row, textOf, toRecords } from '../../state/table.ts';
+import { textOf, toRecords } from '../../state/table.ts';
 import { readReader } from './reader-filters.ts';
 import { ReaderSteps } from './reader-steps.tsx';
 import { ResponseEntities, ResponseSources } from './response-parts.tsx';
 import { ResponseStored } from './response-stored.tsx';
 import { ResponseVersions } from './response-versions.tsx';
 import '../../styles/responses.css';
+
+const FACTS: readonly GivenColumn[] = [
+  'brand',
+  'engine',
+  { name: 'created_at', label: 'Time' },
+  { name: 'prompt', value: ({ prompt_id: id }) => (textOf(id) === '' ? null : 'History of the prompt') },
+  { name: 'topic', value: (row) => thenAndNow(textOf(row['topic_then']), textOf(row['topic_now'])) },
+  { name: 'tags', value: (row) => thenAndNow(listOf(row['tags_then']).join(', '), listOf(row['tags_now']).join(', ')) },
+];
 
 /** One response: who is mentioned, what is cited, its versions, how it is stored, and the steps to the next ones of the list. */
 export default function ResponsePage({ params: { id = '' } }: PageProps): JSX.Element {
@@ -48,7 +58,7 @@ export default function ResponsePage({ params: { id = '' } }: PageProps): JSX.El
       <div class="grid">
         <div class="pair">
           <Frame title="Response" about="The prompt, the engine, and the prompt’s groups at that time." data={data}>
-            {row !== null && <ResponseFacts row={row} />}
+            {data.table !== null && <RowFacts table={data.table} columns={FACTS} />}
           </Frame>
           <ResponseEntities id={id} />
         </div>
@@ -60,42 +70,8 @@ export default function ResponsePage({ params: { id = '' } }: PageProps): JSX.El
   );
 }
 
-function ResponseFacts({ row }: { readonly row: Row }): JSX.Element {
-  const { linkTo, engineLabel, engineColour } = useScope();
-  const { engine, brand } = row;
-  const slug = textOf(engine);
-  const prompt = textOf(row['prompt_id']);
-  return (
-    <dl class="facts">
-      <dt>Brand</dt>
-      <dd dir="auto">{textOf(brand)}</dd>
-      <dt>Engine</dt>
-      <dd dir="auto">
-        <EntityDot colour={engineColour(slug)} />
-        {engineLabel(slug)}
-      </dd>
-      <dt>Time</dt>
-      <dd>
-        <Timestamp time={textOf(row['created_at']) || null} />
-      </dd>
-      <dt>Prompt</dt>
-      <dd>
-        {prompt === '' ? (
-          NO_VALUE
-        ) : (
-          <Link to={linkTo(`/prompts/${prompt}`, { prompt: null })}>History of the prompt</Link>
-        )}
-      </dd>
-      <dt>Topic</dt>
-      <dd dir="auto">{thenAndNow(textOf(row['topic_then']), textOf(row['topic_now']))}</dd>
-      <dt>Tags</dt>
-      <dd dir="auto">{thenAndNow(listOf(row['tags_then']).join(', '), listOf(row['tags_now']).join(', '))}</dd>
-    </dl>
-  );
-}
-
-function thenAndNow(then: string, now: string): string {
-  if (then === now) return now || NO_VALUE;
+function thenAndNow(then: string, now: string): string | null {
+  if (then === now) return now || null;
   // Without versions of the prompt, only the current groups are known.
   if (then === '') return `${now} (now)`;
   return `${then} (then), ${now || 'none'} (now)`;

@@ -38,7 +38,7 @@ const PAGES: readonly GivenColumn[] = [
     name: 'title',
     label: 'Page',
     value: ({ title, url }) => textOf(title) || textOf(url),
-    to: ({ url }) => textOf(url),
+    url: ({ url }) => textOf(url),
     below: ({ url }) => <bdi class="clamped address">{textOf(url)}</bdi>,
   },
   'domain',

@@ -1,13 +1,10 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ChartContext } from '../../charts/drawing.ts';
-import { drawTimeSeries } from '../../charts/time-series.ts';
-import { ChartFrame } from '../../components/chart-frame.tsx';
 import { TableBlock } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
+import { SeriesFrame } from '../../components/series-frame.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
-import { grainOf } from '../../state/calendar-days.ts';
 import { useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
@@ -44,8 +41,7 @@ export function DomainDetail({ domain }: { readonly domain: string }): JSX.Eleme
 }
 
 function History({ domain }: { readonly domain: string }): JSX.Element {
-  const { params, range } = useScope();
-  const grain = range === null ? 'day' : grainOf(range.from, range.to);
+  const { params, grain } = useScope();
   const data = useQuery('domain_history', params && { ...params, domain, grain });
   const series = useMemo(
     () => [
@@ -59,17 +55,13 @@ function History({ domain }: { readonly domain: string }): JSX.Element {
     ],
     [data.table],
   );
-  const draw = useMemo(
-    () => (context: ChartContext) =>
-      drawTimeSeries({ label: 'Cited over time', unit: 'ratio', series, hasZero: true }, context),
-    [series],
-  );
   return (
-    <ChartFrame
+    <SeriesFrame
       title="Cited over time"
       about={`Share of the responses that cite the domain, per ${grain}, with its 95 % interval.`}
       data={data}
-      draw={draw}
+      unit="ratio"
+      series={series}
     />
   );
 }

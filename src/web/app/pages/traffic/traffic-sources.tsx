@@ -1,16 +1,15 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ChartContext } from '../../charts/drawing.ts';
 import { drawStackedBars } from '../../charts/stacked-bars.ts';
-import { ChartFrame } from '../../components/chart-frame.tsx';
 import { TableBlock } from '../../components/data-table.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
 import { Mark } from '../../components/measured.tsx';
+import { SeriesFrame } from '../../components/series-frame.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
-import { grainOf } from '../../state/calendar-days.ts';
 import { type LoadedTable, useQuery } from '../../state/data.tsx';
 import { useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
+import { seriesBy } from '../../state/series.ts';
 import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
 
 const MEASURES: Readonly<Record<string, string>> = {
@@ -31,11 +30,10 @@ function colourOf(source: string): number {
 
 /** A measure of visits by source over time. */
 export function SourcesOverTime(): JSX.Element {
-  const { params, range, linkTo } = useScope();
+  const { params, grain, linkTo } = useScope();
   const { search, navigate } = useRoute();
   const asked = search.get('measure') ?? '';
   const measure = asked in MEASURES ? asked : 'sessions';
-  const grain = range === null ? 'day' : grainOf(range.from, range.to);
   const data = useQuery('traffic_days', params && { ...params, grain });
   const rows = useMemo(() => toRecords(data.table), [data.table]);
   const currencies = [...new Set(rows.map(({ currency }) => textOf(currency)))];
@@ -44,15 +42,20 @@ export function SourcesOverTime(): JSX.Element {
     () => (isMoney ? rows.filter((row) => textOf(row['currency']) === textOf(rows[0]?.['currency'])) : rows),
     [rows, isMoney],
   );
-  const series = useMemo(() => seriesOf(shown, measure), [shown, measure]);
-  const label = `${MEASURES[measure]}${isMoney && currencies[0] ? `, ${currencies[0]}` : ''}`;
-  const draw = useMemo(
-    () => (context: ChartContext) =>
-      drawStackedBars({ label: `${label} by source`, unit: isMoney ? 'money' : 'count', series }, context),
-    [label, isMoney, series],
+  const series = useMemo(
+    () =>
+      seriesBy(shown, 'source', {
+        labelOf: ({ source }) => textOf(source),
+        colourOf,
+        pointOf: (row) => ({ day: textOf(row['period']), value: numberOf(row[measure]) }),
+      }),
+    [shown, measure],
   );
+  const label = `${MEASURES[measure]}${isMoney && currencies[0] ? `, ${currencies[0]}` : ''}`;
   return (
-    <ChartFrame
+    <SeriesFrame
+      drawAs={drawStackedBars}
+      height={240}
       tools={
         <Choice
           label="Shown measure"
@@ -64,9 +67,8 @@ export function SourcesOverTime(): JSX.Element {
       title={`${label} by source`}
       about={`Per ${grain}, in days of the property's time zone.`}
       data={data}
-      draw={draw}
-      legend={series}
-      height={240}
+      unit={isMoney ? 'money' : 'count'}
+      series={series}
       empty="No visits from AI assistants in this range."
       note={
         isMoney && currencies.length > 1
@@ -75,17 +77,6 @@ export function SourcesOverTime(): JSX.Element {
       }
     />
   );
-}
-
-function seriesOf(rows: readonly Row[], measure: string) {
-  const sources = [...new Set(rows.map(({ source }) => textOf(source)))].sort();
-  return sources.map((source) => ({
-    label: source,
-    colour: colourOf(source),
-    points: rows
-      .filter((row) => row['source'] === source)
-      .map((row) => ({ day: textOf(row['period']), value: numberOf(row[measure]) })),
-  }));
 }
 
 const changeOf = (row: Row): number | null => {
