@@ -160,8 +160,7 @@ describeWith(noBrowser)('the numbers of the data pages', () => {
     expect(await tileOf(page, 'Visibility')).toBe(
       measured.find((row) => row['entity_type'] === 'brand')?.['visibility'],
     );
-    const measures = page.getByRole('group', { name: 'Measure of the chart' });
-    await measures.getByRole('button', { name: 'Position' }).click();
+    await page.getByRole('combobox', { name: 'Measure' }).selectOption('position');
     await page.getByRole('heading', { name: 'Position by engine' }).waitFor();
     expect(page.url()).toContain('measure=position');
     expect(await page.getByText('first seen as').count()).toBe(1);

@@ -1,6 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { type Params, queryPath } from '../state/api.ts';
+import { useTable } from '../state/data.tsx';
 import { usePaper } from '../state/paper.ts';
+import { type Scope, useScope } from '../state/scope.tsx';
 import { numberOf, type Row, toRecords } from '../state/table.ts';
 import { useColumnChoice } from './block-menu.tsx';
 import { Frame, type FrameProps } from './chart-frame.tsx';
@@ -27,6 +30,27 @@ export function TableBlock({ rows, ...props }: TableBlockProps): JSX.Element {
       />
     </Frame>
   );
+}
+
+/** The declaration of a table: its query, its columns, and its sentences. */
+export interface TableSpec extends Omit<TableBlockProps, 'data' | 'rows' | 'to'> {
+  /** Name of the declared query; null for a request to the metrics layer. */
+  readonly query: string | null;
+  /** What the rows belong to: the range and its filters, the brand, or only the request. */
+  readonly of?: 'range' | 'brand' | 'request';
+  /** Parameters in addition to those of the range or the brand. */
+  readonly request?: Params;
+  /** The page with the details. */
+  readonly page?: (scope: Scope) => string;
+}
+
+/** A block with the table of a declaration. */
+export function DeclaredTable({ query, of = 'range', request, page, ...block }: TableSpec): JSX.Element {
+  const scope = useScope();
+  const { params, brand } = scope;
+  const given = of === 'request' ? {} : of === 'brand' ? brand && { brand: brand.id } : params;
+  const data = useTable(query === null ? '/data/metrics' : queryPath(query), given && { ...given, ...request });
+  return <TableBlock {...block} data={data} {...(page === undefined ? {} : { to: page(scope) })} />;
 }
 
 const ROW_HEIGHT = 37;

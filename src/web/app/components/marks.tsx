@@ -73,20 +73,22 @@ export interface PlainTableProps {
   readonly caption: string;
   /** Columns with `#` in front have numbers. */
   readonly columns: readonly string[];
+  /** Definitions of the columns. */
+  readonly about?: readonly (string | undefined)[];
   /** The first cell of each row is its header. */
   readonly rows: readonly (readonly ComponentChildren[])[];
 }
 
-/** A table of a few rows, which scrolls horizontally if it is too wide. */
-export function PlainTable({ caption, columns, rows }: PlainTableProps): JSX.Element {
+/** A table of a few rows as they are. Phones show each cell in a line with the name of its column. */
+export function PlainTable({ caption, columns, about = [], rows }: PlainTableProps): JSX.Element {
   const kind = (index: number): string | undefined => (columns[index]?.startsWith('#') === true ? 'number' : undefined);
   return (
-    <section class="table-box" tabIndex={0} aria-label={caption}>
+    <section class="table-box plain" tabIndex={0} aria-label={caption}>
       <table>
         <thead>
           <tr>
             {columns.map((column, index) => (
-              <th key={column} scope="col" class={kind(index)}>
+              <th key={index} scope="col" class={kind(index)} title={about[index]}>
                 {column.replace('#', '')}
               </th>
             ))}
@@ -101,7 +103,7 @@ export function PlainTable({ caption, columns, rows }: PlainTableProps): JSX.Ele
                     {cell}
                   </th>
                 ) : (
-                  <td key={index} class={kind(index)} dir="auto">
+                  <td key={index} class={kind(index)} dir="auto" data-label={columns[index]?.replace('#', '')}>
                     {cell}
                   </td>
                 ),

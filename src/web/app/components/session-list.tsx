@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ApiError } from '../state/api.ts';
 import { asApiError, useApi, useResource } from '../state/data.tsx';
+import { PlainTable } from './marks.tsx';
 import { ErrorState, Timestamp } from './parts.tsx';
 
 interface Session {
@@ -30,41 +31,22 @@ export function SessionList(): JSX.Element {
   return (
     <>
       {failure !== null && <ErrorState error={failure} />}
-      <section class="table-box" tabIndex={0} aria-label="Browser sessions">
-        <table>
-          <thead>
-            <tr>
-              {['Browser', 'Signed in with', 'Since', 'Last used', 'End'].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {data.sessions.map(({ id, userAgent, key, createdAt, usedAt, current }) => (
-              <tr key={id}>
-                <td dir="auto">
-                  {userAgent} {current && <span class="tag">this one</span>}
-                </td>
-                <td dir="auto">{key === null ? 'link' : `key ${key}`}</td>
-                <td>
-                  <Timestamp time={createdAt} />
-                </td>
-                <td>
-                  <Timestamp time={usedAt} />
-                </td>
-                <td>
-                  <button type="button" class="small" onClick={() => end(id)}>
-                    {current ? 'Sign out' : 'End'}
-                    <span class="hidden-text"> {userAgent}</span>
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <PlainTable
+        caption="Browser sessions"
+        columns={['Browser', 'Signed in with', 'Since', 'Last used', 'End']}
+        rows={data.sessions.map(({ id, userAgent, key, createdAt, usedAt, current }) => [
+          <span key="browser">
+            {userAgent} {current && <span class="tag">this one</span>}
+          </span>,
+          key === null ? 'link' : `key ${key}`,
+          <Timestamp key="since" time={createdAt} />,
+          <Timestamp key="used" time={usedAt} />,
+          <button key="end" type="button" class="small" onClick={() => end(id)}>
+            {current ? 'Sign out' : 'End'}
+            <span class="hidden-text"> {userAgent}</span>
+          </button>,
+        ])}
+      />
     </>
   );
 }

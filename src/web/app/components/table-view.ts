@@ -75,21 +75,21 @@ const RANGED_ROWS = 3;
 
 /** Returns the columns of a table. Columns without any value are left out. */
 export function useColumns(props: RowsProps, chosen: string): Columns {
-  const { columns: given, hidden = NO_COLUMNS, rows, described = NO_COLUMNS } = props;
+  const { columns: given, hidden = NO_COLUMNS, rows, described = NO_COLUMNS, isMatrix = false } = props;
   const scope = useScope();
   return useMemo(() => {
     const names = given.map((each) => (typeof each === 'string' ? each : each.name));
     const ids = chosen === '' ? names : chosen.split(',');
     const made: Column[] = [];
     const known = new Set(rows.flatMap((row) => Object.keys(row).filter((key) => row[key] !== null)));
-    const ranged = rows.length < RANGED_ROWS ? null : firstRange(given, known);
+    const ranged = isMatrix || rows.length < RANGED_ROWS ? null : firstRange(given, known);
     const parts = { rows, known, described, shown: ids, ranged, nameOf: (row: Row) => textOf(made[0]?.valueOf(row)) };
     made.push(...[...given, ...hidden].map((each) => columnOf(each, parts, scope)));
     const all = made.filter(({ valueOf }, index) => index === 0 || rows.some((row) => valueOf(row) !== null));
     const shown = all.filter(({ id }) => ids.includes(id));
     const standard = all.filter(({ id }) => names.includes(id));
     return { all, shown: shown.length === 0 ? standard : shown, standard: standard.map(({ id }) => id).join() };
-  }, [given, hidden, rows, described, chosen, scope]);
+  }, [given, hidden, rows, described, isMatrix, chosen, scope]);
 }
 
 function firstRange(given: readonly GivenColumn[], known: ReadonlySet<string>): string | null {

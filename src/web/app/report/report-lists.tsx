@@ -1,7 +1,5 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
-import { TableBlock } from '../components/data-table.tsx';
-import type { GivenColumn } from '../components/table-columns.tsx';
+import { DeclaredTable, type TableSpec } from '../components/data-table.tsx';
 import { useQuery } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
 import { numberOf, type Row, textOf, toRecords } from '../state/table.ts';
@@ -9,87 +7,65 @@ import { numberOf, type Row, textOf, toRecords } from '../state/table.ts';
 /** Names in a cell of a list. */
 const NAMES_MAX = 3;
 
-interface ListProps {
-  readonly title: string;
-  readonly about: string;
-  /** Name of the declared query. */
-  readonly query: string;
-  readonly columns: readonly GivenColumn[];
-  readonly empty: string;
-  readonly to: string;
-}
+type ReportTable = TableSpec & { readonly query: string };
 
-// Each query has the column `total`, the number of rows before its limit.
-function List({ title, about, query, columns, empty, to }: ListProps): JSX.Element {
-  const { brand, linkTo, format } = useScope();
-  const data = useQuery(query, brand === null ? null : { brand: brand.id });
-  const rows = useMemo(() => toRecords(data.table), [data.table]);
+/** A list of the report. Its query has the column `total`, the number of rows before its limit. */
+export function ReportList(list: ReportTable): JSX.Element {
+  const { brand, format } = useScope();
+  const { table } = useQuery(list.query, brand === null ? null : { brand: brand.id });
+  const rows = toRecords(table);
   const all = numberOf(rows[0]?.['total']) ?? 0;
   const more = all > rows.length ? ` These are ${rows.length} of ${format.value(all, 'count')}.` : '';
-  return (
-    <TableBlock title={title} about={`${about}${more}`} data={data} empty={empty} to={linkTo(to)} columns={columns} />
-  );
+  return <DeclaredTable {...list} of="brand" about={`${textOf(list.about)}${more}`} />;
 }
 
 /** Prompts that no longer mention the brand. */
-export function LostPrompts(): JSX.Element {
-  return (
-    <List
-      title="Lost prompts"
-      about="Prompts without a mention for longer than the earlier rate explains, corrected for the number of prompts."
-      query="report_lost_prompts"
-      to="/prompts"
-      empty="No lost prompts: every streak without a mention is likely at the earlier rate."
-      columns={[
-        'prompt',
-        { name: 'earlier_visibility', label: 'Before', bounds: 'earlier', n: 'earlier_responses' },
-        { name: 'streak_responses', label: 'n since', about: 'Responses without a mention.' },
-        { name: 'streak_upper', label: 'Since at most', unit: 'ratio' },
-        { name: 'streak_days', label: 'Days' },
-      ]}
-    />
-  );
-}
+export const LOST: ReportTable = {
+  title: 'Lost prompts',
+  about: 'Prompts without a mention for longer than the earlier rate explains, corrected for the number of prompts.',
+  query: 'report_lost_prompts',
+  empty: 'No lost prompts: every streak without a mention is likely at the earlier rate.',
+  page: ({ linkTo }) => linkTo('/prompts'),
+  columns: [
+    'prompt',
+    { name: 'earlier_visibility', label: 'Before', bounds: 'earlier', n: 'earlier_responses' },
+    { name: 'streak_responses', label: 'n since', about: 'Responses without a mention.' },
+    { name: 'streak_upper', label: 'Since at most', unit: 'ratio' },
+    { name: 'streak_days', label: 'Days' },
+  ],
+};
 
 /** Alerts that the service raised. */
-export function RaisedAlerts(): JSX.Element {
-  return (
-    <List
-      title="Alerts"
-      about="The newest first. Raised by the service, which reports neither sample sizes nor intervals."
-      query="report_alerts"
-      to="/alerts"
-      empty="The service has raised no alerts."
-      columns={[
-        { name: 'headline', label: 'Alert', below: ({ detail }) => textOf(detail) || null },
-        { name: 'type', value: ({ type }) => textOf(type).replaceAll('_', ' ') },
-        { name: 'previous', label: 'Before' },
-        { name: 'current', label: 'Now' },
-        'day',
-      ]}
-    />
-  );
-}
+export const ALERTS: ReportTable = {
+  title: 'Alerts',
+  about: 'The newest first. Raised by the service, which reports neither sample sizes nor intervals.',
+  query: 'report_alerts',
+  empty: 'The service has raised no alerts.',
+  page: ({ linkTo }) => linkTo('/alerts'),
+  columns: [
+    { name: 'headline', label: 'Alert', below: ({ detail }) => textOf(detail) || null },
+    { name: 'type', value: ({ type }) => textOf(type).replaceAll('_', ' ') },
+    { name: 'previous', label: 'Before' },
+    { name: 'current', label: 'Now' },
+    'day',
+  ],
+};
 
 /** Prompts that competitors won, with the actions that are not done. */
-export function ActionPlans(): JSX.Element {
-  return (
-    <List
-      title="Action plans"
-      about="Prompts with the most responses of the last 14 days that mention competitors and not the brand."
-      query="report_plans"
-      to="/content"
-      empty="Competitors won no responses in the last 14 days."
-      columns={[
-        'prompt',
-        { name: 'lost', label: 'Won by competitors' },
-        { name: 'answers', label: 'n', about: 'Responses in the 14 days.' },
-        { name: 'winners', label: 'Competitors', cell: (row) => <Texts texts={textsOf(row['winners'])} /> },
-        { name: 'open', label: 'Open actions', cell: (row) => <OpenActions row={row} /> },
-      ]}
-    />
-  );
-}
+export const PLANS: ReportTable = {
+  title: 'Action plans',
+  about: 'Prompts with the most responses of the last 14 days that mention competitors and not the brand.',
+  query: 'report_plans',
+  empty: 'Competitors won no responses in the last 14 days.',
+  page: ({ linkTo }) => linkTo('/content'),
+  columns: [
+    'prompt',
+    { name: 'lost', label: 'Won by competitors' },
+    { name: 'answers', label: 'n', about: 'Responses in the 14 days.' },
+    { name: 'winners', label: 'Competitors', cell: (row) => <Texts texts={textsOf(row['winners'])} /> },
+    { name: 'open', label: 'Open actions', cell: (row) => <OpenActions row={row} /> },
+  ],
+};
 
 function OpenActions({ row }: { readonly row: Row }): JSX.Element {
   const actions = numberOf(row['actions']) ?? 0;
@@ -103,56 +79,49 @@ function OpenActions({ row }: { readonly row: Row }): JSX.Element {
   );
 }
 
+const KINDS: Readonly<Record<string, string>> = { ai: 'cited by AI', outreach: 'could join' };
+
 /** Forum threads that are neither dismissed nor posted to. */
-export function ForumThreads(): JSX.Element {
-  const kinds: Readonly<Record<string, string>> = { ai: 'cited by AI', outreach: 'could join' };
-  return (
-    <List
-      title="Forum threads to answer"
-      about="The newest threads that are neither dismissed nor posted to."
-      query="report_threads"
-      to="/content"
-      empty="No open threads."
-      columns={[
-        {
-          name: 'title',
-          label: 'Thread',
-          value: ({ title, url }) => textOf(title) || textOf(url),
-          url: ({ url }) => textOf(url),
-        },
-        { name: 'subforum', label: 'Community' },
-        { name: 'type', label: 'Kind', value: (row) => kinds[textOf(row['type'])] ?? textOf(row['type']) },
-        'status',
-        'comments',
-        {
-          name: 'promotion_policy',
-          label: 'Promotion',
-          value: (row) => textOf(row['promotion_policy']) || 'rules not read yet',
-        },
-      ]}
-    />
-  );
-}
+export const THREADS: ReportTable = {
+  title: 'Forum threads to answer',
+  about: 'The newest threads that are neither dismissed nor posted to.',
+  query: 'report_threads',
+  empty: 'No open threads.',
+  page: ({ linkTo }) => linkTo('/content'),
+  columns: [
+    {
+      name: 'title',
+      label: 'Thread',
+      value: ({ title, url }) => textOf(title) || textOf(url),
+      url: ({ url }) => textOf(url),
+    },
+    { name: 'subforum', label: 'Community' },
+    { name: 'type', label: 'Kind', value: (row) => KINDS[textOf(row['type'])] ?? textOf(row['type']) },
+    'status',
+    'comments',
+    {
+      name: 'promotion_policy',
+      label: 'Promotion',
+      value: (row) => textOf(row['promotion_policy']) || 'rules not read yet',
+    },
+  ],
+};
 
 /** Articles that the service wrote. */
-export function Articles(): JSX.Element {
-  return (
-    <List
-      title="Articles"
-      about="The newest articles of the brand."
-      query="report_articles"
-      to="/content"
-      empty="No articles."
-      columns={[
-        { name: 'title', label: 'Article', value: (row) => textOf(row['title']) || 'untitled' },
-        'status',
-        { name: 'word_count', label: 'Words' },
-        { name: 'day', label: 'Created' },
-        { name: 'completed', unit: 'day' },
-      ]}
-    />
-  );
-}
+export const ARTICLES: ReportTable = {
+  title: 'Articles',
+  about: 'The newest articles of the brand.',
+  query: 'report_articles',
+  empty: 'No articles.',
+  page: ({ linkTo }) => linkTo('/content'),
+  columns: [
+    { name: 'title', label: 'Article', value: (row) => textOf(row['title']) || 'untitled' },
+    'status',
+    { name: 'word_count', label: 'Words' },
+    { name: 'day', label: 'Created' },
+    { name: 'completed', unit: 'day' },
+  ],
+};
 
 function Texts({ texts }: { readonly texts: readonly unknown[] }): JSX.Element {
   const shown = texts.map(textOf).filter((text) => text !== '');

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import type { ReportInput } from '../../report/report-types.ts';
+import { DeclaredTable } from '../components/data-table.tsx';
 import { EmptyState } from '../components/parts.tsx';
-import { GapDomains, TopDomains } from '../pages/overview/cited-sources.tsx';
+import { TOP_GAPS, TopDomains } from '../pages/overview/cited-sources.tsx';
 import { OverviewTiles } from '../pages/overview/overview-tiles.tsx';
 import { PromptMovers } from '../pages/overview/prompt-movers.tsx';
 import { OwnerShare } from '../pages/sources/owner-share.tsx';
@@ -12,8 +13,8 @@ import { ScopeProvider, useScope } from '../state/scope.tsx';
 import { numberOf, textOf, toRecords } from '../state/table.ts';
 import { EngineBars, EngineVisibility } from './engine-visibility.tsx';
 import { SentimentOverTime, SessionsOverTime, VisibilityOverTime } from './over-time.tsx';
-import { ActionPlans, Articles, ForumThreads, LostPrompts, RaisedAlerts } from './report-lists.tsx';
-import { VoiceOverTime, VoiceTable } from './voice-share.tsx';
+import { ALERTS, ARTICLES, LOST, PLANS, ReportList, THREADS } from './report-lists.tsx';
+import { VoiceOverTime, VOICES } from './voice-share.tsx';
 
 const DAYS_PER_WEEK = 7;
 
@@ -40,10 +41,10 @@ export function ReportPage({ input }: { readonly input: ReportInput }): JSX.Elem
         <NextStep prompts={numberOf(row?.['prompts']) ?? 0} />
       )}
       <div class="grid">
-        <RaisedAlerts />
-        <ActionPlans />
-        <ForumThreads />
-        <Articles />
+        <ReportList {...ALERTS} />
+        <ReportList {...PLANS} />
+        <ReportList {...THREADS} />
+        <ReportList {...ARTICLES} />
         <Definitions measures={input.measures} />
         <DataHealth health={input.health} />
       </div>
@@ -78,16 +79,16 @@ function Numbers({ input, firstDay, to }: NumbersProps): JSX.Element {
           <EngineVisibility />
           <VoiceOverTime />
         </Within>
-        <VoiceTable />
+        <DeclaredTable {...VOICES} />
         <EngineBars />
         <PromptMovers />
-        <LostPrompts />
+        <ReportList {...LOST} />
         <Within range={weeks}>
           <SentimentOverTime />
           <OwnerShare />
         </Within>
         <TopDomains />
-        <GapDomains />
+        <DeclaredTable {...TOP_GAPS} />
         <Within range={weeks}>
           <SessionsOverTime />
         </Within>

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
-import { TableBlock } from '../components/data-table.tsx';
+import type { TableSpec } from '../components/data-table.tsx';
 import { MeasureOverTime } from '../components/measure-over-time.tsx';
-import type { GivenColumn } from '../components/table-columns.tsx';
-import { useMetrics, useUpstreamNote } from '../state/data.tsx';
+import { useUpstreamNote } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
 
 const NO_RIVALS = 'The brand has no tracked competitors, or no response in this range mentions one of them.';
@@ -28,27 +27,20 @@ export function VoiceOverTime(): JSX.Element {
   );
 }
 
-const COLUMNS: readonly GivenColumn[] = [
-  'entity',
-  { name: 'share_of_voice', label: 'Share' },
-  { name: 'share_of_voice_change', label: 'Change' },
-  'visibility',
-  'position',
-];
-
 /** The brand and its competitors in this range. */
-export function VoiceTable(): JSX.Element {
-  const { params, linkTo } = useScope();
-  const metrics = 'share_of_voice,visibility,position';
-  return (
-    <TableBlock
-      title="Brand and competitors"
-      about="Changes are against the comparison range; ≈ marks a change that chance may explain."
-      data={useMetrics(params === null ? null : { ...params, metrics, group_by: 'entity' })}
-      to={linkTo('/competitors')}
-      empty={NO_RIVALS}
-      columns={COLUMNS}
-      sort="-share_of_voice"
-    />
-  );
-}
+export const VOICES: TableSpec = {
+  query: null,
+  request: { metrics: 'share_of_voice,visibility,position', group_by: 'entity' },
+  title: 'Brand and competitors',
+  about: 'Changes are against the comparison range; ≈ marks a change that chance may explain.',
+  page: ({ linkTo }) => linkTo('/competitors'),
+  empty: NO_RIVALS,
+  sort: '-share_of_voice',
+  columns: [
+    'entity',
+    { name: 'share_of_voice', label: 'Share' },
+    { name: 'share_of_voice_change', label: 'Change' },
+    'visibility',
+    'position',
+  ],
+};

@@ -66,14 +66,15 @@ export function useResource<T>(path: string | null, params: Params = {}): Loaded
   return { data: state.data, error: isCurrent ? state.error : null, isLoading: key !== null && !isCurrent, retry };
 }
 
-function useTable(path: string | null, params: Params): LoadedTable {
-  const { data, ...rest } = useResource<Table>(path, params);
+/** Returns the table of a path; params of null request nothing. */
+export function useTable(path: string, params: Params | null): LoadedTable {
+  const { data, ...rest } = useResource<Table>(params === null ? null : path, params ?? {});
   return { table: data, ...rest };
 }
 
 /** Returns the rows of a declared query; params of null request nothing. */
 export function useQuery(name: string, params: Params | null): LoadedTable {
-  return useTable(params === null ? null : queryPath(name), params ?? {});
+  return useTable(queryPath(name), params);
 }
 
 /** A request to the metrics layer: names of measures, dimensions and the scope. */
@@ -81,7 +82,7 @@ export type MetricsParams = Params & { readonly metrics: string };
 
 /** Returns measures of the metrics layer; params of null request nothing. */
 export function useMetrics(params: MetricsParams | null): LoadedTable {
-  return useTable(params === null ? null : '/data/metrics', params ?? {});
+  return useTable('/data/metrics', params);
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
+import { DeclaredTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { useRoute } from '../../state/router.tsx';
 import { AlertDetail } from './alert-detail.tsx';
-import { AlertTable } from './alert-table.tsx';
+import { ALERTS } from './alert-table.ts';
 import { AlertsOverTime } from './alerts-over-time.tsx';
 
 /** Alerts of the brand, or one alert with the stored responses around it. */
@@ -22,7 +23,7 @@ export default function Alerts(): JSX.Element {
       ) : (
         <div class="grid">
           <AlertsOverTime />
-          <AlertTable />
+          <DeclaredTable {...ALERTS} />
         </div>
       )}
     </>

@@ -2,13 +2,12 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { SeriesPoint } from '../../charts/drawing.ts';
 import type { Series } from '../../charts/time-series.ts';
-import { Choice } from '../../components/filter-bar.tsx';
+import { useMeasureChoice } from '../../components/measure-choice.tsx';
 import { SeriesFrame } from '../../components/series-frame.tsx';
 import { addDays, daysBetween, grainOf } from '../../state/calendar-days.ts';
-import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { pointOf } from '../../state/series.ts';
-import { MEASURES, measureOf } from '../../state/shown-measures.ts';
+import { MEASURES } from '../../state/shown-measures.ts';
 import { type Table, toRecords } from '../../state/table.ts';
 import { useBothSides } from './both-sides.ts';
 import type { Side } from './sides.ts';
@@ -16,11 +15,7 @@ import type { Side } from './sides.ts';
 /** A measure of both sides over time in one chart. The second of two periods is drawn on the days of the first. */
 export function ComparedOverTime({ sides }: { readonly sides: readonly [Side, Side] }): JSX.Element {
   const { range } = useScope();
-  const [chosen, setChosen] = useSearchParam(
-    'measure',
-    MEASURES.map(({ name }) => name),
-  );
-  const { name, title, unit, isHigherBetter } = measureOf(chosen);
+  const [{ name, title, unit, isHigherBetter }, tools] = useMeasureChoice(MEASURES);
   const [first, second] = sides;
   const days = first.days ?? range;
   const grain = days === null ? 'day' : first.days === null ? grainOf(days.from, days.to) : periodGrain(sides);
@@ -41,14 +36,7 @@ export function ComparedOverTime({ sides }: { readonly sides: readonly [Side, Si
       unit={unit}
       series={series}
       isReversed={!isHigherBetter}
-      tools={
-        <Choice
-          label="Measure of the chart"
-          value={name}
-          options={MEASURES.map((measure) => ({ id: measure.name, label: measure.title }))}
-          onChoose={setChosen}
-        />
-      }
+      tools={tools}
     />
   );
 }

@@ -1,49 +1,20 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { TableBlock } from '../../components/data-table.tsx';
-import { type GivenColumn, knownOwner } from '../../components/table-columns.tsx';
+import { DeclaredTable, TableBlock } from '../../components/data-table.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { measurementOf } from '../../state/series.ts';
-import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
+import { numberOf, type Row, toRecords } from '../../state/table.ts';
+import { CITED_WITH_IT } from './competitor-tables.ts';
 
 /** The domains cited by responses that mention a competitor, and whether citing its own pages goes with mentioning it. */
 export function CompetitorSources({ id }: { readonly id: string }): JSX.Element {
   return (
     <>
       <CitedAndMentioned id={id} />
-      <CitedWithIt id={id} />
+      <DeclaredTable {...CITED_WITH_IT} request={{ competitor_id: id }} />
     </>
-  );
-}
-
-const COLUMNS: readonly GivenColumn[] = [
-  'domain',
-  {
-    name: 'owner',
-    value: ({ is_own: isOwn, owner }) => (isOwn === true ? 'this competitor' : knownOwner(textOf(owner)) || null),
-  },
-  {
-    name: 'share',
-    about: 'Of the responses that mention the competitor (n), the share that cites the domain.',
-    n: 'mentions',
-  },
-  'responses',
-  { name: 'with_brand', label: 'With the brand' },
-];
-const FACETS = ['owner'];
-
-function CitedWithIt({ id }: { readonly id: string }): JSX.Element {
-  const { params } = useScope();
-  return (
-    <TableBlock
-      title="Cited with it"
-      about="Domains cited by responses that mention the competitor; its own domains first."
-      data={useQuery('competitor_domains', params === null ? null : { ...params, competitor_id: id })}
-      empty="No response in this range mentions the competitor and cites a page."
-      columns={COLUMNS}
-      facets={FACETS}
-    />
   );
 }
 

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useCallback } from 'preact/hooks';
+import { DeclaredTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { MeasureOverTime } from '../../components/measure-over-time.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { ScopeWith, useScope } from '../../state/scope.tsx';
-import { CoMentions } from './co-mentions.tsx';
 import { CompetitorDetail } from './competitor-detail.tsx';
+import { CO_MENTIONS, ENTITIES } from './competitor-tables.ts';
 import { EngineMatrix } from './engine-matrix.tsx';
-import { EntityTable } from './entity-table.tsx';
-import { LostPrompts } from './lost-prompts.tsx';
+import { LOST_PROMPTS } from './lost-prompts.tsx';
 import { TrackedHistory } from './tracked-history.tsx';
 
 /** The brand against its tracked competitors, or one competitor in detail. */
@@ -25,14 +25,14 @@ export default function Competitors(): JSX.Element {
             <FilterBar />
           </PageHead>
           <div class="grid">
-            <EntityTable />
+            <DeclaredTable {...ENTITIES} />
             <div class="pair">
               <OverTime measure="share_of_voice" />
               <OverTime measure="visibility" />
             </div>
             <EngineMatrix />
-            <CoMentions />
-            <LostPrompts />
+            <DeclaredTable {...CO_MENTIONS} />
+            <DeclaredTable {...LOST_PROMPTS} />
             <TrackedHistory />
           </div>
         </>

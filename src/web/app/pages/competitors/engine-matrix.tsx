@@ -1,33 +1,22 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { TableBlock, type TableBlockProps } from '../../components/data-table.tsx';
-import { Choice } from '../../components/filter-bar.tsx';
+import { useMeasureChoice } from '../../components/measure-choice.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { useMetrics } from '../../state/data.tsx';
-import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { ENTITY_MEASURES, type Measure, measureOf } from '../../state/shown-measures.ts';
+import { ENTITY_MEASURES, type Measure } from '../../state/shown-measures.ts';
 import { groupedBy, numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
 
 /** One measure of the brand and each competitor by engine. */
 export function EngineMatrix(): JSX.Element {
-  const [chosen, setChosen] = useSearchParam(
-    'measure',
-    ENTITY_MEASURES.map(({ name }) => name),
-  );
+  const [measure, tools] = useMeasureChoice(ENTITY_MEASURES);
   return (
     <EngineTable
       title="By engine"
       about="One measure of the brand and of each competitor; one column per engine. Green leads an engine; ▲ and ▼ are changes beyond chance."
-      measure={measureOf(chosen)}
-      tools={
-        <Choice
-          label="Measure"
-          value={chosen}
-          options={ENTITY_MEASURES.map(({ name: id, title }) => ({ id, label: title }))}
-          onChoose={setChosen}
-        />
-      }
+      measure={measure}
+      tools={tools}
     />
   );
 }

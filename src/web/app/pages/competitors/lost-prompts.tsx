@@ -1,8 +1,6 @@
 import type { JSX } from 'preact';
-import { TableBlock } from '../../components/data-table.tsx';
+import type { TableSpec } from '../../components/data-table.tsx';
 import { EntityDot } from '../../components/parts.tsx';
-import type { GivenColumn } from '../../components/table-columns.tsx';
-import { useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { numberOf, type Row, textOf } from '../../state/table.ts';
@@ -13,44 +11,37 @@ interface Winner {
   readonly mentions: number;
 }
 
-const COLUMNS: readonly GivenColumn[] = [
-  'prompt',
-  {
-    name: 'lost_to',
-    about: 'The three competitors that most responses since then mention.',
-    value: (row) => winnersOf(row)[0]?.name ?? null,
-    cell: (row) => <Winners row={row} />,
-  },
-  { name: 'earlier_visibility', label: 'Visibility before', bounds: 'earlier', n: 'earlier_responses' },
-  {
-    name: 'streak_responses',
-    label: 'Since then',
-    below: (row, { format }) => `in ${format.value(row['streak_days'], 'count')} days, none with the brand`,
-  },
-  { name: 'last_mentioned_at', label: 'Last mention' },
-];
-const HIDDEN: readonly GivenColumn[] = [
-  {
-    name: 'engine',
-    value: ({ engine }, { engineLabel }) => (engine === null ? null : engineLabel(textOf(engine))),
-  },
-  { name: 'adjusted_p', label: 'p', cell: (row, { format }) => format.p(numberOf(row['adjusted_p'])) },
-];
-
 /** Prompts whose responses stopped mentioning the brand, and the competitors that they mention since. */
-export function LostPrompts(): JSX.Element {
-  const { params } = useScope();
-  return (
-    <TableBlock
-      title="Lost prompts"
-      about="Prompts with a streak of responses without the brand that is unlikely at the earlier rate, and the competitors mentioned since. Over all stored days, corrected for the number of prompts."
-      data={useQuery('prompts_lost', params)}
-      empty="No lost prompts: chance can explain every streak of responses without the brand."
-      columns={COLUMNS}
-      hidden={HIDDEN}
-    />
-  );
-}
+export const LOST_PROMPTS: TableSpec = {
+  query: 'prompts_lost',
+  title: 'Lost prompts',
+  about:
+    'Prompts with a streak of responses without the brand that is unlikely at the earlier rate, and the competitors mentioned since. Over all stored days, corrected for the number of prompts.',
+  empty: 'No lost prompts: chance can explain every streak of responses without the brand.',
+  columns: [
+    'prompt',
+    {
+      name: 'lost_to',
+      about: 'The three competitors that most responses since then mention.',
+      value: (row) => winnersOf(row)[0]?.name ?? null,
+      cell: (row) => <Winners row={row} />,
+    },
+    { name: 'earlier_visibility', label: 'Visibility before', bounds: 'earlier', n: 'earlier_responses' },
+    {
+      name: 'streak_responses',
+      label: 'Since then',
+      below: (row, { format }) => `in ${format.value(row['streak_days'], 'count')} days, none with the brand`,
+    },
+    { name: 'last_mentioned_at', label: 'Last mention' },
+  ],
+  hidden: [
+    {
+      name: 'engine',
+      value: ({ engine }, { engineLabel }) => (engine === null ? null : engineLabel(textOf(engine))),
+    },
+    { name: 'adjusted_p', label: 'p', cell: (row, { format }) => format.p(numberOf(row['adjusted_p'])) },
+  ],
+};
 
 function Winners({ row }: { readonly row: Row }): JSX.Element {
   const { linkTo, entityColour, format } = useScope();

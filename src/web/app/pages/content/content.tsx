@@ -1,13 +1,12 @@
 import type { JSX } from 'preact';
+import { DeclaredTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
 import { useRoute } from '../../state/router.tsx';
-import { ActionTable } from './action-table.tsx';
 import { ArticleDetail } from './article-detail.tsx';
-import { ArticleTable } from './article-table.tsx';
+import { ACTIONS, ARTICLES, THREADS } from './content-tables.tsx';
 import { CreditsOverTime } from './credits-over-time.tsx';
-import { ForumTable } from './forum-table.tsx';
 import { StatesOverTime } from './states-over-time.tsx';
 import '../../styles/content.css';
 
@@ -34,10 +33,10 @@ export default function Content(): JSX.Element {
         ) : (
           <>
             <StatesOverTime list={view} />
-            {view === 'articles' && <ArticleTable />}
+            {view === 'articles' && <DeclaredTable {...ARTICLES} />}
             {view === 'articles' && <CreditsOverTime />}
-            {view === 'actions' && <ActionTable />}
-            {view === 'forum' && <ForumTable />}
+            {view === 'actions' && <DeclaredTable {...ACTIONS} />}
+            {view === 'forum' && <DeclaredTable {...THREADS} />}
           </>
         )}
       </div>

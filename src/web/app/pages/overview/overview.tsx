@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
+import { DeclaredTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { measureOf } from '../../state/shown-measures.ts';
 import { EngineTable } from '../competitors/engine-matrix.tsx';
-import { GapDomains, TopDomains } from './cited-sources.tsx';
+import { TOP_GAPS, TopDomains } from './cited-sources.tsx';
 import { EntityVisibility } from './entity-visibility.tsx';
 import { Morning } from './morning.tsx';
 import { NewestAlerts } from './newest-alerts.tsx';
@@ -37,7 +38,7 @@ export default function Overview(): JSX.Element {
         />
         <NewestAlerts />
         <PromptMovers />
-        <GapDomains />
+        <DeclaredTable {...TOP_GAPS} />
       </div>
       <TopDomains />
     </>

@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
+import { DeclaredTable, type TableSpec } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { EmptyState, PageHead, Timestamp } from '../../components/parts.tsx';
 import { RowFacts } from '../../components/row-facts.tsx';
@@ -11,14 +13,42 @@ import { ScopeWith, useScope } from '../../state/scope.tsx';
 import { numberOf, textOf, toRecords } from '../../state/table.ts';
 import { TopDomains } from '../overview/cited-sources.tsx';
 import { OverviewTiles } from '../overview/overview-tiles.tsx';
-import { RecentResponses } from '../responses/recent-responses.tsx';
-import { PromptEntities } from './prompt-entities.tsx';
+import { responseColumns } from '../responses/response-columns.tsx';
 import { PromptEngines } from './prompt-history.tsx';
 import { PromptVersions } from './prompt-versions.tsx';
 import { namesOf } from './prompts-columns.tsx';
-import '../../styles/prompts.css';
 
+/** The newest responses of the prompt. */
+const NEWEST = { compare_to: 'none', limit: 10 };
 const WITHOUT = ['topic', 'tag', 'branded'] as const;
+
+/** The brand and its competitors in the responses of the prompt, which is part of the scope. */
+const ENTITIES: TableSpec = {
+  query: null,
+  request: {
+    metrics: 'visibility,position,sentiment',
+    group_by: 'entity',
+    compare_to: 'none',
+    order: '-visibility,entity',
+  },
+  title: 'Competitors in its responses',
+  about: 'The brand and the tracked competitors that responses to this prompt mention.',
+  page: ({ linkTo }) => linkTo('/competitors'),
+  linkLabel: 'All competitors',
+  sort: '-visibility',
+  columns: [
+    {
+      name: 'entity',
+      label: 'Brand or competitor',
+      to: ({ competitor_id: id }, { linkTo, params }) =>
+        linkTo('/responses', { prompt: textOf(params?.['prompt']), competitor: textOf(id) || null }),
+    },
+    { name: 'visibility', about: 'Share of the responses that mention it.' },
+    { name: 'visibility_numerator', label: 'Mentions', about: 'Responses that mention it.', unit: 'count' },
+    { name: 'position', about: 'Mean position in the responses that mention it.' },
+    'sentiment',
+  ],
+};
 
 const FACTS: readonly GivenColumn[] = [
   {
@@ -57,6 +87,10 @@ const FACTS: readonly GivenColumn[] = [
 export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Element {
   const { linkTo } = useScope();
   const data = useQuery('prompt_detail', { id });
+  const responses = useMemo(
+    () => responseColumns((each) => linkTo(`/responses/${each}`, { prompt: id })),
+    [linkTo, id],
+  );
   const row = toRecords(data.table)[0] ?? null;
   const isUnknown = data.error?.code === 'invalid_parameter' || (data.table !== null && row === null);
   if (isUnknown) {
@@ -86,7 +120,7 @@ export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Elem
         <div class="grid">
           <PromptEngines />
           <div class="pair">
-            <PromptEntities />
+            <DeclaredTable {...ENTITIES} />
             <TopDomains />
             <Frame
               title="The prompt now"
@@ -98,7 +132,16 @@ export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Elem
             </Frame>
             <PromptVersions id={id} />
           </div>
-          <RecentResponses prompt={id} />
+          <DeclaredTable
+            query="response_list"
+            request={NEWEST}
+            title="Its responses"
+            about="The newest responses of the range."
+            page={(scope) => scope.linkTo('/responses', { prompt: id, topic: null, tag: null, branded: null })}
+            linkLabel="All its responses"
+            empty="No response of this prompt in the range. Choose a longer range."
+            columns={responses}
+          />
         </div>
       </ScopeWith>
     </>

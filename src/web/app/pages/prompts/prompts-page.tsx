@@ -6,7 +6,6 @@ import { PageHead } from '../../components/parts.tsx';
 import { useMetrics, useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { COLUMNS, hiddenColumns, promptRows } from './prompts-columns.tsx';
-import '../../styles/prompts.css';
 
 const FACETS = ['branded', 'state', 'topic'];
 

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
+import { DeclaredTable } from '../../components/data-table.tsx';
 import { EmptyState, ErrorState, PageHead, Timestamp } from '../../components/parts.tsx';
 import { RowFacts } from '../../components/row-facts.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
@@ -11,8 +12,8 @@ import { useScope } from '../../state/scope.tsx';
 import { textOf, toRecords } from '../../state/table.ts';
 import { readReader } from './reader-filters.ts';
 import { ReaderSteps } from './reader-steps.tsx';
-import { ResponseEntities, ResponseSources } from './response-parts.tsx';
 import { ResponseStored } from './response-stored.tsx';
+import { CITED_PAGES, MENTIONS } from './response-tables.tsx';
 import { ResponseVersions } from './response-versions.tsx';
 import '../../styles/responses.css';
 
@@ -60,9 +61,9 @@ export default function ResponsePage({ params: { id = '' } }: PageProps): JSX.El
           <Frame title="Response" about="The prompt, the engine, and the prompt’s groups at that time." data={data}>
             {data.table !== null && <RowFacts table={data.table} columns={FACTS} />}
           </Frame>
-          <ResponseEntities id={id} />
+          <DeclaredTable {...MENTIONS} request={{ id }} />
         </div>
-        <ResponseSources id={id} />
+        <DeclaredTable {...CITED_PAGES} request={{ id }} />
         <ResponseVersions id={id} />
         <ResponseStored data={data} row={row} />
       </div>

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
+import { DeclaredTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
 import { useRoute, useSearchParam } from '../../state/router.tsx';
 import { DomainDetail } from './domain-detail.tsx';
 import { DomainTable } from './domain-table.tsx';
-import { GapTable } from './gap-table.tsx';
-import { OwnPages } from './own-pages.tsx';
 import { OwnerShare } from './owner-share.tsx';
 import { PageTable } from './page-table.tsx';
+import { GAPS, OWN_PAGES } from './source-tables.ts';
 
 const VIEWS = [
   { id: 'domains', label: 'Domains' },
@@ -39,10 +39,10 @@ export default function Sources(): JSX.Element {
       {view === 'pages' && (
         <div class="grid">
           <PageTable />
-          <OwnPages />
+          <DeclaredTable {...OWN_PAGES} />
         </div>
       )}
-      {view === 'gaps' && <GapTable />}
+      {view === 'gaps' && <DeclaredTable {...GAPS} />}
     </>
   );
 }

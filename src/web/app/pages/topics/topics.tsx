@@ -1,17 +1,31 @@
 import type { JSX } from 'preact';
 import { useCallback, useMemo } from 'preact/hooks';
+import { DeclaredTable, type TableSpec } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { MeasureOverTime } from '../../components/measure-over-time.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
+import { listOf } from '../../components/version-list.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { textOf, toRecords } from '../../state/table.ts';
-import { GroupMoves } from './group-moves.tsx';
 import { GroupTable } from './group-table.tsx';
 import { GROUPINGS, type Grouping } from './groupings.ts';
 import { GroupsThen } from './groups-then.tsx';
+
+/** The prompts that moved between groups, with the times at which a sync saw it. */
+const MOVES: TableSpec = {
+  query: 'group_moves',
+  of: 'brand',
+  title: 'Prompts that moved',
+  columns: [
+    'prompt',
+    { name: 'left_groups', label: 'Left', value: (row) => listOf(row['left_groups']).join(', ') || 'none' },
+    { name: 'joined_groups', label: 'Joined', value: (row) => listOf(row['joined_groups']).join(', ') || 'none' },
+    { name: 'moved_at', label: 'Seen at' },
+  ],
+};
 
 /** Series that are drawn; more have no colours of their own. */
 const SERIES_MAX = 9;
@@ -33,7 +47,13 @@ export default function Topics(): JSX.Element {
         <GroupTable key={view} grouping={grouping} />
         <GroupsOverTime grouping={grouping} />
         <GroupsThen key={view} grouping={grouping} />
-        <GroupMoves key={view} grouping={grouping} />
+        <DeclaredTable
+          {...MOVES}
+          key={`moves ${view}`}
+          about={`Prompts whose ${grouping.noun} changed, of any day. A move changes the numbers of both groups, also for earlier days, because the API counts by the current groups.`}
+          empty={`No prompt changed its ${grouping.noun} since the first sync.`}
+          request={{ group_by: grouping.groupBy }}
+        />
       </div>
     </>
   );
