@@ -158,6 +158,24 @@ const inNode: readonly Mutant[] = [
     tests: ['test/web/app/components.test.tsx'],
   },
   {
+    file: 'src/web/app/components/table-columns.tsx',
+    from: 'const hasSign = !parts.shown.includes(`${name}_change`);',
+    to: 'const hasSign = true;',
+    tests: ['test/web/app/components.test.tsx'],
+  },
+  {
+    file: 'src/web/app/components/table-tools.tsx',
+    from: "filter(([value]) => value !== '')",
+    to: 'filter(() => true)',
+    tests: ['test/web/app/components.test.tsx'],
+  },
+  {
+    file: 'src/web/app/components/table-view.ts',
+    from: 'rows.some((row) => valueOf(row) !== null)',
+    to: 'rows.length > 0',
+    tests: ['test/web/app/components.test.tsx'],
+  },
+  {
     file: 'src/web/app/pages/sql/editor/name-completion.ts',
     from: "replaceAll('\"', '\"\"')",
     to: "replaceAll('\"', '')",

@@ -37,10 +37,10 @@ const scope: Scope = {
 
 const route = { base: '/w/one', path: '/', search: new URLSearchParams(), navigate: () => undefined };
 
-function html(children: preact.ComponentChildren): string {
+function html(children: preact.ComponentChildren, search = ''): string {
   return renderToString(
     <ApiContext.Provider value={createApi('/w/one')}>
-      <StaticRoute route={route}>
+      <StaticRoute route={{ ...route, search: new URLSearchParams(search) }}>
         <StaticScope scope={scope}>{children}</StaticScope>
       </StaticRoute>
     </ApiContext.Provider>,
@@ -122,7 +122,7 @@ test('a table draws only the first of many rows, counts its facets, and escapes 
     owner: index < 7 ? 'owned' : 'unknown',
     none: null,
   }));
-  const shown = html(
+  const table = (
     <DataTable
       caption="Things"
       rows={rows}
@@ -131,8 +131,13 @@ test('a table draws only the first of many rows, counts its facets, and escapes 
       hidden={['owner']}
       facets={['owner']}
       sort="-size"
-    />,
+      isMain
+    />
   );
+  const shown = html(table);
+  // The filters of the page have names of columns too.
+  expect(html(table, 'owner=owned')).toBe(shown);
+  expect(html(table, 'only.owner=owned')).toContain('7 of 5,000 rows');
   for (const part of ['aria-rowcount="5001"', '5,000 rows', '&lt;script>4999', 'aria-sort="descending"', 'Its size.'])
     expect(shown).toContain(part);
   expect(shown.match(/<tr/g)?.length).toBeLessThan(60);
@@ -143,15 +148,16 @@ test('a table draws only the first of many rows, counts its facets, and escapes 
   expect(shown).toMatch(/owned<\/span> <em>7</);
 });
 
-test('a cell has the sign of a change beyond chance unless the change has a column of its own', () => {
+test('a change beyond chance has one sign, and phones show it with its value', () => {
   const row = { domain: 'a.example', owner: 'owned', share: 0.345, share_lower: 0.3, share_upper: 0.4 };
-  const rows = [{ ...row, share_change: -0.055, share_significant: true }];
+  const rows = [{ ...row, size: 7, share_change: -0.055, share_significant: true }];
   const shown = (columns: readonly string[]) => html(<DataTable caption="Domains" rows={rows} columns={columns} />);
   for (const columns of [
     ['domain', 'owner', 'share'],
     ['domain', 'share', 'share_change'],
   ])
     expect(shown(columns).match(/▼/g), columns.join()).toHaveLength(1);
+  expect(shown(['domain', 'size', 'share', 'share_change'])).toMatch(/data-part="value" data-label="Share"/);
   expect(shown(['domain', 'owner'])).toContain('data-owner="owned"');
 });
 

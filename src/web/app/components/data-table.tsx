@@ -175,7 +175,9 @@ function partsOf(columns: readonly Column[]): ReadonlyMap<string, string> {
   const [name, ...others] = columns;
   const change = others.find(({ verdictOf }) => verdictOf !== null);
   const value =
-    others.find(({ isKey }) => isKey) ?? others.find((each) => each.isNumber && each !== change) ?? others.at(-1);
+    others.find(({ id, isKey }) => isKey || `${id}_change` === change?.id) ??
+    others.find((each) => each.isNumber && each !== change) ??
+    others.at(-1);
   const group = name?.hasBelow === true ? undefined : others.find((each) => !each.isNumber && each !== value);
   const parts = { name, value, change, group };
   return new Map(Object.entries(parts).flatMap(([part, column]) => (column === undefined ? [] : [[column.id, part]])));

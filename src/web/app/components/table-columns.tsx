@@ -243,7 +243,7 @@ function isGood({ spec, row }: CellProps): boolean | null {
 
 function PlainCell({ spec, unit, scope, row, value }: CellProps & { readonly value: Sortable }): JSX.Element {
   const { format } = scope;
-  const to = spec.to?.(row, scope) ?? null;
+  const to = value === null ? null : (spec.to?.(row, scope) ?? null);
   const dot = spec.dot?.(row, scope) ?? null;
   const below = spec.below?.(row, scope);
   const text = typeof value === 'boolean' ? (value ? 'yes' : 'no') : format.value(value, unit);

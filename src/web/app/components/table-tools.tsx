@@ -5,7 +5,7 @@ import { useScope } from '../state/scope.tsx';
 import { type Row, textOf } from '../state/table.ts';
 import { Choice } from './filter-bar.tsx';
 import type { Column } from './table-columns.tsx';
-import { CHANGED, NO_COLUMNS, type RowsProps, type View } from './table-view.ts';
+import { CHANGED, facetOf, NO_COLUMNS, type RowsProps, type View } from './table-view.ts';
 
 /** Tables with more rows have a text filter and facets. */
 const SMALL_ROWS = 12;
@@ -65,7 +65,8 @@ function Facet({ column: { id, label, valueOf }, rows, view }: FacetProps): JSX.
   const counts = new Map<string, number>();
   for (const value of rows.map((row) => textOf(valueOf(row)))) counts.set(value, (counts.get(value) ?? 0) + 1);
   const values = [...counts].filter(([value]) => value !== '').sort(([, a], [, b]) => b - a);
-  if (counts.size < 2 && view.get(id) === '') return null;
+  const name = facetOf(id);
+  if (counts.size < 2 && view.get(name) === '') return null;
   if (values.length > CHIPS_MAX) {
     const options = values.map(([value, count]) => ({
       id: value,
@@ -75,16 +76,16 @@ function Facet({ column: { id, label, valueOf }, rows, view }: FacetProps): JSX.
       <Choice
         label={label}
         all={`Any ${label.toLocaleLowerCase()}`}
-        value={view.get(id)}
+        value={view.get(name)}
         options={options}
-        onChoose={(value) => view.set(id, value ?? '')}
+        onChoose={(value) => view.set(name, value ?? '')}
       />
     );
   }
   return (
     <>
       {values.map(([value, count]) => (
-        <Chip key={value} name={id} value={value} label={value} count={count} view={view} />
+        <Chip key={value} name={name} value={value} label={value} count={count} view={view} />
       ))}
     </>
   );

@@ -35,6 +35,8 @@ export interface RowsProps {
 export const NO_COLUMNS: readonly never[] = [];
 /** Facet of the rows that changed beyond chance. */
 export const CHANGED = 'changed';
+/** Returns the parameter of a facet. Filters of the page, such as `topic`, have the names of columns. */
+export const facetOf = (column: string): string => `only.${column}`;
 
 /** The choices of the reader, which the address of the page holds. */
 export interface View {
@@ -102,7 +104,7 @@ function firstRange(given: readonly GivenColumn[], known: ReadonlySet<string>): 
 /** Returns the rows that match the choices of the reader, in the chosen order. */
 export function useRows({ rows, facets = NO_COLUMNS }: RowsProps, { all }: Columns, view: View): readonly Row[] {
   const { sort, find } = view;
-  const chosen = facets.map((facet) => view.get(facet));
+  const chosen = facets.map((facet) => view.get(facetOf(facet)));
   const isChanged = view.get(CHANGED) !== '';
   return useMemo(() => {
     const wanted = find.trim().toLocaleLowerCase();
