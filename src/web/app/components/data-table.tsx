@@ -127,7 +127,11 @@ interface HeaderCellProps {
   readonly isFixed: boolean;
 }
 
-function HeaderCell({ column: { id, label, about, isNumber }, view, isFixed }: HeaderCellProps): JSX.Element {
+function HeaderCell({
+  column: { id, label, about, isNumber, order: first },
+  view,
+  isFixed,
+}: HeaderCellProps): JSX.Element {
   const kind = isNumber ? 'number' : undefined;
   if (usePaper() !== null || isFixed) {
     return (
@@ -138,11 +142,10 @@ function HeaderCell({ column: { id, label, about, isNumber }, view, isFixed }: H
   }
   const isDescending = view.sort === `-${id}`;
   const order = isDescending ? 'descending' : view.sort === id ? 'ascending' : 'none';
-  // Numbers are sorted from the largest first.
-  const isNext = order === 'none' ? isNumber : !isDescending;
+  const next = order === 'none' ? first : isDescending ? id : `-${id}`;
   return (
     <th scope="col" aria-sort={order} class={kind}>
-      <button type="button" class="sort" title={about} onClick={() => view.set('sort', `${isNext ? '-' : ''}${id}`)}>
+      <button type="button" class="sort" title={about} onClick={() => view.set('sort', next)}>
         {label}
         <span aria-hidden="true">{order === 'ascending' ? ' ↑' : order === 'descending' ? ' ↓' : ''}</span>
       </button>

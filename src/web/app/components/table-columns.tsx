@@ -50,6 +50,8 @@ export interface Column {
   readonly label: string;
   readonly about: string | undefined;
   readonly isNumber: boolean;
+  /** The order that a reader wants first: the greatest number, the newest time, the first text. */
+  readonly order: string;
   readonly isKey: boolean;
   readonly hasBelow: boolean;
   readonly valueOf: (row: Row) => Sortable;
@@ -127,6 +129,7 @@ export function columnOf(given: GivenColumn, parts: ColumnParts, scope: Scope): 
     label,
     about,
     isNumber: !['text', 'day', 'time'].includes(unit),
+    order: unit === 'text' ? name : `-${name}`,
     isKey: spec.isKey === true,
     hasBelow: spec.below !== undefined,
     valueOf,

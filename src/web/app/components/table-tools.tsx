@@ -44,12 +44,29 @@ export function TableTools({
         const column = columns.find(({ id }) => id === facet);
         return column !== undefined && <Facet key={facet} column={column} rows={rows} view={view} />;
       })}
+      <OrderChoice columns={columns} view={view} />
       {changed > 0 && <Chip name={CHANGED} value="true" label="Changed" count={changed} view={view} />}
       <span class="quiet" role="status">
         {found === rows.length
           ? plural(found, 'row')
           : `${format.value(found, 'count')} of ${plural(rows.length, 'row')}`}
       </span>
+    </div>
+  );
+}
+
+// Phones show no heads of columns.
+function OrderChoice({ columns, view }: Pick<TableToolsProps, 'columns' | 'view'>): JSX.Element {
+  const options = columns.map(({ order, label }) => ({ id: order, label: `By ${label}` }));
+  return (
+    <div class="order">
+      <Choice
+        label="Order"
+        all="Other order"
+        value={options.find(({ id }) => id === view.sort)?.id ?? null}
+        options={options}
+        onChoose={(sort) => view.set('sort', sort ?? '')}
+      />
     </div>
   );
 }
