@@ -144,7 +144,8 @@ const operate: CommandGroup['commands'] = {
     load: async () => (await import('../commands/operate/jobs-command.ts')).jobs,
   },
   notify: {
-    about: 'list the webhooks and mailboxes for failures, drift, stale data and briefs; with --test, send each a test message',
+    about:
+      'list the webhooks and mailboxes for failures, drift, stale data and briefs; with --test, send each a test message',
     load: async () => (await import('../commands/operate/notify-command.ts')).notify,
   },
   backup: {

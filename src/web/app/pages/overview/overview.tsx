@@ -13,6 +13,9 @@ import { OverviewTiles } from './overview-tiles.tsx';
 import { PromptMovers } from './prompt-movers.tsx';
 import { Ranking } from './ranking.tsx';
 
+/** As many as the prompts beside them usually have. */
+const GAPS_MAX = 5;
+
 /** Rows of the table of engines. */
 const ROWS_MAX = 5;
 
@@ -38,7 +41,7 @@ export default function Overview(): JSX.Element {
         />
         <NewestAlerts />
         <PromptMovers />
-        <DeclaredTable {...TOP_GAPS} />
+        <DeclaredTable {...TOP_GAPS} request={{ limit: GAPS_MAX }} />
       </div>
       <TopDomains />
     </>
