@@ -62,7 +62,7 @@ const REPORT = [
 ];
 
 /** Licences that permit use by anyone. */
-const LICENSES = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD'];
+const LICENSES = ['MIT', 'MIT-0', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD'];
 
 // Reproduces the result of `npm install --omit=dev` without a network: extracts the tarball and links the packages of
 // the lock file. Files of the package see nothing else, so an import of a dev dependency fails.
