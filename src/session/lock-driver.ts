@@ -12,7 +12,7 @@ import { neverLost, once, type SessionDriver, type SessionRequest } from './driv
 /** Interval at which a waiting process looks whether it is its turn, in milliseconds. */
 const LOOK_MS = 100;
 /** Files that hold the places of waiting processes. Their names sort by the time of arrival. */
-const TICKET = /^waiting-\d{15}-[\w-]{36}\.json$/;
+const TICKET = /^waiting-\d{18}-[\w-]{36}\.json$/;
 
 /**
  * The driver that excludes other processes: the lock `owner.json` in the folder of the workspace. With mode `wait`, processes get the
@@ -61,9 +61,9 @@ async function takeOrRefuse(request: SessionRequest): Promise<Lock> {
 
 async function takeInTurn(request: SessionRequest): Promise<Lock> {
   const { folder, command, signal, onWait } = request;
-  // A change of the clock does not move this time.
-  const arrivedAt = Math.floor(performance.timeOrigin + performance.now());
-  const path = join(folder, `waiting-${String(arrivedAt).padStart(15, '0')}-${randomUUID()}.json`);
+  // In microseconds, because several may come within a millisecond. A change of the clock does not move this time.
+  const arrivedAt = Math.floor((performance.timeOrigin + performance.now()) * 1000);
+  const path = join(folder, `waiting-${String(arrivedAt).padStart(18, '0')}-${randomUUID()}.json`);
   let ticket: Lock | null = null;
   try {
     for (;;) {

@@ -78,7 +78,7 @@ describe('doctor', () => {
     }
     await writeFile(join(folder, '.env'), 'OTHER=1\n', { mode: 0o640 });
     await chmod(join(folder, '.env'), 0o640);
-    const waiting = `waiting-${'0'.repeat(15)}-${randomUUID()}.json`;
+    const waiting = `waiting-${'0'.repeat(18)}-${randomUUID()}.json`;
     const killed = JSON.stringify({ pid: dead, command: 'sightline sync', since: 'then', host: hostname() });
     for (const name of ['owner.json', 'scheduler.json', waiting]) await writeFile(join(data, name), killed);
     await writeFile(join(data, 'analytics.duckdb.new'), 'half');
