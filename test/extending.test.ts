@@ -68,7 +68,8 @@ describe('a copy of the sources with a sample of everything that can be added', 
     }
     // With several threads, the compiler checks shared types several times.
     await run(copy, 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit', '--singleThreaded');
-    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts', '--root', '.'];
+    const config = ['--config', 'test/vitest.config.ts', '--configLoader', 'runner', '--root', '.'];
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...config];
     // No run has a copy in the same place, so that none would read cached modules.
     await run(copy, ...vitest, '--experimental.fsModuleCache=false', '--maxWorkers', '1', ...tests);
   });
