@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/warehouse/write/history.ts',
     from: 'NULL, greatest(t._deleted_at,',
     to: 'NULL, least(t._deleted_at,',
-    tests: ['test/warehouse/file.test.ts'],
+    tests: ['test/warehouse/notes.test.ts'],
   },
   {
     file: 'src/warehouse/write/history.ts',
@@ -78,7 +78,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/warehouse/write/tombstones.ts',
     from: '+ INTERVAL 1 DAY`);',
     to: '`);',
-    tests: ['test/warehouse/notes.test.ts'],
+    tests: ['test/sync/change.test.ts'],
   },
   {
     file: 'src/warehouse/file/integrity.ts',
