@@ -258,13 +258,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/operations/notify/send-mail.ts',
-    from: 'mayRetry: status < 500',
+    from: 'mayRetry: responseCode < 500',
     to: 'mayRetry: false',
     tests: NOTIFY,
   },
   {
     file: 'src/operations/notify/send-mail.ts',
-    from: 'requireTLS: !isPrivate',
+    from: 'requireTLS: !isLoopback(new URL(`https://${url.host}`))',
     to: 'requireTLS: false',
     tests: NOTIFY,
   },

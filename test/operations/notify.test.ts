@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { expect, it, onTestFinished } from 'vitest';
@@ -18,6 +18,8 @@ import { temporaryFolder } from '../support/folders.ts';
 
 const KEY = Buffer.from('a secret of thirty-two bytes, no').toString('base64');
 const HOUR_MS = 3_600_000;
+/** Only to catch hangs. */
+const MAIL_MS = 60_000;
 /** Members of an e-mail. */
 const MAILED = { format: 'email', to: ['a@b'], from: 'c@d' };
 
@@ -60,7 +62,7 @@ async function receiver(...answers: ((response: ServerResponse) => void)[]) {
 }
 
 /** A workspace with webhook settings but without data, and a clock that the test advances. */
-async function teller(environment: Record<string, string>, targets: readonly object[]) {
+async function teller(environment: Record<string, string>, targets: readonly object[], attemptMs = 200) {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ notify: targets }));
   const config = loadConfig({ flags: {}, environment, folder });
@@ -72,7 +74,7 @@ async function teller(environment: Record<string, string>, targets: readonly obj
     sleep: async (ms) => void time.slept.push(ms),
   };
   const said: string[] = [];
-  const limits = { attemptsMax: 4, attemptMs: 200, totalMs: 30_000, backoffMs: 1_000 };
+  const limits = { attemptsMax: 4, attemptMs, totalMs: 30_000 + 4 * attemptMs, backoffMs: 1_000 };
   const { signal } = new AbortController();
   const notifying = { config, clock, signal, limits, log: (sentence: string) => void said.push(sentence) };
   return { config, time, said, notifying, tell: (news: News) => notify(notifying, news) };
@@ -261,7 +263,7 @@ it('sends e-mails by SMTP, again after a transient failure, and no password over
     to: ['a@x.example', 'b@x.example'],
     from: 'sightline@x.example',
   };
-  const told = await teller({ MAIL: url }, [{ ...mail, link: 'https://pages.example/sightline/' }]);
+  const told = await teller({ MAIL: url }, [{ ...mail, link: 'https://pages.example/sightline/' }], MAIL_MS);
   await told.tell({ briefs: [{ ...BRIEF, brand: '<Northwind>' }] });
   expect(received).toHaveLength(2);
   expect(new Set(received.map(({ text }) => /^Message-ID: .*$/im.exec(text)?.[0])).size).toBe(1);
@@ -274,16 +276,21 @@ it('sends e-mails by SMTP, again after a transient failure, and no password over
   expect(told.said).toEqual([]);
 
   const refusing = await mailServer(550);
-  const refused = await teller({ MAIL: refusing.url }, [mail]);
+  const refused = await teller({ MAIL: refusing.url }, [mail], MAIL_MS);
   await refused.tell({ outcomes: [failing('down')] });
   expect(refused.said).toEqual([
     expect.stringMatching(/to MAIL .*answered 550 no room for …; it will not be sent again/),
   ]);
   // The server has no STARTTLS.
-  const open = await teller({ MAIL: `smtp://me:MAILSECRET@0.0.0.0:${port}` }, [mail]);
+  const open = await teller({ MAIL: `smtp://me:MAILSECRET@0.0.0.0:${port}` }, [mail], MAIL_MS);
   const before = logins.length;
   expect(await notifyTest(open.notifying)).toMatchObject([{ isDelivered: false }]);
   expect(logins).toHaveLength(before);
+  const silent = createSocketServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void silent.close());
+  const waiting = await teller({ MAIL: `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}` }, [mail]);
+  expect(await notifyTest(waiting.notifying)).toMatchObject([{ said: 'did not answer within 0.2 s' }]);
 });
 
 it('sends cards to Teams whose text is not read as Markdown, and links in Slack', async () => {
@@ -365,6 +372,7 @@ it('escapes messages for Slack, and rejects wrong settings without showing their
     [{ HOOK: url }, { format: 'email', to: ['a@b'], from: 'a' }, /from is "a"; allowed: an e-mail address/],
     [{ HOOK: url }, { ...MAILED, secretVariable: 'S' }, /"secretVariable"; e-mails are not signed/],
     [{ HOOK: 'https://SECRETPATH' }, MAILED, /^HOOK is not the URL of a mail server; allowed: smtps:/],
+    [{ HOOK: 'smtps://me:SECRETPATH%@mail.example' }, MAILED, /^HOOK has a % in the user name or password/],
     [{ HOOK: 'smtp://SECRETPATH@2852039166' }, MAILED, /^HOOK is not the URL of a mail server/],
     [{ HOOK: url }, { link: 'ftp://x' }, /link is not valid \(value not shown\); allowed: the http or https address/],
   ];

@@ -20,6 +20,11 @@ const SECRET_BYTES_MIN = 16;
 /** Prefix of base64 secrets in Standard Webhooks. */
 const SECRET_PREFIX = 'whsec_';
 
+interface MailAddresses {
+  readonly to: readonly string[];
+  readonly from: string;
+}
+
 /** A receiver of notifications. `url` and `secret` are confidential: never show, log or write them. */
 export interface NotifyTarget {
   /** Name of the variable with the URL; identifies the receiver in messages. */
@@ -34,8 +39,8 @@ export interface NotifyTarget {
   readonly secretText: string | null;
   readonly events: readonly NotifyEvent[];
   readonly staleHours: number;
-  /** Addresses of e-mails; null for webhooks. */
-  readonly mail: { readonly to: readonly string[]; readonly from: string } | null;
+  /** Addresses of e-mails, and the sign-in at the mail server; null for webhooks. */
+  readonly mail: (MailAddresses & { readonly login: { readonly user: string; readonly pass: string } | null }) | null;
   /** Address of the data pages, without a slash at the end; null for messages without links. */
   readonly link: string | null;
 }
@@ -77,21 +82,25 @@ export function readNotify(
   const read = (variable: string): string => readSecret(variable, environment, folder)?.trim() ?? '';
   return items.map(({ format = 'json', events = NOTIFY_EVENTS, staleHours = STALE_HOURS, ...item }) => {
     const { urlVariable, secretVariable } = item;
-    const mail = readMail(format, item);
+    const addresses = readAddresses(format, item);
     const secretText = secretVariable === undefined ? null : read(secretVariable);
     const secret = secretText === null ? null : toSecret(String(secretVariable), secretText);
     const text = read(urlVariable);
-    const url = mail === null ? readUrl(urlVariable, text, allowHttp) : readMailUrl(urlVariable, text);
-    const proxy = mail === null ? findProxy(url) : null;
     const link = item.link?.replace(/\/+$/, '') ?? null;
-    return { urlVariable, url, proxy, format, secret, secretText, events, staleHours, mail, link };
+    const common = { urlVariable, format, secret, secretText, events, staleHours, link };
+    if (addresses !== null) {
+      const { url, login } = readMailUrl(urlVariable, text);
+      return { ...common, url, proxy: null, mail: { ...addresses, login } };
+    }
+    const url = readUrl(urlVariable, text, allowHttp);
+    return { ...common, url, proxy: findProxy(url), mail: null };
   });
 }
 
-function readMail(
+function readAddresses(
   format: NotifyTarget['format'],
   { urlVariable, to, from, secretVariable }: z.infer<typeof notifySchema>[number],
-): NotifyTarget['mail'] {
+): MailAddresses | null {
   const of = `notify of ${urlVariable}: the format ${format}`;
   if (format !== 'email') {
     if (to === undefined && from === undefined) return null;
@@ -104,7 +113,7 @@ function readMail(
   return { to, from };
 }
 
-function readMailUrl(variable: string, text: string): URL {
+function readMailUrl(variable: string, text: string) {
   const allowed = 'smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587 with STARTTLS; no link-local address';
   if (text === '') throw new SightlineError('config_invalid', `${variable} is not set; allowed: ${allowed}`);
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -113,7 +122,13 @@ function readMailUrl(variable: string, text: string): URL {
   const isMail = url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && URL.canParse(plain);
   if (!isMail || isLinkLocal(new URL(plain)))
     throw new SightlineError('config_invalid', `${variable} is not the URL of a mail server; allowed: ${allowed}`);
-  return url;
+  if (url.username === '') return { url, login: null };
+  try {
+    return { url, login: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } };
+  } catch {
+    const problem = 'has a % in the user name or password that is not percent-encoded';
+    throw new SightlineError('config_invalid', `${variable} ${problem}; allowed: %25 for %`);
+  }
 }
 
 /** The part of an error about a URL that `isPrivateWay` refuses. */

@@ -78,12 +78,12 @@ export function withoutSecrets<T>(content: T, targets: readonly NotifyTarget[]):
 }
 
 // Includes parts of the address, because receivers often repeat an unknown token in their error message.
-function secretsOf({ url, secretText }: NotifyTarget): string[] {
+function secretsOf({ url, secretText, mail }: NotifyTarget): string[] {
   const steps = url.pathname.split('/').filter((step) => step.length >= TOKEN_CHARACTERS_MIN);
   const values = [...url.searchParams.values()].filter((value) => value.length >= TOKEN_CHARACTERS_MIN);
   return [
     url.href,
-    ...[url.password, decodeURIComponent(url.password)].filter(({ length }) => length >= PASSWORD_CHARACTERS_MIN),
+    ...[url.password, mail?.login?.pass ?? ''].filter(({ length }) => length >= PASSWORD_CHARACTERS_MIN),
     ...(url.pathname.length > 8 ? [`${url.host}${url.pathname}`, url.pathname] : []),
     ...(url.search.length > 8 ? [url.search] : []),
     ...steps,

@@ -1,6 +1,6 @@
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { isLoopback } from '../../base/link-local.ts';
-import { excerpt, type Send, unanswered } from './deliver.ts';
+import { type Attempt, excerpt, type Send, unanswered } from './deliver.ts';
 
 /** An e-mail, as plain text and as HTML. */
 export interface Mail {
@@ -13,53 +13,49 @@ export interface Mail {
 export function mailSender({ url, mail }: NotifyTarget, { id, ...contents }: Mail & { readonly id: string }): Send {
   return async (timeoutMs, signal) => {
     const { createTransport } = await import('nodemailer');
-    const isPrivate = isLoopback(new URL(`https://${url.host}`));
+    const { to = [], from = '', login = null } = mail ?? {};
     const transport = createTransport({
       host: url.hostname.replace(/^\[|\]$/g, ''),
       ...(url.port === '' ? {} : { port: Number(url.port) }),
       secure: url.protocol === 'smtps:',
-      requireTLS: !isPrivate,
-      ...(url.username === ''
-        ? {}
-        : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }),
-      connectionTimeout: timeoutMs,
-      greetingTimeout: timeoutMs,
-      socketTimeout: timeoutMs,
+      requireTLS: !isLoopback(new URL(`https://${url.host}`)),
+      ...(login === null ? {} : { auth: login }),
+      // The connection ends soon after the attempt, which does not wait for it.
+      ...{ connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
       disableFileAccess: true,
       disableUrlAccess: true,
     });
-    const stop = (): void => transport.close();
-    signal.addEventListener('abort', stop, { once: true });
+    const deadline = AbortSignal.timeout(timeoutMs);
     try {
-      const { to = [], from = '' } = mail ?? {};
       // Equal ids let mailboxes recognize a message that is sent again.
-      const sent = await transport.sendMail({ ...contents, from, to: [...to], messageId: `<${id}@sightline>` });
-      return {
-        isDelivered: true,
-        mayRetry: false,
-        status: statusOf(sent.response),
-        said: `answered ${excerpt(sent.response)}`,
-        waitMs: 0,
-      };
+      const sending = transport.sendMail({ ...contents, from, to: [...to], messageId: `<${id}@sightline>` });
+      const { response } = await Promise.race([sending, rejectedBy(AbortSignal.any([signal, deadline]))]);
+      return { ...answered(response), isDelivered: true, mayRetry: false };
     } catch (thrown) {
       if (signal.aborted) return unanswered('it was stopped');
-      const { responseCode: status, response = '', message } = thrown as SmtpError;
-      if (status === undefined) return unanswered(`could not be reached (${excerpt(message)})`);
+      if (deadline.aborted) return unanswered(`did not answer within ${timeoutMs / 1000} s`);
+      const { responseCode, response = '', message } = thrown as SmtpError;
+      if (responseCode === undefined) return unanswered(`could not be reached (${excerpt(message)})`);
       // https://www.rfc-editor.org/rfc/rfc5321#section-4.2.1: 4yz is transient, 5yz permanent.
-      return { isDelivered: false, mayRetry: status < 500, status, said: `answered ${excerpt(response)}`, waitMs: 0 };
+      return { ...answered(response), isDelivered: false, mayRetry: responseCode < 500 };
     } finally {
-      signal.removeEventListener('abort', stop);
       transport.close();
     }
   };
 }
 
+// A response begins with its status.
+function answered(response: string): Pick<Attempt, 'status' | 'said' | 'waitMs'> {
+  return { status: Number(response.slice(0, 3)), said: `answered ${excerpt(response)}`, waitMs: 0 };
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
 interface SmtpError extends Error {
   readonly responseCode?: number;
   readonly response?: string;
-}
-
-// A response begins with its status.
-function statusOf(response: string): number {
-  return Number(response.slice(0, 3));
 }
