@@ -99,7 +99,7 @@ async function render(result: StepResult, json: boolean): Promise<PerformedStep[
       return (await import('./commands/use/report-command.ts')).renderReports(result.reports, json);
     case 'brief': {
       const { briefs } = result;
-      if (briefs.length === 0) say('no brief sent: no webhook has the event brief');
+      if (briefs.length === 0) say('no brief sent: no receiver in notify has the event brief');
       for (const { brand, headline } of briefs) say(`${brand}: ${headline}`);
       return { briefs };
     }

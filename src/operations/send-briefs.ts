@@ -5,8 +5,8 @@ import { notifyOfBriefs } from './notify/notify-of.ts';
 import { runOnReplica } from './run-on-replica.ts';
 
 /**
- * Sends a brief of the last 28 days of each brand to the webhooks with the event `brief`. Returns the briefs, in the order of the brands;
- * none if there is no such webhook.
+ * Sends a brief of the last 28 days of each brand to the receivers of the event `brief`. Returns the briefs, in the order of the brands.
+ * If no receiver has the event, it returns an empty list.
  *
  * @throws `no_data` before the first sync
  */

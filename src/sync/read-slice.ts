@@ -357,7 +357,7 @@ function isMissingList(
   return mayBeMissing && (rows === 0 || chain.guard === null);
 }
 
-// Computed reports are kept as evidence of how upstream computes them. Those that complete the totals of days are too many.
+// Reports are stored for the calibration, except those that complete the totals of days, because their rows are in other reports.
 function answerOf(resource: Resource, chain: Slice, body: unknown): PageAnswer | null {
   if (resource.computes === undefined || chain.includesNext) return null;
   const { each } = resource;

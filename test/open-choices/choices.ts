@@ -170,7 +170,7 @@ export function randomChoices(seed: number, share = 1): Choices {
         random() < share ? pick(random, values) : values[0],
       ]),
     ) as T;
-  // Numbers are rounded where they are written.
+  // `forms.ts` rounds the numbers of responses.
   const world = { ...defaultWorld, ...choose(WORLD as Options<WorldChoices>), decimals: 'none' } as const;
   return { world, forms: choose<Forms>(FORMS) };
 }

@@ -8,7 +8,7 @@ type Rounding = Forms['rounding'];
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A response of the sandbox, whose numbers are exact percentages, and the request. */
+/** A request, and the response of the sandbox with unrounded percentages. */
 export interface Written {
   /** Path of the endpoint without the brand, such as `metrics/daily`. */
   readonly endpoint: string;

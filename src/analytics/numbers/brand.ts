@@ -35,7 +35,7 @@ export async function readReportedBrand(
   };
 }
 
-/** Whether reports need competitors that are no longer tracked. */
+/** Whether reports count competitors that are no longer tracked. */
 export function keepsFormer({ deletedCompetitors, topCompetitorsDeleted }: KeptCompetitors): boolean {
   return deletedCompetitors === 'mentioned' || deletedCompetitors === 'listed' || topCompetitorsDeleted !== 'excluded';
 }

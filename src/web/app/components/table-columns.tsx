@@ -33,7 +33,7 @@ export interface ColumnSpec extends MeasurementColumns {
   /** Second line of the cell. */
   readonly below?: (row: Row, scope: Scope) => ComponentChildren;
   readonly cell?: (row: Row, scope: Scope) => ComponentChildren;
-  /** Whether phones show it beside the name; the default is the first number. */
+  /** Whether phones show the column beside the name. By default they show the first number. */
   readonly isKey?: boolean;
   /** Shows a text as a tag. */
   readonly isTag?: boolean;
@@ -101,10 +101,10 @@ export interface ColumnParts {
   readonly known: ReadonlySet<string>;
   /** The columns of the query. */
   readonly described: readonly TableColumn[];
-  /** Names of the columns that are shown beside the described one. */
+  /** Names of the other shown columns. */
   readonly shown: readonly string[];
   readonly nameOf: (row: Row) => string;
-  /** The column whose intervals are drawn; null for none. */
+  /** Name of the column with drawn intervals; null if no intervals are drawn. */
   readonly ranged: string | null;
 }
 

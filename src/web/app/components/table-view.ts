@@ -14,7 +14,7 @@ export interface RowsProps {
   readonly hidden?: readonly GivenColumn[];
   /** Column that orders the rows, with `-` in front if the greatest is first. The default is the order of the rows. */
   readonly sort?: string;
-  /** Columns whose values filter the rows. */
+  /** Names of the columns with facets. */
   readonly facets?: readonly string[];
   /** Whether it is the main table of its page: the parameters of its view have no prefix. */
   readonly isMain?: boolean;

@@ -41,7 +41,7 @@ export interface SeriesParts {
   readonly linkOf?: (id: string) => string | undefined;
 }
 
-/** A series whose name in the legend may be a link. */
+/** A series of a chart. The legend links its name if `to` is set. */
 export type LinkedSeries = Series & { readonly to?: string };
 
 /** Returns a series for each value of a column, in the order of their colours. */

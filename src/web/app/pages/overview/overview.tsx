@@ -13,7 +13,7 @@ import { OverviewTiles } from './overview-tiles.tsx';
 import { PromptMovers } from './prompt-movers.tsx';
 import { Ranking } from './ranking.tsx';
 
-/** As many as the prompts beside them usually have. */
+/** Maximum number of gaps, so that the block is about as high as the one beside it. */
 const GAPS_MAX = 5;
 
 /** Rows of the table of engines. */
