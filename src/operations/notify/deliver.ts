@@ -51,7 +51,7 @@ export async function deliver(
   { clock, signal, limits = DELIVERY_LIMITS }: { clock: Clock; signal: AbortSignal; limits?: DeliveryLimits },
 ): Promise<Delivery> {
   const startedAt = clock.monotonic();
-  let last: Delivery = { isDelivered: false, mayRetry: true, attempts: 0, status: null, said: 'it was not sent' };
+  let last: Delivery = { isDelivered: false, mayRetry: true, attempts: 0, status: null, said: 'was not asked' };
   for (let attempt = 1; attempt <= limits.attemptsMax && !signal.aborted; attempt++) {
     const { waitMs: asked, ...result } = await send(limits.attemptMs, signal);
     last = { ...result, attempts: attempt };

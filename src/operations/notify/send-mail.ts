@@ -32,7 +32,7 @@ export function mailSender({ url, mail }: NotifyTarget, { id, ...contents }: Mai
       const { response } = await Promise.race([sending, rejectedBy(AbortSignal.any([signal, deadline]))]);
       return { ...answered(response), isDelivered: true, mayRetry: false };
     } catch (thrown) {
-      if (signal.aborted) return unanswered('it was stopped');
+      if (signal.aborted) return unanswered('had not answered when the command was stopped');
       if (deadline.aborted) return unanswered(`did not answer within ${timeoutMs / 1000} s`);
       const { responseCode, response = '', message } = thrown as SmtpError;
       if (responseCode === undefined) return unanswered(`could not be reached (${excerpt(message)})`);

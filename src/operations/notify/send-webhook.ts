@@ -47,7 +47,7 @@ export function webhookSender(
     } catch (thrown) {
       const { code = 'network error' } = thrown as NodeJS.ErrnoException;
       const refusal = proxy === null ? null : proxyRefusal(thrown, proxy);
-      if (signal.aborted) return unanswered('it was stopped');
+      if (signal.aborted) return unanswered('had not answered when the command was stopped');
       if (deadline.aborted) return unanswered(`did not answer within ${timeoutMs / 1000} s`);
       return unanswered(`could not be reached (${refusal ?? code})`);
     } finally {
