@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { formulas } from '../../src/analytics/marts/formulas.ts';
 import { below, type Random, randomOf } from '../../src/sandbox/random.ts';
 import type { ResultRow } from '../../src/warehouse/database.ts';
 import { countOf } from '../support/counts.ts';
@@ -6,6 +7,8 @@ import { type Asked, drawn, exactly, openWorlds, single, worldId } from '../supp
 
 const PROMPTS = 180;
 const WORLDS = countOf(6, 30);
+/** Worlds with a significant change: at a level of 0.05 there are more of 6 or 30 with a probability below 0.003. */
+const CHANGED_MOST = countOf(2, 6);
 
 /** Prompts of a world in which nothing changes: each prompt and engine has one rate for both periods. */
 function stationary(random: Random, engines: readonly string[], answers: () => number): Asked[] {
@@ -40,17 +43,28 @@ describe('in worlds where nothing changes', () => {
     for (const mart of ['prompt_movers', 'lost_prompts']) {
       const counts = listedBy(await all(listing(mart)), WORLDS).map((prompts) => prompts.length);
       expect(Math.max(...counts), mart).toBeLessThanOrEqual(0.05 * PROMPTS);
-      // The expected number of worlds with any listed prompt is 1.5 of 30.
-      expect(counts.filter((count) => count > 0).length, mart).toBeLessThanOrEqual(WORLDS / 6);
+      expect(counts.filter((count) => count > 0).length, mart).toBeLessThanOrEqual(CHANGED_MOST);
       const perEngine = await all(listing(mart, "scope = 'engine'"));
       expect(perEngine.length, mart).toBeLessThanOrEqual(0.001 * WORLDS * PROMPTS * engines.length);
     }
     const brands = await all("SELECT 1 FROM mart.brand_changes WHERE measure = 'visibility' AND is_significant");
-    expect(brands.length).toBeLessThanOrEqual(2);
+    expect(brands.length).toBeLessThanOrEqual(CHANGED_MOST);
     const [tested] = await all(
       'SELECT count(*) AS rows, sum(tested) AS sum FROM mart.prompt_changes WHERE p_value <= 0.05',
     );
     expect(Number(tested?.['rows'])).toBeGreaterThan(WORLDS / 2);
+  });
+
+  test('other shares of the engines do not make prompts movers', async () => {
+    const random = randomOf('shares of engines');
+    const prompts = Array.from({ length: PROMPTS }, (_, prompt) => [
+      { prompt, engine: 'often', before: drawn(random, 40, 0.9), recent: drawn(random, 5, 0.9) },
+      { prompt, engine: 'rarely', before: drawn(random, 5, 0.1), recent: drawn(random, 40, 0.1) },
+    ]);
+    const { all } = await openWorlds([prompts.flat()]);
+    expect(await all(listing('prompt_movers'))).toEqual([]);
+    const lower = await all("SELECT 1 FROM mart.prompt_changes WHERE change_upper < 0 AND scope = 'all engines'");
+    expect(lower.length).toBe(PROMPTS);
   });
 
   test('an engine that stops responding does not make prompts lost', async () => {
@@ -107,4 +121,14 @@ test('intervals of differences match published values', async () => {
     expect(Number(rows[index]?.['change_lower'])).toBeCloseTo(lower, 4);
     expect(Number(rows[index]?.['change_upper'])).toBeCloseTo(upper, 4);
   }
+});
+
+test.each([
+  [1.959964, 0.05],
+  [-3.290527, 0.001],
+  [5.199338, 2e-7],
+])('the two-sided p-value of the standard normal deviate %f is %f', async (z, p) => {
+  const { all } = await openWorlds([[single(exactly(1, 2), exactly(2, 2))]]);
+  const [row] = await all(`SELECT ${formulas.two_sided_p(`(${z})`)} AS p`);
+  expect(Number(row?.['p']) / p).toBeCloseTo(1, 5);
 });

@@ -143,6 +143,12 @@ export const mutants: readonly Mutant[] = [
     tests: MARTS,
   },
   {
+    file: 'src/analytics/marts/prompt_changes.sql',
+    from: 'WHEN engines = 1 THEN 0',
+    to: 'WHEN engines >= 1 THEN 0',
+    tests: ['test/analytics/statistics.test.ts'],
+  },
+  {
     file: 'src/analytics/marts/lost_prompts.sql',
     from: 'AND r.created_at > c.last_mentioned_at',
     to: 'AND r.created_at >= c.last_mentioned_at',

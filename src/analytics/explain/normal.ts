@@ -1,6 +1,8 @@
-// Chebyshev coefficients of the complementary error function: Press, W. H. et al. (2007), Numerical recipes, 3rd edition, section
-// 6.2.2. The relative error is at most 1.2e-7.
-const ERFC = [
+/**
+ * Chebyshev coefficients of the complementary error function: Press, W. H. et al. (2007), Numerical recipes, 3rd edition, section
+ * 6.2.2. The relative error is at most 1.2e-7.
+ */
+export const ERFC = [
   -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223,
   0.17087277,
 ];

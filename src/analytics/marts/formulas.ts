@@ -1,3 +1,4 @@
+import { ERFC } from '../explain/normal.ts';
 import { responseSums } from '../model/response-sums.ts';
 
 /** Square of the normal quantile for intervals of level 0.95. */
@@ -37,6 +38,13 @@ export const formulas = {
   hypergeometric: (k: string, m: string, n1: string, n2: string) =>
     `exp(lgamma(${n2} + 1) - lgamma(${k} + 1) - lgamma(${n2} - ${k} + 1) + lgamma(${n1} + 1) - lgamma(${m} - ${k} + 1)
       - lgamma(${n1} - ${m} + ${k} + 1) + lgamma(${m} + 1) + lgamma(${n1} + ${n2} - ${m} + 1) - lgamma(${n1} + ${n2} + 1))`,
+  /** Probability of a standard normal value at least as far from 0 as `z`, as `twoSidedP`. */
+  two_sided_p: (z: string) => {
+    const x = `(abs(${z}) / sqrt(2))`;
+    const t = `(1 / (1 + ${x} / 2))`;
+    const series = ERFC.reduceRight((rest, coefficient) => `(${coefficient} + ${t} * ${rest})`, '0');
+    return `(${t} * exp(-${x} * ${x} + ${series}))`;
+  },
   /** First step of Benjamini and Hochberg's correction of `p`, in groups by the keys; null if p is null. */
   corrected_scale: (p: string, ...keys: string[]) =>
     `CASE WHEN ${p} IS NOT NULL THEN ${p} / cume_dist() OVER (${correctedKeys([...keys, `${p} IS NULL`])}ORDER BY ${p}) END`,

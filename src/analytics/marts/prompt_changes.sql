@@ -2,14 +2,17 @@
 -- responses in both periods (a constant panel), per engine and over all engines. The periods are those of mart.periods.
 -- Filter by scope before summing. mart.prompt_movers has the significant rows.
 -- formula: change = recent_mentions / recent_responses - before_mentions / before_responses. Its bounds are Newcombe's
---   hybrid score interval. p_value is the two-sided mid-p value of Fisher's exact test. adjusted_p is corrected for the
---   number of prompts of the brand in the scope with a p_value (tested), by Benjamini and Hochberg. If adjusted_p is at
---   most 0.05 for r of them, their intervals have the level 1 - 0.05 * r / tested (Benjamini and Yekutieli); the others
---   have 0.95.
+--   hybrid score interval. p_value is the two-sided mid-p value of Fisher's exact test; over several engines, the larger of
+--   it and that of the test of Mantel and Haenszel, which compares each engine with itself, or 1 if the two changes have
+--   different signs: other shares of the engines change the visibility of a prompt that no engine answers in another way.
+--   adjusted_p is corrected for the number of prompts of the brand in the scope with a p_value (tested), by Benjamini and
+--   Hochberg. If adjusted_p is at most 0.05 for r of them, their intervals have the level 1 - 0.05 * r / tested (Benjamini
+--   and Yekutieli); the others have 0.95.
 -- source: Newcombe, R. G. (1998), Interval estimation for the difference between independent proportions, method 10,
 --   Statistics in Medicine 17:873-890. Lancaster, H. O. (1961), Significance tests in discrete distributions, JASA
 --   56:223-234. Benjamini, Y. and Hochberg, Y. (1995), JRSS B 57:289-300. Benjamini, Y. and Yekutieli, D. (2005), False
---   discovery rate-adjusted multiple confidence intervals, JASA 100:71-81. Wichura, M. J. (1988), AS 241: the percentage
+--   discovery rate-adjusted multiple confidence intervals, JASA 100:71-81. Mantel, N. and Haenszel, W. (1959), Statistical
+--   aspects of the analysis of data from retrospective studies of disease, JNCI 22:719-748. Wichura, M. J. (1988), AS 241: the percentage
 --   points of the normal distribution, Applied Statistics 37:477-484.
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt.
@@ -26,7 +29,7 @@
 -- column change_lower DOUBLE: Lower bound of the change, at interval_level.
 -- column change_upper DOUBLE: Upper bound of the change, at interval_level.
 -- column interval_level DOUBLE: Confidence level of the interval.
--- column p_value DOUBLE: Probability of a difference this large without a change; null if all responses of both periods
+-- column p_value DOUBLE: Probability of a difference this large without a change of any engine; null if all responses of both periods
 --   mention the brand, or none does.
 -- column adjusted_p DOUBLE: p_value corrected for the number of tests; null without one.
 -- column tested BIGINT: Prompts of the brand in the scope (prompts and engines, if scope is engine) with a p_value.
@@ -43,6 +46,14 @@ WITH counted AS (
   FROM mart.fct_response r
   JOIN mart.periods p ON p.brand_id = r.brand_id AND r.day BETWEEN coalesce(p.before_from, p.recent_from) AND p.anchor_day
   GROUP BY ALL
+), expected AS (
+  -- Mean and variance of the recent mentions of an engine if its mentions fall on the two periods by chance.
+  SELECT *,
+    before_responses + recent_responses AS n,
+    before_mentions + recent_mentions AS m,
+    recent_mentions - recent_responses * m / n AS surplus,
+    if(n > 1, before_responses / n * recent_responses / n * m * (n - m) / (n - 1), 0) AS variance
+  FROM counted
 ), scoped AS (
   SELECT
     brand_id,
@@ -52,8 +63,11 @@ WITH counted AS (
     CAST(sum(before_responses) AS BIGINT) AS before_responses,
     CAST(sum(before_mentions) AS BIGINT) AS before_mentions,
     CAST(sum(recent_responses) AS BIGINT) AS recent_responses,
-    CAST(sum(recent_mentions) AS BIGINT) AS recent_mentions
-  FROM counted
+    CAST(sum(recent_mentions) AS BIGINT) AS recent_mentions,
+    count(*) AS engines,
+    sum(surplus) AS surplus,
+    sum(variance) AS variance
+  FROM expected
   GROUP BY GROUPING SETS ((brand_id, prompt_id, engine), (brand_id, prompt_id))
 ), panel AS (
   SELECT s.*, p.text
@@ -74,8 +88,15 @@ WITH counted AS (
     sum(weight) OVER (PARTITION BY n1, n2, m ORDER BY k DESC) - weight / 2 AS above
   FROM weights
 ), tested AS (
-  SELECT p.*, CASE WHEN t.k IS NOT NULL THEN least(1, 2 * least(t.below, t.above)) END AS p_value
-  FROM panel p
+  SELECT p.*, CASE WHEN t.k IS NOT NULL THEN greatest(least(1, 2 * least(t.below, t.above)), p.least_p) END AS p_value
+  FROM (
+    SELECT *, surplus / sqrt(variance) AS deviation, CASE
+      WHEN engines = 1 THEN 0
+      WHEN variance > 0 AND surplus * (recent_mentions / recent_responses - before_mentions / before_responses) > 0
+        THEN two_sided_p(deviation)
+      ELSE 1 END AS least_p
+    FROM panel
+  ) p
   LEFT JOIN tails t ON t.n1 = p.before_responses AND t.n2 = p.recent_responses
     AND t.m = p.before_mentions + p.recent_mentions AND t.k = p.recent_mentions
 ), ranked AS (

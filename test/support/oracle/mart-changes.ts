@@ -1,7 +1,17 @@
 import { inPeriods, WORTHS } from './mart-answers.ts';
 import { type NaiveWorld, naiveUnits, readNaiveWorld } from './metrics.ts';
 import { type Answer, count, daysBetween, groupBy, type Held, type Row, scopesOf } from './rows.ts';
-import { adjust, changeOf, type Estimate, estimate, midP, quantile, wilson, Z99 } from './statistics.ts';
+import {
+  adjust,
+  changeOf,
+  type Estimate,
+  estimate,
+  mantelHaenszel,
+  midP,
+  quantile,
+  wilson,
+  Z99,
+} from './statistics.ts';
 
 /** Returns the expected rows of the marts about changes and their significance, by name. */
 export async function expectedChanges(held: Held, periods: readonly Row[]): Promise<Record<string, Row[]>> {
@@ -40,7 +50,7 @@ function promptChanges(answers: readonly Answer[], periods: readonly Row[], prom
             recent_mentions: m,
             recent_visibility: m / now.length,
             change: m / now.length - b / then.length,
-            p_value: midP([b, then.length], [m, now.length]),
+            p_value: promptP(then, now),
           },
         ];
       });
@@ -63,6 +73,23 @@ function promptChanges(answers: readonly Answer[], periods: readonly Row[], prom
       is_significant: isRejected && (Number(lower) > 0 || Number(upper) < 0),
     };
   });
+}
+
+function promptP(before: readonly Answer[], recent: readonly Answer[]): number | null {
+  const counted = (answers: readonly Answer[]) =>
+    [count(answers, ({ mentioned }) => mentioned), answers.length] as const;
+  const [was, is] = [counted(before), counted(recent)];
+  const exact = midP(was, is);
+  const engines = [...groupBy([...before, ...recent], ({ engine }) => engine).values()];
+  if (exact === null || engines.length === 1) return exact;
+  const { p, surplus } = mantelHaenszel(
+    engines.map((own) => {
+      const [then, now] = [before, recent].map((period) => own.filter((answer) => period.includes(answer)));
+      return [counted(then ?? []), counted(now ?? [])] as const;
+    }),
+  );
+  const change = is[0] / is[1] - was[0] / was[1];
+  return surplus * change > 0 ? Math.max(exact, p) : 1;
 }
 
 /** Adds the p-values adjusted for all rows of a brand and scope: the smallest share of false discoveries that lists a row. */

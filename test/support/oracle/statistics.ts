@@ -93,7 +93,7 @@ export function adjust(values: readonly (number | null)[]): (number | null)[] {
  * Fisher's exact test of `x` of `n` and `y` of `k` with half the probability of the outcome itself; null if only one outcome is
  * possible. Probabilities of the hypergeometric distribution by their ratio to the one before, scaled to a sum of 1.
  */
-export function midP([x, n]: readonly [number, number], [y, k]: readonly [number, number]): number | null {
+export function midP([x, n]: Counted, [y, k]: Counted): number | null {
   const mentions = x + y;
   if (mentions === 0 || mentions === n + k) return null;
   const least = Math.max(0, mentions - n);
@@ -114,6 +114,22 @@ export function binomialMidP(a: number, b: number): number | null {
   for (let i = 0; i < a + b; i++) weights.push(((weights[i] as number) * (a + b - i)) / (i + 1));
   return twoSided(weights, a);
 }
+
+/**
+ * The test of Mantel and Haenszel, of whether `recent` changed within any of several strata of mentions and responses: [before, recent]
+ * of each. 1 if no stratum says anything.
+ */
+export function mantelHaenszel(strata: readonly (readonly [Counted, Counted])[]): { p: number; surplus: number } {
+  let [surplus, variance] = [0, 0];
+  for (const [[x, n], [y, k]] of strata) {
+    const [mentions, all] = [x + y, n + k];
+    surplus += y - (k * mentions) / all;
+    if (all > 1) variance += (n * k * mentions * (all - mentions)) / (all * all * (all - 1));
+  }
+  return { p: variance === 0 ? 1 : normalTails(Math.abs(surplus) / Math.sqrt(variance)), surplus };
+}
+
+type Counted = readonly [number, number];
 
 function twoSided(weights: readonly number[], place: number): number {
   const sum = weights.reduce((all, weight) => all + weight, 0);
