@@ -127,10 +127,12 @@ function toolCalls(all: readonly Item[], brands: readonly BrandFigures[], cutMs:
     .map(({ name, responses, mentioned }) => [name, responses, mentioned])
     .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1));
   const brand = brands[0]?.name ?? '';
-  const own = all.filter((item) => item.brand === brand);
+  // Periods are compared only if they are over.
+  const last = { to: dayOf(Math.max(...times) - DAY_MS) };
+  const own = all.filter((item) => item.brand === brand && dayOf(item.atMs) <= last.to);
   const before = own.filter(({ atMs }) => atMs < cutMs);
   const after = own.filter(({ atMs }) => atMs >= cutMs);
-  const compared = { from: dayOf(cutMs), to, before_from: first, before_to: dayOf(cutMs - DAY_MS) };
+  const compared = { from: dayOf(cutMs), ...last, before_from: first, before_to: dayOf(cutMs - DAY_MS) };
   return [
     {
       tool: 'query_metrics',
@@ -146,6 +148,11 @@ function toolCalls(all: readonly Item[], brands: readonly BrandFigures[], cutMs:
         total: { before: shareOf(before), after: shareOf(after), n_before: before.length, n_after: after.length },
       },
     },
+    ...['brief', 'find_opportunities'].map((tool) => ({
+      tool,
+      arguments: { brand, from: dayOf(cutMs), ...last },
+      expected: { from: dayOf(cutMs), ...last },
+    })),
   ];
 }
 

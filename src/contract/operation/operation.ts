@@ -77,6 +77,8 @@ export function toJsonSchema(schema: z.ZodType): JsonSchema {
       // Every integer would have the bounds of a double.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      // Without a format, some generators use 32-bit floats.
+      if (jsonSchema.type === 'number') jsonSchema.format = 'double';
       if (Array.isArray(jsonSchema.default) && jsonSchema.default.length === 0) delete jsonSchema.default;
     },
   });

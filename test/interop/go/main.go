@@ -18,31 +18,53 @@ import (
 
 func main() {
 	address, key, brand, article := os.Args[1], os.Args[2], os.Args[3], os.Args[4]
-	configuration := client.NewConfiguration()
-	configuration.Servers = client.ServerConfigurations{{URL: address}}
-	configuration.AddDefaultHeader("X-Api-Key", key)
-	api := reflect.ValueOf(client.NewAPIClient(configuration)).Elem()
+	api, data := apiAt(address, key), apiAt(strings.TrimSuffix(address, "/v1"), key)
 	for field := 0; field < api.NumField(); field++ {
 		name := api.Type().Field(field).Name
-		// The endpoints of the server are not below the address of the API.
+		// Snapshots are files.
 		if !strings.HasSuffix(name, "API") || name == "ServerAPI" {
 			continue
 		}
-		service := api.Field(field)
+		service, ids := api.Field(field), []string{brand, article}
+		// Data of the pages are not below the address of the API.
+		if name == "DataAPI" {
+			service, ids = data.Field(field), []string{"filters"}
+		}
 		for index := 0; index < service.NumMethod(); index++ {
 			if name := service.Type().Method(index).Name; !strings.HasSuffix(name, "Execute") {
-				fmt.Printf("%s\t%s\n", name, call(service.Method(index), brand, article))
+				fmt.Printf("%s\t%s\n", name, call(service.Method(index), ids))
 			}
 		}
 	}
 }
 
-func call(method reflect.Value, ids ...string) string {
+func apiAt(address, key string) reflect.Value {
+	configuration := client.NewConfiguration()
+	configuration.Servers = client.ServerConfigurations{{URL: address}}
+	configuration.OperationServers = nil
+	configuration.AddDefaultHeader("X-Api-Key", key)
+	return reflect.ValueOf(client.NewAPIClient(configuration)).Elem()
+}
+
+// Parameters of the query of data of the pages. Methods of other requests do not have these names.
+var parameters = map[string]string{"Metric": "visibility", "Metrics": "visibility", "Dimension": "engine", "Brand": os.Args[3]}
+
+func call(method reflect.Value, ids []string) string {
 	arguments := []reflect.Value{reflect.ValueOf(context.Background())}
 	for position := 1; position < method.Type().NumIn(); position++ {
 		arguments = append(arguments, reflect.ValueOf(ids[position-1]))
 	}
-	results := method.Call(arguments)[0].MethodByName("Execute").Call(nil)
+	request := method.Call(arguments)[0]
+	for name, value := range parameters {
+		if set := request.MethodByName(name); set.IsValid() {
+			argument := reflect.ValueOf(value)
+			if set.Type().In(0).Kind() == reflect.Slice {
+				argument = reflect.ValueOf([]string{value})
+			}
+			request = set.Call([]reflect.Value{argument})[0]
+		}
+	}
+	results := request.MethodByName("Execute").Call(nil)
 	if err, failed := results[len(results)-1].Interface().(error); failed {
 		return strings.ReplaceAll(err.Error(), "\n", " ")
 	}

@@ -10,7 +10,9 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 
@@ -23,21 +25,23 @@ public final class Endpoints {
 
   public static void main(String[] arguments) throws Exception {
     String key = arguments[1];
-    Map<String, String> ids = Map.of("brandId", arguments[2], "articleId", arguments[3]);
+    Map<String, String> values = new HashMap<>(Map.of("brandId", arguments[2], "articleId", arguments[3], "brand", arguments[2]));
+    values.putAll(Map.of("metric", "visibility", "metrics", "visibility", "dimension", "engine", "name", "filters"));
     ApiClient client = new ApiClient();
-    client.updateBaseUri(arguments[0]);
     client.setRequestInterceptor(request -> request.header("X-Api-Key", key));
     client.setResponseInterceptor(response -> asked = response.uri());
     String[] files = new File(arguments[4], "interop/client/api").list((folder, name) -> name.matches("\\w+Api\\.class"));
     Arrays.sort(files);
     for (String file : files) {
-      // The endpoints of the server are not below the address of the API.
+      // Snapshots are files.
       if (file.equals("ServerApi.class")) continue;
+      // Data of the pages are not below the address of the API.
+      client.updateBaseUri(file.equals("DataApi.class") ? arguments[0].replaceFirst("/v1$", "") : arguments[0]);
       Class<?> type = Class.forName("interop.client.api." + file.replace(".class", ""));
       Object api = type.getConstructor(ApiClient.class).newInstance(client);
       for (Method method : type.getDeclaredMethods()) {
         if (isCall(method)) {
-          System.out.println(method.getName() + "\t" + call(client, api, method, ids, key).replace('\n', ' '));
+          System.out.println(method.getName() + "\t" + call(client, api, method, values, key).replace('\n', ' '));
         }
       }
     }
@@ -52,11 +56,11 @@ public final class Endpoints {
         && !hasHeaders;
   }
 
-  private static String call(ApiClient client, Object api, Method method, Map<String, String> ids, String key) throws Exception {
-    Object[] values = Arrays.stream(method.getParameters()).map(parameter -> valueOf(parameter, ids)).toArray();
+  private static String call(ApiClient client, Object api, Method method, Map<String, String> values, String key) throws Exception {
+    Object[] given = Arrays.stream(method.getParameters()).map(parameter -> valueOf(parameter, values)).toArray();
     Object model;
     try {
-      model = method.invoke(api, values);
+      model = method.invoke(api, given);
     } catch (InvocationTargetException thrown) {
       return String.valueOf(thrown.getCause());
     }
@@ -66,9 +70,11 @@ public final class Endpoints {
     return difference(mapper.readTree(mapper.writeValueAsString(model)), mapper.readTree(body), "");
   }
 
-  private static Object valueOf(Parameter parameter, Map<String, String> ids) {
-    String id = ids.get(parameter.getName());
-    return id == null || parameter.getType() == String.class ? id : UUID.fromString(id);
+  private static Object valueOf(Parameter parameter, Map<String, String> values) {
+    String value = values.get(parameter.getName());
+    if (value == null) return null;
+    if (parameter.getType() == List.class) return List.of(value);
+    return parameter.getType() == UUID.class ? UUID.fromString(value) : value;
   }
 
   /** Names the first place where the model lost or changed a value. Times may be written in another form. */

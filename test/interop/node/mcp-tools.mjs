@@ -4,7 +4,7 @@ import { createReport, world } from './report.mjs';
 
 const { toolArguments, toolCalls } = world.truth;
 // The endpoints and the data tools, including SQL.
-const TOOLS = 20 + 9;
+const TOOLS = 20 + 10;
 
 export const headers = { Authorization: `Bearer ${world.key}` };
 

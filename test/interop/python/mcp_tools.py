@@ -14,7 +14,7 @@ STDIO = world['stdio']
 ARGUMENTS = truth['toolArguments']
 CALLS = {call['tool']: call for call in truth['toolCalls']}
 # The endpoints and the data tools, including SQL.
-TOOLS = 20 + 9
+TOOLS = 20 + 10
 
 
 def arguments_of(name, schema):
