@@ -18,5 +18,6 @@ export default {
   // Linkedom draws on a canvas only if this package is installed.
   resolve: { alias: { canvas: join(pages.root, '../../../node_modules/linkedom/commonjs/canvas-shim.cjs') } },
   ssr: { noExternal: true },
+  plugins: pages.plugins,
   oxc: pages.oxc,
 };

@@ -1,53 +1,31 @@
-import {
-  Bell,
-  ChartColumn,
-  ChevronDown,
-  CodeXml,
-  Download,
-  Ellipsis,
-  FileText,
-  Folder,
-  GitCompare,
-  House,
-  Image,
-  Lightbulb,
-  Link,
-  Menu,
-  MessageSquare,
-  Newspaper,
-  Search,
-  Share2,
-  SlidersHorizontal,
-  Table2,
-  TrendingUp,
-  Users,
-} from 'lucide';
-import { h, type JSX } from 'preact';
+import { icons } from '@iconify-json/lucide/icons.json';
+import type { JSX } from 'preact';
 
+/** Names in the set; the build includes only those in this file. */
 const ICONS = {
-  alerts: Bell,
-  prompts: MessageSquare,
-  responses: FileText,
-  competitors: Users,
-  sources: Link,
-  topics: Folder,
-  traffic: TrendingUp,
-  content: Newspaper,
-  compare: GitCompare,
-  explain: Search,
-  opportunities: Lightbulb,
-  sql: CodeXml,
-  reports: ChartColumn,
-  overview: House,
-  more: Menu,
-  down: ChevronDown,
-  dots: Ellipsis,
-  filters: SlidersHorizontal,
-  share: Share2,
-  download: Download,
-  picture: Image,
-  table: Table2,
-};
+  alerts: 'bell',
+  prompts: 'message-square',
+  responses: 'file-text',
+  competitors: 'users',
+  sources: 'link',
+  topics: 'folder',
+  traffic: 'trending-up',
+  content: 'newspaper',
+  compare: 'git-compare',
+  explain: 'search',
+  opportunities: 'lightbulb',
+  sql: 'code-xml',
+  reports: 'chart-column',
+  overview: 'house',
+  more: 'menu',
+  down: 'chevron-down',
+  dots: 'ellipsis',
+  filters: 'sliders-horizontal',
+  share: 'share-2',
+  download: 'download',
+  picture: 'image',
+  table: 'table-2',
+} as const;
 
 export type IconName = keyof typeof ICONS;
 
@@ -55,9 +33,7 @@ export type IconName = keyof typeof ICONS;
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (
     <span class="icon" aria-hidden="true">
-      <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round">
-        {ICONS[name].map(([shape, attributes]) => h(shape, attributes))}
-      </svg>
+      <svg viewBox="0 0 24 24" dangerouslySetInnerHTML={{ __html: icons[ICONS[name]].body }} />
     </span>
   );
 }
