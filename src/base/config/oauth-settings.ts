@@ -7,7 +7,7 @@ import { allowedOf } from './setting-schema.ts';
 import { workspaceName } from './shared-schemas.ts';
 
 /** Signature algorithms of access tokens. All are asymmetric: with HS256, anyone who knows the public key could sign. */
-export const ALGORITHMS = [
+const ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',

@@ -1,7 +1,5 @@
-import { generateKeyPairSync, sign } from 'node:crypto';
-import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose';
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { ALGORITHMS } from '../../../src/base/config/oauth-settings.ts';
 import { NO_REPLICA, openServer } from '../http/support.ts';
 import { makeKey, openTokenServer, RESOURCE, type SigningKey, startIssuer, tokenServerBefore } from './support.ts';
 
@@ -101,11 +99,9 @@ describe('access tokens', () => {
     ],
     ['with the type of an ID token', {}, { typ: 'JWT' }, 'does not have the type at+jwt (RFC 9068)'],
     ['without a type', {}, { typ: undefined }, 'does not have the type at+jwt (RFC 9068)'],
-    ['with an unknown critical header', {}, { crit: ['trick'], trick: 1 }, 'is not a valid signed JWT'],
   ])('%s are rejected', async (_title, claims, header, problem) => {
     const { issuer, ask } = server();
-    const signed = 'trick' in header ? await signWithCrit(await issuer.token(), issuer.key.sign, header) : null;
-    const answer = await ask(signed ?? (await issuer.token(claims, header)));
+    const answer = await ask(await issuer.token(claims, header));
     expect(answer).toMatchObject({ status: 401, code: 'unauthorized', message: `The access token ${problem}.` });
     expect(answer.challenge).toBe(
       `Bearer error="invalid_token", error_description="The access token ${problem}.", ${CHALLENGE}`,
@@ -125,56 +121,21 @@ describe('access tokens', () => {
     expect(await askWith({ nbf: seconds + 4 })).toMatchObject({ status: 200 });
   });
 
-  it('without a signature are rejected', async () => {
-    const claims = claimsOf(await server().issuer.token());
-    const algorithms = ['none', 'None', 'NONE', 'nOnE', undefined, 'ES256'];
-    const forged = algorithms.map((alg) => `${part({ alg, typ: 'at+jwt', kid: 'first' })}.${part(claims)}.`);
-    for (const token of ['opaque', new UnsecuredJWT(claims).encode(), ...forged])
-      expect(await server().ask(token)).toMatchObject({ status: 401, code: 'unauthorized' });
-  });
-
-  it('signed with HS256 and the public key, or with a shared secret in the key set, are rejected', async () => {
+  it('signed with HS256, or with an algorithm that the settings leave out, are rejected', async () => {
     const { issuer, ask, askWith } = server();
     const rsa = await generateKeyPair('RS256', { extractable: true });
     const jwk = { ...(await exportJWK(rsa.publicKey)), kid: 'rsa', use: 'sig' };
-    const secret = Buffer.from('a secret of 32 bytes, or of more');
-    publish(jwk, { kty: 'oct', k: secret.toString('base64url'), kid: 'oct' });
+    publish(jwk);
     const claims = claimsOf(await issuer.token());
     const requests = issuer.requests.length;
-    for (const [kid, key] of [
-      ['rsa', Buffer.from(await exportSPKI(rsa.publicKey))],
-      ['rsa', Buffer.from(JSON.stringify(jwk))],
-      ['oct', secret],
-    ] as const) {
-      const token = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid }).sign(key);
-      expect(await ask(token)).toMatchObject({ status: 401, message: NOT_ALLOWED });
-    }
+    const shared = new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: 'rsa' });
+    const token = await shared.sign(Buffer.from(await exportSPKI(rsa.publicKey)));
+    expect(await ask(token)).toMatchObject({ status: 401, message: NOT_ALLOWED });
     expect(issuer.requests).toHaveLength(requests);
     const own = { sign: rsa.privateKey, jwk: {} };
     expect(await askWith({}, { alg: 'RS256', kid: 'rsa' }, own)).toMatchObject({ status: 200 });
-  });
-
-  it('signed with any asymmetric algorithm are accepted, unless the settings leave it out', async () => {
-    const keys = await Promise.all(ALGORITHMS.map((alg) => makeKey(`key of ${alg}`, alg)));
-    publish(...keys.map(({ jwk }) => jwk));
-    const asked = keys.map(async (key) => (await server().askWith({}, {}, key)).status);
-    expect(await Promise.all(asked)).toEqual(ALGORITHMS.map(() => 200));
     const narrow = await openTokenServer({ algorithms: ['RS256'] });
     expect(await narrow.askWith()).toMatchObject({ status: 401, message: NOT_ALLOWED });
-  });
-
-  it('signed with an RSA key of 1,024 bits, or with a private key that was published by mistake, are rejected', async () => {
-    const { issuer, ask, askWith } = server();
-    const short = generateKeyPairSync('rsa', { modulusLength: 1_024 });
-    const leaked = await generateKeyPair('ES256', { extractable: true });
-    const jwk = { ...(await exportJWK(leaked.privateKey)), kid: 'leaked', alg: 'ES256' };
-    expect(await importJWK(jwk)).toMatchObject({ type: 'private' });
-    publish({ ...(await exportJWK(short.publicKey)), kid: 'short' }, jwk);
-    const signed = `${part({ alg: 'RS256', typ: 'at+jwt', kid: 'short' })}.${part(claimsOf(await issuer.token()))}`;
-    const signature = sign('sha256', Buffer.from(signed), short.privateKey).toString('base64url');
-    const message = 'The access token is not a valid signed JWT.';
-    expect(await ask(`${signed}.${signature}`)).toMatchObject({ status: 401, message });
-    expect(await askWith({}, {}, { sign: leaked.privateKey, jwk })).toMatchObject({ status: 401 });
   });
 
   it('signed with another key are rejected, even if they contain or name that key', async () => {
@@ -195,8 +156,6 @@ describe('access tokens', () => {
     publish(one.jwk, other.jwk);
     const message = 'The access token fits several keys of its issuer (kid).';
     for (const key of [one, other]) expect(await server().askWith({}, {}, key)).toMatchObject({ status: 401, message });
-    const unnamed = { kid: undefined };
-    expect(await server().askWith({}, unnamed)).toMatchObject({ status: 401, message });
   });
 
   it('in the address are refused, and are not logged', async () => {
@@ -220,7 +179,8 @@ describe('access tokens', () => {
     const message = 'The access token is longer than 8192 characters.';
     expect(await askWith({ padding: 'x'.repeat(9_000) })).toMatchObject({ status: 401, message });
     expect(issuer.requests).toEqual([]);
-    expect(await ask(`${'a.'.repeat(4_000)}a`)).toMatchObject({ status: 401 });
+    const invalid = 'The access token is not a valid signed JWT.';
+    expect(await ask(`${'a.'.repeat(4_000)}a`)).toMatchObject({ status: 401, message: invalid });
   });
 
   it('that are wrong are limited by address; valid ones are still accepted', async () => {
@@ -239,11 +199,3 @@ describe('access tokens', () => {
     expect(issuer.requests).toEqual([]);
   });
 });
-
-// The library refuses to sign a header that it does not know.
-async function signWithCrit(token: string, key: CryptoKey, header: object): Promise<string> {
-  const signed = `${part({ alg: 'ES256', kid: 'first', typ: 'at+jwt', ...header })}.${token.split('.')[1]}`;
-  const algorithm = { name: 'ECDSA', hash: 'SHA-256' };
-  const signature = await crypto.subtle.sign(algorithm, key, Buffer.from(signed));
-  return `${signed}.${Buffer.from(signature).toString('base64url')}`;
-}
