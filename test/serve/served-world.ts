@@ -79,8 +79,8 @@ export async function readWorkspace(folder: string): Promise<WorldWorkspace> {
 }
 
 /** Opens the query layer of a workspace at the time of worlds. The caller closes it. */
-export function openWorldService(config: WorkspaceConfig, timeoutMs = 30_000): Service {
-  return openService(config, stillClock, randomBytes(32), timeoutMs);
+export function openWorldService(config: WorkspaceConfig): Service {
+  return openService(config, stillClock, randomBytes(32), 30_000);
 }
 
 /** Serves a workspace, at the time of worlds by default, without jobs and without a rate limit. The caller closes it. */

@@ -11,7 +11,7 @@ import { type Body, connect, startBareMcp } from './support.ts';
 
 const workspace = worldBefore('small');
 const services = sharedBefore(async (closeLater) => {
-  const service = openWorldService(workspace().config, 600_000);
+  const service = openWorldService(workspace().config);
   const sql = createSqlService({ path: workspace().copy, catalogue, clock: stillClock });
   closeLater(async () => {
     await Promise.all([service.close(), sql.close()]);
@@ -19,67 +19,26 @@ const services = sharedBefore(async (closeLater) => {
   return { service, sql };
 });
 
-/** A query that runs until it is interrupted. */
-const ENDLESS = 'SELECT count(*) FROM range(1000000000000) a(i), range(1000) b(j) WHERE (i * j) % 7 = 3';
-
 function openStdio(parts: { service: Service; sql: SqlService }): Promise<StreamClient> {
   const { signal } = new AbortController();
   return openStream((streams) => serveStdio(servedOne({ ...parts, pageUrl: null }, stillClock), streams, signal));
 }
 
-/** Work that has begun, and the error with which it ended. */
-interface Watched {
-  readonly begun: Promise<void>;
-  readonly ended: Promise<unknown>;
-}
-
-function createWatch() {
-  let begin = (): void => undefined;
-  let end = (_: unknown): void => undefined;
-  const begun = new Promise<void>((resolve) => {
-    begin = () => resolve();
-  });
-  const ended = new Promise<unknown>((resolve) => {
-    end = resolve;
-  });
-  return { begin: () => begin(), end: (error: unknown) => end(error), watched: { begun, ended } satisfies Watched };
-}
-
-/** Returns the service with an endless query in the place of the first query of each call. */
-function withEndlessQuery(service: Service): Watched & { readonly service: Service } {
-  const { begin, end, watched } = createWatch();
-  const newest = async (): Promise<ServedReplica> => {
-    const served = await service.newest();
-    const work: ServedReplica['replica']['work'] = (task, signal, kind) => {
-      const working = served.replica.work(
-        (query, read, prepared) => {
-          const endless: typeof query = () => {
-            begin();
-            return query(ENDLESS);
-          };
-          return task(endless, read, prepared);
-        },
-        signal,
-        kind,
-      );
-      working.catch(end);
-      return working;
-    };
-    return { ...served, replica: { ...served.replica, work } };
-  };
-  return { service: { ...service, newest }, ...watched };
-}
-
-/** Returns the SQL service, which reports when it was called and how the call ended. */
-function watchSql(sql: SqlService): Watched & { readonly sql: SqlService } {
-  const { begin, end, watched } = createWatch();
-  const run: SqlService['run'] = (...given) => {
-    const running = sql.run(...given);
-    running.catch(end);
+/** Work that ends only when it is aborted. */
+function createWork() {
+  let [begin, end] = [(): void => undefined, (_reason: unknown): void => undefined];
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const ended = new Promise<unknown>((resolve) => (end = resolve));
+  const run = (signal: AbortSignal | undefined): Promise<never> => {
     begin();
-    return running;
+    return new Promise((_, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    }).catch((thrown: unknown) => {
+      end(thrown);
+      throw thrown;
+    }) as Promise<never>;
   };
-  return { sql: { ...sql, run }, ...watched };
+  return { begun, ended, run };
 }
 
 const LONG: readonly (readonly [string, object])[] = [
@@ -131,27 +90,22 @@ describe('a long call', () => {
 });
 
 describe('a cancelled call', () => {
-  it('ends its query over stdio, and the server responds to others', async () => {
+  it.each([
+    ['what_changed', { since: '30d' }],
+    ['query', { sql: 'SELECT 1' }],
+  ])('ends the work of %s over stdio, and the server responds to others', async (name, given) => {
     const { service, sql } = services();
-    const gate = withEndlessQuery(service);
-    const client = await openStdio({ sql, service: gate.service });
-    const requestId = client.send('tools/call', { name: 'what_changed', arguments: { since: '30d' } });
-    await gate.begun;
+    const { begun, ended, run } = createWork();
+    const newest = async (): Promise<ServedReplica> => {
+      const served = await service.newest();
+      return { ...served, replica: { ...served.replica, work: (_task, signal) => run(signal) } };
+    };
+    const waiting: SqlService = { ...sql, run: (_caller, _question, signal) => run(signal) };
+    const client = await openStdio({ service: { ...service, newest }, sql: waiting });
+    const requestId = client.send('tools/call', { name, arguments: given });
+    await begun;
     client.notify('notifications/cancelled', { requestId, reason: 'no longer needed' });
-    expect(await gate.ended).toBeDefined();
-    expect((await service.newest()).replica.load()).toEqual({ running: 0, waiting: 0 });
+    expect(await ended).toBeDefined();
     expect((await client.call('list_metrics', {})).isError ?? false).toBe(false);
-  });
-
-  it('ends its SQL over stdio', async () => {
-    const { service, sql } = services();
-    const gate = watchSql(sql);
-    const client = await openStdio({ service, sql: gate.sql });
-    const requestId = client.send('tools/call', { name: 'query', arguments: { sql: ENDLESS } });
-    await gate.begun;
-    client.notify('notifications/cancelled', { requestId });
-    expect(await gate.ended).not.toMatchObject({ code: 'query_timeout' });
-    const { structuredContent } = await client.call('query', { sql: 'SELECT 1 AS one' });
-    expect(structuredContent.rows).toEqual([[1]]);
   });
 });
