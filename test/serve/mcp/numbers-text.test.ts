@@ -54,23 +54,15 @@ test('results state which conventions upstream has not shown, or contradicts', (
 });
 
 test('definitions of tools leave out what only results need', () => {
-  const briefOf = (resource: string, changes: Partial<Conventions> = {}): string =>
-    describeNumbers(catalogue, catalogue.get(resource), { ...defaultConventions, ...changes }).join(' ');
-  const brief = briefOf('metrics_groups');
+  const brief = describeNumbers(catalogue, catalogue.get('metrics_groups'), defaultConventions).join(' ');
   expect(brief).toContain('visibility and shareOfVoice: percent, 0 to 100.');
-  expect(brief).toContain('avgPosition: 1 is first, lower is better.');
-  expect(brief).toContain('sentiment: mean of positive 100, neutral 50 and negative 0; higher is better.');
   expect(brief).toContain('visibilityChange: in percentage points.');
   expect(brief).not.toContain('rounded');
   expect(brief).not.toContain('Without responses');
-  expect(briefOf('cited_domains')).toContain('share: percent, 0 to 100. Base: all citations.');
-  expect(briefOf('responses')).toContain('brandPosition and position: 1 is first, lower is better.');
-  const fraction = briefOf('metrics_groups', {
-    visibility: { whole: 1, decimals: 3, mode: 'half-away' },
-    visibilityChange: { ...defaultConventions.visibilityChange, whole: 1 },
-    labels: { positive: 1, negative: -1 },
-  });
-  expect(fraction).toContain('shareOfVoice: percent, 0 to 100. visibility: fraction, 0 to 1.');
-  expect(fraction).toContain('visibilityChange: difference of two fractions.');
-  expect(fraction).toContain('sentiment: mean of positive 1 and negative -1;');
+  const fraction = { whole: 1, decimals: 3, mode: 'half-away' } as const;
+  const change = { ...defaultConventions.visibilityChange, whole: 1 } as const;
+  const conventions = { ...defaultConventions, visibility: fraction, visibilityChange: change };
+  const other = describeNumbers(catalogue, catalogue.get('metrics_groups'), conventions).join(' ');
+  expect(other).toContain('shareOfVoice: percent, 0 to 100. visibility: fraction, 0 to 1.');
+  expect(other).toContain('visibilityChange: difference of two fractions.');
 });
