@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSandboxWorkspace } from '../../schemas/fixtures/start.ts';
 import { createBudget } from '../../src/budget/budget.ts';
 import { addDays } from '../../src/contract/time.ts';
+import { exportWorkspace } from '../../src/operations/export.ts';
+import { exportFiles } from '../../src/operations/export/export-files.ts';
 import { createMidwayPublisher } from '../../src/operations/publish-midway.ts';
 import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { publishMidway } from '../../src/session/workspace.ts';
@@ -11,6 +15,7 @@ import { layoutOf } from '../../src/snapshot/layout.ts';
 import { runSync } from '../../src/sync/run-sync.ts';
 import type { SyncStats } from '../../src/sync/sync-stats.ts';
 import { createClient } from '../../src/upstream/client.ts';
+import { copyDatabase } from '../../src/warehouse/file/copy-database.ts';
 import { readTotals, totalsResources } from '../../src/warehouse/ledger/reported-totals.ts';
 import { readUnfinishedWindows } from '../../src/warehouse/ledger/unfinished-windows.ts';
 import { openReplica, publishAnalytics } from '../../src/warehouse/replica.ts';
@@ -18,6 +23,7 @@ import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { idleClock, NOW_MS, virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { openWorkspace } from '../support/workspace.ts';
+import { contextIn } from './world-context.ts';
 
 /** Responses by brand and day of a published replica. */
 type Days = ReadonlyMap<string, number>;
@@ -104,8 +110,31 @@ describe('the first sync of 2 brands and 60 days with visits, at 120 requests pe
   });
 });
 
+// Exports of a folder with a copy of the warehouse, as a kill leaves it, and with an earlier replica or none.
+async function expectExports({ database }: Warehouse, replica: string | null, days: Days): Promise<void> {
+  const folder = await temporaryFolder();
+  const context = contextIn(folder);
+  const layout = layoutOf(context.config.folder);
+  await mkdir(context.config.folder, { recursive: true });
+  if (replica !== null) await copyFile(replica, layout.analytics);
+  await database.exclusive((session) => copyDatabase(session, layout.warehouse, { forReaders: false }));
+  const tables = ['responses', 'response_citations', 'mart.fct_response'];
+  const all = { tables, from: null, to: null, brands: null, format: 'ndjson', compression: 'snappy' } as const;
+  await exportFiles(context, { ...all, output: join(folder, 'files') }, () => undefined);
+  const found = tables.flatMap(
+    (name) =>
+      readFileSync(join(folder, 'files', `${name}.ndjson`), 'utf8')
+        .match(/"created_at":"[^T"]+/g)
+        ?.map((at) => at.slice(-10)) ?? [],
+  );
+  expect([...new Set(found)].sort()).toEqual([...days.keys()].map((day) => day.slice(-10)).sort());
+  const { tables: exported } = await exportWorkspace(context, () => undefined);
+  const stored = exported.find(({ name }) => name === 'responses')?.rows;
+  expect(stored).toBe([...days.values()].reduce((sum, n) => sum + n, 0));
+}
+
 describe('a replica of an unfinished sync', () => {
-  test('has no day of which only some pages are stored, and keeps earlier days', async () => {
+  test('has no day of which only some pages are stored, like exports after a kill, and keeps earlier days', async () => {
     const { sync, warehouse, sandbox } = await openWorkspace({ brands: 1, days: 4, responsesPerDay: 300 });
     const path = join(await temporaryFolder(), 'analytics.duckdb');
     // Ends in the middle of a window, whose pages are in the warehouse.
@@ -120,6 +149,7 @@ describe('a replica of an unfinished sync', () => {
       session.query("SELECT CAST(count(DISTINCT strftime(created_at, '%Y-%m-%d')) AS INTEGER) FROM responses"),
     );
     expect(Number(row?.[0])).toBeGreaterThan(early.size);
+    for (const replica of [path, null]) await expectExports(warehouse(), replica, early);
     expect((await sync({ only: ['responses'] })).status).toBe('complete');
     await publishTo(path, warehouse());
     const final = await daysOf(path);
