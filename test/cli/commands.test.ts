@@ -1,9 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
 import { expectJson } from '../support/json-outputs.ts';
-import { type Finished, runCommand } from '../support/run-command.ts';
+import type { Finished } from '../support/run-command.ts';
 import { shareCli } from './helpers.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -57,14 +55,4 @@ describe('sync', () => {
     expect(ofDays.length).toBeGreaterThan(0);
     for (const { query } of ofDays) expect(query).toContain(`from=${day}&to=${day}`);
   });
-});
-
-test('settings are read from .env, and the environment overrides it', async () => {
-  const { baseUrl, key } = workspace.sandbox;
-  const cwd = workspace.folder;
-  await writeFile(join(cwd, '.env'), `SIGHTLINE_BASE_URL=${baseUrl}\nSIGHTLINE_API_KEY="${key}"\n`);
-  const plan = (env: Record<string, string>) => runCommand(['plan', '--only', 'engines'], { cwd, env });
-  expect(await plan({})).toMatchObject({ code: 0 });
-  const overridden = await plan({ SIGHTLINE_API_KEY: 'gsk_of_the_environment' });
-  expect(overridden).toMatchObject({ code: 1, stderr: expect.stringContaining('401') });
 });

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -60,27 +59,5 @@ describe('while a sync of another process owns the warehouse', () => {
     const { stdout, stderr } = await done('backup', 'beside.duckdb', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ stale: true });
     expect(stderr).toContain('of the replica');
-  });
-
-  test('doctor checks the replica, and does not publish a missing one', async () => {
-    const { run, data } = workspace;
-    const badOf = async (): Promise<object[]> => {
-      const { checks } = JSON.parse((await run('doctor', '--offline', '--fix', '--json')).stdout);
-      return checks.filter(
-        ({ status, check }: { status: string; check: string }) => status !== 'ok' && check !== 'disk',
-      );
-    };
-    expect(await badOf()).toEqual([]);
-    const replica = join(data, 'analytics.duckdb');
-    await rename(replica, `${replica}.away`);
-    expect(await badOf()).toMatchObject([{ check: 'copy', status: 'warning' }]);
-    await rename(`${replica}.away`, replica);
-  });
-
-  test('an interrupted sync is recorded, and keeps the rows', async () => {
-    owner.process.kill('SIGINT');
-    expect(await owner.finished).toMatchObject({ code: 130 });
-    const [counts] = before.counts as readonly object[];
-    expect(await workspace.rows(COUNTS)).toEqual([{ ...counts, runs: 2 }]);
   });
 });
