@@ -2,8 +2,6 @@ import type { ErrorCode } from '../../src/base/errors.ts';
 
 /** SQL that tries to write, to read outside the tables, or to exhaust the machine's resources. */
 export interface BreakOut {
-  /** The SQL, shortened. */
-  readonly title: string;
   readonly sql: string;
   readonly code: ErrorCode;
   /** Text that the error message must contain. */
@@ -16,15 +14,11 @@ export interface BreakOut {
 export function breakOuts({ file, outside }: { file: string; outside: string }): BreakOut[] {
   const csv = '(FORMAT csv, USE_TMP_FILE false)';
   const copy = `COPY (SELECT 1 AS a) TO '${file}' ${csv}`;
-  const breakOut = (code: ErrorCode, sql: string, names: RegExp): BreakOut => ({
-    title: sql.slice(0, 120),
-    sql,
-    code,
-    names,
-  });
-  const rejected = (sql: string, names = new RegExp(`^${sql.split(' ')[0]} `)) => breakOut('sql_rejected', sql, names);
-  const invalid = (sql: string, names: RegExp) => breakOut('sql_invalid', sql, names);
-  const limited = (sql: string, names: RegExp) => breakOut('query_limit', sql, names);
+  const rejected = (sql: string, names = new RegExp(`^${sql.split(' ')[0]} `)): BreakOut => {
+    return { code: 'sql_rejected', sql, names };
+  };
+  const invalid = (sql: string, names: RegExp): BreakOut => ({ code: 'sql_invalid', sql, names });
+  const limited = (sql: string, names: RegExp): BreakOut => ({ code: 'query_limit', sql, names });
   const endless = (sql: string, names: RegExp): BreakOut => ({ ...limited(sql, names), isEndless: true });
   return [
     // Writes to the opened file and its log, which DuckDB itself allows.

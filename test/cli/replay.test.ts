@@ -68,10 +68,7 @@ describe('replay', () => {
     expectRefusal(await run('replay', '--into', 'again.duckdb', '--json'), 'usage', true);
   });
 
-  test('rejects invalid days and unknown resources', async () => {
-    const { run } = workspace;
-    expectRefusal(await run('replay', '--from', '2026-02-30'), 'usage', false);
-    expectRefusal(await run('replay', '--from', '2026-02-02', '--to', '2026-02-01'), 'usage', false);
-    expectRefusal(await run('replay', '--only', 'nonsense', '--json'), 'usage', true);
+  test('rejects unknown resources', async () => {
+    expectRefusal(await workspace.run('replay', '--only', 'nonsense', '--json'), 'usage', true);
   });
 });

@@ -43,7 +43,8 @@ function hashesOf(folder: string): Record<string, string> {
 
 /** Runs break-outs in a service of their file. */
 async function expectRejected(service: GuardedSql, all: readonly BreakOut[], timeout: GuardedSql = service) {
-  for (const { title, sql, code, names, isEndless = false } of all) {
+  for (const { sql, code, names, isEndless = false } of all) {
+    const title = sql.slice(0, 120);
     const outcome = await (isEndless ? timeout : service).query(sql).catch((thrown: unknown) => thrown);
     expect(outcome, title).toMatchObject({ code, message: expect.stringMatching(names) });
     expect(String((outcome as Error).message), title).not.toMatch(/Stack Trace|duckdb\.org|INTERNAL/);
@@ -269,17 +270,6 @@ test('a block that is found damaged by a query is reported as damage of the file
   }
   expect(found).toEqual([expect.objectContaining({ code: 'warehouse_invalid', path: file })]);
   expect(String(found[0])).toContain('is damaged: a block has a wrong checksum');
-});
-
-test('a file that is truncated, empty or not a database is not opened', async () => {
-  const file = join(await temporaryFolder(), 'copy.duckdb');
-  const whole = readFileSync(join(workspace.data, 'analytics.duckdb'));
-  for (const bytes of sampleOf([0, 4, whole.length >> 1, whole.length - 1], 2, 1)) {
-    await writeFile(file, whole.subarray(0, bytes));
-    await expect(openGuardedSql(file, { audience: 'owner', limits: LIMITS })).rejects.toMatchObject({
-      code: 'warehouse_invalid',
-    });
-  }
 });
 
 function linkOf(pid: number, fd: string): string {

@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { cp, readdir } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { gallery } from '../../../src/analytics/gallery/gallery.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { breakOuts } from '../../cli/breakouts.ts';
-import { sampleOf } from '../../support/counts.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { originalOf } from '../../support/worlds.ts';
 import { openWritten } from '../../support/written.ts';
@@ -79,18 +77,6 @@ describe('a session for one brand', () => {
     expect(await rowsOf(tables.map(counts).join(' UNION ALL '), [own])).toEqual(expected[0]);
     expect(await rowsOf('SELECT count(*) FROM responses', [])).toEqual([[0]]);
   });
-});
-
-// All of them run against the same rules in test/cli/sql-breakouts.
-test('break-outs are rejected without a path', async () => {
-  const outside = await temporaryFolder();
-  const all = breakOuts({ file: path, outside }).filter(({ code }) => code !== 'query_limit');
-  for (const { title, sql } of sampleOf(all, 12)) {
-    const outcome = await service.run(ALL, { sql, rowsMax: 10 }, signal).catch((thrown: unknown) => thrown);
-    expect(outcome, title).toMatchObject({ code: expect.stringMatching(/^sql_(rejected|invalid)$/) });
-    expect(String((outcome as Error).message), title).not.toContain(path);
-  }
-  expect(await readdir(outside)).toEqual([]);
 });
 
 test('a result is cut at rowsMax with the true count, and the last of several results is returned', async () => {
