@@ -45,9 +45,9 @@ const focused = (page: Page): Promise<string> =>
 // Asks for a key, and shows the progress and the result of a sync.
 async function expectSync(page: Page, workspace: CliWorkspace, key: string): Promise<void> {
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  await expectUsable(page, 'sign in');
   await enter(page, 'gsk_wrong');
   await page.getByText('The API key is invalid.').waitFor();
+  await expectUsable(page, 'sign in');
   expect(await sentence(page).count()).toBe(0);
   await enter(page, key);
   await sentence(page).getByText('No data synced yet.').waitFor();

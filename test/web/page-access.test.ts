@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
-import { createLink } from '../../src/serve/auth/sessions.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { openServer, PAGE_STATUS, readRaw, requestText, sendRaw } from '../serve/http/support.ts';
 import { stillClock } from '../serve/served-world.ts';
-import { noBrowser } from '../support/browser.ts';
-import { describeWith } from '../support/needs.ts';
-import { expectUsable, openPage } from './open-page.ts';
 import { eventsOf, type StatusServer, serveStatus, worldBefore } from './support.ts';
 
 const workspace = worldBefore('tiny');
@@ -176,32 +172,5 @@ describe('the status page with --pages off', () => {
       expect((await server.ask(path)).status, path).toBe(404);
     }
     expect(await rawStatus(server, '/snapshots', {})).toBe(401);
-  });
-});
-
-describeWith(noBrowser)('the page of a sign-in link', () => {
-  it('says that a link has expired or was used, keeps its token out of the address, and accepts a key instead', async () => {
-    const { config, key } = workspace();
-    const server = await serveStatus(workspace());
-    const now = stillClock.now();
-    const expired = await createLink(config.folder, now - 11 * 60_000);
-    const used = await createLink(config.folder, now);
-    const headers = { origin: server.origin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
-    const body = JSON.stringify({ token: used });
-    expect((await fetch(`${server.origin}/data/session`, { method: 'POST', headers, body })).status).toBe(200);
-    for (const token of [expired, used]) {
-      // The browser reports the rejected request itself.
-      const page = await openPage(`${server.origin}/sign-in?to=%2Fprompts#${token}`, { allowed: /status of 40[13]/ });
-      const message = await page.getByRole('alert').textContent();
-      expect(message).toMatch(/expired|used/);
-      expect(message).toContain('sightline open');
-      expect(page.url()).toBe(`${server.origin}/sign-in?to=%2Fprompts`);
-      await expectUsable(page);
-      expect(await page.context().cookies()).toEqual([]);
-      await page.getByLabel('Or use an API key of this server').fill(key);
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.waitForURL(/\/prompts/);
-      await page.getByRole('heading', { level: 1, name: 'Prompts' }).waitFor();
-    }
   });
 });

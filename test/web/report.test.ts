@@ -85,41 +85,31 @@ describe('sightline report', () => {
     expect(Number(value)).toBeCloseTo(Number(counted?.['visibility']), 12);
   });
 
-  test('rejects unknown brands, invalid weeks and addresses', async () => {
-    const { run } = workspace;
+  test('rejects unknown brands', async () => {
     const unknown = '00000000-0000-4000-8000-000000000000';
-    expectRefusal(await run('report', '--brand', unknown, '--json'), 'usage', true, BRAND_HINT);
-    expectRefusal(await run('report', '--weeks', '0'), 'usage', false);
-    expectRefusal(await run('report', '--link', 'javascript:alert(1)'), 'usage', false);
+    expectRefusal(await workspace.run('report', '--brand', unknown, '--json'), 'usage', true, BRAND_HINT);
   });
 
   test('has the newest alert, action plan, forum thread and article of the brand', async () => {
     const [{ brandId, page } = { brandId: '', page: '' }] = reports;
     const text = await readFile(page, 'utf8');
-    const first = async (sql: string): Promise<string> => {
-      const [row] = await workspace.rows(sql.replaceAll('$brand', `brand_id = '${brandId}'`));
-      return String(row?.['text']).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-    };
-    const blockOf = (title: string): string =>
-      new RegExp(`aria-label="${title}".*?</table>`, 's').exec(text)?.[0] ?? '';
-    expect(blockOf('Alerts')).toContain(
-      await first('select headline as text from mart.fct_alert where $brand order by detected_at desc limit 1'),
-    );
-    expect(blockOf('Action plans')).toContain(
-      await first(
-        'select prompt as text from action_plans where $brand and _deleted_at is null order by lost desc, prompt limit 1',
-      ),
-    );
-    expect(blockOf('Forum threads to answer')).toContain(
-      await first(
-        `select url as text from mart.fct_forum where $brand and status = 'new' order by created_at desc limit 1`,
-      ),
-    );
-    expect(blockOf('Articles')).toContain(
-      await first(
-        "select coalesce(title, 'untitled') as text from articles where $brand order by created_at desc limit 1",
-      ),
-    );
+    const current = `brand_id = '${brandId}'`;
+    for (const [title, sql] of [
+      ['Alerts', `headline as text from mart.fct_alert where ${current} order by detected_at desc`],
+      [
+        'Action plans',
+        `prompt as text from action_plans where ${current} and _deleted_at is null order by lost desc, prompt`,
+      ],
+      [
+        'Forum threads to answer',
+        `url as text from mart.fct_forum where ${current} and status = 'new' order by created_at desc`,
+      ],
+      ['Articles', `coalesce(title, 'untitled') as text from articles where ${current} order by created_at desc`],
+    ] as const) {
+      const [row] = await workspace.rows(`select ${sql} limit 1`);
+      const first = String(row?.['text']).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+      expect(new RegExp(`aria-label="${title}".*?</table>`, 's').exec(text)?.[0], title).toContain(first);
+    }
   });
 });
 

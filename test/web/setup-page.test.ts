@@ -112,7 +112,9 @@ describeWith(noBrowser)('the setup in a browser', () => {
     await first.getByRole('heading', { name: 'Set up workspace default' }).waitFor();
     const second = await openPage(signInUrl, { allowed: /status of 40[13]/ });
     await second.getByText('The sign-in link was used or has expired').waitFor();
+    expect(await second.getByRole('alert').textContent()).toContain('sightline open');
     expect(second.url()).toBe(`${origin}/sign-in`);
+    expect(await second.context().cookies()).toEqual([]);
     await second.goto(`${origin}/operations?x=1`);
     const key = await createKeyIn(folder);
     await second.getByLabel('Or use an API key of this server').fill(key);

@@ -179,56 +179,24 @@ describe('the state of a workspace', () => {
   });
 
   it('lists the most urgent findings first, each with a command', async () => {
-    const lastRun = {
-      runId: 'r',
-      status: 'failed',
-      startedAt: '',
-      endedAt: '',
-      durationMs: 1,
-      requests: 1,
-      error: 'no answer',
-    };
+    const { data } = await readWorkspaceStatus(workspace().config, stillClock);
+    if (data?.lastRun === undefined || data.lastRun === null) throw new Error('no sync has run');
     const startedAt = '2026-03-01T00:00:00.000Z';
-    const brand = { brandId: 'b', name: 'B', verifiedThrough: null, verifiedAt: null, differingDays: 2 };
-    const resource = {
-      resource: 'r',
-      readAt: startedAt,
-      gaps: [],
-      gapDays: 3,
-      gapBrands: [],
-      oldestRead: null,
-      unfinished: 0,
-    };
-    const drift = { resource: 'r', path: 'p', kind: 'k', detail: null, count: 1, firstSeenAt: '', isNew: true };
     const unresolved = { runId: 'r', status: 'failed', startedAt, error: 'no answer' } as const;
-    const oldest = { resource: 'r', brandId: null };
-    const freshness = { asOf: startedAt, oldest, neverRead: [], neverReadCount: 0, unresolved };
+    const freshness = { ...data.freshness, asOf: startedAt, neverRead: [], neverReadCount: 0, unresolved };
+    const whole = { ...data, differing: [], heldDeletions: [], unlearned: [], comparison: null, backfill: [] };
+    const drift = { resource: 'r', path: 'p', kind: 'k', detail: null, count: 1, firstSeenAt: '', isNew: true };
     const status = {
-      lastRun,
-      freshness,
-      brands: [brand],
-      resources: [resource],
-      quarantined: 1,
-      drift: [drift],
-      unlearned: [],
-      comparison: null,
-      differing: [],
-      heldDeletions: [],
-      backfill: [],
-      key: { state: 'refused', lastRefusal: { status: 401, at: '' } },
-    } as const;
-    const facts = {
-      nowMs: NOW_MS,
-      workspace: 'acme',
-      copy: 'current',
-      why: null,
-      status,
-      progress: null,
-      isOwned: false,
-      jobs: [],
-    } as const;
+      ...{ ...whole, freshness, quarantined: 1, drift: [drift] },
+      lastRun: { ...data.lastRun, status: 'failed', error: 'no answer' },
+      brands: data.brands.slice(0, 1).map((one) => ({ ...one, differingDays: 2 })),
+      resources: data.resources.slice(0, 1).map((one) => ({ ...one, gapDays: 3 })),
+      key: { state: 'refused', lastRefusal: { status: 401, at: '' } } as const,
+    };
+    const facts = { nowMs: NOW_MS, workspace: 'acme', copy: 'current', why: null, progress: null } as const;
+    const judged = { ...facts, status, jobs: [], isOwned: false };
     const keys = [{ name: 'old', expiresAt: new Date(NOW_MS + 1000).toISOString() }];
-    const { findings: found } = verdictOf({ ...facts, keys });
+    const { findings: found } = verdictOf({ ...judged, keys });
     expect(found.map(({ level }) => level)).toEqual(['problem', ...Array(5).fill('attention')]);
     expect(found.map(({ command }) => command)).toEqual([
       'sightline doctor --workspace acme',
@@ -246,7 +214,7 @@ describe('the state of a workspace', () => {
     const error = stopped?.message ?? null;
     const accepted = { state: 'accepted', lastRefusal: null } as const;
     const apart = { ...status, key: accepted, freshness: { ...freshness, unresolved: { ...unresolved, error } } };
-    expect(verdictOf({ ...facts, status: apart, keys: [] }).findings[0]).toMatchObject({
+    expect(verdictOf({ ...judged, status: apart, keys: [] }).findings[0]).toMatchObject({
       sentence: expect.stringMatching(
         /^The last sync failed: upstream's clock is at .* Correct the clock of this machine/,
       ),
@@ -257,10 +225,10 @@ describe('the state of a workspace', () => {
     const times = { command: 'sync', pid: 1, startedAt, updatedAt: startedAt };
     const progress = { ...times, ...amounts, budget: { limit: 1, capacity: 1, left: 1 }, resources: [] };
     const sound = { ...status, brands: [], resources: [], quarantined: 0, drift: [] } as const;
-    const stale = verdictOf({ ...facts, status: sound, keys: [], progress });
+    const stale = verdictOf({ ...judged, status: sound, keys: [], progress });
     expect(stale.findings.map(({ level }) => level)).toEqual(['attention', 'busy']);
     const recent = { ...freshness, asOf: new Date(NOW_MS).toISOString() };
-    const current = verdictOf({ ...facts, status: { ...sound, freshness: recent }, keys: [], progress });
+    const current = verdictOf({ ...judged, status: { ...sound, freshness: recent }, keys: [], progress });
     expect(current.findings.map(({ sentence }) => sentence)).toEqual(['A sync is running.']);
   });
 });
