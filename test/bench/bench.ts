@@ -2,20 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ingest, ingestInServe } from './ingest.ts';
-import { martFigures } from './marts.ts';
+import { ingest } from './ingest.ts';
 import { peerFigures } from './peers.ts';
-import { planFigures } from './plan.ts';
-import { serveFigures } from './serve.ts';
 import { snapshotFigures } from './snapshot.ts';
 
 /** The benchmarks, each with its default number of responses. */
 const parts = {
   ingest: { measure: ingest, responses: 200_000 },
-  'ingest-in-serve': { measure: ingestInServe, responses: 200_000 },
-  plan: { measure: planFigures, responses: 1_000_000 },
-  marts: { measure: martFigures, responses: 1_000_000 },
-  serve: { measure: serveFigures, responses: 1_000_000 },
   peers: { measure: peerFigures, responses: 1_000_000 },
   snapshot: { measure: snapshotFigures, responses: 1_000_000 },
   load: {
@@ -34,7 +27,7 @@ const parts = {
   },
 } as const;
 
-// `npm run bench`, `npm run bench -- serve`, `npm run bench -- ingest 1000000`. Every figure comes with a raw baseline
+// `npm run bench`, `npm run bench -- peers`, `npm run bench -- ingest 1000000`. Every figure comes with a raw baseline
 // from the same run, because ratios vary less between machines than absolute numbers.
 const { positionals } = parseArgs({ allowPositionals: true });
 const [wanted, number] = positionals;

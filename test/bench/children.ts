@@ -32,8 +32,8 @@ export interface Upstream {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Starts a sandbox with this many days, responses a day of each brand, and brands. */
-export async function startUpstream(...sizes: readonly number[]): Promise<Upstream> {
+/** Starts a sandbox of one brand with this many days, and responses a day. */
+export async function startUpstream(...sizes: readonly [days: number, responses: number]): Promise<Upstream> {
   const child = startScript('upstream.js', sizes.map(String));
   const { baseUrl, key } = JSON.parse(await firstLine(child)) as { baseUrl: string; key: string };
   return { process: child, baseUrl, key, environment: { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: key } };

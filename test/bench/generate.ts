@@ -20,16 +20,15 @@ export interface Generated {
   readonly folder: string;
   readonly warehouse: string;
   readonly copy: string;
-  /** The first brand. */
   readonly brandId: string;
   readonly today: string;
 }
 
 /**
- * Fills a warehouse with SQL: `brands` brands and `responses` responses in total, each with about 3 competitors and 5
- * citations, and the matching day counts. Publishes the replica. Sends no requests.
+ * Fills a warehouse with SQL: a brand with `responses` responses, each with about 3 competitors and 5 citations, and the
+ * matching day counts. Publishes the replica. Sends no requests.
  */
-export async function generate(dataFolder: string, responses: number, brands = 1): Promise<Generated> {
+export async function generate(dataFolder: string, responses: number): Promise<Generated> {
   const folder = join(dataFolder, 'default');
   await mkdir(folder, { recursive: true });
   const paths = { warehouse: join(folder, 'warehouse.duckdb'), copy: join(folder, 'analytics.duckdb') };
@@ -40,7 +39,7 @@ export async function generate(dataFolder: string, responses: number, brands = 1
   try {
     await database.exclusive(async (session) => {
       await session.run("SET wal_autocheckpoint = '1GB'");
-      for (const statement of statements(today, responses, brands)) await session.run(statement);
+      for (const statement of statements(today, responses)) await session.run(statement);
       await restoreItems(session, catalogue);
       await note(session, today);
       await session.run('CHECKPOINT');
@@ -61,7 +60,7 @@ function id(kind: string, number: string): string {
   return `CAST(md5('${kind}' || ${number}) AS UUID)`;
 }
 
-function statements(today: string, responses: number, brands: number): string[] {
+function statements(today: string, responses: number): string[] {
   const named = (table: string, select: string): string => `INSERT INTO ${table} BY NAME ${select}`;
   const parent = `r.brand_id, r.id AS response_id, r.prompt_id, r.engine, r.created_at`;
   return [
@@ -69,7 +68,7 @@ function statements(today: string, responses: number, brands: number): string[] 
     named(
       'brands',
       `SELECT ${id('brand', 'i')} AS id, 'Orbit ' || i AS name, '["chatgpt","claude","gemini","perplexity"]'::JSON AS engines,
-      DATE '${today}' - ${DAYS} AS created_at, ${provenance} FROM range(${brands}) t(i)`,
+      DATE '${today}' - ${DAYS} AS created_at, ${provenance} FROM range(1) t(i)`,
     ),
     named(
       'engines',
@@ -89,7 +88,7 @@ function statements(today: string, responses: number, brands: number): string[] 
     // Ordered by time, as after a sync.
     named(
       'responses',
-      `SELECT ${id('brand', `i // 4 % ${brands}`)} AS brand_id, uuid() AS id, ${id('prompt', `CAST(floor(random() * ${PROMPTS}) AS BIGINT)`)} AS prompt_id,
+      `SELECT ${id('brand', '0')} AS brand_id, uuid() AS id, ${id('prompt', `CAST(floor(random() * ${PROMPTS}) AS BIGINT)`)} AS prompt_id,
       'Which tool is the best for a small shop, and why is it so?' AS prompt,
       ['chatgpt','claude','gemini','perplexity'][1 + i % 4] AS engine,
       DATE '${today}' + INTERVAL 1 DAY - INTERVAL (${DAYS}) DAY + to_milliseconds(CAST(i * ${DAYS * 86_400_000 - 3_600_000}::DOUBLE / ${responses} AS BIGINT)) AS created_at,

@@ -1,16 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { startCli, startScript, startServer, startUpstream, type Upstream } from './children.ts';
-import { finish, type Usage, usageOf } from './measure.ts';
+import { startCli, startScript, startUpstream, type Upstream } from './children.ts';
+import { finish, type Usage } from './measure.ts';
 import type { Peers } from './peer-programs.ts';
 
 /** Days of the sandbox, ending today. */
 const DAYS = 60;
-/** Responses of each brand in `ingestInServe`. */
-const BRAND_RESPONSES = 200_000;
 
 interface Row extends Usage {
   readonly name: string;
@@ -74,34 +71,8 @@ export async function ingest(
   }
 }
 
-/**
- * Syncs a sandbox within `serve`, as `sightline sync` does while a server is running, and measures the server's memory. The sandbox has several
- * brands, because it computes reports over more responses too slowly.
- */
-export async function ingestInServe(folder: string, responses: number): Promise<string[]> {
-  const brands = Math.ceil(responses / BRAND_RESPONSES);
-  const upstream = await startUpstream(DAYS, Math.ceil(responses / brands / DAYS), brands);
-  try {
-    const { process: server } = await startServer(folder, ['--no-jobs'], upstream.environment);
-    try {
-      const idle = await usageOf(server);
-      const synced = await sync(folder, upstream, server);
-      return [
-        `ingest of ${synced.rows.toLocaleString('en-US')} answers of ${brands} brands within serve`,
-        `  ${synced.requests} requests, each page committed   ${synced.seconds.toFixed(1)} s   peak ${Math.round(synced.peakMb)} MB resident, before the sync ${Math.round(idle.peakMb)} MB`,
-      ];
-    } finally {
-      server.kill('SIGTERM');
-      await once(server, 'exit');
-    }
-  } finally {
-    upstream.process.kill('SIGKILL');
-  }
-}
-
-// Measures the memory of `server`, if a server carries out the sync.
-async function sync(folder: string, upstream: Upstream, server?: ChildProcess) {
-  const { output, ...used } = await finish(startCli(folder, ['sync', '--json'], upstream.environment), server);
+async function sync(folder: string, upstream: Upstream) {
+  const { output, ...used } = await finish(startCli(folder, ['sync', '--json'], upstream.environment));
   const summary = JSON.parse(output) as {
     status: string;
     requests: number;

@@ -130,7 +130,7 @@ async function prepare(servers: readonly Server[], kind: Kind, brandId: string):
   return end - after;
 }
 
-async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kind, question: Question): Promise<true> {
+async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kind, question: Question): Promise<void> {
   const { path, body } = (requests[kind] as (question: Question) => { path: string; body?: string })(question);
   const response = await pool.request({
     path,
@@ -141,7 +141,6 @@ async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kin
   const bytes = (await response.body.arrayBuffer()).byteLength;
   if (response.statusCode !== 200 || bytes < 100)
     throw new Error(`${origin}${path} returned ${response.statusCode}, ${bytes} bytes`);
-  return true;
 }
 
 async function startSightline(folder: string): Promise<Server> {

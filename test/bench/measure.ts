@@ -26,15 +26,14 @@ export async function usageOf({ pid }: Pick<ChildProcess, 'pid'>): Promise<Usage
   return { cpu, peakMb: Number(/VmHWM:\s+(\d+)/.exec(status ?? '')?.[1] ?? 0) / 1000 };
 }
 
-/** Waits for a process, and returns what it printed, and what it or `worker` used. @throws if it fails */
+/** Waits for a process, and returns what it printed and used. @throws if it fails */
 export async function finish(
   child: ChildProcess,
-  worker = child,
 ): Promise<Usage & { readonly output: string; readonly seconds: number }> {
   const startedAt = performance.now();
   let used: Usage = { cpu: 0, peakMb: 0 };
   const sampler = setInterval(() => {
-    void usageOf(worker).then(({ cpu, peakMb }) => {
+    void usageOf(child).then(({ cpu, peakMb }) => {
       used = { cpu: Math.max(used.cpu, cpu), peakMb: Math.max(used.peakMb, peakMb) };
     });
   }, SAMPLE_MS);
@@ -72,19 +71,19 @@ export interface Measured {
 
 const WARM_UP_MS = 500;
 
-/** Measures requests of some clients, each with one in flight, for `ms` and while `goesOn`. A client ends if `ask` resolves to false. */
+/** Measures requests of some clients, each with one in flight, for `ms`. */
 export async function measureRequests(
   origin: string,
-  { clients, ms, goesOn = () => false }: { clients: number; ms: number; goesOn?: () => boolean },
-  ask: (pool: Pool) => Promise<boolean>,
+  { clients, ms }: { clients: number; ms: number },
+  ask: (pool: Pool) => Promise<void>,
 ): Promise<Measured> {
   const pool = new Pool(origin, { connections: clients });
   const waits: number[] = [];
   const startedAt = performance.now();
   const client = async (): Promise<void> => {
-    for (let elapsed = 0; goesOn() || elapsed < ms + WARM_UP_MS; elapsed = performance.now() - startedAt) {
+    for (let elapsed = 0; elapsed < ms + WARM_UP_MS; elapsed = performance.now() - startedAt) {
       const sentAt = performance.now();
-      if (!(await ask(pool))) return;
+      await ask(pool);
       if (elapsed > WARM_UP_MS) waits.push(performance.now() - sentAt);
     }
   };
@@ -92,13 +91,6 @@ export async function measureRequests(
   const seconds = (performance.now() - startedAt - WARM_UP_MS) / 1000;
   await pool.close();
   return { rate: waits.length / seconds, p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
-}
-
-/** Repeats some work, and returns the median of its times in milliseconds. */
-export async function medianMs(times: number, work: () => Promise<unknown>): Promise<number> {
-  const taken: number[] = [];
-  for (let time = 0; time < times; time++) taken.push(await timeMs(work));
-  return percentile(taken, 0.5);
 }
 
 /** The median of some numbers, and how far the others are from it: `1.52 (1.41 to 1.60)`. */
