@@ -14,6 +14,8 @@ import { type ChildReply, type ChildSettings, CONFLICT, type LoadRequest } from 
 import { loadTables } from './load-tables.ts';
 
 const MEMORY_MB = 512;
+/** PostgreSQL shortens longer names. Workspaces in one schema have their rows apart all the same. */
+const NAME_LENGTH_MAX = 63;
 
 /** Sends a message to the process that requested the work. */
 type Send = (reply: ChildReply) => Promise<void>;
@@ -74,10 +76,14 @@ function load(request: LoadRequest, attachment: Attachment, send: Send) {
       return attach(session, attachment);
     });
     const dataVersion = await readDataVersion(database);
-    const parts = [dataVersion, ino, size, mtimeMs, request.tables];
+    const { workspace, target } = request;
+    const { schema } = attached;
+    const ownSchema = target.schemaPerWorkspace === true ? `${schema}_${workspace}`.slice(0, NAME_LENGTH_MAX) : schema;
+    const parts = [dataVersion, ino, size, mtimeMs, request.tables, ownSchema];
     const identity = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
     return await database.exclusive(async (session) => {
-      const load = { ...request, warehouse: await readWarehouseId(session.query), dataVersion, identity };
+      const warehouse = await readWarehouseId(session.query);
+      const load = { ...request, ownSchema, warehouse, dataVersion, identity };
       return loadTables(session, attached, load, (done) => void send({ kind: 'progress', done }));
     });
   });

@@ -8,6 +8,8 @@ import { type Attachment, DESTINATION, tableAt } from './kinds.ts';
 export type LoadTable = Pick<ExportedTable, 'name' | 'about' | 'key' | 'columns' | 'kind'> & {
   /** SQL of the rows in the attached replica. */
   readonly source: string;
+  /** Whether all workspaces have one table, also if each of them has a schema of its own. */
+  readonly isShared?: boolean;
 };
 
 /** Rows of a table after a load, and how many the load has changed. */
@@ -22,6 +24,8 @@ export interface LoadedTable {
 /** What a load writes. */
 export interface Load {
   readonly workspace: string;
+  /** Schema of the tables that are not shared: that of the attachment, or one of the workspace. */
+  readonly ownSchema: string;
   /** Identifies the warehouse, because workspaces of two warehouses can have the same name. */
   readonly warehouse: string;
   readonly tables: readonly LoadTable[];
@@ -58,7 +62,7 @@ export async function loadTables(
   load: Load,
   onTable: (done: number) => void,
 ): Promise<LoadedTable[] | null> {
-  const tables = load.tables.map(toDestination);
+  const tables = load.tables.map((table) => toDestination(table, attachment, load));
   const isStepwise = attachment.isStepwise && !load.dryRun;
   if (isStepwise) {
     const found = await readDestination(session, attachment, tables, load);
@@ -93,16 +97,15 @@ async function loadWithin(
   const loaded: LoadedTable[] = [];
   for (const table of tables) {
     const isRewritten = await prepareTable(session, attachment, table, found, load);
-    const isThere = found.names.has(table.name);
+    const isThere = found.ids.has(table.id);
     loaded.push(await loadTable(session, attachment, table, { ...load, isThere, isRewritten }));
     onTable(loaded.length);
   }
-  for (const name of found.before.tables) {
-    if (!found.names.has(name) || tables.some((table) => table.name === name)) continue;
-    loaded.push(await emptyTable(session, tableAt(attachment.schema, name), name, load));
+  for (const id of found.before.tables) {
+    if (found.ids.has(id) && !tables.some((table) => table.id === id)) loaded.push(await emptyTable(session, id, load));
   }
   if (dryRun) return loaded;
-  const columns = Object.fromEntries(tables.map(({ name, columns: all }) => [name, all.map((one) => one.name)]));
+  const columns = Object.fromEntries(tables.map(({ id, columns: all }) => [id, all.map((one) => one.name)]));
   const identity = attachment.isStepwise ? null : load.identity;
   const values = [workspace, load.warehouse, String(load.dataVersion), identity, JSON.stringify(columns)];
   await session.run(`DELETE FROM ${position} WHERE workspace = ${literal(workspace)}`);
@@ -125,7 +128,8 @@ async function writeIdentity(session: Session, attachment: Attachment, load: Loa
 
 /** What a destination has before a load. */
 interface Found {
-  readonly names: ReadonlySet<string>;
+  /** Identities of its tables. */
+  readonly ids: ReadonlySet<string>;
   readonly types: Types;
   readonly before: Position;
 }
@@ -139,34 +143,41 @@ async function readDestination(
 ): Promise<Found | null> {
   const position = tableAt(schema, POSITION);
   const listed = await session.query(
-    `SELECT table_name FROM duckdb_tables() WHERE database_name = '${DESTINATION}' AND schema_name = ${literal(schema)}`,
+    `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '${DESTINATION}'`,
   );
-  const names = new Set(listed.map(([name]) => String(name)));
-  if (!names.has(POSITION) && !load.dryRun) {
-    if (schema !== 'main') await session.run(`CREATE SCHEMA IF NOT EXISTS ${DESTINATION}.${quoted(schema)}`);
+  const ids = new Set(listed.map(([of, name]) => idOf(String(of), String(name))));
+  const schemas = new Set(listed.map(([of]) => String(of)));
+  const hasPosition = ids.has(idOf(schema, POSITION));
+  if (!load.dryRun) {
+    for (const needed of new Set([schema, load.ownSchema])) {
+      if (needed === 'main' || schemas.has(needed)) continue;
+      await session.run(`CREATE SCHEMA IF NOT EXISTS ${DESTINATION}.${quoted(needed)}`);
+    }
+  }
+  if (!hasPosition && !load.dryRun) {
     await session.run(
       `CREATE TABLE IF NOT EXISTS ${position} (workspace VARCHAR${hasKeys ? ' PRIMARY KEY' : ''},
          warehouse VARCHAR, data_version BIGINT, identity VARCHAR, columns VARCHAR, loaded_at TIMESTAMPTZ)`,
     );
   }
-  const before = await readPosition(session, names.has(POSITION) ? position : null, load);
+  const before = await readPosition(session, hasPosition ? position : null, load);
   const types = new Map<string, ReadonlyMap<string, string>>();
-  for (const { name } of tables) {
-    if (!names.has(name)) continue;
-    const columns = await session.query(`SELECT column_name, column_type FROM (DESCRIBE ${tableAt(schema, name)})`);
-    types.set(name, new Map(columns as [string, string][]));
+  for (const { id, at } of tables) {
+    if (!ids.has(id)) continue;
+    const columns = await session.query(`SELECT column_name, column_type FROM (DESCRIBE ${at})`);
+    types.set(id, new Map(columns as [string, string][]));
   }
   const isEqual = before.identity === load.identity && !load.full;
-  return isEqual && tables.every((table) => isComplete(table, types)) ? null : { names, types, before };
+  return isEqual && tables.every((table) => isComplete(table, types)) ? null : { ids, types, before };
 }
 
 /** What was loaded before. */
 interface Position {
   /** Null if the workspace has not been loaded, or if its rows were changed by the load of another one. */
   readonly identity: string | null;
-  /** Names of the workspace's tables. */
+  /** Identities of the workspace's tables. */
   readonly tables: readonly string[];
-  /** Tables of all workspaces, such as `responses`, and their columns, such as `responses id`. */
+  /** Tables of all workspaces, such as `sightline.responses`, and their columns, such as `sightline.responses id`. */
   readonly ofAll: ReadonlySet<string>;
 }
 
@@ -216,12 +227,18 @@ async function excludeOthers(session: Session, position: string, workspace: stri
 
 /** A table with the names that its columns have in a destination. */
 interface DestinationTable extends LoadTable {
+  readonly schema: string;
+  /** Schema and name, which contains no dot. */
+  readonly id: string;
+  /** SQL of its name. */
+  readonly at: string;
   /** SQL of its rows with these names, to be stored before they are read; null if the rows of the source have them. */
   readonly stored: string | null;
 }
 
 // A view may return another of several equal values when it is read again, so its rows are stored too.
-function toDestination(table: LoadTable): DestinationTable {
+function toDestination(table: LoadTable, { schema: shared }: Attachment, { ownSchema }: Load): DestinationTable {
+  const schema = table.isShared === true ? shared : ownSchema;
   const names = new Map<string, string>();
   const taken = new Set([...RESERVED, ...table.columns.map(({ name }) => name)]);
   for (const { name } of table.columns) {
@@ -235,17 +252,24 @@ function toDestination(table: LoadTable): DestinationTable {
   const selected = [...names].map(([name, own]) => `${quoted(name)} AS ${quoted(own)}`).join(', ');
   return {
     ...table,
+    schema,
+    id: idOf(schema, table.name),
+    at: tableAt(schema, table.name),
     key: table.key.map(nameOf),
     columns: table.columns.map((column) => ({ ...column, name: nameOf(column.name) })),
     stored: table.kind === 'mart' || isRenamed ? `SELECT ${selected} FROM ${table.source}` : null,
   };
 }
 
+function idOf(schema: string, name: string): string {
+  return `${schema}.${name}`;
+}
+
 /** Types of columns by table and column, as DuckDB names them. */
 type Types = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-function isComplete({ name, columns }: LoadTable, existing: Types): boolean {
-  return columns.every((column) => existing.get(name)?.has(column.name) === true);
+function isComplete({ id, columns }: DestinationTable, existing: Types): boolean {
+  return columns.every((column) => existing.get(id)?.has(column.name) === true);
 }
 
 type LoadColumn = LoadTable['columns'][number];
@@ -268,17 +292,17 @@ function holds(type: string, column: LoadColumn): boolean {
 async function prepareTable(
   session: Session,
   attachment: Attachment,
-  table: LoadTable,
+  table: DestinationTable,
   { types, before }: Found,
   { dryRun }: Load,
 ): Promise<boolean> {
-  const name = tableAt(attachment.schema, table.name);
-  const found = types.get(table.name);
+  const { id, at } = table;
+  const found = types.get(id);
   const foreign = found && Object.keys(OWN_COLUMNS).find((column) => !found.has(column));
   if (foreign !== undefined)
     throw new SightlineError(
       'destination_failed',
-      `the destination's table ${attachment.schema}.${table.name} has no column ${foreign}, so sightline did not create it; rename it`,
+      `the destination's table ${id} has no column ${foreign}, so sightline did not create it; rename it`,
     );
   const added = table.columns.filter((column) => found?.has(column.name) !== true);
   const changed = table.columns.filter(
@@ -286,13 +310,13 @@ async function prepareTable(
   );
   const isRemoved =
     found === undefined
-      ? before.ofAll.has(table.name)
-      : changed.length > 0 || added.some((column) => before.ofAll.has(`${table.name} ${column.name}`));
+      ? before.ofAll.has(id)
+      : changed.length > 0 || added.some((column) => before.ofAll.has(`${id} ${column.name}`));
   if (dryRun) return isRemoved;
   const forget = async (): Promise<void> => {
     if (!isRemoved) return;
     await session.run(`UPDATE ${positionAt(attachment)} SET identity = NULL WHERE workspace <> ''`);
-    if (found !== undefined) await session.run(`UPDATE ${name} SET _hash = NULL`);
+    if (found !== undefined) await session.run(`UPDATE ${at} SET _hash = NULL`);
   };
   // A load may be killed between two steps. In a transaction, DuckDB alters no table that has changed.
   if (attachment.isStepwise) await forget();
@@ -302,16 +326,16 @@ async function prepareTable(
       ...table.columns.map((column) => `${quoted(column.name)} ${typeOf(column, attachment)}`),
       ...(attachment.hasKeys ? ['PRIMARY KEY (workspace, _key)'] : []),
     ];
-    await session.run(`CREATE TABLE ${name} (${columns.join(', ')})`);
+    await session.run(`CREATE TABLE ${at} (${columns.join(', ')})`);
   } else {
     for (const column of changed) {
-      await alter(session, attachment, table.name, `DROP COLUMN ${quoted(column.name)}`);
+      await alter(session, attachment, table, `DROP COLUMN ${quoted(column.name)}`);
       const isWider = column.kind === 'number' && found.get(column.name) === 'BIGINT';
       const type = isWider ? typeOf(column, attachment) : 'VARCHAR';
-      await alter(session, attachment, table.name, `ADD COLUMN ${quoted(column.name)} ${type}`);
+      await alter(session, attachment, table, `ADD COLUMN ${quoted(column.name)} ${type}`);
     }
     for (const column of added)
-      await alter(session, attachment, table.name, `ADD COLUMN ${quoted(column.name)} ${typeOf(column, attachment)}`);
+      await alter(session, attachment, table, `ADD COLUMN ${quoted(column.name)} ${typeOf(column, attachment)}`);
   }
   await comment(session, attachment, table, [...changed, ...added]);
   if (!attachment.isStepwise) await forget();
@@ -321,16 +345,16 @@ async function prepareTable(
 // Changes a table in the destination's own SQL if it has one: the extension for PostgreSQL adds no column of type DOUBLE.
 async function alter(
   session: Session,
-  { schema, inDestination }: Attachment,
-  table: string,
+  { inDestination }: Attachment,
+  { schema, name, at }: DestinationTable,
   change: string,
 ): Promise<void> {
   if (inDestination === null) {
-    await session.run(`ALTER TABLE ${tableAt(schema, table)} ${change}`);
+    await session.run(`ALTER TABLE ${at} ${change}`);
     return;
   }
   const own = change.replace(/ DOUBLE$/, ' DOUBLE PRECISION');
-  await session.run(inDestination(`ALTER TABLE ${quoted(schema)}.${quoted(table)} ${own}`));
+  await session.run(inDestination(`ALTER TABLE ${quoted(schema)}.${quoted(name)} ${own}`));
   // The extension keeps the columns of tables.
   await session.run('CALL pg_clear_cache()');
 }
@@ -338,12 +362,12 @@ async function alter(
 // Comments on new columns, and on the table with them.
 async function comment(
   session: Session,
-  { schema, inDestination, hasComments }: Attachment,
-  { name, about }: LoadTable,
+  { inDestination, hasComments }: Attachment,
+  { schema, name, at, about }: DestinationTable,
   columns: LoadTable['columns'],
 ): Promise<void> {
   if (!hasComments || columns.length === 0) return;
-  const table = inDestination === null ? tableAt(schema, name) : `${quoted(schema)}.${quoted(name)}`;
+  const table = inDestination === null ? at : `${quoted(schema)}.${quoted(name)}`;
   const statements = [
     `COMMENT ON TABLE ${table} IS ${literal(about)}`,
     ...columns.map((column) => `COMMENT ON COLUMN ${table}.${quoted(column.name)} IS ${literal(column.about)}`),
@@ -353,12 +377,9 @@ async function comment(
 }
 
 // Deletes the rows of a table that is not loaded any more.
-async function emptyTable(
-  session: Session,
-  table: string,
-  name: string,
-  { workspace, dryRun }: Load,
-): Promise<LoadedTable> {
+async function emptyTable(session: Session, id: string, { workspace, dryRun }: Load): Promise<LoadedTable> {
+  const [schema = '', name = ''] = id.split('.');
+  const table = tableAt(schema, name);
   const own = `workspace = ${literal(workspace)}`;
   const [count] = await session.query(`SELECT count(*) FROM ${table} WHERE ${own}`);
   if (!dryRun) await session.run(`DELETE FROM ${table} WHERE ${own}`);
@@ -377,7 +398,7 @@ async function loadTable(
     isRewritten,
   }: Load & { readonly isThere: boolean; readonly isRewritten: boolean },
 ): Promise<LoadedTable> {
-  const name = tableAt(attachment.schema, table.name);
+  const { name, at } = table;
   const own = `workspace = ${literal(workspace)}`;
   if (table.stored !== null) await session.run(`CREATE OR REPLACE TEMP TABLE stored AS ${table.stored}`);
   const source = table.stored === null ? table.source : 'temp.stored';
@@ -387,13 +408,13 @@ async function loadTable(
   await session.run(
     `CREATE OR REPLACE TEMP TABLE there AS
      SELECT CAST(_key AS UUID) AS _key, CASE count(*) WHEN 1 THEN CAST(any_value(_hash) AS BIGINT) END AS _hash
-     FROM ${isThere ? name : 'temp.here'} WHERE ${isThere ? own : 'false'} GROUP BY 1`,
+     FROM ${isThere ? at : 'temp.here'} WHERE ${isThere ? own : 'false'} GROUP BY 1`,
   );
   const [counts] = await session.query(
     'SELECT count(*), count(DISTINCT _key), (SELECT count(*) FROM temp.there) FROM temp.here',
   );
   const [rows = 0, keys, rowsThere] = (counts ?? []).map(Number);
-  if (rows !== keys) throw new SightlineError('internal', `rows of ${table.name} have equal keys`);
+  if (rows !== keys) throw new SightlineError('internal', `rows of ${name} have equal keys`);
   // Of a row that is written again, the old one is removed.
   await session.run(
     `CREATE OR REPLACE TEMP TABLE changes AS
@@ -405,28 +426,32 @@ async function loadTable(
     `SELECT count(*) FILTER (NOT is_there), count(*) FILTER (_row IS NOT NULL AND is_there), count(*) FILTER (_row IS NULL) FROM temp.changes`,
   );
   const [inserted = 0, updated = 0, deleted = 0] = (changed ?? []).map(Number);
-  if (dryRun) return { name: table.name, rows, inserted, updated, deleted };
+  if (dryRun) return { name, rows, inserted, updated, deleted };
   if (updated + deleted > 0) {
-    if (updated + deleted === rowsThere) await session.run(`DELETE FROM ${name} WHERE ${own}`);
-    else await deleteChanged(session, attachment, table.name, own);
+    if (updated + deleted === rowsThere) await session.run(`DELETE FROM ${at} WHERE ${own}`);
+    else await deleteChanged(session, attachment, table, own);
   }
   if (inserted + updated > 0) {
     const names = table.columns.map((column) => quoted(column.name));
     await session.run(
-      `INSERT INTO ${name} (workspace, _key, _hash, ${names.join(', ')})
+      `INSERT INTO ${at} (workspace, _key, _hash, ${names.join(', ')})
        SELECT ${literal(workspace)}, c._key, c._hash, ${names.map((column) => `s.${column}`).join(', ')}
        FROM ${source} s JOIN temp.changes c ON s.rowid = c._row`,
     );
   }
-  return { name: table.name, rows, inserted, updated, deleted };
+  return { name, rows, inserted, updated, deleted };
 }
 
 // Deleting through the extension would read all keys of the destination.
-async function deleteChanged(session: Session, attachment: Attachment, table: string, own: string): Promise<void> {
-  const { schema, inDestination } = attachment;
+async function deleteChanged(
+  session: Session,
+  { inDestination }: Attachment,
+  { schema, name, at }: DestinationTable,
+  own: string,
+): Promise<void> {
   if (inDestination === null) {
     await session.run(
-      `DELETE FROM ${tableAt(schema, table)} WHERE ${own} AND CAST(_key AS UUID) IN (SELECT _key FROM temp.changes WHERE is_there)`,
+      `DELETE FROM ${at} WHERE ${own} AND CAST(_key AS UUID) IN (SELECT _key FROM temp.changes WHERE is_there)`,
     );
     return;
   }
@@ -434,7 +459,7 @@ async function deleteChanged(session: Session, attachment: Attachment, table: st
   for (let from = 0; from < keys.length; from += KEYS_MAX) {
     const listed = keys.slice(from, from + KEYS_MAX).map(([key]) => literal(String(key)));
     await session.run(
-      inDestination(`DELETE FROM ${quoted(schema)}.${quoted(table)} WHERE ${own} AND _key IN (${listed.join(', ')})`),
+      inDestination(`DELETE FROM ${quoted(schema)}.${quoted(name)} WHERE ${own} AND _key IN (${listed.join(', ')})`),
     );
   }
 }

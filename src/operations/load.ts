@@ -17,6 +17,9 @@ import { checkOpens } from '../warehouse/file/read-only.ts';
 import { spillFolder } from '../warehouse/file/spill.ts';
 import { quoted } from '../warehouse/schema.ts';
 
+/** Marts that every destination has, in one table for all workspaces. */
+const SHARED = ['brand_freshness', 'share_of_voice', 'visibility_weekly'];
+
 /** Result of a load into one destination. */
 export const destinationLoad = z.object({
   name: z.string(),
@@ -115,9 +118,9 @@ export async function loadDestinations(
   return results;
 }
 
-/** Returns the tables of snapshots, read from the replica. */
+/** Returns the tables of snapshots and those that all workspaces share, read from the replica. */
 export function tablesOf(catalogue: Catalogue, marts: PublishedMarts): LoadTable[] {
-  return [...catalogueTables(catalogue), ...publishedMarts(marts)].map(
+  return [...catalogueTables(catalogue), ...publishedMarts(marts, SHARED)].map(
     ({ name, about, key, time, kind, columns, source }) => ({
       name,
       about,
@@ -126,6 +129,7 @@ export function tablesOf(catalogue: Catalogue, marts: PublishedMarts): LoadTable
       ...(kind === undefined ? {} : { kind }),
       columns: columns.map((column) => ({ name: column.name, kind: column.kind, about: column.about })),
       source: source ?? `${REPLICA}.main.${quoted(name)}`,
+      isShared: SHARED.includes(name),
     }),
   );
 }

@@ -14,7 +14,10 @@ test('load fills a destination with the tables of the replica, and says what it 
   const run = (...args: string[]) => runCommand(['load', ...args], { cwd, clock: worldClock() });
   const unset = await run();
   expect(unset).toMatchObject({ code: 2, stderr: expect.stringContaining('destinations is not set') });
-  const destinations = { own: { kind: 'duckdb', path: 'own.duckdb' }, away: { kind: 'postgres', urlVariable: 'AWAY' } };
+  const destinations = {
+    own: { kind: 'duckdb', path: 'own.duckdb', schemaPerWorkspace: true },
+    away: { kind: 'postgres', urlVariable: 'AWAY' },
+  };
   await writeFile(join(cwd, 'sightline.config.json'), JSON.stringify({ destinations }));
   expect(await run('owm')).toMatchObject({ code: 2, stderr: expect.stringContaining('own') });
   expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('AWAY is not set') });
@@ -30,14 +33,16 @@ test('load fills a destination with the tables of the replica, and says what it 
   expect(loaded).toMatchObject({ name: 'own', kind: 'duckdb', status: 'loaded' });
   const instance = await DuckDBInstance.create(join(cwd, 'own.duckdb'));
   const connection = await instance.connect();
+  const ofAll = ['brand_freshness', 'share_of_voice', 'visibility_weekly'];
   for (const { name, rows, inserted } of loaded?.tables ?? []) {
+    const schema = ofAll.includes(name) ? 'sightline' : 'sightline_default';
     const reader = await connection.runAndReadAll(
-      `SELECT count(*) FROM sightline."${name}" WHERE workspace = 'default'`,
+      `SELECT count(*) FROM ${schema}."${name}" WHERE workspace = 'default'`,
     );
     expect([name, Number(reader.getRows()[0]?.[0]), inserted]).toEqual([name, rows, rows]);
   }
   expect(loaded?.tables.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['responses', 'responses_history', 'dim_brand']),
+    expect.arrayContaining(['responses', 'responses_history', 'dim_brand', ...ofAll]),
   );
   connection.closeSync();
   instance.closeSync();

@@ -22,6 +22,8 @@ const ALTERING: readonly string[] = IS_ENDURANCE
   : ['postgres', 'sqlite', 'iceberg'];
 /** Kinds with their own form of commit: a server, a lake with files, and a catalog of tables. */
 const COMMITTING: readonly string[] = IS_ENDURANCE ? KINDS : ['postgres', 'ducklake in postgres', 'iceberg'];
+/** Kinds with a schema for each workspace: a file, and a server with its own SQL. */
+const DIVIDED = IS_ENDURANCE ? KINDS.filter((kind) => kind !== 'sqlite') : (['duckdb', 'postgres'] as const);
 
 const catalog = shareCatalog();
 const openPlace = (kind: (typeof KINDS)[number], context: TestContext): Promise<Place> =>
@@ -162,6 +164,31 @@ describe.each(KINDS.filter((kind) => ALTERING.includes(kind)))('a table in a des
       ['acme', 'own rowid', 'own workspace', 'own xmin'],
     ]);
     expect(await place.load({ tables: [odd] })).toBeNull();
+  });
+});
+
+describe.each(DIVIDED)('workspaces in a destination of kind %s', (kind) => {
+  test('have schemas of their own and shared tables, also after the setting has changed', async (context) => {
+    const place = await openPlace(kind, context);
+    const tables = [TABLE, { ...TABLE, name: 'figures', isShared: true }];
+    const divided = { tables, target: { ...place.target, schemaPerWorkspace: true } };
+    const workspacesIn = async (schema: string, table: string): Promise<unknown[]> =>
+      (await place.inDestination(`SELECT workspace FROM ${tableAt(schema, table)} ORDER BY ALL`)).flat();
+    await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
+    await place.load({ tables });
+    await place.load({ ...divided, workspace: 'other' });
+    expect(await workspacesIn('sightline', 'things')).toEqual(['acme']);
+    expect(await workspacesIn('sightline_other', 'things')).toEqual(['other']);
+    expect(await workspacesIn('sightline', 'figures')).toEqual(['acme', 'other']);
+    expect(await place.load(divided)).toMatchObject([
+      { name: 'things', inserted: 1 },
+      { name: 'figures', inserted: 0, deleted: 0 },
+      { name: 'things', deleted: 1 },
+    ]);
+    expect(await place.load(divided)).toBeNull();
+    expect(await workspacesIn('sightline', 'things')).toEqual([]);
+    expect(await workspacesIn('sightline_acme', 'things')).toEqual(['acme']);
+    expect(await workspacesIn('sightline', 'figures')).toEqual(['acme', 'other']);
   });
 });
 

@@ -20,14 +20,13 @@ const kinds: Readonly<Record<string, Column['kind']>> = {
   DATE: 'day',
 };
 
-/** Returns the marts that snapshots contain, as tables named like the marts. */
-export function publishedMarts(which: PublishedMarts): ExportedTable[] {
-  const chosen = (name: string): boolean => which === 'all' || STAR.some((prefix) => name.startsWith(prefix));
-  return which === 'none'
-    ? []
-    : marts()
-        .filter(({ name }) => chosen(name))
-        .map(exported);
+/** Returns the marts that snapshots contain, and those with names in `always`, as tables named like the marts. */
+export function publishedMarts(which: PublishedMarts, always: readonly string[] = []): ExportedTable[] {
+  const isChosen = (name: string): boolean =>
+    which === 'all' || (which === 'star' && STAR.some((prefix) => name.startsWith(prefix)));
+  return marts()
+    .filter(({ name }) => isChosen(name) || always.includes(name))
+    .map(exported);
 }
 
 function exported({ name, about, columns, key, time }: Mart): ExportedTable {

@@ -7,7 +7,10 @@ import { readEndpoint } from './publish-settings.ts';
 import { variableName, workspaceName } from './shared-schemas.ts';
 
 /** A destination with its connection. A URL may contain a password: never show, log or write it. */
-export type DestinationTarget =
+export type DestinationTarget = {
+  /** Whether each workspace has a schema of its own. */
+  readonly schemaPerWorkspace?: boolean | undefined;
+} & (
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'sqlite' | 'duckdb'; readonly path: string }
   | {
@@ -24,7 +27,8 @@ export type DestinationTarget =
       /** Name of the warehouse; empty for the only one of the catalog. */
       readonly warehouse: string;
       readonly access: CatalogAccess | null;
-    };
+    }
+);
 
 /** A bearer token, or the client of OAuth 2 that requests one. Never show, log or write the token and the secret. */
 export type CatalogAccess =
@@ -59,11 +63,22 @@ const printable = z
   .regex(/^[\x21-\x7e]([\x20-\x7e]{0,1022}[\x21-\x7e])?$/)
   .describe('printable ASCII characters');
 
+const schemaPerWorkspace = z
+  .boolean()
+  .optional()
+  .describe('true for a schema for each workspace, or false for one schema with a column for the workspace');
+
 const destination = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('postgres'), urlVariable }),
-  z.strictObject({ kind: z.literal('ducklake'), data, urlVariable: urlVariable.optional(), path: path.optional() }),
+  z.strictObject({ kind: z.literal('postgres'), urlVariable, schemaPerWorkspace }),
+  z.strictObject({
+    kind: z.literal('ducklake'),
+    data,
+    urlVariable: urlVariable.optional(),
+    path: path.optional(),
+    schemaPerWorkspace,
+  }),
   z.strictObject({ kind: z.literal('sqlite'), path }),
-  z.strictObject({ kind: z.literal('duckdb'), path }),
+  z.strictObject({ kind: z.literal('duckdb'), path, schemaPerWorkspace }),
   z.strictObject({
     kind: z.literal('iceberg'),
     url: z.string().describe(`the https URL of ${CATALOG}`),
@@ -72,6 +87,7 @@ const destination = z.discriminatedUnion('kind', [
     credentialVariable: variableName('the name of the environment variable with <client ID>:<secret>').optional(),
     tokenUrl: z.string().describe(`the https URL of ${TOKENS}`).optional(),
     scope: printable.optional(),
+    schemaPerWorkspace,
   }),
 ]);
 
@@ -106,9 +122,13 @@ export function readDestination(name: string, given: Given, surroundings: Surrou
   const { environment, folder, allowHttp } = surroundings;
   switch (given.kind) {
     case 'postgres':
-      return { kind: given.kind, url: readPostgresUrl(given.urlVariable, environment, folder) };
+      return {
+        kind: given.kind,
+        url: readPostgresUrl(given.urlVariable, environment, folder),
+        schemaPerWorkspace: given.schemaPerWorkspace,
+      };
     case 'ducklake': {
-      const { kind, urlVariable: variable, path: file } = given;
+      const { kind, urlVariable: variable, path: file, schemaPerWorkspace: isDivided } = given;
       if ((variable === undefined) === (file === undefined)) {
         const problem = file === undefined ? 'has neither urlVariable nor path' : 'has both urlVariable and path';
         throw new SightlineError('config_invalid', `destinations.${name} ${problem}; allowed: one of the two`);
@@ -117,14 +137,21 @@ export function readDestination(name: string, given: Given, surroundings: Surrou
         variable === undefined
           ? { path: resolve(folder, file ?? '') }
           : { url: readPostgresUrl(variable, environment, folder) };
-      return { kind, catalog, data: resolve(folder, given.data) };
+      return { kind, catalog, data: resolve(folder, given.data), schemaPerWorkspace: isDivided };
     }
     case 'iceberg': {
       const url = readEndpoint(`destinations.${name}.url`, given.url, CATALOG, allowHttp);
       const access = readAccess(`destinations.${name}`, given, url, surroundings);
-      return { kind: given.kind, url, warehouse: given.warehouse ?? '', access };
+      const { kind, warehouse = '', schemaPerWorkspace: isDivided } = given;
+      return { kind, url, warehouse, access, schemaPerWorkspace: isDivided };
     }
-    default:
+    case 'duckdb':
+      return {
+        kind: given.kind,
+        path: resolve(folder, given.path),
+        schemaPerWorkspace: given.schemaPerWorkspace,
+      };
+    case 'sqlite':
       return { kind: given.kind, path: resolve(folder, given.path) };
   }
 }

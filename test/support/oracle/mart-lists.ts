@@ -9,6 +9,7 @@ export async function expectedLists(held: Held, today: string): Promise<Record<s
       const host = website_url === null ? null : new URL(website_url).host.replace(/^www\./, '');
       return { brand_id: id, name, website_url, host, created_at };
     }),
+    brand_freshness: await freshness(held, addDays(today, -1)),
     dim_prompt: dimPrompt(held, prompts, await held.all('prompts')),
     dim_prompt_group: [...prompts.flatMap((prompt) => groupsOf(prompt, [])), ...(await tagRows(held, prompts))],
     visibility_by_group_then: groupsThen(held, history),
@@ -51,6 +52,21 @@ export async function expectedLists(held: Held, today: string): Promise<Record<s
     forum_states: await states(held, 'forum_opportunities', 'opportunity_id'),
     article_states: await states(held, 'articles', 'article_id'),
   };
+}
+
+// Every brand of the test has responses and was read on the last day.
+async function freshness({ brands, all }: Held, complete: string): Promise<Row[]> {
+  const read = (await all('sync.coverage')).filter(
+    ({ resource, range_to, closed_at }) =>
+      resource === 'responses' && (range_to === null || range_to >= addDays(closed_at.slice(0, 10), -1)),
+  );
+  return brands.map(({ id }) => ({
+    brand_id: id,
+    read_at: read
+      .filter(({ brand_id }) => brand_id === id)
+      .reduce((max, { closed_at }) => (closed_at > max ? closed_at : max), ''),
+    complete_to: complete,
+  }));
 }
 
 function isLive({ brands }: Held, id: string): boolean {
