@@ -65,7 +65,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
           await syncOpened(
             context,
             opened,
-            'look',
+            'plan',
             [{ ...options, brands, range: null, full: false, only: leading, probe: true }],
             () => undefined,
           )

@@ -54,7 +54,7 @@ export async function probeUpstream(
     signal.throwIfAborted();
     const { code, message } = toSightlineError(thrown);
     if (code === 'unauthorized' || code === 'plan_required') throw thrown;
-    stats.warned({ chain: 'calibration', code, message: `stopped asking about open points: ${message}` });
+    stats.warned({ slice: 'calibration', code, message: `stopped asking about open points: ${message}` });
   }
   return null;
 }

@@ -81,8 +81,8 @@ export async function resolveBrands(
   let known = await read();
   if (known.length === 0) {
     const lists = { only: [brandListOf(catalogue).name], range: null, brands: null };
-    const [looked] = await syncOpened(context, opened, 'look', [lists], () => undefined);
-    if (looked?.error) throw looked.error;
+    const [listed] = await syncOpened(context, opened, 'plan', [lists], () => undefined);
+    if (listed?.error) throw listed.error;
     known = await read();
   }
   return chooseBrandIds(known, wanted);
@@ -123,7 +123,7 @@ export function endingOfSync({ status, error, failures, allowance }: SyncSummary
   if (error !== null) return endingOfError(error);
   if (status !== 'partial') return DONE;
   const [first] = failures;
-  return { status, code: null, error: first === undefined ? allowance : `${first.chain}: ${first.message}` };
+  return { status, code: null, error: first === undefined ? allowance : `${first.slice}: ${first.message}` };
 }
 
 /**
@@ -277,7 +277,7 @@ async function calibrate(warehouse: Warehouse, summary: SyncSummary, clock: Cloc
     return notesOf(await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: !isChanged }));
   } catch (thrown) {
     const { code, message } = toSightlineError(thrown);
-    return [{ chain: 'conventions', code, message: `cannot calibrate how upstream computes its numbers: ${message}` }];
+    return [{ slice: 'conventions', code, message: `cannot calibrate how upstream computes its numbers: ${message}` }];
   }
 }
 
@@ -285,7 +285,7 @@ function notesOf(contradicted: readonly string[]): SyncSummary['warnings'] {
   if (contradicted.length === 0) return [];
   const names = contradicted.join(', ');
   const message = `upstream's numbers are not conclusive, so defaults are used for ${names}; see sync.calibration for the reasons`;
-  return [{ chain: 'conventions', code: 'bad_answer', message }];
+  return [{ slice: 'conventions', code: 'bad_answer', message }];
 }
 
 // Adds the base URL to the message, because a wrong URL is a common cause of an unexpected response.

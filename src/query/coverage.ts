@@ -59,7 +59,7 @@ interface ClosedSlice {
 export async function readCoverage(query: Query, catalogue: Catalogue, days: DaysOf): Promise<Coverage> {
   const rows = await query(
     // Days whose stored data agree with upstream's day counts also count as read.
-    `SELECT chain, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
+    `SELECT slice, resource, CAST(brand_id AS VARCHAR), CAST(range_from AS VARCHAR), CAST(range_to AS VARCHAR),
        epoch_ms(closed_at) AS at_ms, state FROM sync.coverage
      UNION ALL SELECT 'day counts', resource, CAST(brand_id AS VARCHAR), CAST(day AS VARCHAR), CAST(day AS VARCHAR),
        epoch_ms(checked_at), NULL FROM sync.audits WHERE agreed

@@ -31,7 +31,7 @@ export interface AuditParts {
   /** Days whose last read in this run lacked rows that upstream counts, with the number of rows. */
   lackingDays(resource: string, brandId: string): ReadonlyMap<string, number>;
   /** Reads slices from their first page to their end. */
-  read(chains: readonly Slice[]): Promise<unknown>;
+  read(slices: readonly Slice[]): Promise<unknown>;
   /** Infers how upstream counts, at most once in a run. */
   calibrate(): Promise<void>;
 }
@@ -104,11 +104,11 @@ export async function rereadDays(parts: AuditParts, audited: readonly Audited[],
 // Reads the day counts and the open days again, as long as that resolves at least one of them.
 async function readAgain(parts: AuditParts, { resource, brand, countSlices }: NextWindow): Promise<View> {
   const { stats, context } = parts;
-  const names = [resource.name, ...countSlices.map((chain) => chain.resource)].map(
+  const names = [resource.name, ...countSlices.map((slice) => slice.resource)].map(
     (name) => `${name} brand=${brand.id} `,
   );
   const mayRead = (): boolean =>
-    stats.allowance === null && !stats.failures.some(({ chain }) => names.some((name) => chain.startsWith(name)));
+    stats.allowance === null && !stats.failures.some(({ slice }) => names.some((name) => slice.startsWith(name)));
   let view = await viewOf(parts, resource, brand);
   for (let round = 1; round <= ROUNDS_MAX && mayRead(); round++) {
     const differing = toRead(view, context);
@@ -224,7 +224,7 @@ async function report(
   { days, isOpen, isUsual }: View,
   audits: readonly Audit[],
 ): Promise<void> {
-  const chain = { id: `${resource.name} brand=${brand.id}`, resource: resource.name, fixed: { brand_id: brand.id } };
+  const slice = { id: `${resource.name} brand=${brand.id}`, resource: resource.name, fixed: { brand_id: brand.id } };
   const lost = [...lackingDays(resource.name, brand.id).values()].reduce((sum, rows) => sum + rows, 0);
   const held = {
     table: resource.derived[0]?.name ?? resource.name,
@@ -233,9 +233,9 @@ async function report(
   };
   if (hasDropped(resource, days) && isMassDeletion(resource, held)) {
     await database.transaction((session) =>
-      writeHeldDeletion(session, runId, chain, held, toTimestampText(context.now)),
+      writeHeldDeletion(session, runId, slice, held, toTimestampText(context.now)),
     );
-    stats.unproven(heldTrouble(chain, held));
+    stats.unproven(heldTrouble(slice, held));
     return;
   }
   const open = days.filter((day) => isOpen(day) && isAsked(day, context)).map(({ day }) => day);
@@ -246,15 +246,15 @@ async function report(
   if (retried.length > 0) {
     const next = Math.min(...retried.map(({ retryAt }) => retryAt ?? 0));
     const when = next <= context.now ? 'in the next sync' : `in the first sync after ${shownTime(next)}`;
-    stats.unproven({ chain: chain.id, code: 'counts_differ', message: `${daysText(retried)}; retried ${when}` });
+    stats.unproven({ slice: slice.id, code: 'counts_differ', message: `${daysText(retried)}; retried ${when}` });
   }
   if (usual.length > 0) {
     const message = `${daysText(usual)}, as others do that no retry changed, so the difference is upstream's own`;
-    stats.warned({ chain: chain.id, code: 'counts_differ', message });
+    stats.warned({ slice: slice.id, code: 'counts_differ', message });
   }
   if (permanent.length > 0) {
     const message = `${daysText(permanent)}; ${RETRIES_MAX} retries did not change this, so the difference is upstream's own`;
-    stats.warned({ chain: chain.id, code: 'counts_differ', message });
+    stats.warned({ slice: slice.id, code: 'counts_differ', message });
   }
 }
 
@@ -277,5 +277,5 @@ function daysText(audits: readonly Audit[]): string {
 function unreliableCounts(resource: Resource, brand: ListedBrand): Trouble {
   const message =
     "upstream's day counts differ from its lists on most days; the last days are read again instead of the days that differ";
-  return { chain: `${resource.name} brand=${brand.id}`, code: 'census_unreliable', message };
+  return { slice: `${resource.name} brand=${brand.id}`, code: 'day_counts_unreliable', message };
 }

@@ -18,7 +18,7 @@ export interface BackfillParts {
   /** Request limit of this backfill. */
   readonly requestsMax: number;
   /** Reads slices from their first page to their end. Returns whether all were read. */
-  read(chains: readonly Slice[]): Promise<boolean>;
+  read(slices: readonly Slice[]): Promise<boolean>;
 }
 
 /** Requests unknown totals of days before the last 30, newest first, up to the limit. The next run resumes. */

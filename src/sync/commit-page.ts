@@ -43,25 +43,25 @@ export async function commitPage(
   const raw = page.raw ?? (await archive?.append(toRecord(page), arrival.bytes)) ?? null;
   // Detect drift after the disk write, so that drift is detected in commit order.
   const notes = page.isMissing === true ? null : (drift?.detect(page, arrival.body) ?? null);
-  const isOpen = page.chain.to !== null && arrival.query['to'] === undefined;
+  const isOpen = page.slice.to !== null && arrival.query['to'] === undefined;
   return warehouse.writePage({ ...page, isOpen, raw, drift: notes }).catch(async (thrown: unknown) => {
     if (raw !== null) await archive?.voidPage(raw, date);
     throw thrown;
   });
 }
 
-function toRecord({ run, chain, page, next, untilKnown, isMissing, guard, date, arrival }: ReceivedPage): RawRecord {
+function toRecord({ run, slice, page, next, untilKnown, isMissing, guard, date, arrival }: ReceivedPage): RawRecord {
   const { member, path, query } = arrival;
   return {
     kind: 'page',
     runId: run.runId,
     passId: run.passId,
-    resource: chain.resource,
-    chain: chain.id,
+    resource: slice.resource,
+    slice: slice.id,
     // Values set by a request are text; a key may be a number or null.
-    fixed: chain.fixed as Record<string, string | number | boolean | null>,
-    from: chain.from,
-    to: chain.to,
+    fixed: slice.fixed as Record<string, string | number | boolean | null>,
+    from: slice.from,
+    to: slice.to,
     member,
     path,
     query: { ...query },

@@ -31,24 +31,24 @@ export interface DeletionParts {
  */
 export async function confirmDeletions<T extends { readonly held: readonly HeldRows[] }>(
   parts: DeletionParts,
-  chain: Slice,
+  slice: Slice,
   first: T,
   names: ParameterNames,
-  readAgain: (chain: Slice) => Promise<T>,
+  readAgain: (slice: Slice) => Promise<T>,
 ): Promise<T> {
-  const { guard } = chain;
+  const { guard } = slice;
   if (guard === null || guard.counts !== null) return first;
   let result = first;
   let isSame = false;
   for (let reads = 1; result.held.length > 0 && !isSame && reads < READS_MAX; reads += 1) {
     const lackedBefore = keysOf(result.held);
-    result = await readAgain({ ...chain, guard: { ...guard, lackedBefore } });
+    result = await readAgain({ ...slice, guard: { ...guard, lackedBefore } });
     isSame = isDeepStrictEqual(keysOf(result.held), lackedBefore);
   }
-  if (result.held.length > 0 && (await areGone(parts, chain, result.held, names))) {
-    result = await readAgain({ ...chain, guard: null });
+  if (result.held.length > 0 && (await areGone(parts, slice, result.held, names))) {
+    result = await readAgain({ ...slice, guard: null });
   }
-  for (const { table, before, lost } of result.held) parts.stats.unproven(heldTrouble(chain, { table, before, lost }));
+  for (const { table, before, lost } of result.held) parts.stats.unproven(heldTrouble(slice, { table, before, lost }));
   return result;
 }
 
@@ -59,11 +59,11 @@ function keysOf(held: readonly HeldRows[]): Record<string, string[]> {
 // Returns whether each held member of a list returns 404.
 async function areGone(
   { catalogue, client, signal, log }: DeletionParts,
-  chain: Slice,
+  slice: Slice,
   held: readonly HeldRows[],
   names: ParameterNames,
 ): Promise<boolean> {
-  const resource = catalogue.get(chain.resource);
+  const resource = catalogue.get(slice.resource);
   const [detail] = detailsOf(catalogue, resource.name);
   const [loss] = held;
   if (resource.provides === undefined || detail === undefined || loss === undefined) return false;
@@ -92,5 +92,5 @@ export function heldTrouble({ id }: Pick<Slice, 'id'>, { table, before, lost }: 
   const message =
     `upstream no longer lists ${lost} of ${before} stored rows of ${table}; they stay. ` +
     'If upstream deleted them, run `sightline sync --accept-deletions`';
-  return { chain: id, code: 'deletions_held', message };
+  return { slice: id, code: 'deletions_held', message };
 }

@@ -109,7 +109,7 @@ export async function openDriftWatch(catalogue: Catalogue, database: Database): 
     sightings.clear();
   };
   return {
-    detect: ({ run, chain: { resource }, tables, requests, date }, body) => {
+    detect: ({ run, slice: { resource }, tables, requests, date }, body) => {
       lastRun = run.runId;
       const all = tables.flatMap((table) => table.rejected);
       const rejected = all.filter((item) => item.implausible === undefined);

@@ -16,12 +16,12 @@ export interface MissingCheck {
    * Returns whether the slice's member was deleted: its list no longer contains it. If the list still contains it,
    * upstream lacks the endpoint or contradicts itself.
    */
-  isGone(chain: Slice, error: UpstreamError): Promise<boolean>;
+  isGone(slice: Slice, error: UpstreamError): Promise<boolean>;
   /**
    * Returns whether a listed row may lack its detail, as it may for a while. If most rows of a list do, upstream is at
    * fault.
    */
-  mayLackDetail(chain: Slice, error: UpstreamError): Promise<boolean>;
+  mayLackDetail(slice: Slice, error: UpstreamError): Promise<boolean>;
   /** Returns whether `isGone` has found that the brand was deleted. */
   isBrandGone(brandId: string): boolean;
 }
@@ -37,7 +37,7 @@ export function createMissingCheck(
   { catalogue, warehouse }: MissingCheckParts,
   stats: SyncStats,
   context: PlanContext,
-  readAll: (chains: readonly Slice[]) => Promise<boolean>,
+  readAll: (slices: readonly Slice[]) => Promise<boolean>,
 ): MissingCheck {
   const brands = brandListOf(catalogue);
   const gone = new Set<string>();
@@ -51,9 +51,9 @@ export function createMissingCheck(
       priority: PRIORITY.list,
       ...(brandId === null ? {} : { brandId }),
     };
-    const chains = slicesOf(list, scope, context.names);
-    stats.planned(chains);
-    if (!(await readAll(chains))) return null;
+    const slices = slicesOf(list, scope, context.names);
+    stats.planned(slices);
+    if (!(await readAll(slices))) return null;
     const id = (list.derived[0] as ResourceTable).declaration.key[0] as string;
     const members = await readMembers(warehouse.database, list, brandId, { id });
     return new Set(members.map((member) => member.id));
@@ -67,25 +67,25 @@ export function createMissingCheck(
   };
 
   return {
-    isGone: async (chain, { status }) => {
+    isGone: async (slice, { status }) => {
       if (status !== 404) return false;
-      const { change } = catalogue.get(chain.resource);
+      const { change } = catalogue.get(slice.resource);
       const isDetail = change.kind === 'detail';
       const list = isDetail ? catalogue.get(change.of) : brands;
-      const member = isDetail ? chain.member : chain.brandId;
-      if (list === undefined || member === null || list.name === chain.resource) return false;
-      const brandId = isDetail ? chain.brandId : null;
+      const member = isDetail ? slice.member : slice.brandId;
+      if (list === undefined || member === null || list.name === slice.resource) return false;
+      const brandId = isDetail ? slice.brandId : null;
       const members = await membersOf(list, brandId);
       if (members === null || members.has(member)) return false;
       if (list.name === brands.name) gone.add(member);
       return true;
     },
-    mayLackDetail: async (chain, { status }) => {
-      const { change } = catalogue.get(chain.resource);
+    mayLackDetail: async (slice, { status }) => {
+      const { change } = catalogue.get(slice.resource);
       if (status !== 404 || change.kind !== 'detail') return false;
       const list = catalogue.get(change.of);
-      const members = await membersOf(list, chain.brandId);
-      const key = `${list.name} ${chain.brandId}`;
+      const members = await membersOf(list, slice.brandId);
+      const key = `${list.name} ${slice.brandId}`;
       const lost = (withoutDetail.get(key) ?? 0) + 1;
       withoutDetail.set(key, lost);
       return list.provides === undefined && lost <= Math.max(1, (members?.size ?? 0) * DETAILS_LACKING_SHARE_MAX);

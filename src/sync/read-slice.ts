@@ -38,7 +38,7 @@ export interface SliceReader {
    * @throws UpstreamError after the slice is read, if new items were quarantined because of their times: the next run
    * reads the slice again
    */
-  read(chain: Slice, context: PlanContext, pages?: { count: number }): Promise<{ date: number }>;
+  read(slice: Slice, context: PlanContext, pages?: { count: number }): Promise<{ date: number }>;
   /**
    * Returns the days of a brand's resource whose last read in this run lacked rows that upstream counts, with the
    * number of rows. The rows stay live.
@@ -86,31 +86,31 @@ export function createSliceReader(parts: ReaderParts): SliceReader {
     return days;
   };
   // Later pages of an unfinished read are unknown, so a restart must not stop at the first page without changes.
-  const restart = async (chain: Slice, pages: { count: number }, rows: number): Promise<ReadResult> => {
-    await warehouse.restartSlice(chain.id);
+  const restart = async (slice: Slice, pages: { count: number }, rows: number): Promise<ReadResult> => {
+    await warehouse.restartSlice(slice.id);
     pages.count = 0;
-    return readPages(parts, { ...chain, untilKnown: false }, null, pages, rows);
+    return readPages(parts, { ...slice, untilKnown: false }, null, pages, rows);
   };
   return {
     read: async (asked, context, pages = { count: 0 }) => {
-      const chain = context.acceptDeletions === true ? { ...asked, guard: null } : asked;
+      const slice = context.acceptDeletions === true ? { ...asked, guard: null } : asked;
       // An earlier version may have stored another position than a cursor.
-      const hasCursor = pagesOf(parts.catalogue.get(chain.resource)) !== null;
-      const resume = hasCursor ? resumePoint(chain, context) : null;
+      const hasCursor = pagesOf(parts.catalogue.get(slice.resource)) !== null;
+      const resume = hasCursor ? resumePoint(slice, context) : null;
       pages.count = resume?.pages ?? 0;
-      const rows = context.covered.chain(chain.id)?.rows ?? 0;
-      const isStale = resume === null && context.begun.has(chain.id);
+      const rows = context.covered.closed(slice.id)?.rows ?? 0;
+      const isStale = resume === null && context.begun.has(slice.id);
       const readOnce = async (): Promise<ReadResult> => {
         try {
           return isStale
-            ? await restart(chain, pages, rows)
-            : await readPages(parts, chain, resume?.cursor ?? null, pages, rows);
+            ? await restart(slice, pages, rows)
+            : await readPages(parts, slice, resume?.cursor ?? null, pages, rows);
         } catch (thrown) {
           // A rejection after the first page, or with a cursor of an earlier run, concerns the cursor.
           const isRefused =
             thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
           if (!isRefused && !(thrown instanceof CursorLost)) throw thrown;
-          return restart(chain, pages, rows);
+          return restart(slice, pages, rows);
         }
       };
       const readInForm = async (): Promise<ReadResult> => {
@@ -118,18 +118,18 @@ export function createSliceReader(parts: ReaderParts): SliceReader {
           try {
             return forms === 0
               ? await readOnce()
-              : await restart(formedAnew(parts.catalogue, chain, context), pages, rows);
+              : await restart(formedAnew(parts.catalogue, slice, context), pages, rows);
           } catch (thrown) {
             if (!(thrown instanceof FormChanged) || forms >= FORMS_MAX) throw thrown;
           }
         }
       };
       let result = await readInForm();
-      result = await confirmDeletions(parts, chain, result, context.names, (list) => restart(list, { count: 0 }, rows));
-      const days = lackingDays(chain.resource, chain.brandId);
-      for (const day of days.keys()) if ((chain.from ?? '') <= day && day <= (chain.to ?? '')) days.delete(day);
+      result = await confirmDeletions(parts, slice, result, context.names, (list) => restart(list, { count: 0 }, rows));
+      const days = lackingDays(slice.resource, slice.brandId);
+      for (const day of days.keys()) if ((slice.from ?? '') <= day && day <= (slice.to ?? '')) days.delete(day);
       for (const { days: held } of result.held) for (const [day, rows] of held) days.set(day, rows);
-      stats.closed(chain, pages.count);
+      stats.closed(slice, pages.count);
       return { date: result.date };
     },
     lackingDays,
@@ -160,38 +160,38 @@ interface ReadResult {
 // Reads and commits the pages of a slice, from the state `from` to the end. `rows` is the number of rows of its last complete read.
 function readPages(
   parts: ReaderParts,
-  chain: Slice,
+  slice: Slice,
   from: string | null,
   pages: { count: number },
   rows: number,
 ): Promise<ReadResult> {
   const { adapter, catalogue, clock } = parts;
-  const resource = catalogue.get(chain.resource);
-  return parts.log(chain, async (requests, onAttempt) => {
-    const list: ReadList = { repeats: await repeatsBefore(parts, resource, chain, from), state: from };
-    const reading: Reading = { parts, chain, resource, list, pages, requests, refused: 0 };
-    const checkOrder = createOrderCheck(chain.path, from);
+  const resource = catalogue.get(slice.resource);
+  return parts.log(slice, async (requests, onAttempt) => {
+    const list: ReadList = { repeats: await repeatsBefore(parts, resource, slice, from), state: from };
+    const reading: Reading = { parts, slice, resource, list, pages, requests, refused: 0 };
+    const checkOrder = createOrderCheck(slice.path, from);
     let result: ReadResult = { date: clock.now(), held: [] };
     try {
-      for await (const page of walkSlice(parts, chain, list, onAttempt)) {
+      for await (const page of walkSlice(parts, slice, list, onAttempt)) {
         const take = (read: ParsedPage) => takePage(reading, page, read, checkOrder);
         const { value } = page;
         const taken =
           adapter === undefined || value.page !== null
             ? await take(value.page as ParsedPage)
-            : await adapter.exclusive(chain.resource, async () => take(await parseAdapted(reading, adapter, page)));
+            : await adapter.exclusive(slice.resource, async () => take(await parseAdapted(reading, adapter, page)));
         result = taken;
         if (taken.ended) break;
       }
     } catch (thrown) {
-      if (!isMissingList(thrown, resource, { chain, state: list.state, rows })) throw thrown;
+      if (!isMissingList(thrown, resource, { slice, state: list.state, rows })) throw thrown;
       pages.count += 1;
-      const { path, query } = chain;
-      const arrival = { body: null, bytes: Buffer.from('null'), path, query, member: chain.member };
-      const tables = noRows(catalogue.get(chain.resource));
+      const { path, query } = slice;
+      const arrival = { body: null, bytes: Buffer.from('null'), path, query, member: slice.member };
+      const tables = noRows(catalogue.get(slice.resource));
       result = await commit(reading, { tables, date: clock.now(), next: null, isMissing: true, arrival });
     }
-    if (reading.refused > 0) throw implausibleTimes(chain, reading.refused);
+    if (reading.refused > 0) throw implausibleTimes(slice, reading.refused);
     return result;
   });
 }
@@ -199,7 +199,7 @@ function readPages(
 // State of one read of a slice.
 interface Reading {
   readonly parts: ReaderParts;
-  readonly chain: Slice;
+  readonly slice: Slice;
   /** Declaration with which the read began. */
   readonly resource: Resource;
   readonly list: ReadList;
@@ -209,18 +209,18 @@ interface Reading {
   refused: number;
 }
 
-type OwnPage = Omit<ReceivedPage, 'run' | 'chain' | 'page' | 'doubtful' | 'guard' | 'requests'>;
+type OwnPage = Omit<ReceivedPage, 'run' | 'slice' | 'page' | 'doubtful' | 'guard' | 'requests'>;
 type TakenPage = ReadResult & { readonly ended: boolean };
 
-async function commit({ parts, chain, pages, refused, requests }: Reading, page: OwnPage): Promise<TakenPage> {
+async function commit({ parts, slice, pages, refused, requests }: Reading, page: OwnPage): Promise<TakenPage> {
   const { run, stats } = parts;
-  const named = { 'sightline.resource': chain.resource, 'sightline.page': pages.count };
-  const { guard } = chain;
-  const about = { run, chain, page: pages.count, doubtful: refused > 0, guard, requests: requests.splice(0) };
+  const named = { 'sightline.resource': slice.resource, 'sightline.page': pages.count };
+  const { guard } = slice;
+  const about = { run, slice, page: pages.count, doubtful: refused > 0, guard, requests: requests.splice(0) };
   const committed = await inSpan('sync.commit', named, () => commitPage(parts, { ...page, ...about })).catch(
     asUpstreamError,
   );
-  stats.page(chain, pages.count, committed.ended, committed);
+  stats.page(slice, pages.count, committed.ended, committed);
   parts.onProgress?.(stats);
   return { date: page.date, held: committed.held, ended: committed.ended };
 }
@@ -228,28 +228,28 @@ async function commit({ parts, chain, pages, refused, requests }: Reading, page:
 async function takePage(
   reading: Reading,
   { value, request, state, next, date: received }: Page<WalkedPage>,
-  { slice, tables, forms, implausible, repeats }: ParsedPage,
+  { ended, tables, forms, implausible, repeats }: ParsedPage,
   checkOrder: ReturnType<typeof createOrderCheck>,
 ): Promise<TakenPage> {
-  const { parts, chain, resource, list, pages, requests } = reading;
+  const { parts, slice, resource, list, pages, requests } = reading;
   const { body, text } = value;
   const sentAt = requests.at(-1)?.sentAt;
-  const date = await parts.dateOf(chain, received);
+  const date = await parts.dateOf(slice, received);
   checkOrder({ tables, cursor: state, sentAt });
   pages.count += 1;
   reading.refused += tables.reduce((sum, rows) => sum + rows.implausibleCount - countKnown(rows, parts.quarantined), 0);
   noteRepeats(requests, implausible);
   const { path, query } = request;
-  const own = { ...reading, chain: slice };
+  const own = { ...reading, slice: ended };
   const taken = await commit(own, {
     tables,
     date,
     next,
-    untilKnown: chain.untilKnown,
-    answer: answerOf(resource, slice, body),
-    arrival: { body, bytes: text.bytes, path, query, member: chain.member },
+    untilKnown: slice.untilKnown,
+    answer: answerOf(resource, ended, body),
+    arrival: { body, bytes: text.bytes, path, query, member: slice.member },
   });
-  await parts.noteForms(chain.resource, forms);
+  await parts.noteForms(slice.resource, forms);
   list.repeats = repeats;
   list.state = next;
   return taken;
@@ -257,16 +257,16 @@ async function takePage(
 
 // Extends the inferred declaration by the page, then reads the page with it.
 async function parseAdapted(
-  { parts, chain, resource, list }: Reading,
+  { parts, slice, resource, list }: Reading,
   adapter: EndpointAdapter,
   { value: { body, text }, state, date }: Page<WalkedPage>,
 ): Promise<ParsedPage> {
   const at = date ?? parts.clock.now();
   const isFirstPage = state === null;
-  await adapter.adapt(chain, { body, link: text.link, isFirstPage }, at);
-  const now = parts.catalogue.get(chain.resource);
-  if (!isDeepStrictEqual(pagesOf(now), pagesOf(resource))) throw new FormChanged(chain.path);
-  return parsePage(parts, list, chain, body, text);
+  await adapter.adapt(slice, { body, link: text.link, isFirstPage }, at);
+  const now = parts.catalogue.get(slice.resource);
+  if (!isDeepStrictEqual(pagesOf(now), pagesOf(resource))) throw new FormChanged(slice.path);
+  return parsePage(parts, list, slice, body, text);
 }
 
 /** The part of a list that was read. */
@@ -289,46 +289,46 @@ interface WalkedPage {
   readonly page: ParsedPage | null;
 }
 
-/** `slice` is the slice that was read, with its last day. */
-type ParsedPage = ReadPage & { readonly slice: Slice; readonly repeats: Repeats | undefined };
+/** `ended` is the slice that was read, with its last day. */
+type ParsedPage = ReadPage & { readonly ended: Slice; readonly repeats: Repeats | undefined };
 
 function parsePage(
   { catalogue, rowReader, clock }: ReaderParts,
   list: Readonly<ReadList>,
-  chain: Slice,
+  slice: Slice,
   body: unknown,
   text: ResponseText,
 ): ParsedPage {
   // A body that is rejected later must not count.
   const repeats = list.repeats === undefined ? undefined : new Map(list.repeats);
-  const resource = catalogue.get(chain.resource);
+  const resource = catalogue.get(slice.resource);
   const today = dayOf(clock.now());
-  const slice = endedSlice(chain, resource, body, today);
-  const scope = repeats === undefined ? slice : { ...slice, repeats };
-  return { ...readPage(resource, rowReader(chain.resource), scope, body, text, today), slice, repeats };
+  const ended = endedSlice(slice, resource, body, today);
+  const scope = repeats === undefined ? ended : { ...ended, repeats };
+  return { ...readPage(resource, rowReader(slice.resource), scope, body, text, today), ended, repeats };
 }
 
-function walkSlice(parts: ReaderParts, chain: Slice, list: Readonly<ReadList>, onAttempt: (attempt: Attempt) => void) {
+function walkSlice(parts: ReaderParts, slice: Slice, list: Readonly<ReadList>, onAttempt: (attempt: Attempt) => void) {
   const { catalogue, client, signal, adapter, limit } = parts;
-  const resource = catalogue.get(chain.resource);
-  const request = firstRequest(resource, chain);
+  const resource = catalogue.get(slice.resource);
+  const request = firstRequest(resource, slice);
   const pages = pagesOf(resource);
   return walkPages(client, {
     request,
     pages,
     read: (body, text): WalkedPage => {
       if (adapter === undefined || resource.generic !== true) {
-        const page = parsePage(parts, list, chain, body, text);
+        const page = parsePage(parts, list, slice, body, text);
         return { body, text, page };
       }
-      adapter.checkItems(chain.resource, { body });
+      adapter.checkItems(slice.resource, { body });
       return { body, text, page: null };
     },
     from: list.state,
     signal,
-    beforePage: () => limit?.check(chain),
+    beforePage: () => limit?.check(slice),
     onAttempt: (attempt) => {
-      limit?.sent(chain);
+      limit?.sent(slice);
       onAttempt(attempt);
     },
   });
@@ -338,32 +338,32 @@ function walkSlice(parts: ReaderParts, chain: Slice, list: Readonly<ReadList>, o
 async function repeatsBefore(
   { warehouse }: ReaderParts,
   resource: Resource,
-  chain: Slice,
+  slice: Slice,
   from: string | null,
 ): Promise<Repeats | undefined> {
   if (!resource.derived.some(hasContentKey)) return undefined;
-  return from === null ? new Map() : warehouse.contentRepeats(chain.id);
+  return from === null ? new Map() : warehouse.contentRepeats(slice.id);
 }
 
 // 404 of the first page means that the brand or row has no such list. It never deletes stored rows.
 function isMissingList(
   thrown: unknown,
   resource: Resource,
-  { chain, state, rows }: { readonly chain: Slice; readonly state: string | null; readonly rows: number },
+  { slice, state, rows }: { readonly slice: Slice; readonly state: string | null; readonly rows: number },
 ): boolean {
   if (!(thrown instanceof UpstreamError) || thrown.status !== 404) return false;
   if (state !== null) return false;
   const mayBeMissing = resource.mayBeMissing === true || resource.parent !== undefined;
-  return mayBeMissing && (rows === 0 || chain.guard === null);
+  return mayBeMissing && (rows === 0 || slice.guard === null);
 }
 
 // Reports are stored for the calibration, except those that complete the totals of days, because their rows are in other reports.
-function answerOf(resource: Resource, chain: Slice, body: unknown): PageAnswer | null {
-  if (resource.computes === undefined || chain.includesNext) return null;
+function answerOf(resource: Resource, slice: Slice, body: unknown): PageAnswer | null {
+  if (resource.computes === undefined || slice.includesNext) return null;
   const { each } = resource;
   const names = Object.keys(resource.query);
-  const query = Object.fromEntries(Object.entries(chain.query).filter(([name]) => names.includes(name)));
-  const chosen = each === undefined ? undefined : chain.fixed[each.column];
+  const query = Object.fromEntries(Object.entries(slice.query).filter(([name]) => names.includes(name)));
+  const chosen = each === undefined ? undefined : slice.fixed[each.column];
   if (each !== undefined && chosen !== undefined) query[each.parameter] = String(chosen);
   return { query, body: toExactJson(body) };
 }
@@ -379,8 +379,8 @@ function noteRepeats(requests: Attempt[], implausible: readonly Implausible[]): 
   requests.push({ ...answered, implausible: [...(answered.implausible ?? []), ...implausible] });
 }
 
-function implausibleTimes(chain: Slice, items: number): UpstreamError {
-  const message = `quarantined ${items} ${items === 1 ? 'item' : 'items'} of ${chain.path} with implausible times`;
+function implausibleTimes(slice: Slice, items: number): UpstreamError {
+  const message = `quarantined ${items} ${items === 1 ? 'item' : 'items'} of ${slice.path} with implausible times`;
   return new UpstreamError('bad_answer', `${message}; the next sync reads them again`, { status: 200 });
 }
 

@@ -10,7 +10,7 @@ import type { SyncStats } from './sync-stats.ts';
  * those that it commits with a page. Afterwards records the rest in the ledger, also if `work` throws.
  */
 export type RequestLog = <T>(
-  chain: Pick<SliceRef, 'id' | 'resource'>,
+  slice: Pick<SliceRef, 'id' | 'resource'>,
   work: (requests: Attempt[], onAttempt: (attempt: Attempt) => void) => Promise<T>,
 ) => Promise<T>;
 
@@ -26,7 +26,7 @@ export function createRequestLog(
   run: RunRef,
   stats: SyncStats,
 ): RequestLog {
-  return async (chain, work) => {
+  return async (slice, work) => {
     const requests: Attempt[] = [];
     try {
       return await work(requests, (attempt) => {
@@ -36,9 +36,9 @@ export function createRequestLog(
       });
     } finally {
       if (requests.length > 0) {
-        await warehouse.noteRequests(run, chain, requests);
+        await warehouse.noteRequests(run, slice, requests);
         const implausible = requests.flatMap((request) => request.implausible ?? []);
-        await drift?.store(run.runId, chain.resource, implausible, clock.now());
+        await drift?.store(run.runId, slice.resource, implausible, clock.now());
       }
     }
   };

@@ -12,7 +12,7 @@ import type { SyncStats } from './sync-stats.ts';
  * first call sets the run's clock.
  * @throws `clock_differs`, and UpstreamError if the request that confirms the clock fails
  */
-export type ResponseDates = (chain: Slice, received: number | null) => Promise<number>;
+export type ResponseDates = (slice: Slice, received: number | null) => Promise<number>;
 
 interface ResponseDatesParts {
   readonly catalogue: Catalogue;
@@ -31,29 +31,29 @@ export function createResponseDates(
 ): ResponseDates {
   // Compares the first response of the run with this machine's clock; in doubt, sends its request again.
   let isClockAgreed = false;
-  const agreeOnClock = async (chain: Slice, first: number | null): Promise<void> => {
+  const agreeOnClock = async (slice: Slice, first: number | null): Promise<void> => {
     if (isClockAgreed) return;
     isClockAgreed = true;
-    const asked = { path: chain.path, query: chain.query, route: catalogue.get(chain.resource).path };
-    await log(chain, (_requests, onAttempt) =>
+    const asked = { path: slice.path, query: slice.query, route: catalogue.get(slice.resource).path };
+    await log(slice, (_requests, onAttempt) =>
       clock.agree(first, async () => (await client.get(asked, () => null, { signal, onAttempt })).date),
     );
     const difference = clock.difference();
     if (difference === null) return;
     const hours = `${Math.abs(difference / 3_600_000).toFixed(1)} hours ${difference > 0 ? 'ahead of' : 'behind'}`;
     const message = `upstream's clock is ${hours} this machine's; this run uses upstream's clock`;
-    stats.warned({ chain: chain.id, code: 'clock_differs', message });
+    stats.warned({ slice: slice.id, code: 'clock_differs', message });
   };
   let hasWarned = false;
-  return async (chain, received) => {
-    await agreeOnClock(chain, received);
+  return async (slice, received) => {
+    await agreeOnClock(slice, received);
     const { date, implausible } = clock.dateOf(received);
     if (implausible === null) return date;
-    await drift?.store(run.runId, chain.resource, [implausible], clock.now());
+    await drift?.store(run.runId, slice.resource, [implausible], clock.now());
     if (hasWarned) return date;
     hasWarned = true;
     const message = `a response has the date ${String(implausible.value)}; allowed: ${implausible.allowed}. Such dates are ignored`;
-    stats.warned({ chain: chain.id, code: 'implausible_value', message });
+    stats.warned({ slice: slice.id, code: 'implausible_value', message });
     return date;
   };
 }

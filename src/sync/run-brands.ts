@@ -27,7 +27,7 @@ export async function readPlausibleBrands(
   const allowed = `within ${EARLIEST_DAY} to the day after today`;
   for (const { id, since } of wrong) {
     const message = `${path} of ${id} is ${since}; allowed: ${allowed}. Its history is read as if the date were missing`;
-    stats.warned({ chain: name, code: 'implausible_value', message });
+    stats.warned({ slice: name, code: 'implausible_value', message });
   }
   const values = wrong.map(({ since }) => ({ path, allowed, value: since }));
   await parts.drift?.store(run.runId, name, values, now);
@@ -51,9 +51,9 @@ export function warnOfMissing(
   wanted: readonly string[] | null,
   stats: SyncStats,
 ): void {
-  const chain = brandListOf(catalogue).name;
+  const slice = brandListOf(catalogue).name;
   for (const id of wanted ?? []) {
     if (listed.some((brand) => brand.id === id.toLowerCase())) continue;
-    stats.warned({ chain, code: 'not_found', message: `upstream does not list the brand ${id}` });
+    stats.warned({ slice, code: 'not_found', message: `upstream does not list the brand ${id}` });
   }
 }

@@ -38,7 +38,7 @@ export async function readContext(
   // Ignore reads of impossible days or with a future time. A run removes them; a plan does not change the warehouse.
   const daysOf = await database.exclusive(({ query }) => readDaysOf(query));
   const first = firstReadDay(dayOf(now));
-  const chains = closed.filter(
+  const slices = closed.filter(
     ({ resource, brandId, from, to, closedAt }) =>
       closedAt <= now + FUTURE_MS_MAX &&
       (from === null || from >= first) &&
@@ -46,7 +46,7 @@ export async function readContext(
   );
   const open = passId === null ? [] : await readOpenSlices(database, passId);
   const begun = await readBegunSlices(database);
-  return createContext(parts, options, { now, daysOf, passId, chains, open, begun });
+  return createContext(parts, options, { now, daysOf, passId, slices, open, begun });
 }
 
 /** The time, and the slices of earlier runs. */
@@ -54,7 +54,7 @@ interface Known {
   readonly now: number;
   readonly daysOf: DaysOf;
   readonly passId: string | null;
-  readonly chains: readonly ClosedSlice[];
+  readonly slices: readonly ClosedSlice[];
   readonly open: readonly OpenSlice[];
   readonly begun: ReadonlySet<string>;
 }
@@ -63,7 +63,7 @@ interface Known {
 export function createContext(
   { catalogue, connections, selection }: ContextParts,
   { range, full, only, brands, acceptDeletions, probe, rereads, allowance }: SyncOptions,
-  { now, daysOf, passId, chains, open, begun }: Known,
+  { now, daysOf, passId, slices, open, begun }: Known,
 ): PlanContext {
   const isComplete = only === null && brands === null && range === null && full !== true && probe !== true;
   return {
@@ -80,9 +80,9 @@ export function createContext(
     today: dayOf(now),
     daysOf,
     names: new Map(),
-    covered: coveredBy(chains),
-    closed: chains.filter((chain) => chain.passId === passId),
-    read: new Set(chains.flatMap((chain) => (chain.passId === passId ? [] : (chain.brandId ?? [])))),
+    covered: coveredBy(slices),
+    closed: slices.filter((slice) => slice.passId === passId),
+    read: new Set(slices.flatMap((slice) => (slice.passId === passId ? [] : (slice.brandId ?? [])))),
     open,
     begun,
   };

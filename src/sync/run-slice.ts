@@ -25,62 +25,62 @@ export function createSliceRunner(
   reader: SliceReader,
   stats: SyncStats,
   context: PlanContext,
-): (chain: Slice) => Promise<boolean> {
+): (slice: Slice) => Promise<boolean> {
   const { signal } = parts;
-  const missing = createMissingCheck(parts, stats, context, async (chains) => {
-    for (const chain of chains) if (!(await perform(chain, { count: 0 }))) return false;
+  const missing = createMissingCheck(parts, stats, context, async (slices) => {
+    for (const slice of slices) if (!(await perform(slice, { count: 0 }))) return false;
     return true;
   });
 
-  const perform = async (chain: Slice, pages: { count: number }, span?: Span): Promise<boolean> => {
-    if (chain.brandId !== null && missing.isBrandGone(chain.brandId)) {
-      stats.closed(chain, 0);
+  const perform = async (slice: Slice, pages: { count: number }, span?: Span): Promise<boolean> => {
+    if (slice.brandId !== null && missing.isBrandGone(slice.brandId)) {
+      stats.closed(slice, 0);
       return false;
     }
     try {
-      await reader.read(chain, context, pages);
+      await reader.read(slice, context, pages);
       return true;
     } catch (thrown) {
       span?.fail(thrown);
       signal.throwIfAborted();
       if (thrown instanceof AllowanceReached) {
-        if (chain.background) stats.closed(chain, pages.count);
+        if (slice.background) stats.closed(slice, pages.count);
         else stats.ranOut(thrown.message);
         return false;
       }
       if (thrown instanceof RequestsUsedUp) {
-        stats.warned({ chain: chain.id, code: 'plan_too_large', message: thrown.message });
-        stats.closed(chain, pages.count);
+        stats.warned({ slice: slice.id, code: 'plan_too_large', message: thrown.message });
+        stats.closed(slice, pages.count);
         return false;
       }
-      const isRefused = isUndeclared(parts, chain) && isRefusal(thrown);
-      if (!(thrown instanceof UpstreamError) || (endsTheRun(thrown) && !chain.background && !isRefused)) throw thrown;
-      const trouble = { chain: chain.id, code: thrown.code, message: thrown.message };
-      if (chain.background || isRefused) {
+      const isRefused = isUndeclared(parts, slice) && isRefusal(thrown);
+      if (!(thrown instanceof UpstreamError) || (endsTheRun(thrown) && !slice.background && !isRefused)) throw thrown;
+      const trouble = { slice: slice.id, code: thrown.code, message: thrown.message };
+      if (slice.background || isRefused) {
         stats.warned(trouble);
-        stats.closed(chain, pages.count);
+        stats.closed(slice, pages.count);
         return false;
       }
-      if (await missing.isGone(chain, thrown)) stats.closed(chain, pages.count);
-      else if (isOptional(chain, thrown) || (await missing.mayLackDetail(chain, thrown))) {
+      if (await missing.isGone(slice, thrown)) stats.closed(slice, pages.count);
+      else if (isOptional(slice, thrown) || (await missing.mayLackDetail(slice, thrown))) {
         stats.warned(trouble);
-        stats.closed(chain, pages.count);
-      } else stats.failed(chain, pages.count, trouble);
+        stats.closed(slice, pages.count);
+      } else stats.failed(slice, pages.count, trouble);
       return false;
     }
   };
 
-  return (chain) => {
-    const { resource, from, to, reason } = chain;
+  return (slice) => {
+    const { resource, from, to, reason } = slice;
     const values = {
       'sightline.resource': resource,
       'sightline.from': from,
       'sightline.to': to,
       'sightline.reason': reason,
     };
-    return inSpan('sync.chain', values, async (span) => {
+    return inSpan('sync.slice', values, async (span) => {
       const pages = { count: 0 };
-      const wasRead = await perform(chain, pages, span);
+      const wasRead = await perform(slice, pages, span);
       span.set({ 'sightline.pages': pages.count, 'sightline.read': wasRead });
       return wasRead;
     });
@@ -104,6 +104,6 @@ function endsTheRun(error: UpstreamError): boolean {
 }
 
 // Whether the error may be caused by a parameter whose name had to be guessed, because the specification leaves it open.
-function isOptional(chain: Slice, error: UpstreamError): boolean {
-  return error.cause instanceof IgnoredParameterError || (chain.guessed && error.status === 400);
+function isOptional(slice: Slice, error: UpstreamError): boolean {
+  return error.cause instanceof IgnoredParameterError || (slice.guessed && error.status === 400);
 }

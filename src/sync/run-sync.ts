@@ -190,26 +190,26 @@ async function readAll(
   };
   if (context.read.size === 0) queue.onLevel([PRIORITY.history, PRIORITY.older], predict);
   queue.onLevel([PRIORITY.list, PRIORITY.window], () => parts.onMilestone?.());
-  const add = (chains: readonly Slice[]): void => {
-    const isRead = (chain: Slice): boolean => wasReadJustNow(chain, context);
-    const admitted = limit.ordered(chains, context.covered).filter((chain) => isRead(chain) || limit.admits(chain));
-    const wanted = admitted.filter((chain) => !isRead(chain));
+  const add = (slices: readonly Slice[]): void => {
+    const isRead = (slice: Slice): boolean => wasReadJustNow(slice, context);
+    const admitted = limit.ordered(slices, context.covered).filter((slice) => isRead(slice) || limit.admits(slice));
+    const wanted = admitted.filter((slice) => !isRead(slice));
     // Undeclared endpoints have a limit of their own.
     checkPlan(wanted.filter(({ resource }) => catalogue.get(resource).generic !== true));
     stats.planned(wanted);
     parts.onProgress?.(stats);
-    for (const chain of admitted) {
-      queue.add(chain, async () => {
-        const wasRead = wanted.includes(chain) ? await perform(chain) : true;
+    for (const slice of admitted) {
+      queue.add(slice, async () => {
+        const wasRead = wanted.includes(slice) ? await perform(slice) : true;
         parts.onProgress?.(stats);
-        add(await follower.after(chain, wasRead));
+        add(await follower.after(slice, wasRead));
       });
     }
   };
   follower.brands(brands);
   await predict();
   const following = await follower.after(opening, true);
-  add(planWorkspace(catalogue, context).filter((chain) => chain.id !== opening.id));
+  add(planWorkspace(catalogue, context).filter((slice) => slice.id !== opening.id));
   add(following);
   for (const brand of brands) add(planBrand(catalogue, brand, context));
   await queue.drain();
@@ -218,7 +218,7 @@ async function readAll(
 
   // All slices left open by earlier runs are closed now, so these slices start at their first page.
   const performAnew = createSliceRunner(parts, reader, stats, { ...context, open: [] });
-  const readAnew = (chains: readonly Slice[]): Promise<boolean> => readSlices(parts, queue, stats, chains, performAnew);
+  const readAnew = (slices: readonly Slice[]): Promise<boolean> => readSlices(parts, queue, stats, slices, performAnew);
   const { maxRequests = null } = options.allowance ?? {};
   const { runId } = run;
   const { lackingDays } = reader;
@@ -281,7 +281,7 @@ async function openRun(
   const max = parts.selection?.endpoints;
   const onBeyond = (count: number): void => {
     const message = `${count} undeclared endpoints of upstream's document are not mirrored: resources.endpoints is ${max}; choose with resources.include`;
-    stats.warned({ chain: 'openapi', code: 'plan_too_large', message });
+    stats.warned({ slice: 'openapi', code: 'plan_too_large', message });
   };
   const adapter = createEndpointAdapter({ ...parts, selects, max, onBeyond });
   const reader = createSliceReader({
@@ -298,15 +298,15 @@ async function openRun(
     limit,
   });
 
-  const known = { now: clock.now(), daysOf: utcDays, passId: null, chains: [], open: [], begun: new Set<string>() };
+  const known = { now: clock.now(), daysOf: utcDays, passId: null, slices: [], open: [], begun: new Set<string>() };
   const nothing = createContext(parts, options, known);
   const onRejected = (paths: readonly string[]): void => {
     const message = `cannot mirror the undeclared endpoints ${paths.slice(0, 5).join(', ')}: their tables contradict others`;
-    stats.warned({ chain: 'openapi', code: 'bad_answer', message });
+    stats.warned({ slice: 'openapi', code: 'bad_answer', message });
   };
   const onTooLarge = (reason: string): void => {
     const message = `new undeclared endpoints are not mirrored, because upstream's document was not read: ${reason}`;
-    stats.warned({ chain: 'openapi', code: 'bad_answer', message });
+    stats.warned({ slice: 'openapi', code: 'bad_answer', message });
   };
   const isRecorded = options.only === null && options.probe !== true;
   const document = { ...parts, adapter, onRejected, onTooLarge, runId: run.runId, isRecorded };
@@ -333,7 +333,7 @@ async function removeImplausible(warehouse: Warehouse, now: number, stats: SyncS
   const rows = await warehouse.removeImplausible(now);
   if (rows === 0) return;
   const message = `${rows} ${rows === 1 ? 'row' : 'rows'} with implausible times or future days marked as deleted`;
-  stats.warned({ chain: 'warehouse', code: 'implausible_value', message });
+  stats.warned({ slice: 'warehouse', code: 'implausible_value', message });
 }
 
 // Requests of the last run with the same options. Null for a full read, an explicit range or an accepted plan, which have no limit.
@@ -343,11 +343,11 @@ async function lastRequests({ warehouse }: SyncParts, options: SyncOptions): Pro
 }
 
 // Skips slices that the resumed run has just read; slices that depend on them are still planned.
-function wasReadJustNow(chain: Slice, context: PlanContext): boolean {
+function wasReadJustNow(slice: Slice, context: PlanContext): boolean {
   // Totals are subtracted from each other only if they were read at about the same time.
-  if (chain.includesNext && chain.from !== chain.to) return false;
-  const closed = context.closed.find((candidate) => candidate.id === chain.id);
-  return closed !== undefined && isFresh(chain, closed.closedAt, context);
+  if (slice.includesNext && slice.from !== slice.to) return false;
+  const closed = context.closed.find((candidate) => candidate.id === slice.id);
+  return closed !== undefined && isFresh(slice, closed.closedAt, context);
 }
 
 // The calibration after the run reports errors, so they are ignored here.

@@ -64,7 +64,7 @@ export function createRequestLimit(catalogue: Catalogue, max: number | undefined
   const isGeneric = ({ resource }: Slice): boolean => catalogue.get(resource).generic === true;
   return {
     ordered: (slices, covered) => {
-      const readAt = ({ id }: Slice): number => covered.chain(id)?.closedAt ?? 0;
+      const readAt = ({ id }: Slice): number => covered.closed(id)?.closedAt ?? 0;
       if (!slices.some(isGeneric)) return slices;
       return slices.toSorted((a, b) => (isGeneric(a) && isGeneric(b) ? readAt(a) - readAt(b) : 0));
     },
@@ -89,7 +89,7 @@ export function createRequestLimit(catalogue: Catalogue, max: number | undefined
       if (left === 0) return;
       const lists = left === 1 ? '1 list of undeclared endpoints was' : `${left} lists of undeclared endpoints were`;
       const message = `${lists} left for the next sync: resources.requests is ${max}`;
-      stats.warned({ chain: 'openapi', code: 'plan_too_large', message });
+      stats.warned({ slice: 'openapi', code: 'plan_too_large', message });
     },
   };
 }

@@ -6,7 +6,7 @@ import type { SyncStats } from './sync-stats.ts';
 /** Runs the tasks of slices in parallel, those with higher priorities first. */
 export interface SliceQueue {
   /** Queues the task of a slice. The task plans the slices that depend on its slice before it ends. */
-  add(chain: Slice, task: () => Promise<void>): void;
+  add(slice: Slice, task: () => Promise<void>): void;
   /**
    * Calls `work` when the last planned slice with at least the priority of the first level has been read, and then for each
    * further level. If several levels end at once, calls it once.
@@ -39,15 +39,15 @@ export function createSliceQueue(
     }
   };
   return {
-    add: (chain, task) => {
-      count(chain.priority, 1);
+    add: (slice, task) => {
+      count(slice.priority, 1);
       const run = async (): Promise<void> => {
         if (signal.aborted || stats.allowance !== null) return;
         await task();
-        await closed(chain);
+        await closed(slice);
       };
       // Keeps the trace span of the caller.
-      queue.add(inThisSpan(run), { priority: chain.priority }).catch(stop);
+      queue.add(inThisSpan(run), { priority: slice.priority }).catch(stop);
     },
     onLevel: (levels, work) => void waiting.push({ levels: [...levels], work }),
     drain: async () => {

@@ -18,13 +18,13 @@ export interface ResourceStats {
   done: number;
   expected: number;
   rows: number;
-  chainsOpen: number;
+  slicesOpen: number;
   failed: number;
 }
 
 /** An unfinished slice, or a warning for the user. */
 export const trouble = z.object({
-  chain: z.string().describe('the slice, such as `responses` of a brand and a range of days'),
+  slice: z.string().describe('the slice, such as `responses` of a brand and a range of days'),
   code: z.string(),
   message: z.string(),
 });
@@ -47,11 +47,11 @@ export interface SyncStats {
   readonly waitedMs: number;
   readonly quarantined: number;
   forecast(requests: number): void;
-  planned(chains: readonly Slice[]): void;
+  planned(slices: readonly Slice[]): void;
   attempted(attempt: Attempt): void;
-  page(chain: Slice, pages: number, last: boolean, result: PageResult): void;
-  closed(chain: Slice, pages: number): void;
-  failed(chain: Slice, pages: number, trouble: Trouble): void;
+  page(slice: Slice, pages: number, last: boolean, result: PageResult): void;
+  closed(slice: Slice, pages: number): void;
+  failed(slice: Slice, pages: number, trouble: Trouble): void;
   /** Counts rows that were marked as deleted outside of a page. */
   deleted(table: string, rows: number): void;
   warned(trouble: Trouble): void;
@@ -77,7 +77,7 @@ export function addChanges(tables: Map<string, TableStats>, changed: PageResult[
 }
 
 function resourceStatsOf(resources: Map<string, ResourceStats>, name: string): ResourceStats {
-  const stats = resources.get(name) ?? { done: 0, expected: 0, rows: 0, chainsOpen: 0, failed: 0 };
+  const stats = resources.get(name) ?? { done: 0, expected: 0, rows: 0, slicesOpen: 0, failed: 0 };
   resources.set(name, stats);
   return stats;
 }
@@ -92,9 +92,9 @@ export function createSyncStats(): SyncStats {
   const expectedOf = new Map<string, number>();
   const totals = { predicted: 0, requests: 0, retries: 0, waitedMs: 0, quarantined: 0 };
   const resourceOf = (name: string): ResourceStats => resourceStatsOf(resources, name);
-  const expect = (chain: Slice, requests: number): void => {
-    resourceOf(chain.resource).expected += requests - (expectedOf.get(chain.id) ?? 0);
-    expectedOf.set(chain.id, requests);
+  const expect = (slice: Slice, requests: number): void => {
+    resourceOf(slice.resource).expected += requests - (expectedOf.get(slice.id) ?? 0);
+    expectedOf.set(slice.id, requests);
   };
   return {
     resources,
@@ -122,10 +122,10 @@ export function createSyncStats(): SyncStats {
     forecast: (requests) => {
       totals.predicted = requests;
     },
-    planned: (chains) => {
-      for (const chain of chains) {
-        expect(chain, chain.expected);
-        resourceOf(chain.resource).chainsOpen += 1;
+    planned: (slices) => {
+      for (const slice of slices) {
+        expect(slice, slice.expected);
+        resourceOf(slice.resource).slicesOpen += 1;
       }
     },
     attempted: (attempt) => {
@@ -133,24 +133,24 @@ export function createSyncStats(): SyncStats {
       if (attempt.attempt > 1) totals.retries += 1;
       totals.waitedMs += attempt.waitedMs;
     },
-    page: (chain, pages, last, result) => {
-      const resource = resourceOf(chain.resource);
+    page: (slice, pages, last, result) => {
+      const resource = resourceOf(slice.resource);
       resource.done += 1;
-      expect(chain, last ? pages : Math.max(expectedOf.get(chain.id) ?? 1, pages + 1));
+      expect(slice, last ? pages : Math.max(expectedOf.get(slice.id) ?? 1, pages + 1));
       totals.quarantined += result.quarantined;
       addChanges(tables, result.tables);
       for (const { read } of result.tables.values()) resource.rows += read;
-      if (result.deletionsSkipped !== null) warnings.push(skippedDeletions(chain, result.deletionsSkipped));
+      if (result.deletionsSkipped !== null) warnings.push(skippedDeletions(slice, result.deletionsSkipped));
     },
-    closed: (chain, pages) => {
-      resourceOf(chain.resource).chainsOpen -= 1;
-      expect(chain, pages);
+    closed: (slice, pages) => {
+      resourceOf(slice.resource).slicesOpen -= 1;
+      expect(slice, pages);
     },
-    failed: (chain, pages, trouble) => {
-      const resource = resourceOf(chain.resource);
-      resource.chainsOpen -= 1;
+    failed: (slice, pages, trouble) => {
+      const resource = resourceOf(slice.resource);
+      resource.slicesOpen -= 1;
       resource.failed += 1;
-      expect(chain, pages);
+      expect(slice, pages);
       failures.push(trouble);
     },
     deleted: (name, rows) => {
@@ -164,6 +164,6 @@ export function createSyncStats(): SyncStats {
   };
 }
 
-function skippedDeletions(chain: Slice, reason: string): Trouble {
-  return { chain: chain.id, code: 'deletions_skipped', message: `deletions were not checked: ${reason}` };
+function skippedDeletions(slice: Slice, reason: string): Trouble {
+  return { slice: slice.id, code: 'deletions_skipped', message: `deletions were not checked: ${reason}` };
 }

@@ -29,7 +29,7 @@ const everywhere: Readonly<Record<string, string>> = {
   brand_id: 'The brand; null if the row is about the workspace.',
   table_name: 'The table that the row is about.',
   // Queries and the JSON of `sync` use the name, so it stays.
-  chain: 'Id of the slice: resource, brand, range and other parameters.',
+  slice: 'Id of the slice: resource, brand, range and other parameters.',
   range_from: 'First day of the range, UTC; null without a range.',
   range_to: 'Last day of the range, UTC; null without a range.',
   run_id: 'The run that wrote the row.',
@@ -160,7 +160,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   runs: {
     run_id: 'ID of the run.',
     started_at: 'Start (UTC, by the clock of this machine).',
-    kind: 'sync, look (lists and day counts read for a plan), verify, compare, replay or import.',
+    kind: 'sync, plan (lists and day counts that a plan needs), verify, compare, replay or import.',
     trigger: '`command`, `program`, or `job` and the name of the job; null if it is unknown.',
     ended_at: 'End; null while it runs, and until the next run if its process was killed.',
     status: 'running (also if its process was killed), complete, partial, interrupted or failed.',

@@ -1,7 +1,7 @@
 import type { ColumnKind } from '../contract/fields.ts';
 
 /** Version of the tables in schema `sync`. A file of another version is rejected; resource tables follow the catalogue without a version. */
-export const SCHEMA_VERSION = 12;
+export const SCHEMA_VERSION = 13;
 
 /** The SQL type of each column kind. */
 export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
@@ -50,7 +50,7 @@ const ledgerColumns = {
     run_id: 'uuid NOT NULL',
     sent_at: 'timestamp NOT NULL',
     resource: 'text NOT NULL',
-    chain: 'text NOT NULL',
+    slice: 'text NOT NULL',
     path: 'text NOT NULL',
     query: 'json',
     attempt: 'integer',
@@ -66,7 +66,7 @@ const ledgerColumns = {
     data_version: 'integer',
   },
   coverage: {
-    chain: 'text NOT NULL',
+    slice: 'text NOT NULL',
     resource: 'text NOT NULL',
     brand_id: 'uuid',
     range_from: 'day',
@@ -82,7 +82,7 @@ const ledgerColumns = {
     file: 'text NOT NULL',
     position: 'integer NOT NULL',
     resource: 'text NOT NULL',
-    chain: 'text',
+    slice: 'text',
     run_id: 'uuid',
     brand_id: 'uuid',
     page: 'integer',
@@ -122,7 +122,7 @@ CREATE TABLE sync.runs (
 ${createLedger('requests')}
 ${createLedger('coverage')}
 CREATE TABLE sync.checkpoints (
-  chain VARCHAR NOT NULL, resource VARCHAR NOT NULL, brand_id UUID, range_from DATE, range_to DATE,
+  slice VARCHAR NOT NULL, resource VARCHAR NOT NULL, brand_id UUID, range_from DATE, range_to DATE,
   pass_id UUID NOT NULL, page BIGINT NOT NULL, table_name VARCHAR NOT NULL, next_cursor VARCHAR, seen VARCHAR[],
   unidentified BIGINT NOT NULL, read_at TIMESTAMP NOT NULL);
 CREATE TABLE sync.quarantine (
@@ -151,7 +151,7 @@ CREATE TABLE sync.verifications (
   upstream DOUBLE, held DOUBLE, agrees BOOLEAN);
 ${createLedger('raw_pages')}
 CREATE TABLE sync.held_deletions (
-  resource VARCHAR NOT NULL, brand_id UUID, table_name VARCHAR NOT NULL, chain VARCHAR NOT NULL,
+  resource VARCHAR NOT NULL, brand_id UUID, table_name VARCHAR NOT NULL, slice VARCHAR NOT NULL,
   rows_before BIGINT NOT NULL, rows_lost BIGINT NOT NULL, held_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);
 CREATE TABLE sync.answers (
   resource VARCHAR NOT NULL, brand_id UUID, query JSON NOT NULL, purpose VARCHAR NOT NULL, status BIGINT NOT NULL,

@@ -46,7 +46,7 @@ export interface Warehouse {
    */
   writePage(page: PageCommit): Promise<PageResult>;
   /** Records requests that returned no page. */
-  noteRequests(run: RunRef, chain: Pick<SliceRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
+  noteRequests(run: RunRef, slice: Pick<SliceRef, 'id' | 'resource'>, requests: readonly Attempt[]): Promise<void>;
   /** Stores the forms of upstream's responses that the specification leaves open. */
   noteForms(resource: string, forms: ReadonlyMap<string, string>): Promise<void>;
   /** Counts the rows of an unfinished slice that are identified by their content. */
@@ -100,7 +100,7 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
     endRun: (run, totals, now) =>
       database.transaction((session) => endRun(session, run, { ...totals, dataVersion: version.current }, now)),
     writePage: async (page) => {
-      const { resource } = page.chain;
+      const { resource } = page.slice;
       const observed = forms.unstored(resource);
       const result = await shapes.write(resource, observed.forms, (writeForms) =>
         database.groupCommit(async (session) => {
@@ -111,8 +111,8 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
       observed.stored();
       return result;
     },
-    noteRequests: (run, chain, requests) =>
-      database.groupCommit((session) => writeRequests(session, run.runId, chain, requests, null)),
+    noteRequests: (run, slice, requests) =>
+      database.groupCommit((session) => writeRequests(session, run.runId, slice, requests, null)),
     noteForms: async (resource, forms) => {
       if (shapes.isChanged(resource, forms)) await shapes.write(resource, forms, database.groupCommit);
     },

@@ -206,8 +206,8 @@ test('a thread that was deleted and restored in the same state has two periods i
       return `INSERT INTO forum_opportunities_history (brand_id, id, change, status, valid_from, valid_to)
         VALUES ('${BRAND}', '${THREAD}', '${change}', '${status}', '${from}', ${until})`;
     }),
-    `INSERT INTO sync.coverage (chain, resource, brand_id, pass_id, run_id, closed_at, rows)
-      VALUES ('a chain', 'forum_opportunities', '${BRAND}', '${BRAND}', '${BRAND}', '2026-01-14 12:00:00', 1)`,
+    `INSERT INTO sync.coverage (slice, resource, brand_id, pass_id, run_id, closed_at, rows)
+      VALUES ('a slice', 'forum_opportunities', '${BRAND}', '${BRAND}', '${BRAND}', '2026-01-14 12:00:00', 1)`,
   );
   const found = await query(
     `SELECT status, strftime(since, '%d'), strftime(until, '%d'), hours, is_first, next_status, ended_by

@@ -15,7 +15,7 @@ const TYPES = `SELECT table_name, column_name, data_type FROM duckdb_columns() W
 /** Resources that the syncs read. */
 const ONLY = ['responses', 'prompts'];
 /** A sync reads only what is missing here. */
-const COVERAGE = 'SELECT chain, closed_at, rows FROM sync.coverage ORDER BY ALL';
+const COVERAGE = 'SELECT slice, closed_at, rows FROM sync.coverage ORDER BY ALL';
 
 const workspace = shareCli({ world: 'tiny' });
 let held: Record<string, unknown>[];

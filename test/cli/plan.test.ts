@@ -51,7 +51,7 @@ test('plan estimates the requests of the next sync, lists those of calibration w
   expect(responses.reasons.map(({ reason }: { reason: string }) => reason)).toEqual(['recent, may still change']);
   expect(planned.skippedDays).toBeGreaterThan(0);
   const runs = await json<{ kind: string }[]>('runs');
-  expect(runs.map(({ kind }) => kind)).toEqual(['sync', 'look', 'sync']);
+  expect(runs.map(({ kind }) => kind)).toEqual(['sync', 'plan', 'sync']);
 });
 
 describe('the first price', () => {

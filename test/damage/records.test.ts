@@ -12,7 +12,7 @@ import { type DamagedCopy, makeTemplate, type Template } from './workspace.ts';
 const CHANGES = [
   "UPDATE sync.coverage SET range_to = DATE '9999-12-31' WHERE resource = 'prompts'",
   "UPDATE sync.coverage SET closed_at = TIMESTAMP '9999-12-31 23:59:59' WHERE resource = 'engines'",
-  `INSERT INTO sync.checkpoints SELECT chain, resource, brand_id, DATE '0001-01-01', range_to, pass_id, 1, 'x', NULL, [], 0,
+  `INSERT INTO sync.checkpoints SELECT slice, resource, brand_id, DATE '0001-01-01', range_to, pass_id, 1, 'x', NULL, [], 0,
      closed_at FROM sync.coverage LIMIT 1`,
   `INSERT INTO sync.audits SELECT resource, brand_id, DATE '0001-01-01', closed_at, true, 1, 1, '', NULL, NULL, NULL
      FROM sync.coverage LIMIT 1`,
@@ -39,7 +39,7 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
     const database = await openDatabase(join(patient.data, 'warehouse.duckdb'));
     for (const sql of statements) await database.exclusive((session) => session.run(sql));
     const rows = await database.exclusive((session) =>
-      session.query("SELECT chain FROM sync.coverage UNION ALL SELECT DISTINCT 'calibration' FROM sync.calibration"),
+      session.query("SELECT slice FROM sync.coverage UNION ALL SELECT DISTINCT 'calibration' FROM sync.calibration"),
     );
     await database.close();
     return rows.flat();

@@ -112,7 +112,7 @@ test('an endless list ends with the requests for undeclared endpoints, in every 
   const { status, warnings } = await mirror.sync();
   expect(status).toBe('complete');
   expect(upstream.requests).toHaveLength(5);
-  expect(warnings.map(({ chain, message }) => `${chain}: ${message}`)).toEqual([
+  expect(warnings.map(({ slice, message }) => `${slice}: ${message}`)).toEqual([
     expect.stringMatching(
       /^posts.*: the rest of the list was not read: resources.requests is 5; set it higher, or exclude/,
     ),
@@ -225,7 +225,7 @@ test('an undeclared endpoint that refuses the key is a warning', async () => {
   const { mirror } = await open([industries], {}, { alterDocument, others });
   const { status, warnings, tables } = await mirror.sync();
   expect(status).toBe('complete');
-  expect(warnings.map(({ chain }) => chain)).toEqual(['secrets']);
+  expect(warnings.map(({ slice }) => slice)).toEqual(['secrets']);
   expect(tables['industries']?.inserted).toBe(5);
 });
 

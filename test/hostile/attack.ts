@@ -68,7 +68,7 @@ export async function openAttacked(world: World, isSynced = true): Promise<Attac
       await workspace.query(`SELECT concat_ws(' ', resource, path, kind, detail, example) AS note FROM sync.drift
       UNION ALL SELECT concat_ws(' ', resource, reason) FROM sync.quarantine`);
     const lines = [
-      ...[...warnings, ...failures].map(({ chain, message }) => `${chain}: ${message}`),
+      ...[...warnings, ...failures].map(({ slice, message }) => `${slice}: ${message}`),
       ...(error === null ? [] : [error.message]),
       `${quarantined} items quarantined`,
       ...notes.map(({ note }) => String(note)),

@@ -46,8 +46,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/sync/read-slice.ts',
-    from: 'return readPages(parts, { ...chain, untilKnown: false }, null, pages, rows);',
-    to: 'return readPages(parts, chain, null, pages, rows);',
+    from: 'return readPages(parts, { ...slice, untilKnown: false }, null, pages, rows);',
+    to: 'return readPages(parts, slice, null, pages, rows);',
     tests: ['test/sync/again.test.ts'],
   },
   {

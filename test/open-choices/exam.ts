@@ -76,7 +76,7 @@ async function createQuestions({ sandbox }: Upstream, count: number, seed: numbe
 async function countProbes(folder: string): Promise<number> {
   const reader = await openReader(join(folder, 'data/default/analytics.duckdb'));
   try {
-    const { rows } = await reader.query("SELECT count(*) FROM sync.requests WHERE chain = 'probe'");
+    const { rows } = await reader.query("SELECT count(*) FROM sync.requests WHERE slice = 'probe'");
     return Number(rows[0]?.[0]);
   } finally {
     reader.close();

@@ -172,7 +172,7 @@ test('days that an unfinished sync was reading again delay its own replicas, but
   };
   await sync({ only: ['responses'], full: true, connections: 1, signal: stop.signal, onProgress });
   const query = (sql: string) => warehouse().database.exclusive((session) => session.query(sql));
-  expect(await query('SELECT DISTINCT chain FROM sync.checkpoints')).toHaveLength(1);
+  expect(await query('SELECT DISTINCT slice FROM sync.checkpoints')).toHaveLength(1);
   const [[options] = []] = await query('SELECT options FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1');
 
   const begin = (of: string) => warehouse().beginRun({ runId: randomUUID(), options: of, now: clock.now() });

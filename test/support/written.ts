@@ -27,7 +27,7 @@ export interface Written {
 
 /** Returns SQL that stores that the responses and visits of all brands were read completely for a range of days. */
 export function coverageOf(from: string, to: string, closedAt: string): string {
-  return `INSERT INTO sync.coverage BY NAME SELECT 'all' AS chain, unnest(['responses', 'traffic']) AS resource, id AS brand_id, DATE '${from}' AS range_from,
+  return `INSERT INTO sync.coverage BY NAME SELECT 'all' AS slice, unnest(['responses', 'traffic']) AS resource, id AS brand_id, DATE '${from}' AS range_from,
     DATE '${to}' AS range_to, uuid() AS run_id, uuid() AS pass_id, TIMESTAMP '${closedAt}' AS closed_at, 1 AS rows FROM brands`;
 }
 

@@ -62,7 +62,7 @@ describe('a sync stores the complete workspace', () => {
     const workspace = await openWorkspace({ ...few, ...options });
     const first = await workspace.sync();
     expect(first).toMatchObject({ status: 'complete', error: null, failures: [], quarantined: 0 });
-    expect(first.warnings.map(({ chain }) => chain)).toEqual(warnings.map((about) => expect.stringMatching(about)));
+    expect(first.warnings.map(({ slice }) => slice)).toEqual(warnings.map((about) => expect.stringMatching(about)));
     const compared = await expectEqualToUpstream(workspace, upstream);
     const empty = Object.keys(compared).filter((table) => compared[table] === 0);
     expect(empty.filter((table) => table !== 'action_plan_actions')).toEqual([]);

@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { type Member, readMember, walkMembers } from '../../src/sync/raw/raw-format.ts';
 import { listRawFiles, openRawLog, type RawLimits, retainRawFiles } from '../../src/sync/raw/raw-log.ts';
+import { toRawRecord } from '../../src/sync/raw/raw-record.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { testWith } from '../support/needs.ts';
 import { openWorkspace } from '../support/workspace.ts';
@@ -12,6 +13,29 @@ import { daysKept, KEEP_ALL, keepPages, readRawFiles, replayAll } from './kept.t
 
 const few = { brands: 1, prompts: 2, days: 3, seed: 51 } as const;
 const body = (length: number): Buffer => Buffer.alloc(length, 'x{"ä": "\n"}');
+
+test('reads records with the names of earlier versions, and says which field of another is invalid', () => {
+  const run = {
+    runId: '0199a1b2-0000-7000-8000-000000000001',
+    passId: '0199a1b2-0000-7000-8000-000000000002',
+    date: 0,
+  };
+  const origin = { kind: 'look', trigger: 'command' };
+  expect(toRawRecord({ ...run, kind: 'begin', options: '', origin })).toMatchObject({ origin: { kind: 'plan' } });
+  const part = {
+    resource: 'topics',
+    from: null,
+    to: null,
+    member: null,
+    fixed: {},
+    path: '/topics',
+    query: {},
+    next: null,
+  };
+  const page = { ...run, ...part, kind: 'page', page: 1 };
+  expect(toRawRecord({ ...page, chain: 'topics brand=1' })).toMatchObject({ slice: 'topics brand=1' });
+  expect(() => toRawRecord(page)).toThrow(/not a valid record \(slice: /);
+});
 
 describe('raw files', () => {
   test('return all appended records in order, byte for byte, also through gunzip', async () => {
@@ -151,7 +175,7 @@ describe('a replay of damaged files', () => {
     const { folder, sync } = await keepPages(workspace);
     await sync({ only: ['responses'] });
     await sync({ only: ['responses'] });
-    const [page] = await workspace.query(`SELECT file, CAST(position AS INTEGER) AS position, chain FROM sync.raw_pages
+    const [page] = await workspace.query(`SELECT file, CAST(position AS INTEGER) AS position, slice FROM sync.raw_pages
       WHERE resource = 'responses' AND page = 2 ORDER BY received_at, file, position LIMIT 1`);
     expect(page).toBeDefined();
     const path = join(folder, String(page?.['file']));
@@ -162,7 +186,7 @@ describe('a replay of damaged files', () => {
     const { damages, warehouse, pages } = await replayAll(workspace, folder);
     expect(damages).toHaveLength(1);
     expect(damages[0]).toMatchObject({ file: page?.['file'], position: page?.['position'] });
-    expect(damages[0]?.page).toContain(`page 2 of ${page?.['chain']}`);
+    expect(damages[0]?.page).toContain(`page 2 of ${page?.['slice']}`);
     const [all] = await workspace.query('SELECT CAST(count(*) AS INTEGER) AS n FROM sync.raw_pages');
     expect(pages).toBe(Number(all?.['n']) - 1);
     const gone = await warehouse.database.exclusive(({ all: rows }) =>

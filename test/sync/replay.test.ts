@@ -40,9 +40,9 @@ describe('a replay into a new file', () => {
     await expectSameTables(workspace, warehouse);
     // The ledger of pages is the same in the new warehouse.
     const ledger =
-      'SELECT file, position, chain, page, sha256, CAST(run_id AS VARCHAR) FROM sync.raw_pages ORDER BY ALL';
+      'SELECT file, position, slice, page, sha256, CAST(run_id AS VARCHAR) FROM sync.raw_pages ORDER BY ALL';
     expect(await ask(warehouse, ledger)).toEqual(await ask(workspace.warehouse(), ledger));
-    const coverage = 'SELECT chain, CAST(run_id AS VARCHAR), closed_at, rows FROM sync.coverage ORDER BY ALL';
+    const coverage = 'SELECT slice, CAST(run_id AS VARCHAR), closed_at, rows FROM sync.coverage ORDER BY ALL';
     expect(await ask(warehouse, coverage)).toEqual(await ask(workspace.warehouse(), coverage));
     const days = 'SELECT resource, CAST(brand_id AS VARCHAR), echoed_at, day, zone FROM sync.echoed_days ORDER BY ALL';
     expect(await ask(warehouse, days)).toEqual(await ask(workspace.warehouse(), days));

@@ -104,7 +104,7 @@ describe('errors of single resources', () => {
     const listed = await sync(true);
     expect(listed).toMatchObject({ status: 'complete', failures: [] });
     expect(listed.warnings).toContainEqual(
-      expect.objectContaining({ code: 'not_found', chain: expect.stringContaining(gone) }),
+      expect.objectContaining({ code: 'not_found', slice: expect.stringContaining(gone) }),
     );
     expect(await read()).toEqual({ at: null, live: true });
     articles.alter((body) => ({ ...body, data: body.data.filter(({ id }: { id: string }) => id !== gone) }));
@@ -136,7 +136,7 @@ describe('errors of single resources', () => {
     article.alter((body) => ({ ...body, id: other?.['id'] }));
     const summary = await workspace.sync({ only: ['article'] });
     expect(summary.status).toBe('partial');
-    for (const { code, chain } of summary.failures) expect(`${code} ${chain}`).toMatch(/^bad_answer article /);
+    for (const { code, slice } of summary.failures) expect(`${code} ${slice}`).toMatch(/^bad_answer article /);
     const [row] = await workspace.query('SELECT count(*) AS n FROM articles WHERE _detail_hash IS NOT NULL');
     expect(Number(row?.['n'])).toBe(1);
   });
@@ -150,7 +150,7 @@ describe('errors of single resources', () => {
     const workspace = await openWorkspace({ brands: 1, prompts: 3, days: 4, fixtures: { alerts } });
     const summary = await workspace.sync();
     expect(summary).toMatchObject({ status: 'partial', failures: [{ code: 'not_found' }] });
-    expect(summary.failures.map(({ chain }) => chain.split(' ')[0])).toEqual(['alerts']);
+    expect(summary.failures.map(({ slice }) => slice.split(' ')[0])).toEqual(['alerts']);
     expect(await workspace.query('SELECT DISTINCT _deleted_at FROM brands')).toEqual([{ _deleted_at: null }]);
     for (const { name } of workspace.catalogue.tables) {
       const [count] = await workspace.query(`SELECT count(*) AS n FROM "${name}"`);

@@ -39,15 +39,15 @@ describe('the plan of a windowed resource', () => {
     fc.assert(
       fc.property(counts(1_500), fc.option(fc.nat(1_500)), (counted, since) => {
         for (const resource of windowed) {
-          const chains = planWindows(resource, brandOf(since), countsOf(counted), context()).chains;
-          const days = chains.flatMap((chain) => daysOf(rangeOf(chain))).sort();
+          const slices = planWindows(resource, brandOf(since), countsOf(counted), context()).slices;
+          const days = slices.flatMap((slice) => daysOf(rangeOf(slice))).sort();
           expect(new Set(days).size).toBe(days.length);
           const first = [...counted.keys(), ...(since === null ? [] : [dayBefore(since)]), TODAY].sort()[0] as string;
           for (const day of daysOf({ from: first, to: TODAY })) expect(days.includes(day)).toBe(true);
           expect(days.at(-1)).toBe(TODAY);
-          for (const chain of chains)
-            expect(daysInRange(rangeOf(chain).from, rangeOf(chain).to)).toBeLessThanOrEqual(RANGE_DAYS_MAX);
-          expect(new Set(chains.map(({ id }) => id)).size).toBe(chains.length);
+          for (const slice of slices)
+            expect(daysInRange(rangeOf(slice).from, rangeOf(slice).to)).toBeLessThanOrEqual(RANGE_DAYS_MAX);
+          expect(new Set(slices.map(({ id }) => id)).size).toBe(slices.length);
         }
       }),
       { numRuns: countOf(30, 200) },
@@ -60,10 +60,10 @@ describe('the plan of a windowed resource', () => {
       const read = years.map((day) => closedOn(resource.name, day));
       const counted = countsOf(new Map([...years, dayBefore(3)].map((day) => [day, 5])));
       const brand = { id: BRAND, since: '0001-01-01', name: null };
-      const { chains } = planWindows(resource, brand, counted, context({ covered: coveredBy(read) }));
-      expect(chains.map(({ to }) => to)).toEqual([TODAY]);
+      const { slices } = planWindows(resource, brand, counted, context({ covered: coveredBy(read) }));
+      expect(slices.map(({ to }) => to)).toEqual([TODAY]);
       // One more range before the first known day costs nothing.
-      expect(chains.map(({ from }) => from)).toEqual([addDays(TODAY, 1 - RANGE_DAYS_MAX)]);
+      expect(slices.map(({ from }) => from)).toEqual([addDays(TODAY, 1 - RANGE_DAYS_MAX)]);
     }
   });
 
@@ -71,8 +71,8 @@ describe('the plan of a windowed resource', () => {
     fc.assert(
       fc.property(counts(900), range(900), (counted, asked) => {
         for (const resource of windowed) {
-          const chains = planWindows(resource, brandOf(500), countsOf(counted), context({ range: asked })).chains;
-          expect(chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(daysOf(asked));
+          const slices = planWindows(resource, brandOf(500), countsOf(counted), context({ range: asked })).slices;
+          expect(slices.flatMap((slice) => daysOf(rangeOf(slice)))).toEqual(daysOf(asked));
         }
       }),
       { numRuns: countOf(30, 200) },
@@ -87,29 +87,29 @@ describe('the plan of a windowed resource', () => {
         fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }),
         (counted, done, begun) => {
           for (const resource of windowed) {
-            const all = planWindows(resource, brandOf(500), countsOf(counted), context()).chains;
+            const all = planWindows(resource, brandOf(500), countsOf(counted), context()).slices;
             const at = NOW - 60_000;
-            const place = (chain: Slice) => ({
-              id: chain.id,
-              resource: chain.resource,
+            const place = (slice: Slice) => ({
+              id: slice.id,
+              resource: slice.resource,
               brandId: BRAND,
-              from: chain.from,
-              to: chain.to,
+              from: slice.from,
+              to: slice.to,
             });
             const closed: ClosedSlice[] = all
-              .filter((_chain, index) => done[index % 60])
-              .map((chain) => ({ ...place(chain), ...unread, closedAt: at }));
+              .filter((_slice, index) => done[index % 60])
+              .map((slice) => ({ ...place(slice), ...unread, closedAt: at }));
             const open: OpenSlice[] = all
-              .filter((_chain, index) => !done[index % 60] && begun[index % 60])
-              .map((chain) => ({ ...place(chain), pages: 1, next: 'x', at }));
-            const rest = planWindows(resource, brandOf(500), countsOf(counted), context({ closed, open })).chains;
+              .filter((_slice, index) => !done[index % 60] && begun[index % 60])
+              .map((slice) => ({ ...place(slice), pages: 1, next: 'x', at }));
+            const rest = planWindows(resource, brandOf(500), countsOf(counted), context({ closed, open })).slices;
             const days = [...rest, ...closed]
-              .flatMap((chain) => daysOf({ from: chain.from as string, to: chain.to as string }))
+              .flatMap((slice) => daysOf({ from: slice.from as string, to: slice.to as string }))
               .sort();
             expect(new Set(days).size).toBe(days.length);
-            expect(days).toEqual(all.flatMap((chain) => daysOf(rangeOf(chain))).sort());
-            for (const { id } of open) expect(rest.map((chain) => chain.id)).toContain(id);
-            for (const { id } of closed) expect(rest.map((chain) => chain.id)).not.toContain(id);
+            expect(days).toEqual(all.flatMap((slice) => daysOf(rangeOf(slice))).sort());
+            for (const { id } of open) expect(rest.map((slice) => slice.id)).toContain(id);
+            for (const { id } of closed) expect(rest.map((slice) => slice.id)).not.toContain(id);
           }
         },
       ),
@@ -158,7 +158,7 @@ describe('the plan of a windowed resource', () => {
               context({ covered: coveredBy(closed) }),
             );
             if (planned.unreliable) continue;
-            const read = new Set(planned.chains.flatMap((chain) => daysOf(rangeOf(chain))));
+            const read = new Set(planned.slices.flatMap((slice) => daysOf(rangeOf(slice))));
             for (const day of days) {
               const moves = day.day >= dayBefore(2);
               const differs = !isEqual(day) && !(day.wasRead && day.isKnown);
@@ -169,8 +169,8 @@ describe('the plan of a windowed resource', () => {
             }
             // No more requests than full pages need, plus one for every group of consecutive days.
             const items = days.filter(({ day }) => read.has(day)).reduce((sum, { upstream }) => sum + upstream, 0);
-            const requests = planned.chains.reduce((sum, { expected }) => sum + expected, 0);
-            expect(requests).toBeLessThanOrEqual(Math.ceil(items / 100) + planned.chains.length);
+            const requests = planned.slices.reduce((sum, { expected }) => sum + expected, 0);
+            expect(requests).toBeLessThanOrEqual(Math.ceil(items / 100) + planned.slices.length);
           }
         },
       ),
@@ -185,8 +185,8 @@ describe('the plan of a windowed resource', () => {
     const half = dayBefore(5);
     const closed = days.map((day) => readAt(day, day === half ? `${day}T12:00:00Z` : `${addDays(day, 1)}T02:00:00Z`));
     const read = (changes: Partial<PlanContext>): string[] =>
-      planWindows(listed, brandOf(9), counted, context({ covered: coveredBy(closed), ...changes })).chains.flatMap(
-        (chain) => daysOf(rangeOf(chain)),
+      planWindows(listed, brandOf(9), counted, context({ covered: coveredBy(closed), ...changes })).slices.flatMap(
+        (slice) => daysOf(rangeOf(slice)),
       );
     expect(read({})).toEqual([half, dayBefore(2), dayBefore(1), TODAY]);
     expect(read({ full: true })).toEqual(expect.arrayContaining(days));
@@ -196,9 +196,9 @@ describe('the plan of a windowed resource', () => {
   test('reads only the last days if the day counts are missing or, with a warning, if they never agree', () => {
     const { days, covered, planned } = planDiffering({ tries: RETRIES_MAX, retryAt: NOW + 1 });
     expect(planned.unreliable).toBe(true);
-    expect(planned.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-8));
+    expect(planned.slices.flatMap((slice) => daysOf(rangeOf(slice)))).toEqual(days.slice(-8));
     const without = planWindows(listed, brandOf(29), null, context({ covered }));
-    expect(without.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-8));
+    expect(without.slices.flatMap((slice) => daysOf(rangeOf(slice)))).toEqual(days.slice(-8));
   });
 });
 
@@ -222,7 +222,7 @@ function planDiffering(retries: { readonly tries: number; readonly retryAt: numb
 test('reads a sample of the days first if the last read of most days changed nothing', () => {
   const { days, planned } = planDiffering({ tries: 1, retryAt: NOW });
   expect(planned.unreliable).toBe(false);
-  expect(planned.chains.flatMap((chain) => daysOf(rangeOf(chain)))).toEqual(days.slice(-3));
+  expect(planned.slices.flatMap((slice) => daysOf(rangeOf(slice)))).toEqual(days.slice(-3));
 });
 
 describe('the plan of details', () => {
@@ -245,13 +245,13 @@ describe('the plan of a history', () => {
       fc.property(fc.integer({ min: 0, max: 4_000 }), (since) => {
         for (const resource of histories) {
           const brand = brandOf(since);
-          let chains = planBrand(catalogue, brand, context({ wanted: new Set([resource.name]) }));
+          let slices = planBrand(catalogue, brand, context({ wanted: new Set([resource.name]) }));
           const days: string[] = [];
-          for (let round = 0; chains.length > 0; round++) {
+          for (let round = 0; slices.length > 0; round++) {
             expect(round).toBeLessThan(25);
-            const [chain] = chains as [Slice];
-            days.unshift(...daysOf(rangeOf(chain)));
-            chains = planOlder(resource, chain, brand, false, context());
+            const [slice] = slices as [Slice];
+            days.unshift(...daysOf(rangeOf(slice)));
+            slices = planOlder(resource, slice, brand, false, context());
           }
           expect(new Set(days).size).toBe(days.length);
           expect((days[0] as string) <= dayBefore(since)).toBe(true);
@@ -278,14 +278,14 @@ describe('the plan of a history', () => {
 
 describe('the plan of everything', () => {
   test('requests every endpoint except details exactly once', () => {
-    const chains = [...planWorkspace(catalogue, context()), ...planBrand(catalogue, brandOf(9), context())];
-    expect(new Set(chains.map(({ id }) => id)).size).toBe(chains.length);
-    const asked = new Set(chains.map(({ resource }) => resource));
+    const slices = [...planWorkspace(catalogue, context()), ...planBrand(catalogue, brandOf(9), context())];
+    expect(new Set(slices.map(({ id }) => id)).size).toBe(slices.length);
+    const asked = new Set(slices.map(({ resource }) => resource));
     for (const { name, change } of catalogue.resources) {
       const comesLater = change.kind === 'detail' || (change.kind === 'window' && change.dayCounts !== undefined);
       expect(asked.has(name), name).toBe(!comesLater);
     }
-    for (const chain of chains) expect(chain.path).not.toMatch(/[{}]/);
+    for (const slice of slices) expect(slice.path).not.toMatch(/[{}]/);
   });
 
   test('of one resource requests it and its dependencies', () => {

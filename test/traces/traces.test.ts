@@ -119,7 +119,7 @@ it('a sync is one trace of its slices, requests and commits, without IDs, keys a
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
   expect(spans.filter(({ isEnded }) => !isEnded)).toEqual([]);
   const [root] = named('sync');
-  const slices = named('sync.chain');
+  const slices = named('sync.slice');
   expect(new Set(slices.map(({ parentId }) => parentId))).toEqual(new Set([root?.spanId]));
   const requests = spans.filter(({ name }) => name.startsWith('GET '));
   expect(requests.length).toBeGreaterThan(slices.length);

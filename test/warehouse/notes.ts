@@ -220,16 +220,16 @@ export async function openWritten(tables: Catalogue): Promise<Written> {
   const readers = new Map(tables.resources.map((resource) => [resource.name, createRowReader(tables, resource)]));
   const run = await warehouse.beginRun({ runId: '00000000-0000-4000-8000-000000000001', options: '', now: 0 });
   const commit: Written['commit'] = async ({ resource, fixed, range }, bodies, at, closes = true) => {
-    const chain = { id: JSON.stringify([resource, fixed, range]), resource, fixed, from: null, to: null, ...range };
+    const slice = { id: JSON.stringify([resource, fixed, range]), resource, fixed, from: null, to: null, ...range };
     let changed = 0;
     for (const [index, body] of bodies.entries()) {
       const rows = readers.get(resource)?.read(body, fixed) ?? [];
       const next = closes && index === bodies.length - 1 ? null : `page ${index + 2}`;
-      const page = { run, chain, tables: rows, date: at, page: index + 1, next, guard: null, requests: [] };
+      const page = { run, slice, tables: rows, date: at, page: index + 1, next, guard: null, requests: [] };
       for (const counts of (await warehouse.writePage(page)).tables.values())
         changed += counts.inserted + counts.updated + counts.deleted + counts.completed;
     }
-    if (!closes) await warehouse.restartSlice(chain.id);
+    if (!closes) await warehouse.restartSlice(slice.id);
     return changed;
   };
   const query: Written['query'] = (sql) => warehouse.database.exclusive((session) => session.all(sql));

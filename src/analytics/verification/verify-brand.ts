@@ -89,7 +89,7 @@ async function readDayReads(query: Query, brandId: string): Promise<DayReads> {
     const rows = await query(
       `SELECT strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d'), epoch_ms(closed_at) FROM sync.coverage
        WHERE resource = $1 AND brand_id = CAST($2 AS UUID) AND range_from IS NOT NULL AND range_to IS NOT NULL
-         AND NOT contains(chain, 'row_mode=none') ORDER BY closed_at`,
+         AND NOT contains(slice, 'row_mode=none') ORDER BY closed_at`,
       [resource, brandId],
     );
     const days = new Map<string, number>();
@@ -111,7 +111,7 @@ async function readReports({ query, brandId, range }: VerifyOptions): Promise<Re
     `SELECT resource, strftime(range_from, '%Y-%m-%d'), strftime(range_to, '%Y-%m-%d'), epoch_ms(closed_at) FROM sync.coverage
      WHERE brand_id = CAST($1 AS UUID) AND list_contains(CAST($2 AS VARCHAR[]), resource)
        AND range_from IS NOT NULL AND range_to IS NOT NULL ${within}
-     QUALIFY row_number() OVER (PARTITION BY resource ORDER BY closed_at DESC, chain) = 1`,
+     QUALIFY row_number() OVER (PARTITION BY resource ORDER BY closed_at DESC, slice) = 1`,
     [brandId, RANGE_REPORTS, ...(range === null ? [] : [range.from, range.to])],
   );
   return rows.map(([resource, from, to, readAt]) => ({

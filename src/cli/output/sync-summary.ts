@@ -52,7 +52,7 @@ export function describe(summary: SyncSummary, elapsedMs: number, prefix = ''): 
   list(`${prefix}note`, warnings);
 }
 
-function list(label: string, troubles: readonly { chain: string; message: string }[]): void {
-  for (const { chain, message } of troubles.slice(0, LISTED_MAX)) say(`${label}: ${chain}: ${visibleLine(message)}`);
+function list(label: string, troubles: readonly { slice: string; message: string }[]): void {
+  for (const { slice, message } of troubles.slice(0, LISTED_MAX)) say(`${label}: ${slice}: ${visibleLine(message)}`);
   if (troubles.length > LISTED_MAX) say(`${label}: and ${count(troubles.length - LISTED_MAX)} more`);
 }

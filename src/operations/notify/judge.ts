@@ -52,7 +52,7 @@ export function outcomeOfSync(
   const [first] = failures;
   if (first !== undefined) {
     const more = failures.length === 1 ? '' : ` (and ${failures.length - 1} more)`;
-    return of({ status: 'partial', code: first.code, message: `${first.chain}: ${first.message}${more}` }, runId);
+    return of({ status: 'partial', code: first.code, message: `${first.slice}: ${first.message}${more}` }, runId);
   }
   return status === 'complete' ? of(null, runId) : null;
 }

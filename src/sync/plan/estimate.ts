@@ -48,9 +48,9 @@ export async function planSync(
   const brands = chooseBrands(believed, options.brands);
   const database = parts.warehouse.database;
   const outlook = await lookAhead({ ...parts, database }, brands, context);
-  const { chains, requests, skippedDays, unreliable } = outlook;
+  const { slices, requests, skippedDays, unreliable } = outlook;
   const byResource = new Map<string, Map<string, number>>();
-  for (const { resource, reason, expected } of chains) {
+  for (const { resource, reason, expected } of slices) {
     const reasons = byResource.get(resource) ?? new Map<string, number>();
     const why = reason.replaceAll(/ \(\d+ days?\)/g, '');
     byResource.set(resource, reasons.set(why, (reasons.get(why) ?? 0) + expected));
@@ -64,11 +64,11 @@ export async function planSync(
   return { requests, ...bounds, resources, skippedDays, unreliable, continues: context.begun.size > 0 };
 }
 
-function boundsOf(catalogue: Catalogue, { chains, backfill, requests }: Outlook, { covered }: PlanContext) {
+function boundsOf(catalogue: Catalogue, { slices, backfill, requests }: Outlook, { covered }: PlanContext) {
   const wasRead = ({ id, resource, brandId }: Slice): boolean =>
-    covered.chain(id) !== undefined || (brandId !== null && covered.days(resource, brandId).size > 0);
-  const leading = chains.filter((chain) => chain.oldest || leadsOn(catalogue, catalogue.get(chain.resource)));
-  const total = (read: (chain: Slice) => number): number => chains.reduce((sum, chain) => sum + read(chain), 0);
+    covered.closed(id) !== undefined || (brandId !== null && covered.days(resource, brandId).size > 0);
+  const leading = slices.filter((slice) => slice.oldest || leadsOn(catalogue, catalogue.get(slice.resource)));
+  const total = (read: (slice: Slice) => number): number => slices.reduce((sum, slice) => sum + read(slice), 0);
   const least = requests - backfill - total(({ expected, least: own }) => expected - own);
   const most = requests + total(({ expected, most: own }) => own - expected);
   return { least, most: leading.every(wasRead) ? most : null };

@@ -13,13 +13,13 @@ import { planRereads, REREAD_AFTER_MS } from './plan-rereads.ts';
 import { planBrand, planWorkspace, withFirstPages } from './plan-slices.ts';
 
 /** Slices planned before yielding to the event loop, so that signals are handled. */
-const CHAINS_AT_A_TIME = 200;
+const SLICES_AT_A_TIME = 200;
 /** Requests besides the slices: upstream's OpenAPI description, once per run. */
 const DESCRIPTION_REQUESTS = 1;
 
 /** All slices that a run would read if every response had the stored rows. */
 export interface Outlook {
-  readonly chains: readonly Slice[];
+  readonly slices: readonly Slice[];
   /** Requests for totals of older days, in the background. */
   readonly backfill: number;
   readonly requests: number;
@@ -51,8 +51,8 @@ async function planFirst(
     if (first !== null) days.push(first);
   }
   const [first = brand.since] = days.sort();
-  return planBrand(catalogue, brand, context).map((chain) =>
-    withFirstPages(chain, catalogue.get(chain.resource), first, context),
+  return planBrand(catalogue, brand, context).map((slice) =>
+    withFirstPages(slice, catalogue.get(slice.resource), first, context),
   );
 }
 
@@ -64,25 +64,25 @@ export async function lookAhead(
 ): Promise<Outlook> {
   const follower = createNextPlanner({ catalogue, database, isForecast: true }, context);
   follower.brands(brands);
-  const chains = [
+  const slices = [
     ...planWorkspace(catalogue, context),
     ...(await Promise.all(brands.map((brand) => planFirst({ catalogue, database }, brand, context)))).flat(),
   ];
   // The list grows during the loop: slices that depend on a slice are planned after it.
-  for (let index = 0; index < chains.length; index++) {
-    const chain = chains[index] as Slice;
-    if (!chain.includesNext) chains.push(...(await follower.after(chain, true)));
-    if (index % CHAINS_AT_A_TIME === 0) await nextTurn();
+  for (let index = 0; index < slices.length; index++) {
+    const slice = slices[index] as Slice;
+    if (!slice.includesNext) slices.push(...(await follower.after(slice, true)));
+    if (index % SLICES_AT_A_TIME === 0) await nextTurn();
     signal.throwIfAborted();
   }
   const windows = follower.windows();
-  chains.push(...expectedRereads(windows, context));
+  slices.push(...expectedRereads(windows, context));
   const older = context.range === null ? await readOlder({ catalogue, database, context }, brands) : [];
   const backfill = backfillCost(older, context);
   return {
-    chains,
+    slices,
     backfill,
-    requests: chains.reduce((sum, { expected }) => sum + expected, DESCRIPTION_REQUESTS + backfill),
+    requests: slices.reduce((sum, { expected }) => sum + expected, DESCRIPTION_REQUESTS + backfill),
     skippedDays: windows.reduce((sum, { planned }) => sum + planned.whole, 0),
     unreliable: windows.filter(({ planned }) => planned.unreliable).map(({ brand }) => brand.id),
   };
@@ -92,7 +92,7 @@ export async function lookAhead(
 function expectedRereads(windows: readonly NextWindow[], context: PlanContext): Slice[] {
   const lists = windows.map(({ resource, brand, days, planned }) => {
     const readAt = new Map(context.covered.days(resource.name, brand.id));
-    for (const { from, to } of planned.chains) {
+    for (const { from, to } of planned.slices) {
       if (from !== null && to !== null) for (const day of eachDay(from, to)) readAt.set(day, context.now);
     }
     return { resource, brand, days, readAt };

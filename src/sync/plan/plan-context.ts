@@ -30,7 +30,7 @@ export const PRIORITY = {
 /** Lookup of the slices that were ever read completely. */
 export interface Covered {
   /** Returns the last complete read of the slice with this id. */
-  chain(id: string): ClosedSlice | undefined;
+  closed(id: string): ClosedSlice | undefined;
   /** Returns the time of the last complete read of each day, epoch milliseconds. */
   days(resource: string, brandId: string): ReadonlyMap<string, number>;
 }
@@ -82,19 +82,19 @@ export function lastDay({ range, today, now }: PlanContext, days: DayOf): string
   return to === today ? days(now) : to;
 }
 
-/** Creates the lookup of slices by id and by day. `chains` are slices, which must be sorted by time of completion. */
-export function coveredBy(chains: readonly ClosedSlice[]): Covered {
-  const byId = new Map(chains.map((chain) => [chain.id, chain]));
+/** Creates the lookup of slices by id and by day. `slices` must be sorted by time of completion. */
+export function coveredBy(slices: readonly ClosedSlice[]): Covered {
+  const byId = new Map(slices.map((slice) => [slice.id, slice]));
   const byScope = new Map<string, ClosedSlice[]>();
-  for (const chain of chains) {
-    const scope = `${chain.resource} ${chain.brandId ?? ''}`;
+  for (const slice of slices) {
+    const scope = `${slice.resource} ${slice.brandId ?? ''}`;
     const list = byScope.get(scope);
-    if (list === undefined) byScope.set(scope, [chain]);
-    else list.push(chain);
+    if (list === undefined) byScope.set(scope, [slice]);
+    else list.push(slice);
   }
   const known = new Map<string, ReadonlyMap<string, number>>();
   return {
-    chain: (id) => byId.get(id),
+    closed: (id) => byId.get(id),
     days: (resource, brandId) => {
       const scope = `${resource} ${brandId}`;
       const days = known.get(scope) ?? daysIn(byScope.get(scope) ?? []);
@@ -115,9 +115,9 @@ export function isFresh(
   return at <= context.now + FUTURE_MS_MAX && context.now - at < (past ? PAST_DAYS_FRESH_MS : MOVING_FRESH_MS);
 }
 
-function daysIn(chains: readonly ClosedSlice[]): Map<string, number> {
+function daysIn(slices: readonly ClosedSlice[]): Map<string, number> {
   const days = new Map<string, number>();
-  for (const { from, to, closedAt } of chains) {
+  for (const { from, to, closedAt } of slices) {
     if (from === null || to === null) continue;
     for (const day of eachDay(from, to)) days.set(day, closedAt);
   }

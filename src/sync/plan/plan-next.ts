@@ -21,8 +21,8 @@ import { type PlannedWindows, planWindows } from './plan-windows.ts';
 export interface NextPlanner {
   /** Sets the brands of the run. */
   brands(members: readonly ListedBrand[]): void;
-  /** Returns the slices to read after the slice `chain`; `wasRead` is whether it was read completely. */
-  after(chain: Slice, wasRead: boolean): Promise<Slice[]>;
+  /** Returns the slices to read that follow `slice`; `wasRead` is whether it was read completely. */
+  after(slice: Slice, wasRead: boolean): Promise<Slice[]>;
   /** Returns the windows planned so far. */
   windows(): readonly NextWindow[];
 }
@@ -51,73 +51,73 @@ export function createNextPlanner(
   const brands = new Map<string, ListedBrand>();
   const windowed = new Map<string, NextWindow>();
   const totals = createTotalsPlanner(database, context, isForecast);
-  const counting = new Map<string, { readonly chains: Slice[]; isRead: boolean }>();
+  const counting = new Map<string, { readonly slices: Slice[]; isRead: boolean }>();
 
-  const details = async (resource: Resource, chain: Slice): Promise<Slice[]> => {
+  const details = async (resource: Resource, slice: Slice): Promise<Slice[]> => {
     const [table] = resource.derived;
     const id = table?.declaration.key[0];
     const following = followingDetails(catalogue, resource, context);
     if (id === undefined || following.length === 0) return [];
-    const members = await readMembers(database, resource, chain.brandId, { id, detail: true });
+    const members = await readMembers(database, resource, slice.brandId, { id, detail: true });
     const chosen = resource.provides === undefined ? members : members.filter((member) => brands.has(member.id));
-    return following.flatMap((detail) => planDetails(detail, chain.brandId, chosen, context));
+    return following.flatMap((detail) => planDetails(detail, slice.brandId, chosen, context));
   };
 
   // If the day counts cannot be read, plan the windows without them.
   const windows = async (
     resource: Resource,
-    chain: Slice,
+    slice: Slice,
     brand: ListedBrand,
     { older, wasRead }: { readonly older: readonly Slice[]; readonly wasRead: boolean },
   ): Promise<Slice[]> => {
-    const chains: Slice[] = [];
+    const slices: Slice[] = [];
     for (const counted of catalogue.resources) {
       if (counted.change.kind !== 'window' || counted.change.dayCounts?.resource !== resource.name) continue;
       const { dayCounts } = counted.change;
-      const isDayCounts = Object.entries(dayCounts.where).every(([column, value]) => chain.fixed[column] === value);
+      const isDayCounts = Object.entries(dayCounts.where).every(([column, value]) => slice.fixed[column] === value);
       const once = `${counted.name} ${brand.id}`;
       if (!isDayCounts || windowed.has(once) || !context.wanted.has(counted.name)) continue;
-      const read = counting.get(once) ?? { chains: [], isRead: true };
+      const read = counting.get(once) ?? { slices: [], isRead: true };
       counting.set(once, read);
-      read.chains.push(chain);
+      read.slices.push(slice);
       read.isRead &&= wasRead;
       if (older.length > 0) continue;
       const { days, audits, uncounted } = await countDays({ catalogue, database }, counted, brand, context.today);
       // Day counts of 0 are valid only if they were read in this run.
       const isCounted = days.some(({ upstream }) => upstream > 0) || (read.isRead && days.length > 0);
       const planned = planWindows(counted, brand, isCounted ? { days, audits, uncounted } : null, context);
-      windowed.set(once, { resource: counted, brand, planned, days, countSlices: read.chains, isCounted: read.isRead });
-      chains.push(...planned.chains);
+      windowed.set(once, { resource: counted, brand, planned, days, countSlices: read.slices, isCounted: read.isRead });
+      slices.push(...planned.slices);
     }
-    return chains;
+    return slices;
   };
 
-  const history = async (resource: Resource, chain: Slice, brand: ListedBrand, wasRead: boolean): Promise<Slice[]> => {
+  const history = async (resource: Resource, slice: Slice, brand: ListedBrand, wasRead: boolean): Promise<Slice[]> => {
     const { change } = resource;
-    if (change.kind !== 'report' || change.span !== 'history' || chain.from === null || chain.to === null) return [];
-    if (!chain.oldest) return [];
+    if (change.kind !== 'report' || change.span !== 'history' || slice.from === null || slice.to === null) return [];
+    if (!slice.oldest) return [];
     const table = resource.derived.find((candidate) => candidate.extent.kind === 'time') as ResourceTable | undefined;
     if (table === undefined || table.extent.kind !== 'time') return [];
-    const range = { from: chain.from, to: chain.to };
+    const range = { from: slice.from, to: slice.to };
     // If upstream rejects a range, it rejects earlier ranges too.
-    const dependsOnRows = wasRead && mayHaveOlder(chain, brand, context) === 'ifRows';
+    const dependsOnRows = wasRead && mayHaveOlder(slice, brand, context) === 'ifRows';
     const isFilled = dependsOnRows && (await hasRows(database, table.name, table.extent.field, brand.id, range));
-    const older = wasRead ? planOlder(resource, chain, brand, isFilled, context) : [];
-    return [...older, ...(await windows(resource, chain, brand, { older, wasRead }))];
+    const older = wasRead ? planOlder(resource, slice, brand, isFilled, context) : [];
+    return [...older, ...(await windows(resource, slice, brand, { older, wasRead }))];
   };
 
   return {
     brands: (members) => {
       for (const member of members) brands.set(member.id, member);
     },
-    after: async (chain, wasRead) => {
-      const resource = catalogue.get(chain.resource);
-      const brand = chain.brandId === null ? undefined : brands.get(chain.brandId);
+    after: async (slice, wasRead) => {
+      const resource = catalogue.get(slice.resource);
+      const brand = slice.brandId === null ? undefined : brands.get(slice.brandId);
       return [
-        ...(await details(resource, chain)),
-        ...(wasRead ? await planBelow({ catalogue, database }, resource, chain, context) : []),
-        ...(brand === undefined ? [] : await history(resource, chain, brand, wasRead)),
-        ...(brand === undefined ? [] : await totals(resource, chain, brand, wasRead)),
+        ...(await details(resource, slice)),
+        ...(wasRead ? await planBelow({ catalogue, database }, resource, slice, context) : []),
+        ...(brand === undefined ? [] : await history(resource, slice, brand, wasRead)),
+        ...(brand === undefined ? [] : await totals(resource, slice, brand, wasRead)),
       ];
     },
     windows: () => [...windowed.values()],
@@ -144,12 +144,12 @@ async function planBelow(
 function createTotalsPlanner(database: Database, context: PlanContext, isForecast: boolean) {
   const forecast = new Map<string, Awaited<ReturnType<typeof readTotals>>>();
   const runs = new Map<string, { readonly asked: Set<string>; readonly open: Set<string>; hasFailed: boolean }>();
-  return async (resource: Resource, chain: Slice, brand: ListedBrand, wasRead: boolean): Promise<Slice[]> => {
+  return async (resource: Resource, slice: Slice, brand: ListedBrand, wasRead: boolean): Promise<Slice[]> => {
     if (totalsOf(resource) === null || context.probe === true) return [];
     const key = `${resource.name} ${brand.id}`;
     const run = runs.get(key) ?? { asked: new Set<string>(), open: new Set<string>(), hasFailed: false };
     runs.set(key, run);
-    run.open.delete(chain.id);
+    run.open.delete(slice.id);
     run.hasFailed ||= !wasRead;
     if (run.hasFailed) return [];
     const read = forecast.get(key) ?? (await database.exclusive(({ query }) => readTotals(query, resource, brand.id)));

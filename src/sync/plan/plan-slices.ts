@@ -72,7 +72,7 @@ export function planBrand(catalogue: Catalogue, brand: ListedBrand, context: Pla
       switch (change.kind) {
         case 'walk': {
           const walk = make(context, resource, { brandId, reason: 'all pages', priority: PRIORITY.list });
-          return walk.map((chain) => shortened(withPages(chain, resource, context), change.settled === true, context));
+          return walk.map((slice) => shortened(withPages(slice, resource, context), change.settled === true, context));
         }
         case 'set':
         case 'value':
@@ -91,7 +91,7 @@ export function planBrand(catalogue: Catalogue, brand: ListedBrand, context: Pla
               })
             : make(context, resource, newestHistory(context, resource, brandId));
         case 'window':
-          return change.dayCounts === undefined ? [...planWindows(resource, brand, null, context).chains] : [];
+          return change.dayCounts === undefined ? [...planWindows(resource, brand, null, context).slices] : [];
         default:
           return [];
       }
@@ -135,37 +135,37 @@ export function planChildren(
 }
 
 /**
- * Returns the range before `chain`, if `chain` is the oldest of a history. Older ranges are read until a complete range
+ * Returns the range before `slice`, if `slice` is the oldest of a history. Older ranges are read until a complete range
  * before the newest one is empty and starts before the brand was created; the creation date alone does not prove that
  * there is no older data. `hasRows`: the slice's range has live rows.
  */
 export function planOlder(
   resource: Resource,
-  chain: Slice,
+  slice: Slice,
   brand: ListedBrand,
   hasRows: boolean,
   context: PlanContext,
 ): Slice[] {
-  const { from } = chain;
-  const may = mayHaveOlder(chain, brand, context);
+  const { from } = slice;
+  const may = mayHaveOlder(slice, brand, context);
   if (from === null || may === 'no' || (may === 'ifRows' && !hasRows)) return [];
   const scope = { ...history(context, brand.id, addDays(from, -1)), priority: PRIORITY.older };
-  return make(context, resource, scope).filter((older) => sameVariant(older, chain));
+  return make(context, resource, scope).filter((older) => sameVariant(older, slice));
 }
 
 /** Decides if older ranges are read after a slice: `yes`, `no`, or only if the slice's range has rows (`ifRows`). */
-export function mayHaveOlder(chain: Slice, brand: ListedBrand, context: PlanContext): 'no' | 'yes' | 'ifRows' {
-  const { from } = chain;
-  if (!chain.oldest || from === null || context.range?.from === from) return 'no';
-  if (from <= firstPlannedDay(context.today) || wereReadLately(chain, context)) return 'no';
-  const isNewest = chain.to === lastDay(context, context.daysOf(chain.resource, chain.brandId));
+export function mayHaveOlder(slice: Slice, brand: ListedBrand, context: PlanContext): 'no' | 'yes' | 'ifRows' {
+  const { from } = slice;
+  if (!slice.oldest || from === null || context.range?.from === from) return 'no';
+  if (from <= firstPlannedDay(context.today) || wereReadLately(slice, context)) return 'no';
+  const isNewest = slice.to === lastDay(context, context.daysOf(slice.resource, slice.brandId));
   const wasThere = brand.since !== null && brand.since < from;
   return isNewest || wasThere ? 'yes' : 'ifRows';
 }
 
 /** Returns where a slice resumes, after its last committed page; null unless the checkpoint is recent enough. */
-export function resumePoint(chain: Slice, context: PlanContext): { cursor: string; pages: number } | null {
-  const open = context.open.find((candidate) => candidate.id === chain.id);
+export function resumePoint(slice: Slice, context: PlanContext): { cursor: string; pages: number } | null {
+  const open = context.open.find((candidate) => candidate.id === slice.id);
   if (open === undefined || open.next === null || !isFresh(open, open.at, context)) return null;
   return { cursor: open.next, pages: open.pages };
 }
@@ -185,27 +185,27 @@ function make(context: PlanContext, resource: Resource, scope: SliceScope): Slic
 }
 
 // Expects as many pages as the last read had.
-function withPages(chain: Slice, resource: Resource, { covered }: PlanContext): Slice {
-  const pages = Math.max(1, Math.ceil((covered.chain(chain.id)?.rows ?? 0) / (resource.query['limit']?.max ?? 1)));
-  return { ...chain, expected: pages, least: pages, most: pages };
+function withPages(slice: Slice, resource: Resource, { covered }: PlanContext): Slice {
+  const pages = Math.max(1, Math.ceil((covered.closed(slice.id)?.rows ?? 0) / (resource.query['limit']?.max ?? 1)));
+  return { ...slice, expected: pages, least: pages, most: pages };
 }
 
 /** Estimates the pages of a list that was never read from the first day with data; null if that is not known. */
-export function withFirstPages(chain: Slice, { change }: Resource, first: string | null, context: PlanContext): Slice {
-  if (change.kind !== 'walk' || context.covered.chain(chain.id) !== undefined) return chain;
+export function withFirstPages(slice: Slice, { change }: Resource, first: string | null, context: PlanContext): Slice {
+  if (change.kind !== 'walk' || context.covered.closed(slice.id) !== undefined) return slice;
   const ageMs = Math.max(0, context.now - Date.parse(first ?? dayOf(context.now)));
-  return { ...chain, expected: 1 + Math.floor(ageMs / PAGE_MS), least: 1, most: 1 + Math.ceil(ageMs / PAGE_MS_MIN) };
+  return { ...slice, expected: 1 + Math.floor(ageMs / PAGE_MS), least: 1, most: 1 + Math.ceil(ageMs / PAGE_MS_MIN) };
 }
 
 // Limits the read of a settled list to new items, except for a periodic full scan.
-function shortened(chain: Slice, settled: boolean, context: PlanContext): Slice {
-  const before = context.covered.chain(chain.id);
-  if (!settled) return chain;
+function shortened(slice: Slice, settled: boolean, context: PlanContext): Slice {
+  const before = context.covered.closed(slice.id);
+  if (!settled) return slice;
   const walkedAt = Number(before?.state ?? Number.NaN);
   const isDue = context.full || !(walkedAt <= context.now && context.now - walkedAt < FULL_WALK_EVERY_MS);
   return isDue
-    ? { ...chain, state: String(context.now) }
-    : { ...chain, expected: 1, least: 1, most: 1, untilKnown: true, reason: 'new items', state: before?.state ?? null };
+    ? { ...slice, state: String(context.now) }
+    : { ...slice, expected: 1, least: 1, most: 1, untilKnown: true, reason: 'new items', state: before?.state ?? null };
 }
 
 // Range boundaries move every day, so compare days and not slice ids.

@@ -31,7 +31,7 @@ export interface CountedDays {
 
 /** Slices and decisions for the days of a window. */
 export interface PlannedWindows {
-  readonly chains: readonly Slice[];
+  readonly slices: readonly Slice[];
   /** Number of skipped days, which are up to date. */
   readonly whole: number;
   /** Reasons for reading days, each with the number of days. */
@@ -67,13 +67,13 @@ export function planWindows(
     stateOf: stateReader(resource, brandId, unreliable ? null : counted, context),
   });
   const open = rangesOf(
-    context.open.map((chain) => ({ chain, at: chain.at })),
+    context.open.map((slice) => ({ slice, at: slice.at })),
     resource,
     brandId,
     context,
   );
   const closed = rangesOf(
-    context.closed.map((chain) => ({ chain, at: chain.closedAt })),
+    context.closed.map((slice) => ({ slice, at: slice.closedAt })),
     resource,
     brandId,
     context,
@@ -97,7 +97,7 @@ export function planWindows(
   const guardOf = guarder(resource, counted);
   const resumed = open.map((range) => ({ ...range, items: 0, reason: 'resumes the last run' }));
   const planned = [...windows.map((window) => ({ ...window, reason: reasonOf(window, days) })), ...resumed];
-  const chains = planned.flatMap((window) =>
+  const slices = planned.flatMap((window) =>
     slicesOf(
       resource,
       {
@@ -111,7 +111,7 @@ export function planWindows(
       context.names,
     ),
   );
-  return { chains, whole: skip.length, reasons: reasonsOf(days.values()), unreliable };
+  return { slices, whole: skip.length, reasons: reasonsOf(days.values()), unreliable };
 }
 
 /** Plans windows over days that are still not proven after the run has read the due days. */
@@ -181,14 +181,14 @@ function firstDayOf(days: Iterable<string | null>, to: string, { today }: PlanCo
 }
 
 function rangesOf(
-  chains: readonly { chain: ClosedSlice | OpenSlice; at: number }[],
+  slices: readonly { slice: ClosedSlice | OpenSlice; at: number }[],
   resource: Resource,
   brandId: string,
   context: PlanContext,
 ): DayRange[] {
-  return chains.flatMap(({ chain, at }) => {
-    const mine = chain.resource === resource.name && chain.brandId === brandId && isFresh(chain, at, context);
-    return mine && chain.from !== null && chain.to !== null ? [{ from: chain.from, to: chain.to }] : [];
+  return slices.flatMap(({ slice, at }) => {
+    const mine = slice.resource === resource.name && slice.brandId === brandId && isFresh(slice, at, context);
+    return mine && slice.from !== null && slice.to !== null ? [{ from: slice.from, to: slice.to }] : [];
   });
 }
 

@@ -125,7 +125,7 @@ function createPageCommitter(parts: ApplyParts) {
   const doubtful = new Set<string>();
   const repeatsOf = new Map<string, Repeats>();
   return async (run: RunRef, record: RawPageRecord, bytes: Buffer, place: Place): Promise<PageResult> => {
-    const { resource: name, chain: id, fixed, from, to, member, path, query, page, next, date } = record;
+    const { resource: name, slice: id, fixed, from, to, member, path, query, page, next, date } = record;
     const { untilKnown, isMissing, guard } = record;
     const resource = catalogue.get(name);
     // Page 1 restarts the slice. If a page is missing, rows that the slice lacks must not be deleted.
@@ -144,7 +144,7 @@ function createPageCommitter(parts: ApplyParts) {
     if (read.rows.some(({ implausibleCount }) => implausibleCount > 0)) doubtful.add(id);
     const result = await commitPage(parts, {
       run,
-      chain: { id, resource: name, fixed, from, to },
+      slice: { id, resource: name, fixed, from, to },
       tables: read.rows,
       date,
       page,

@@ -50,7 +50,7 @@ export async function openRawArchive(options: RawArchiveOptions): Promise<RawArc
   const turnOff = (thrown: unknown): null => {
     const { code, message } = toSightlineError(thrown);
     if (code === 'disk_full') throw new SightlineError(code, message, { cause: thrown });
-    warnings.push({ chain: 'raw pages', code, message: `raw pages are not archived: ${message}` });
+    warnings.push({ slice: 'raw pages', code, message: `raw pages are not archived: ${message}` });
     log = null;
     return null;
   };
@@ -106,7 +106,7 @@ function expiredLeft(days: number, today: string): Trouble {
   const message =
     `raw pages of ${days} more ${days === 1 ? 'day' : 'days'} have expired by this machine's clock (${today}); one day is removed per run ` +
     'in case the clock is wrong. If the clock is right, run `sightline sync --accept-expiry` to remove all of them';
-  return { chain: 'raw pages', code: 'expired', message };
+  return { slice: 'raw pages', code: 'expired', message };
 }
 
 // Finds pages that a killed run archived but did not commit. A warehouse without any committed page of a file did not

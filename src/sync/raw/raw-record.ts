@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isRecord } from '../../base/json.ts';
+import { RUN_KINDS } from '../../warehouse/ledger/runs.ts';
 
 const day = z
   .string()
@@ -13,7 +15,7 @@ const page = z.object({
   kind: z.literal('page'),
   ...runRef,
   resource: z.string(),
-  chain: z.string(),
+  slice: z.string(),
   /** Columns with values set by the request. */
   fixed: values,
   from: day,
@@ -45,7 +47,7 @@ const record = z.discriminatedUnion('kind', [
     kind: z.literal('begin'),
     ...runRef,
     options: z.string(),
-    origin: z.object({ kind: z.enum(['sync', 'look', 'verify', 'compare', 'replay', 'import']), trigger: z.string() }),
+    origin: z.object({ kind: z.preprocess(toRunKind, z.enum(RUN_KINDS)), trigger: z.string() }),
     date: time,
   }),
   z.object({ kind: z.literal('end'), ...runRef, totals: z.record(z.string(), z.unknown()), date: time }),
@@ -64,21 +66,26 @@ export type RawRecord = z.infer<typeof record>;
 export type RawPageRecord = z.infer<typeof page>;
 
 /**
- * Parses the first line of a record.
+ * Parses the first line of a record. Files of earlier versions have other names: `chain` for the slice, and `look` for a run that plans.
  * @throws Error that names the invalid field
  */
 export function toRawRecord(header: unknown): RawRecord {
-  const parsed = record.safeParse(header);
+  const { chain, ...given } = isRecord(header) ? header : {};
+  const parsed = record.safeParse(chain === undefined ? given : { ...given, slice: chain });
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new Error(`the first line is not a valid record (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''})`);
+}
+
+function toRunKind(kind: unknown): unknown {
+  return kind === 'look' ? 'plan' : kind;
 }
 
 /** Describes a record for people who look at the file: for a page its slice, number and run. */
 export function describeRecord(record: RawRecord): string {
   switch (record.kind) {
     case 'page':
-      return `page ${record.page} of ${record.chain} in run ${record.runId}`;
+      return `page ${record.page} of ${record.slice} in run ${record.runId}`;
     case 'begin':
     case 'end':
       return `${record.kind} of run ${record.runId}`;

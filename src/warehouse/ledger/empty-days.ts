@@ -23,7 +23,7 @@ export async function readEmptyDays(
   const chosen = Object.entries(where).map(([column, value]) => `AND ${quoted(column)} = ${literal(value)}`);
   // The counts are those of one variant of the report, and the id of its slices ends with the variant's values.
   const ofVariant = Object.entries(where).map(
-    ([column, value]) => `AND list_contains(string_split(chain, ' '), ${literal(`${column}=${value}`)})`,
+    ([column, value]) => `AND list_contains(string_split(slice, ' '), ${literal(`${column}=${value}`)})`,
   );
   const [list] = derived as [ResourceTable];
   const time = list.extent.kind === 'time' ? quoted(list.extent.field) : 'NULL';

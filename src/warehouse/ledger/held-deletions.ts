@@ -21,20 +21,20 @@ export type HeldDeletionRow = ValueOf<typeof heldDeletion>;
 export async function writeHeldDeletion(
   session: Session,
   runId: string,
-  chain: Pick<SliceRef, 'id' | 'resource' | 'fixed'>,
+  slice: Pick<SliceRef, 'id' | 'resource' | 'fixed'>,
   { table, before, lost }: TableLoss,
   at: string,
 ): Promise<void> {
   await session.run(
     `INSERT INTO sync.held_deletions
      SELECT $1, CAST($2 AS UUID), $3, $4, $5, $6, CAST($7 AS TIMESTAMP), CAST($8 AS UUID)`,
-    [chain.resource, (chain.fixed['brand_id'] ?? null) as string | null, table, chain.id, before, lost, at, runId],
+    [slice.resource, (slice.fixed['brand_id'] ?? null) as string | null, table, slice.id, before, lost, at, runId],
   );
 }
 
 /** Deletes the record of a slice that is read again. */
 export async function forgetHeldDeletion(session: Session, sliceId: string): Promise<void> {
-  await session.run('DELETE FROM sync.held_deletions WHERE chain = $1', [sliceId]);
+  await session.run('DELETE FROM sync.held_deletions WHERE slice = $1', [sliceId]);
 }
 
 /**

@@ -48,7 +48,7 @@ function conditionsOf({ earliest, latest, rawFiles }: RecordBounds): [table: str
   const finding = `${within('decided_at')} AND compared >= agreed AND agreed >= 0 AND source IN ('learned', 'default')`;
   return [
     ['coverage', `NOT (${range} AND ${within('closed_at')} AND rows >= 0)`],
-    ['checkpoints', `chain IN (SELECT chain FROM sync.checkpoints WHERE NOT (${page}))`],
+    ['checkpoints', `slice IN (SELECT slice FROM sync.checkpoints WHERE NOT (${page}))`],
     ['audits', `NOT (${within('day')} AND ${within('checked_at')} AND upstream >= 0 AND held >= 0)`],
     ['verifications', `NOT (${within('day')} AND ${within('verified_at')})`],
     ['calibration', `EXISTS (SELECT 1 FROM sync.calibration WHERE NOT (${finding}))`],

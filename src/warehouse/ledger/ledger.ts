@@ -42,7 +42,7 @@ const insertRequests = ledgerInsert('requests');
 export async function writeRequests(
   session: Session,
   runId: string,
-  chain: Pick<SliceRef, 'id' | 'resource'>,
+  slice: Pick<SliceRef, 'id' | 'resource'>,
   requests: readonly Attempt[],
   counts: PageCounts | null,
 ): Promise<void> {
@@ -52,8 +52,8 @@ export async function writeRequests(
     return {
       run_id: runId,
       sent_at: toTimestampText(sentAt),
-      resource: chain.resource,
-      chain: chain.id,
+      resource: slice.resource,
+      slice: slice.id,
       path,
       query,
       attempt,
@@ -94,16 +94,16 @@ export interface SeenRows {
 export async function writeCheckpoint(
   session: Session,
   passId: string,
-  chain: SliceRef,
+  slice: SliceRef,
   page: { number: number; next: string | null; seen: readonly SeenRows[]; at: number },
 ): Promise<void> {
   for (const { table, keys, unidentified } of page.seen) {
     await session.run(insertCheckpoint, [
-      chain.id,
-      chain.resource,
-      brandOf(chain),
-      chain.from,
-      chain.to,
+      slice.id,
+      slice.resource,
+      brandOf(slice),
+      slice.from,
+      slice.to,
       passId,
       page.number,
       table,
@@ -117,7 +117,7 @@ export async function writeCheckpoint(
 
 /** Deletes the checkpoints of a slice that is complete or starts again. */
 export async function clearCheckpoints(session: Session, sliceId: string): Promise<void> {
-  await session.run('DELETE FROM sync.checkpoints WHERE chain = $1', [sliceId]);
+  await session.run('DELETE FROM sync.checkpoints WHERE slice = $1', [sliceId]);
 }
 
 /**
@@ -131,7 +131,7 @@ export async function sumCheckpoints(
   const [sums] = await session.all(
     `SELECT CAST(coalesce(sum(unidentified), 0) AS BIGINT) AS unidentified,
        CAST(coalesce(sum(len(seen)), 0) AS BIGINT) AS rows, epoch_ms(min(read_at)) AS since
-     FROM sync.checkpoints WHERE chain = $1`,
+     FROM sync.checkpoints WHERE slice = $1`,
     [sliceId],
   );
   const since = sums?.['since'] ?? null;
@@ -146,7 +146,7 @@ export async function sumCheckpoints(
 export async function readListed(session: Session, sliceId: string, table: string): Promise<Values[]> {
   const rows = await session.all(
     `SELECT unnest(keys) AS key FROM (SELECT flatten(list(seen ORDER BY page)) AS keys FROM sync.checkpoints
-     WHERE chain = $1 AND table_name = $2)`,
+     WHERE slice = $1 AND table_name = $2)`,
     [sliceId, table],
   );
   return rows.map(({ key }) => parseExactJson(String(key)) as Values);
@@ -156,7 +156,7 @@ export async function readListed(session: Session, sliceId: string, table: strin
 export async function readRepeats(session: Session, sliceId: string): Promise<Repeats> {
   const rows = await session.all(
     `SELECT split_part(key->>'${CONTENT_KEY}', '-', 1) AS content, CAST(count(*) AS BIGINT) AS rows
-     FROM (SELECT CAST(unnest(seen) AS JSON) AS key FROM sync.checkpoints WHERE chain = $1) GROUP BY 1`,
+     FROM (SELECT CAST(unnest(seen) AS JSON) AS key FROM sync.checkpoints WHERE slice = $1) GROUP BY 1`,
     [sliceId],
   );
   return new Map(rows.map(({ content, rows: count }) => [String(content), Number(count)]));
@@ -169,13 +169,13 @@ export async function readRepeats(session: Session, sliceId: string): Promise<Re
 export async function writeCoverage(
   session: Session,
   run: { runId: string; passId: string },
-  chain: SliceRef,
+  slice: SliceRef,
   { rows, at, known }: { readonly rows: number; readonly at: number; readonly known: KnownSlices },
 ): Promise<void> {
-  const state = chain.state ?? null;
-  if (await known.mayHave(session, chain.id)) {
+  const state = slice.state ?? null;
+  if (await known.mayHave(session, slice.id)) {
     const updated = await session.run(updateCoverage, [
-      chain.id,
+      slice.id,
       run.passId,
       run.runId,
       toTimestampText(at),
@@ -185,8 +185,8 @@ export async function writeCoverage(
     if (updated > 0) return;
   }
   const read = { pass_id: run.passId, run_id: run.runId, closed_at: toTimestampText(at), rows, state };
-  const { id, resource, from, to } = chain;
-  const row = { chain: id, resource, brand_id: brandOf(chain), range_from: from, range_to: to, ...read };
+  const { id, resource, from, to } = slice;
+  const row = { slice: id, resource, brand_id: brandOf(slice), range_from: from, range_to: to, ...read };
   await session.run(insertCoverage, [stage([row])]);
 }
 
@@ -201,7 +201,7 @@ export function createKnownSlices(table: 'coverage' | 'held_deletions'): KnownSl
   let known: Set<string> | null = null;
   return {
     mayHave: async (session, sliceId) => {
-      known ??= new Set((await session.query(`SELECT chain FROM sync.${table}`)).map(([chain]) => String(chain)));
+      known ??= new Set((await session.query(`SELECT slice FROM sync.${table}`)).map(([slice]) => String(slice)));
       const has = known.has(sliceId);
       known.add(sliceId);
       return has;
@@ -211,20 +211,20 @@ export function createKnownSlices(table: 'coverage' | 'held_deletions'): KnownSl
 
 // The resource, brand and range of a slice follow from its id.
 const updateCoverage = `UPDATE sync.coverage SET pass_id = CAST($2 AS UUID), run_id = CAST($3 AS UUID),
-  closed_at = CAST($4 AS TIMESTAMP), rows = $5, state = $6 WHERE chain = $1`;
+  closed_at = CAST($4 AS TIMESTAMP), rows = $5, state = $6 WHERE slice = $1`;
 const insertCoverage = ledgerInsert('coverage');
 
 /** Deletes the record that a slice was read completely. */
 export async function forgetCoverage(session: Session, sliceId: string): Promise<void> {
-  await session.run('DELETE FROM sync.coverage WHERE chain = $1', [sliceId]);
+  await session.run('DELETE FROM sync.coverage WHERE slice = $1', [sliceId]);
 }
 
 /** Deletes the coverage of all slices of the same resource and brand that overlap this slice's days. */
-export async function forgetDays(session: Session, chain: SliceRef): Promise<void> {
+export async function forgetDays(session: Session, slice: SliceRef): Promise<void> {
   await session.run(
     `DELETE FROM sync.coverage WHERE resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID)
        AND range_from <= CAST($4 AS DATE) AND range_to >= CAST($3 AS DATE)`,
-    [chain.resource, brandOf(chain), chain.from, chain.to],
+    [slice.resource, brandOf(slice), slice.from, slice.to],
   );
 }
 
@@ -242,7 +242,7 @@ const quarantineColumns = ['id', 'table', 'reason', 'json'].map((name) => ({ nam
 export async function writeQuarantine(
   session: Session,
   runId: string,
-  chain: SliceRef,
+  slice: SliceRef,
   items: readonly QuarantinedItem[],
   atMs: number,
 ): Promise<void> {
@@ -258,7 +258,7 @@ export async function writeQuarantine(
     `INSERT INTO sync.quarantine SELECT s.id, $2, s."table", CAST($3 AS UUID), s.reason, CAST(s.json AS JSON),
        CAST($4 AS TIMESTAMP), CAST($4 AS TIMESTAMP), CAST($5 AS UUID)
      FROM ${staged(quarantineColumns, '$1')} s WHERE s.id NOT IN (SELECT id FROM sync.quarantine)`,
-    [stage([...unique.values()].map((item) => ({ ...item }))), chain.resource, brandOf(chain), at, runId],
+    [stage([...unique.values()].map((item) => ({ ...item }))), slice.resource, brandOf(slice), at, runId],
   );
 }
 
@@ -286,6 +286,6 @@ export function quarantinedText(item: unknown): string {
   return wellFormed(item === undefined ? 'null' : toExactJson(item));
 }
 
-function brandOf(chain: SliceRef): string | null {
-  return (chain.fixed['brand_id'] ?? null) as string | null;
+function brandOf(slice: SliceRef): string | null {
+  return (slice.fixed['brand_id'] ?? null) as string | null;
 }

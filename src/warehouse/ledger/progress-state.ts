@@ -34,10 +34,10 @@ function selects({ resources, brands }: StateScope): string {
 export async function readProgressState(query: Query, scope: StateScope): Promise<ProgressState[]> {
   const rows = await query(
     `SELECT resource, CAST(brand_id AS VARCHAR), CAST(count(closed_at) AS INTEGER),
-       CAST(count(DISTINCT chain) FILTER (closed_at IS NULL) AS INTEGER), strftime(min(range_from), '%Y-%m-%d'),
+       CAST(count(DISTINCT slice) FILTER (closed_at IS NULL) AS INTEGER), strftime(min(range_from), '%Y-%m-%d'),
        strftime(max(range_to), '%Y-%m-%d'), strftime(max(closed_at), '%Y-%m-%dT%H:%M:%S.%gZ')
-     FROM (SELECT resource, brand_id, chain, range_from, range_to, closed_at FROM sync.coverage
-       UNION ALL SELECT resource, brand_id, chain, NULL, NULL, NULL FROM sync.checkpoints)
+     FROM (SELECT resource, brand_id, slice, range_from, range_to, closed_at FROM sync.coverage
+       UNION ALL SELECT resource, brand_id, slice, NULL, NULL, NULL FROM sync.checkpoints)
      WHERE ${selects(scope)} GROUP BY resource, brand_id ORDER BY resource, brand_id NULLS FIRST`,
   );
   return rows.map(([resource, brandId, complete, unfinished, firstDay, lastDay, closedAt]) => ({
@@ -56,10 +56,10 @@ export async function resetProgressState(database: Database, scope: StateScope):
   return database.transaction(async (session) => {
     const condition = selects(scope);
     const [row] = (await session.all(
-      `SELECT CAST(count(DISTINCT chain) AS INTEGER) AS chains FROM (SELECT chain FROM sync.coverage WHERE ${condition}
-         UNION ALL SELECT chain FROM sync.checkpoints WHERE ${condition})`,
+      `SELECT CAST(count(DISTINCT slice) AS INTEGER) AS slices FROM (SELECT slice FROM sync.coverage WHERE ${condition}
+         UNION ALL SELECT slice FROM sync.checkpoints WHERE ${condition})`,
     )) as [ResultRow];
     for (const table of ['coverage', 'checkpoints']) await session.run(`DELETE FROM sync.${table} WHERE ${condition}`);
-    return Number(row['chains']);
+    return Number(row['slices']);
   });
 }

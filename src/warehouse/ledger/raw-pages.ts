@@ -19,17 +19,17 @@ const insertRawPage = ledgerInsert('raw_pages');
 export async function writeRawPage(
   session: Session,
   runId: string,
-  chain: SliceRef,
+  slice: SliceRef,
   { number, at, place }: { number: number; at: number; place: RawLocation },
 ): Promise<void> {
   const { file, position, bytes, sha256 } = place;
   const row = {
     file,
     position,
-    resource: chain.resource,
-    chain: chain.id,
+    resource: slice.resource,
+    slice: slice.id,
     run_id: runId,
-    brand_id: chain.fixed['brand_id'] ?? null,
+    brand_id: slice.fixed['brand_id'] ?? null,
     page: number,
     received_at: toTimestampText(at),
     bytes,

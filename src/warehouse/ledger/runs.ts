@@ -5,8 +5,11 @@ import { toTimestampText } from './ledger.ts';
 /** Final status of a run; while it runs, the stored status is `running`. */
 export type RunStatus = 'complete' | 'partial' | 'failed' | 'interrupted';
 
-/** Purpose of a run. A `look` reads only the lists and day counts that a plan needs. */
-export type RunKind = 'sync' | 'look' | 'verify' | 'compare' | 'replay' | 'import';
+/** Purposes of runs. A `plan` reads only the lists and day counts that a plan needs. */
+export const RUN_KINDS = ['sync', 'plan', 'verify', 'compare', 'replay', 'import'] as const;
+
+/** Purpose of a run. */
+export type RunKind = (typeof RUN_KINDS)[number];
 
 /** Purpose of a run, and what started it: `command`, `program`, or `job` and the name of the job. */
 export interface RunOrigin {
@@ -77,7 +80,7 @@ export async function beginRun(
   // page.
   const tooOld = 'WHERE read_at < (SELECT max(read_at) FROM sync.checkpoints) - INTERVAL 2 DAY';
   await session.run(
-    `UPDATE sync.coverage SET state = NULL WHERE chain IN (SELECT chain FROM sync.checkpoints ${tooOld})`,
+    `UPDATE sync.coverage SET state = NULL WHERE slice IN (SELECT slice FROM sync.checkpoints ${tooOld})`,
   );
   await session.run(`DELETE FROM sync.checkpoints ${tooOld}`);
   await session.run(

@@ -129,7 +129,7 @@ function rowsOfBrand(column: string): string {
     AND ${quoted(column)} >= CAST($2 AS DATE) AND ${quoted(column)} < CAST($3 AS DATE) + INTERVAL 1 DAY`;
 }
 
-const chainColumns = `chain AS id, resource, CAST(brand_id AS VARCHAR) AS brand_id,
+const sliceColumns = `slice AS id, resource, CAST(brand_id AS VARCHAR) AS brand_id,
   strftime(range_from, '%Y-%m-%d') AS range_from, strftime(range_to, '%Y-%m-%d') AS range_to`;
 
 /** Selects the slices that planning needs. Every night adds slices of each brand, and most are irrelevant later. */
@@ -179,7 +179,7 @@ export async function readRangesOf(
 async function closedSlices(database: Database, where: string, values: readonly Parameter[]): Promise<ClosedSlice[]> {
   const rows = await database.exclusive((session) =>
     session.all(
-      `SELECT ${chainColumns}, epoch_ms(closed_at) AS at_ms, CAST(pass_id AS VARCHAR) AS pass_id, rows, state
+      `SELECT ${sliceColumns}, epoch_ms(closed_at) AS at_ms, CAST(pass_id AS VARCHAR) AS pass_id, rows, state
        FROM sync.coverage WHERE ${where} ORDER BY closed_at`,
       values,
     ),
@@ -195,15 +195,15 @@ async function closedSlices(database: Database, where: string, values: readonly 
 
 /** Reads the ids of all slices that any pass has started but not finished. */
 export async function readBegunSlices(database: Database): Promise<ReadonlySet<string>> {
-  const rows = await database.exclusive((session) => session.all('SELECT DISTINCT chain FROM sync.checkpoints'));
-  return new Set(rows.map((row) => String(row['chain'])));
+  const rows = await database.exclusive((session) => session.all('SELECT DISTINCT slice FROM sync.checkpoints'));
+  return new Set(rows.map((row) => String(row['slice'])));
 }
 
 /** Reads the slices that a pass has started but not finished. */
 export async function readOpenSlices(database: Database, passId: string): Promise<OpenSlice[]> {
   const rows = await database.exclusive((session) =>
     session.all(
-      `SELECT ${chainColumns}, max(page) AS pages, arg_max(next_cursor, page) AS next, epoch_ms(max(read_at)) AS at_ms
+      `SELECT ${sliceColumns}, max(page) AS pages, arg_max(next_cursor, page) AS next, epoch_ms(max(read_at)) AS at_ms
        FROM sync.checkpoints WHERE pass_id = CAST($1 AS UUID) GROUP BY ALL`,
       [passId],
     ),

@@ -205,9 +205,9 @@ async function readResources(query: Query, catalogue: Catalogue, nowMs: number):
   const rows = await query(`SELECT resource, ${iso('max(closed_at)')} FROM sync.coverage GROUP BY resource`);
   const readAt = new Map(rows.map(([resource, at]) => [String(resource), String(at)]));
   const begun = await query(
-    'SELECT resource, CAST(count(DISTINCT chain) AS INTEGER) FROM sync.checkpoints GROUP BY resource',
+    'SELECT resource, CAST(count(DISTINCT slice) AS INTEGER) FROM sync.checkpoints GROUP BY resource',
   );
-  const unfinished = new Map(begun.map(([resource, chains]) => [String(resource), Number(chains)]));
+  const unfinished = new Map(begun.map(([resource, slices]) => [String(resource), Number(slices)]));
   const statuses: ResourceStatus[] = [];
   for (const { name, change, generic } of catalogue.resources) {
     const gaps = change.kind === 'window' ? await readGaps(query, catalogue, name, nowMs) : [];
@@ -216,7 +216,7 @@ async function readResources(query: Query, catalogue: Catalogue, nowMs: number):
     for (const { brandId, days } of gaps) byBrand.set(brandId, (byBrand.get(brandId) ?? 0) + days);
     const gapBrands = [...byBrand].map(([brandId, days]) => ({ brandId, days }));
     const listed = gaps.slice(0, GAPS_MAX).map(({ brandId, from, to }) => ({ brandId, from, to }));
-    const chains = unfinished.get(name) ?? 0;
+    const slices = unfinished.get(name) ?? 0;
     statuses.push({
       resource: name,
       readAt: readAt.get(name) ?? null,
@@ -224,7 +224,7 @@ async function readResources(query: Query, catalogue: Catalogue, nowMs: number):
       gapDays,
       gapBrands,
       oldestRead: change.kind === 'window' ? await readOldestRead(query, name) : null,
-      unfinished: chains,
+      unfinished: slices,
       ...(generic === undefined ? {} : { generic }),
     });
   }

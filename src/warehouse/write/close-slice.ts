@@ -35,20 +35,20 @@ export async function closeSlice(
   tables: ReadonlyMap<string, PageChanges>,
   syncedAt: string,
 ): Promise<Pick<PageResult, 'deletionsSkipped' | 'held'>> {
-  const { run, chain, date, page, next, doubtful = false } = last;
+  const { run, slice, date, page, next, doubtful = false } = last;
   const noCheckpoints = { unidentified: 0, rows: 0, since: null };
-  const earlier = page === 1 ? noCheckpoints : await sumCheckpoints(session, chain.id);
+  const earlier = page === 1 ? noCheckpoints : await sumCheckpoints(session, slice.id);
   const unidentified = seen.reduce((sum, rows) => sum + rows.unidentified, earlier.unidentified);
   const deletionsSkipped =
     unidentified > 0
       ? 'items without a readable key, null instead of a list, or a full page without a next cursor'
       : null;
-  const resource = catalogue.get(chain.resource);
+  const resource = catalogue.get(slice.resource);
   const held: HeldRows[] = [];
   let deleted = 0;
   // A slice that ended early did not list the remaining rows.
   if (next === null && impliesDeletions(resource) && deletionsSkipped === null) {
-    if (await slicesHeld.mayHave(session, chain.id)) await forgetHeldDeletion(session, chain.id);
+    if (await slicesHeld.mayHave(session, slice.id)) await forgetHeldDeletion(session, slice.id);
     for (const rows of seen) {
       const changes = tables.get(rows.table) as PageChanges;
       const result = await deleteUnseen(resource, writers, session, last, rows, syncedAt);
@@ -57,16 +57,16 @@ export async function closeSlice(
       if (result.held !== null) held.push(result.held);
     }
   }
-  if (page > 1) await clearCheckpoints(session, chain.id);
+  if (page > 1) await clearCheckpoints(session, slice.id);
   const rows = seen.reduce((sum, { keys }) => sum + keys.length, earlier.rows);
   // A settled list is read up to the first page without changes, which can hide missing rows on later pages. After a
   // deletion the next read covers all pages.
   const isMissing = last.isMissing === true && page === 1;
   const covered = isMissing
-    ? { ...chain, state: MISSING }
+    ? { ...slice, state: MISSING }
     : deleted + held.length > 0
-      ? { ...chain, state: null }
-      : chain;
+      ? { ...slice, state: null }
+      : slice;
   if (!doubtful) await writeCoverage(session, run, covered, { rows, at: earlier.since ?? date, known });
   return { deletionsSkipped, held };
 }
@@ -76,17 +76,17 @@ async function deleteUnseen(
   resource: Resource,
   writers: TableWriters,
   session: Session,
-  { run, chain, page, guard, doubtful = false, tables }: PageCommit,
+  { run, slice, page, guard, doubtful = false, tables }: PageCommit,
   { table, keys }: SeenRows,
   syncedAt: string,
 ): Promise<{ deleted: number; held: HeldRows | null }> {
-  const tombstones = writers.tombstonesOf(chain.resource, table);
-  const extent = { fixed: chain.fixed, from: chain.from, to: chain.to };
+  const tombstones = writers.tombstonesOf(slice.resource, table);
+  const extent = { fixed: slice.fixed, from: slice.from, to: slice.to };
   // A list of a single page is identified by its keys, so wrong times of its items do not matter.
   if (doubtful && (page > 1 || tombstones.extent.kind === 'time')) return { deleted: 0, held: null };
   const written = tables.find((rows) => rows.table.name === table)?.rows ?? [];
   if (page === 1 && (await tombstones.areAll(session, written, extent))) return { deleted: 0, held: null };
-  const unseen = await tombstones.findUnseen(session, chain.id, keys, extent);
+  const unseen = await tombstones.findUnseen(session, slice.id, keys, extent);
   if (unseen.length === 0) return { deleted: 0, held: null };
   const losses = guard === null ? new Map() : await tombstones.countLosses(session, unseen, extent);
   const days = guard === null ? new Set<string>() : daysToKeep(resource, guard, losses);
@@ -101,7 +101,7 @@ async function deleteUnseen(
   if (kept.length === 0) return { deleted, held: null };
   const before = [...losses.values()].reduce((sum, loss) => sum + loss.before, 0);
   const loss = { table, before, lost: kept.length };
-  if (guard?.counts === null) await writeHeldDeletion(session, run.runId, chain, loss, syncedAt);
+  if (guard?.counts === null) await writeHeldDeletion(session, run.runId, slice, loss, syncedAt);
   return { deleted, held: { ...loss, days: countByDay(kept), keys: kept.map(({ key }) => key) } };
 }
 

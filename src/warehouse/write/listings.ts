@@ -55,11 +55,11 @@ export function listingOrder(
 /** Stores the order of a list's keys; returns whether it changed. */
 export async function writeListing(
   session: Session,
-  chain: SliceRef,
+  slice: SliceRef,
   table: ResourceTable,
   rows: readonly Values[],
 ): Promise<boolean> {
-  const brandId = (chain.fixed['brand_id'] ?? null) as string | null;
+  const brandId = (slice.fixed['brand_id'] ?? null) as string | null;
   const names = keyColumnsOf(table).map(({ name }) => name);
   const [only = ''] = names;
   if (names.length === 0 || table.declaration.at === 'body') return false;
@@ -68,18 +68,18 @@ export async function writeListing(
   );
   // A row can move from one page to the next while the pages are read.
   const keys = [...new Set(texts)];
-  const list = `${table.name}${scopeOf(table, chain.fixed)}`;
+  const list = `${table.name}${scopeOf(table, slice.fixed)}`;
   const condition = `resource = $1 AND table_name = $2 AND brand_id IS NOT DISTINCT FROM CAST($3 AS UUID)`;
   const same = await session.all(`SELECT 1 FROM sync.listings WHERE ${condition} AND keys = $4`, [
-    chain.resource,
+    slice.resource,
     list,
     brandId,
     keys,
   ]);
   if (same.length > 0) return false;
-  await session.run(`DELETE FROM sync.listings WHERE ${condition}`, [chain.resource, list, brandId]);
+  await session.run(`DELETE FROM sync.listings WHERE ${condition}`, [slice.resource, list, brandId]);
   await session.run('INSERT INTO sync.listings SELECT $1, $2, CAST($3 AS UUID), $4', [
-    chain.resource,
+    slice.resource,
     list,
     brandId,
     keys,

@@ -12,7 +12,7 @@ import type { Changes } from './upsert.ts';
 /** A page to commit in one transaction: rows, child rows, checkpoint, ledger and data version. */
 export interface PageCommit {
   readonly run: RunRef;
-  readonly chain: SliceRef;
+  readonly slice: SliceRef;
   readonly tables: readonly TableRows[];
   /** Whether the request had no `to`, so that upstream chose the last day of the slice. */
   readonly isOpen?: boolean;

@@ -9,7 +9,7 @@ import type { HistoryWriter } from './history.ts';
 import { sameKey, stage, staged } from './staging.ts';
 
 // Keys of the earlier pages and of the page that closes the slice.
-const SEEN = `list_concat((SELECT flatten(list(seen)) FROM sync.checkpoints WHERE chain = $1 AND table_name = $2),
+const SEEN = `list_concat((SELECT flatten(list(seen)) FROM sync.checkpoints WHERE slice = $1 AND table_name = $2),
   CAST($3 AS VARCHAR[]))`;
 
 /** The rows that a complete read should have listed. */
@@ -38,10 +38,10 @@ export function countByDay(rows: readonly UnseenRow[]): Map<string, number> {
 export interface TombstoneWriter {
   readonly extent: Extent;
   /**
-   * Returns the live rows of the extent that neither the checkpoints of slice `chain` nor the keys in `seen` (its last
+   * Returns the live rows of the extent that neither the checkpoints of `slice` nor the keys in `seen` (its last
    * page) list. Call it only if every page of the slice was read without error.
    */
-  findUnseen(session: Session, chain: string, seen: readonly Values[], extent: ReadExtent): Promise<UnseenRow[]>;
+  findUnseen(session: Session, slice: string, seen: readonly Values[], extent: ReadExtent): Promise<UnseenRow[]>;
   /**
    * Returns whether the extent has no live rows besides `rows`, which must be live rows. Cheaper than `findUnseen`. The rows of a page may
    * have times outside the requested range.
@@ -107,8 +107,8 @@ export function createTombstoneWriter(
     mark,
     findWhere,
     markWhere: async (session, condition, at) => mark(session, await findWhere(session, condition), at),
-    findUnseen: async (session, chain, seen, extent) => {
-      const rows = await session.all(unseenSql, [chain, table.name, stage(seen), ...extentSql.parameters(extent)]);
+    findUnseen: async (session, slice, seen, extent) => {
+      const rows = await session.all(unseenSql, [slice, table.name, stage(seen), ...extentSql.parameters(extent)]);
       return rows.map((row) => ({ key: JSON.parse(String(row['key'])) as Values, day: String(row['day']) }));
     },
     areAll: async (session, given, extent) => {

@@ -36,24 +36,24 @@ export interface PageWriterParts extends CloseParts {
  */
 export async function writePage(parts: PageWriterParts, session: Session, page: PageCommit): Promise<PageResult> {
   const { catalogue, version } = parts;
-  const { run, chain, date, raw = null, drift = null, answer = null } = page;
+  const { run, slice, date, raw = null, drift = null, answer = null } = page;
   const syncedAt = `${toTimestampText(date)}000`;
-  const resource = catalogue.get(chain.resource);
+  const resource = catalogue.get(slice.resource);
   const tables = await writeTables(parts, session, page, syncedAt);
-  if (raw !== null) await writeRawPage(session, run.runId, chain, { number: page.page, at: date, place: raw });
+  if (raw !== null) await writeRawPage(session, run.runId, slice, { number: page.page, at: date, place: raw });
   if (drift !== null) await writeDrift(session, run.runId, drift, date);
-  if (page.isOpen === true && resource.zone === 'echoed') await writeEchoedDay(session, chain, date);
+  if (page.isOpen === true && resource.zone === 'echoed') await writeEchoedDay(session, slice, date);
   if (answer !== null) {
-    const brandId = (chain.fixed['brand_id'] ?? null) as string | null;
-    const given = { resource: chain.resource, brandId, purpose: 'report', status: 200, askedAt: date } as const;
+    const brandId = (slice.fixed['brand_id'] ?? null) as string | null;
+    const given = { resource: slice.resource, brandId, purpose: 'report', status: 200, askedAt: date } as const;
     await keepAnswer(session, run.runId, { ...given, ...answer });
   }
   const seen = page.tables.map(({ table, seen: keys, unidentified }) => ({ table: table.name, keys, unidentified }));
   // Other items of the page may be wrong too, so read all days of the window again, including days that other slices
   // have read.
   if (page.doubtful === true) {
-    await forgetCoverage(session, chain.id);
-    if (resource.change.kind === 'window') await forgetDays(session, chain);
+    await forgetCoverage(session, slice.id);
+    if (resource.change.kind === 'window') await forgetDays(session, slice);
   }
   const ended = page.next === null || (page.untilKnown === true && isUnchanged(tables));
   let end: Pick<PageResult, 'deletionsSkipped' | 'held'> = { deletionsSkipped: null, held: [] };
@@ -63,11 +63,11 @@ export async function writePage(parts: PageWriterParts, session: Session, page: 
     end = await closeSlice(parts, session, page, seen, tables, syncedAt);
   } else if (page.doubtful !== true) {
     // Without a checkpoint the slice resumes at the first doubtful page.
-    await writeCheckpoint(session, run.passId, chain, { number: page.page, next: page.next, seen, at: date });
+    await writeCheckpoint(session, run.passId, slice, { number: page.page, next: page.next, seen, at: date });
   }
   const { completed, ...sums } = sumOf(tables);
   if (sums.inserted + sums.updated + sums.deleted + completed > 0) version.current += 1;
-  await writeRequests(session, run.runId, chain, page.requests, { ...sums, dataVersion: version.current });
+  await writeRequests(session, run.runId, slice, page.requests, { ...sums, dataVersion: version.current });
   const quarantined = page.tables.reduce((sum, { rejectedCount }) => sum + rejectedCount, 0);
   return { tables, quarantined, ...end, ended };
 }
@@ -75,30 +75,30 @@ export async function writePage(parts: PageWriterParts, session: Session, page: 
 async function writeTables(
   { catalogue, writers }: PageWriterParts,
   session: Session,
-  { run, chain, tables, date, guard }: PageCommit,
+  { run, slice, tables, date, guard }: PageCommit,
   syncedAt: string,
 ): Promise<Map<string, PageChanges>> {
   const written = new Map<string, PageChanges>();
   const provenance = { runId: run.runId, syncedAt };
-  const check = guard === null ? undefined : (loss: TableLoss) => rejectLoss(catalogue.get(chain.resource), loss);
+  const check = guard === null ? undefined : (loss: TableLoss) => rejectLoss(catalogue.get(slice.resource), loss);
   for (const rows of tables) {
-    const writer = writers.rowsOf(chain.resource, rows.table.name);
-    const changes = await writer.write(session, rows, chain.fixed, provenance, check);
+    const writer = writers.rowsOf(slice.resource, rows.table.name);
+    const changes = await writer.write(session, rows, slice.fixed, provenance, check);
     written.set(rows.table.name, { ...changes, read: rows.rows.length });
-    const items = rows.rejected.map((item) => quarantineRow(chain, item));
-    await writeQuarantine(session, run.runId, chain, items, date);
+    const items = rows.rejected.map((item) => quarantineRow(slice, item));
+    await writeQuarantine(session, run.runId, slice, items, date);
   }
   return written;
 }
 
 // Store upstream's order of a full list: a new first item changes no other row.
 async function writeListings(resource: Resource, session: Session, commit: PageCommit): Promise<boolean> {
-  const { chain, tables, page } = commit;
+  const { slice, tables, page } = commit;
   if (resource.change.kind !== 'set') return false;
   let changed = false;
   for (const { table, seen } of tables) {
-    const earlier = page === 1 ? [] : await readListed(session, chain.id, table.name);
-    changed = (await writeListing(session, chain, table, [...earlier, ...seen])) || changed;
+    const earlier = page === 1 ? [] : await readListed(session, slice.id, table.name);
+    changed = (await writeListing(session, slice, table, [...earlier, ...seen])) || changed;
   }
   return changed;
 }
@@ -130,10 +130,10 @@ function isUnchanged(tables: ReadonlyMap<string, PageChanges>): boolean {
   return all.some(({ read }) => read > 0) && all.every(({ inserted, updated }) => inserted + updated === 0);
 }
 
-function quarantineRow(chain: SliceRef, { table, reason, item }: Rejected): QuarantinedItem {
+function quarantineRow(slice: SliceRef, { table, reason, item }: Rejected): QuarantinedItem {
   const json = quarantinedText(item);
   const id = createHash('sha256')
-    .update(JSON.stringify([chain.resource, table, chain.fixed, reason, json]))
+    .update(JSON.stringify([slice.resource, table, slice.fixed, reason, json]))
     .digest('hex')
     .slice(0, 32);
   return { id, table, reason, json };

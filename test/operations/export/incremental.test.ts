@@ -145,9 +145,9 @@ async function openPages(context: Context) {
     const fixed = { brand_id: BRAND };
     const day = isDay ? { from: '2026-02-01', to: '2026-02-01' } : { from: null, to: null };
     const data = items.map((item) => (isDay ? { ...item, engine: 'e', createdAt: '2026-02-01T10:00:00Z' } : item));
-    const chain = { id: kind, resource: kind, fixed, ...day };
+    const slice = { id: kind, resource: kind, fixed, ...day };
     const read = readers.get(kind)?.read({ data }, fixed) ?? [];
-    await warehouse.writePage({ run, chain, tables: read, date: at, page: 1, next: null, guard: null, requests: [] });
+    await warehouse.writePage({ run, slice, tables: read, date: at, page: 1, next: null, guard: null, requests: [] });
     await warehouse.close();
   };
 }
