@@ -198,7 +198,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/destinations/load-tables.ts',
-    from: 'if (found !== undefined) await session.run(`UPDATE ${name} SET _hash = NULL`);',
+    from: 'if (found !== undefined) await session.run(`UPDATE ${at} SET _hash = NULL`);',
     to: '',
     tests: ['test/destinations/load.test.ts'],
   },
