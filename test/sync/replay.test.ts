@@ -7,7 +7,7 @@ import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { startChild } from '../support/child.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
-import { sampleOf } from '../support/counts.ts';
+import { countOf, sampleOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { FETCHED_TWICE } from '../support/warehouse-file.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
@@ -68,7 +68,7 @@ describe('a replay into a new file', () => {
 });
 
 test('a sync that is killed leaves a consistent warehouse and all raw pages, and the next one resumes', async () => {
-  const workspace = await openWorkspace({ ...few, responsesPerDay: 120, latencyMs: 5 });
+  const workspace = await openWorkspace({ ...few, responsesPerDay: countOf(120, 6_000), latencyMs: 5 });
   const { sandbox } = workspace;
   const folder = `${await temporaryFolder()}/raw`;
   const start = async () => {
