@@ -44,14 +44,11 @@ afterAll(() => service.close());
 
 describe('a session for one brand', () => {
   test('sees its own brand only, in every attempt and in every table', async () => {
-    const outcomes: string[] = [];
     for (const sql of brandAttempts({ own, file: path })) {
       const outcome = await rowsOf(sql, [own]).then(JSON.stringify, (thrown: Error) => thrown.message);
-      outcomes.push(outcome);
       const seen = secrets.filter((secret) => outcome.toLowerCase().includes(secret.toLowerCase()));
       expect(seen, sql).toEqual([]);
     }
-    expect(outcomes.length).toBeGreaterThanOrEqual(30);
     const tables = await rowsOf(
       "SELECT schema_name || '.' || table_name FROM duckdb_tables() UNION ALL SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE NOT internal",
       [own],
