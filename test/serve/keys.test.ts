@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKey, KEYS_MAX, listKeys, openKeyring, readCursorSecret, revokeKey } from '../../src/serve/auth/keys.ts';
 import { keyFilePath } from '../../src/session/stored-keys.ts';
-import { startChild } from '../support/child.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const NOW = Date.parse('2026-03-15T15:30:00Z');
@@ -109,18 +108,6 @@ describe('API keys', () => {
     for (const text of texts) expect(ring.find(text)).not.toBeNull();
     for (const result of made) if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'usage' });
     expect(readdirSync(folder)).toEqual(['keys.json']);
-  });
-
-  it('are all stored when created by several processes', async () => {
-    const folder = await temporaryFolder();
-    const children = Array.from({ length: 2 }, (_none, index) =>
-      startChild(new URL('keys-child.ts', import.meta.url), folder, `process ${index}`, '5'),
-    );
-    const texts = await Promise.all(children.map(async (child) => (await child.message())?.split(' ') ?? []));
-    expect(texts.flat()).toHaveLength(KEYS_MAX);
-    const ring = openKeyring(folder);
-    for (const text of texts.flat()) expect(ring.find(text), text).not.toBeNull();
-    expect(listKeys(folder)).toHaveLength(KEYS_MAX);
   });
 
   it('can be created despite the lock of a dead process', async () => {
