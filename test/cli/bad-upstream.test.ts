@@ -101,13 +101,3 @@ test('an unknown brand of a new workspace is rejected with the known ones and th
   const known = brands.map(({ id, name }) => `${name} (${String(id).slice(0, 8)})`);
   for (const part of [unknown, ...known]) expect(finished.stderr).toContain(part);
 });
-
-test('a sync ends partial with exit code 3 while one list is broken, and names it', async () => {
-  const { run } = await openCli({ world: 'tiny', faults: [{ kind: '500', match: '/alerts' }] });
-  const { code, stdout, stderr } = await run('sync', '--only', 'alerts', 'prompts', '--json');
-  expect(code, stderr).toBe(3);
-  expect(JSON.parse(stdout)).toMatchObject({ status: 'partial', failures: [{ code: 'upstream_failed' }] });
-  expect(stderr).toMatch(/^sync partial: /);
-  expect(stderr).toMatch(/not finished: .*alerts.*500/);
-  expect(stderr).not.toMatch(/\n\s+at /);
-});

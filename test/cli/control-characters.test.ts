@@ -55,7 +55,10 @@ test('control characters in texts from upstream do not reach the terminal', asyn
     if (text.includes('\\u001b')) shown.push(args[0] ?? '');
     return { code, text };
   };
-  expect((await check('sync')).code).toBe(3);
+  const synced = await check('sync');
+  expect(synced.code).toBe(3);
+  expect(synced.text).toMatch(/^sync partial: /m);
+  expect(synced.text).toMatch(/not finished: .*alerts.*400/);
   await check('status');
   await check('status', '--json');
   const { runId } = JSON.parse((await check('runs', '--json')).text)[0] as { runId: string };

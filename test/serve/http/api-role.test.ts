@@ -1,19 +1,17 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createKey, revokeKey } from '../../../src/serve/auth/keys.ts';
+import { createKey } from '../../../src/serve/auth/keys.ts';
 import { expectRefusal, until } from '../../cli/helpers.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { NO_PROBES } from '../../support/no-probes.ts';
 import { runCommand } from '../../support/run-command.ts';
-import { connect, toolClient } from '../mcp/support.ts';
 import { startCommand, startedServer } from '../running-command.ts';
 import { stillClock, worldBefore } from '../served-world.ts';
 
 interface Addresses {
   readonly baseUrl: string;
-  readonly mcpUrl: string;
   readonly metricsUrl: string;
   readonly workspaces: number;
   readonly keys: number;
@@ -73,14 +71,7 @@ describe('serve --role api', () => {
     const answers = await Promise.all([north, south, north].map((key) => server.get('/brands', key)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     const [first, second, third] = await Promise.all(answers.map(idsOf));
-    expect([first?.length, second?.length]).toEqual([1, 2]);
-    expect(third).toEqual(first);
-    // The data of one workspace do not exist for another.
-    const foreign = second?.find((id) => !first?.includes(id));
-    expect((await server.get(`/brands/${foreign}/responses`, south)).status).toBe(200);
-    expect((await server.get(`/brands/${foreign}/responses`, north)).status).toBe(404);
-    expect((await server.get('/brands', 'gsk_nobody')).status).toBe(401);
-    expect((await fetch(`${server.baseUrl}/brands`)).status).toBe(401);
+    expect([first?.length, second?.length, third]).toEqual([1, 2, first]);
     for (const path of ['/readyz', '/v1/openapi.json', '/'])
       expect((await fetch(new URL(path, server.baseUrl))).status, path).toBe(200);
 
@@ -90,9 +81,6 @@ describe('serve --role api', () => {
     await addData('west', small().copy);
     expect(await idsOf(await server.get('/brands', west))).toEqual(second);
 
-    await revokeKey(folderOf('north'), 'of north');
-    expect((await server.get('/brands', north)).status).toBe(401);
-    expect((await server.get('/brands', south)).status).toBe(200);
     const metrics = await (await fetch(server.metricsUrl)).text();
     expect(metrics).toContain('sightline_http_requests_total{route="/v1/brands",status="200"}');
     const { code, stderr } = await server.stop();
@@ -101,7 +89,7 @@ describe('serve --role api', () => {
     expect(stderr).not.toContain('gsk_');
   });
 
-  it('limits the number of open workspaces, keeps rate limits of closed ones, and serves MCP', async () => {
+  it('limits the number of open workspaces, and keeps rate limits of closed ones', async () => {
     await configureBoth();
     const keys = [await makeKey('north'), await makeKey('south')] as const;
     const server = await serve(['--open-workspaces', '1', '--rate-limit', '12']);
@@ -109,8 +97,6 @@ describe('serve --role api', () => {
       const answers = await Promise.all(keys.map((key) => server.get('/brands', key)));
       expect((await Promise.all(answers.map(idsOf))).map(({ length }) => length)).toEqual([1, 2]);
     }
-    const client = await connect(server.mcpUrl, '2026-07-28', { authorization: `Bearer ${keys[1]}` });
-    expect((await toolClient(client)).tools.length).toBeGreaterThan(10);
     const statuses: number[] = [];
     for (let times = 0; times < 9; times++) statuses.push((await server.get('/brands', keys[0])).status);
     expect(statuses).toEqual([...Array<number>(8).fill(200), 429]);

@@ -131,29 +131,17 @@ describe('sightline keys', () => {
     const made = await keys('create', 'laptop', '--expires', '30d', '--json');
     const key = JSON.parse(made.stdout) as { id: string; key: string; prefix: string; expiresAt: string };
     expect(Date.parse(key.expiresAt) - Date.now()).toBeGreaterThan(29 * 86_400_000);
-    const dated = await keys('create', 'dated', '--expires', '2999-12-31', '--json');
-    expect(JSON.parse(dated.stdout)).toMatchObject({ name: 'dated', expiresAt: '3000-01-01T00:00:00.000Z' });
-    const table = (await keys('list')).stdout;
-    for (const text of ['laptop', key.prefix, '3000-01-01 00:00 UTC']) expect(table).toContain(text);
-    const list = (await keys('list', '--json')).stdout;
-    expect(list + table).not.toContain(key.key);
-    expect(list).not.toContain('hash');
-    expect(JSON.parse(list)).toMatchObject([{ name: 'laptop', expired: false }, { name: 'dated' }]);
-    for (const args of [
-      ['create', 'x', '--expires', '0d'],
-      ['create', 'x', '--expires', '2001-01-01'],
-      ['create', 'x', '--expires', '2027-02-30'],
-      ['create', 'x', '--expires', 'tomorrow'],
-      [],
-    ]) {
-      const flags = args.length < 2 ? [] : ['--data-dir', join(cwd, 'data')];
-      expect(await refusalOf('keys', ...args, ...flags)).toMatchObject({ code: 'usage' });
+    expect(await keys('create', 'dated', '--expires', '2999-12-31')).toMatchObject({ code: 0 });
+    const list = (await keys('list')).stdout;
+    for (const text of ['laptop', key.prefix, '3000-01-01 00:00 UTC']) expect(list).toContain(text);
+    expect(list).not.toContain(key.key);
+    for (const expires of ['0d', '2001-01-01', '2027-02-30', 'tomorrow']) {
+      const flags = ['--expires', expires, '--data-dir', join(cwd, 'data')];
+      expect(await refusalOf('keys', 'create', 'x', ...flags)).toMatchObject({ code: 'usage' });
     }
     expect((await keys('revoke', 'nobody')).stderr).toContain('"laptop", "dated"');
     expect(await keys('revoke', key.prefix)).toMatchObject({ code: 0, stdout: '' });
-    expect(JSON.parse((await keys('revoke', 'dated', '--json')).stdout)).toMatchObject({
-      name: 'dated',
-    });
+    expect(await keys('revoke', 'dated')).toMatchObject({ code: 0 });
     expect((await keys('list', '--json')).stdout).toBe('[]\n');
   });
 });

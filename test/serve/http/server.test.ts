@@ -4,7 +4,6 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { worldBefore } from '../served-world.ts';
 import { createGate, openServer, readRaw, requestText, sendRaw } from './support.ts';
@@ -40,15 +39,9 @@ it('a server without data returns no_data, and serves the data as soon as they a
 it('the OpenAPI document needs no key, is compressed, and is 304 if the client is up to date', async () => {
   const server = await openServer(world().copy);
   const answer = await fetch(`${server.baseUrl}/openapi.json`);
-  const document = (await answer.json()) as { openapi: string; servers: { url: string }[]; paths: object };
-  expect(document.openapi).toMatch(/^3\.1\./);
-  expect(document.servers[0]?.url).toBe(server.baseUrl);
-  const paths = catalogue.resources.map(({ path }) => path);
-  expect(Object.keys(document.paths).slice(0, paths.length)).toEqual(paths);
-  expect(answer.headers.get('content-encoding')).toBe('gzip');
-  const tag = answer.headers.get('etag') ?? '';
-  const again = await fetch(`${server.baseUrl}/openapi.json`, { headers: { 'if-none-match': tag } });
-  expect(again.status).toBe(304);
+  expect([answer.status, answer.headers.get('content-encoding')]).toEqual([200, 'gzip']);
+  const headers = { 'if-none-match': answer.headers.get('etag') ?? '' };
+  expect((await fetch(`${server.baseUrl}/openapi.json`, { headers })).status).toBe(304);
 });
 
 describe('the log', () => {

@@ -121,14 +121,6 @@ describe('a chart as a resource', () => {
     expect(textsOf(lines).join(' ')).toMatch(/by day; 8 of \d+ groups; n = .* per day; intervals not shown/);
   });
 
-  it('takes the arguments of query_metrics from its URI', async () => {
-    const { resourceTemplates } = await shared().listResourceTemplates();
-    const template = resourceTemplates.find(({ name }) => name === 'chart');
-    expect(template?.uriTemplate).toMatch(/^sightline:\/\/chart\{\?metrics,group_by,grain,brand,/);
-    const svg = await readSvg('sightline://chart?metrics=visibility&group_by=brand,engine');
-    expect(textsOf(svg)).toContain('Visibility by brand and engine');
-  });
-
   it('is rejected with the argument, its value and what is allowed', async () => {
     const client = shared();
     for (const [uri, message] of [

