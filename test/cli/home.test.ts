@@ -1,108 +1,29 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, type TestContext, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { openTarget } from '../destinations/places.ts';
-import { expectConsistent, expectEqualToUpstream } from '../support/compare.ts';
-import { countOf } from '../support/counts.ts';
 import { temporaryFolder } from '../support/folders.ts';
-import { type Finished, runCommand } from '../support/run-command.ts';
-import { spreadOver, withWarehouseFile } from '../support/warehouse-file.ts';
+import { runCommand } from '../support/run-command.ts';
 import { copyWorld } from '../support/worlds.ts';
-import { type CliWorkspace, openCli, type Running, rowsIn, startCli, until } from './helpers.ts';
+import { type CliWorkspace, openCli, rowsIn } from './helpers.ts';
 
-const KILLS = countOf(1, 10);
-/** Resources that the syncs read. */
-const ONLY = ['brands', 'prompts', 'responses'];
-/** Requests after which a sync is killed. One that ends before is not counted. */
-const LIFE_REQUESTS = { least: 2, most: 6 };
 /** A job that takes the lease, and saves. */
 const KEEP = { keep: { cron: '0 5 * * *', steps: ['retention'] } };
 const COUNT = 'SELECT count(*) AS n FROM responses';
 
 /** A machine that shares only the home with the others. */
-interface Machine {
-  readonly folder: string;
-  /** The workspace's folder in the data folder. */
-  readonly data: string;
-  /** Starts a command in a process. */
-  start(...args: string[]): Running;
-  run(...args: string[]): Promise<Finished>;
-  /** Runs a command that must succeed, and returns its output. */
-  done(...args: string[]): Promise<string>;
-  rows(sql: string): Promise<Record<string, unknown>[]>;
-  set(settings: object): Promise<void>;
-}
-
-/** Makes the clock of the commands of a test go on by some minutes. */
-let minutes = 0;
-
-async function machineOf({ env }: CliWorkspace, settings: object): Promise<Machine> {
+async function machineOf({ env }: CliWorkspace, settings: object) {
   const folder = await temporaryFolder();
   const set = (changed: object) => writeFile(join(folder, 'sightline.config.json'), JSON.stringify(changed));
   await set(settings);
-  const clock = { ...systemClock, now: () => systemClock.now() + minutes * 60_000 };
-  const run = (...args: string[]) => runCommand(args, { cwd: folder, env, clock });
+  const run = (...args: string[]) => runCommand(args, { cwd: folder, env, clock: systemClock });
   const done = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await run(...args);
     expect(code, stderr + stdout).toBe(0);
     return stdout;
   };
-  const rows = (sql: string) => rowsIn(folder, env, sql);
-  const start = (...args: string[]) => startCli(args, { cwd: folder, env });
-  return { folder, data: join(folder, 'data', 'default'), start, run, done, rows, set };
+  return { folder, run, done, rows: (sql: string) => rowsIn(folder, env, sql), set };
 }
-
-const inside = ({ sandbox }: CliWorkspace, { data }: Machine, look: Parameters<typeof withWarehouseFile>[2]) =>
-  withWarehouseFile(join(data, 'warehouse.duckdb'), sandbox, look);
-
-/** Returns settings whose home is a PostgreSQL database, and the variables that they need. */
-async function homeInPostgres(context: TestContext) {
-  const { target, extensions } = await openTarget('postgres', context);
-  const url = 'url' in target ? target.url : '';
-  const settings = { destinations: { h: { kind: 'postgres', urlVariable: 'HOME_URL' } }, clock: 'upstream' };
-  return { settings, variables: { HOME_URL: url, SIGHTLINE_EXTENSION_DIRECTORY: extensions.path } };
-}
-
-test(`kill -9 of ${KILLS} syncs: the next one on an empty disk resumes, and no rows are lost or doubled`, async (context) => {
-  onTestFinished(() => {
-    minutes = 0;
-  });
-  const { settings, variables } = await homeInPostgres(context);
-  const cli = await openCli({ world: 'tiny', latencyMs: 5 });
-  Object.assign(cli.env, variables);
-  const sync = ['sync', '--only', ...ONLY, '--json', '--home', 'h'];
-  const first = await machineOf(cli, { ...settings, jobs: KEEP });
-  await copyWorld('tiny', first.folder);
-  await first.done('jobs', 'run', 'keep', '--home', 'h');
-  let killed = 0;
-  for (let round = 1; killed < KILLS; round++) {
-    // Processes have the machine's clock.
-    minutes = 0;
-    cli.sandbox.world.advance({ days: 1, lateAnswers: 20, editedResponses: 10 });
-    const before = cli.sandbox.requests.length;
-    const { process: child, finished } = (await machineOf(cli, settings)).start(...sync);
-    // Kill after a number of requests, not after a time, so that a busy machine does not matter.
-    const after = before + spreadOver(round, LIFE_REQUESTS);
-    await until('enough was asked', () => cli.sandbox.requests.length >= after || child.exitCode !== null);
-    child.kill('SIGKILL');
-    const { code, signal, stderr, stdout } = await finished;
-    if (signal === null) expect(code, stderr + stdout).toBe(0);
-    else {
-      killed += 1;
-      const refused = await (await machineOf(cli, settings)).run(...sync);
-      expect([refused.code, refused.stdout]).toEqual([4, expect.stringContaining('warehouse_locked')]);
-    }
-    // The lease of the killed process expires.
-    minutes = 7;
-    const next = await machineOf(cli, settings);
-    await next.done(...sync);
-    await inside(cli, next, async (workspace) => {
-      await expectConsistent(workspace);
-      await expectEqualToUpstream(workspace, { only: ONLY });
-    });
-  }
-});
 
 test('a workspace moves between its folder and a home, from which other machines read, back up and restore it', async () => {
   const cli = await openCli({ world: 'tiny' });
