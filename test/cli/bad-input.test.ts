@@ -118,43 +118,30 @@ const values: BadInput[] = [
   ['report --link http://', 'usage', ['--link is "http://"; allowed: an address with http or https']],
 ];
 
-/** Settings of the environment that differ from `SETTINGS`. */
-const environments = (
-  [
-    [{ SIGHTLINE_API_KEY: ' ' }, ['SIGHTLINE_API_KEY is not set', 'gsk_']],
-    [{ SIGHTLINE_BASE_URL: '' }, ['SIGHTLINE_BASE_URL is not set', 'https']],
-    [
-      { SIGHTLINE_BASE_URL: 'https://someone:hunter2@api.example.com/v1' },
-      ['SIGHTLINE_BASE_URL contains a user name or password'],
-      'hunter2',
-    ],
-    [{ SIGHTLINE_BASE_URL: `https://api.example.com/v1?key=${KEY}` }, ['SIGHTLINE_BASE_URL is', 'without a query']],
-  ] as const satisfies readonly (readonly [object, readonly string[], string?])[]
-).map(([env, says, hides = KEY]): BadInput => [
-  'sync',
-  'config_invalid',
-  says,
-  { env: { ...SETTINGS, ...env }, hides },
-]);
+const inEnvironment = (env: Surroundings['env'], says: readonly string[], hides = KEY): BadInput => {
+  return ['sync', 'config_invalid', says, { env: { ...SETTINGS, ...env }, hides }];
+};
+const inFile = (content: unknown, says: readonly string[]): BadInput => {
+  return ['sync', 'config_invalid', says, { files: { 'sightline.config.json': JSON.stringify(content) } }];
+};
 
-/** Contents of sightline.config.json. */
-const configs = (
-  [
-    [{ budgetshare: 1 }, ['"budgetshare"', 'budgetShare']],
-    [{ apiKey: KEY }, ['sightline.config.json', '"apiKey"']],
-    [[], ['not a JSON object', 'workspaces']],
-    [{ workspaces: { '../x': https } }, ['"../x"', 'lower-case letters']],
-    [
-      { workspaces: { acme: { ...https, apiKeyVariable: KEY } } },
-      ['workspaces.acme.apiKeyVariable', 'the name of the environment variable'],
-    ],
-  ] as const satisfies readonly (readonly [unknown, readonly string[]])[]
-).map(([content, says]): BadInput => [
-  'sync',
-  'config_invalid',
-  says,
-  { files: { 'sightline.config.json': JSON.stringify(content) } },
-]);
+const settings: BadInput[] = [
+  inEnvironment({ SIGHTLINE_API_KEY: ' ' }, ['SIGHTLINE_API_KEY is not set', 'gsk_']),
+  inEnvironment({ SIGHTLINE_BASE_URL: '' }, ['SIGHTLINE_BASE_URL is not set', 'https']),
+  inEnvironment(
+    { SIGHTLINE_BASE_URL: 'https://someone:hunter2@api.example.com/v1' },
+    ['SIGHTLINE_BASE_URL contains a user name or password'],
+    'hunter2',
+  ),
+  inEnvironment({ SIGHTLINE_BASE_URL: `https://a.example/v1?key=${KEY}` }, [
+    'SIGHTLINE_BASE_URL is',
+    'without a query',
+  ]),
+  inFile({ budgetshare: 1 }, ['"budgetshare"', 'budgetShare']),
+  inFile({ apiKey: KEY }, ['sightline.config.json', '"apiKey"']),
+  inFile([], ['not a JSON object', 'workspaces']),
+  inFile({ workspaces: { '../x': https } }, ['"../x"', 'lower-case letters']),
+];
 
 const files: BadInput[] = [
   ['sync', 'config_invalid', ['.env', 'cannot read'], { files: { '.env': null } }],
@@ -192,29 +179,26 @@ describe('a wrong value is rejected with a message, a hint and an exit code, and
   });
   afterAll(() => occupied.close());
 
-  test.for([...values, ...environments, ...configs, ...files])(
-    '%s: %s',
-    async ([line, code, says, surroundings = {}]) => {
-      const { env = SETTINGS, files: given = {}, hint, hides } = surroundings;
-      const withPort = (text: string): string => text.replace('PORT', new URL(occupied.origin).port);
-      const cwd = await temporaryFolder();
-      for (const [path, content] of Object.entries(given)) {
-        await mkdir(join(cwd, path, content === null ? '.' : '..'), { recursive: true });
-        if (content !== null) await writeFile(join(cwd, path), content);
-      }
-      const before = (await readdir(cwd, { recursive: true })).sort();
-      const isJson = !line.startsWith('demo');
-      const [first = '', ...rest] = line.split(' ').map(withPort);
-      // A later position could be parsed as the value of an option.
-      const args = first.startsWith('-') ? [first, ...rest, '--json'] : [first, ...(isJson ? ['--json'] : []), ...rest];
-      const finished = await runCommand(args, { cwd, env });
-      expectRefusal(finished, code, isJson, hint);
-      const output = finished.stdout + finished.stderr;
-      for (const hidden of [KEY, ...(hides === undefined ? [] : [hides])]) expect(output).not.toContain(hidden);
-      for (const part of says.map(withPort)) expect(finished.stderr.split('\n')[0]).toMatch(toPattern(part));
-      expect((await readdir(cwd, { recursive: true })).sort()).toEqual(before);
-    },
-  );
+  test.for([...values, ...settings, ...files])('%s: %s', async ([line, code, says, surroundings = {}]) => {
+    const { env = SETTINGS, files: given = {}, hint, hides } = surroundings;
+    const withPort = (text: string): string => text.replace('PORT', new URL(occupied.origin).port);
+    const cwd = await temporaryFolder();
+    for (const [path, content] of Object.entries(given)) {
+      await mkdir(join(cwd, path, content === null ? '.' : '..'), { recursive: true });
+      if (content !== null) await writeFile(join(cwd, path), content);
+    }
+    const before = (await readdir(cwd, { recursive: true })).sort();
+    const isJson = !line.startsWith('demo');
+    const [first = '', ...rest] = line.split(' ').map(withPort);
+    // A later position could be parsed as the value of an option.
+    const args = first.startsWith('-') ? [first, ...rest, '--json'] : [first, ...(isJson ? ['--json'] : []), ...rest];
+    const finished = await runCommand(args, { cwd, env });
+    expectRefusal(finished, code, isJson, hint);
+    const output = finished.stdout + finished.stderr;
+    for (const hidden of [KEY, ...(hides === undefined ? [] : [hides])]) expect(output).not.toContain(hidden);
+    for (const part of says.map(withPort)) expect(finished.stderr.split('\n')[0]).toMatch(toPattern(part));
+    expect((await readdir(cwd, { recursive: true })).sort()).toEqual(before);
+  });
 });
 
 function toPattern(text: string): RegExp {
