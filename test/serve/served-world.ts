@@ -83,6 +83,15 @@ export function openWorldService(config: WorkspaceConfig): Service {
   return openService(config, stillClock, randomBytes(32), 30_000);
 }
 
+/** Opens the query layer of a workspace before the tests of a file; returns a function that returns it. */
+export function serviceBefore(workspace: () => WorldWorkspace): () => Service {
+  return sharedBefore(async (closeLater) => {
+    const service = openWorldService(workspace().config);
+    closeLater(service.close);
+    return service;
+  });
+}
+
 /** Serves a workspace, at the time of worlds by default, without jobs and without a rate limit. The caller closes it. */
 export function serveWorld(
   config: WorkspaceConfig,

@@ -34,48 +34,41 @@ async function contextIn(folder: string, clock: Clock = systemClock): Promise<(c
   return (command) => ({ config, clock, signal: new AbortController().signal, command });
 }
 
-async function openProcess(mode: Mode): Promise<Rig> {
-  const at = await temporaryFolder();
-  const context = await contextIn(at);
-  const { folder } = context('').config;
-  return {
-    mode,
-    hasEpochs: false,
-    hasQueue: mode === 'wait',
-    folder,
-    participant: async () => thisProcess,
-    afterDeath: async () => {
-      await createProcessSessions().acquire(requestOf({ folder, mode }, 'killed'));
-      return createProcessSessions();
-    },
-    context,
-    takeAway: null,
-  };
-}
-
-async function openLock(mode: Mode): Promise<Rig> {
-  const at = await temporaryFolder();
-  const context = await contextIn(at);
+async function openLocal(
+  mode: Mode,
+  driver: SessionDriver,
+  afterDeath: (at: Pick<Rig, 'folder' | 'mode'>) => Promise<SessionDriver>,
+): Promise<Rig> {
+  const context = await contextIn(await temporaryFolder());
   const { folder } = context('').config;
   // Work that only reads does not wait for a folder that does not exist.
   await mkdir(folder, { recursive: true });
-  const afterDeath = async (): Promise<SessionDriver> => {
+  const participant = async () => driver;
+  const none = { hasEpochs: false, takeAway: null };
+  return {
+    ...none,
+    mode,
+    hasQueue: mode === 'wait',
+    folder,
+    context,
+    participant,
+    afterDeath: () => afterDeath({ folder, mode }),
+  };
+}
+
+const openProcess = (mode: Mode): Promise<Rig> =>
+  openLocal(mode, thisProcess, async (at) => {
+    await createProcessSessions().acquire(requestOf(at, 'killed'));
+    return createProcessSessions();
+  });
+
+const openLock = (mode: Mode): Promise<Rig> =>
+  openLocal(mode, fileLock, async ({ folder }) => {
     const child = startChild(new URL('session-child.ts', import.meta.url), folder, mode);
     expect(await child.message()).toBe('entered');
     await child.kill();
     return fileLock;
-  };
-  return {
-    mode,
-    hasEpochs: false,
-    hasQueue: mode === 'wait',
-    folder,
-    participant: async () => fileLock,
-    afterDeath,
-    context,
-    takeAway: null,
-  };
-}
+  });
 
 async function openHome(): Promise<Rig> {
   const path = join(await temporaryFolder(), 'home.duckdb');

@@ -2,16 +2,12 @@ import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
 import type { TableResult } from '../../../src/query/metrics/table-result.ts';
 import { chartSpecOf } from '../../../src/serve/mcp/charts/chart-spec.ts';
-import { copyBefore, openWorldService, sharedBefore, stillClock } from '../served-world.ts';
+import { copyBefore, serviceBefore, sharedBefore, stillClock } from '../served-world.ts';
 import { openMcp } from './stream-client.ts';
 import { type Body, connect, startBareMcp } from './support.ts';
 
 const workspace = copyBefore('small');
-const service = sharedBefore(async (closeLater) => {
-  const opened = openWorldService(workspace().config);
-  closeLater(opened.close);
-  return opened;
-});
+const service = serviceBefore(workspace);
 const shared = sharedBefore(async (closeLater) => {
   const url = await startBareMcp(service(), {}, {}, stillClock, closeLater);
   return connect(url, '2026-07-28', {}, closeLater);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isRecord } from '../../../src/base/json.ts';
-import { openWorldService, sharedBefore, worldBefore } from '../served-world.ts';
+import { serviceBefore, sharedBefore, worldBefore } from '../served-world.ts';
 import { openMcp, type StreamClient } from './stream-client.ts';
 import { type Body, connect, startBareMcp } from './support.ts';
 
@@ -19,11 +19,7 @@ const several = sharedBefore((closeLater) =>
   ),
 );
 
-const service = sharedBefore(async (closeLater) => {
-  const opened = openWorldService(workspace().config);
-  closeLater(opened.close);
-  return opened;
-});
+const service = serviceBefore(workspace);
 
 const openLimited = async (brand: string, more: object = {}) =>
   connect(await startBareMcp(service().limitedTo([brand]), more));
