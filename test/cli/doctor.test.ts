@@ -6,18 +6,13 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tryLock } from '../../src/base/file-lock.ts';
+import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
 import { examineSurroundings } from '../../src/operations/doctor/doctor.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { runCli, serve, shareCli } from './helpers.ts';
 
-interface Result {
-  check: string;
-  status: string;
-  message: string;
-  advice: string | null;
-  fixed: boolean;
-}
+type Result = JsonValue<'doctor'>['checks'][number];
 
 const workspace = shareCli({ world: 'tiny' });
 /** The ID of a process that has ended. */

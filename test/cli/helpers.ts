@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import type { WorkspaceOptions, WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
+import type { WorkspaceOptions } from '../../schemas/fixtures/start.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
-import type { JsonName } from '../../src/cli/json/json-outputs.ts';
+import type { JsonName, JsonValue } from '../../src/cli/json/json-outputs.ts';
 import { formatRows } from '../../src/cli/output/row-format.ts';
 import { openNewestReplicaWith } from '../../src/session/newest-replica.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
@@ -68,13 +68,13 @@ export function startCli(
 }
 
 /** Returns the line that a server prints with `--json` when it is ready; rejects if it ends before. */
-export async function startedLine<T>({ process: child, finished }: Running): Promise<T> {
+export async function startedLine({ process: child, finished }: Running): Promise<JsonValue<'serve'>> {
   const lines = createInterface({ input: child.stdout as Readable });
   const line = await new Promise<string>((resolve, reject) => {
     lines.once('line', resolve);
     void finished.then(({ stderr }) => reject(new Error(stderr)));
   });
-  return JSON.parse(line) as T;
+  return expectJson('serve', line);
 }
 
 /** Runs a command until it ends, in this process unless its environment has variables of Node or the system. */
@@ -100,24 +100,8 @@ export function makeFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'sightline-cli-'));
 }
 
-/** A sandbox, a working folder and commands on both. They are removed when the test ends. */
-export interface CliWorkspace {
-  readonly sandbox: WorkspaceSandbox;
-  readonly folder: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** The workspace's folder in the data folder. */
-  readonly data: string;
-  run(...args: string[]): Promise<Finished>;
-  /** Runs a command that must succeed. */
-  done(...args: string[]): Promise<Finished>;
-  /** Runs the command of an output with --json, which must print one line with the declared members. Returns its value. */
-  json<T = ReturnType<typeof JSON.parse>>(name: JsonName, ...args: string[]): Promise<T>;
-  start(...args: string[]): Running;
-  /** Runs a query on the newest data and returns the rows of its last statement as objects. */
-  rows(sql: string): Promise<Record<string, unknown>[]>;
-  /** Passes the warehouse itself to a function such as those of `compare.ts`. Commands read the replica, which has complete days only. */
-  inside<T>(look: (workspace: TestWorkspace) => Promise<T>): Promise<T>;
-}
+/** A sandbox, a working folder and commands on both. */
+export type CliWorkspace = Omit<Awaited<ReturnType<typeof openCliFor>>, 'close'>;
 
 /** Options of a workspace. */
 export type CliOptions = WorkspaceOptions & {
@@ -145,15 +129,17 @@ export function shareCli(options: CliOptions = {}): CliWorkspace {
 }
 
 /** Like `openCli`, but for several tests. The caller closes it. */
-export async function openCliFor({ world, isNew, ...options }: CliOptions = {}): Promise<
-  CliWorkspace & { close: () => Promise<void> }
-> {
+export async function openCliFor({ world, isNew, ...options }: CliOptions = {}) {
   const folder = await makeFolder();
   const sandbox =
     world === undefined
       ? await startStillSandbox({ brands: 1, prompts: 3, days: 4, ...options })
       : await startWorldSandbox(world, options);
-  const env = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
+  const env: Readonly<Record<string, string>> = {
+    ...NO_PROBES,
+    SIGHTLINE_BASE_URL: sandbox.baseUrl,
+    SIGHTLINE_API_KEY: sandbox.key,
+  };
   const data = join(folder, 'data', 'default');
   if (world !== undefined) await copyWorld(world, folder);
   else if (isNew === undefined) {
@@ -168,18 +154,23 @@ export async function openCliFor({ world, isNew, ...options }: CliOptions = {}):
   };
   const clock = world === undefined ? {} : { clock: worldClock() };
   const run = (...args: string[]): Promise<Finished> => runCli(args, { cwd: folder, env, ...clock });
+  /** Runs a command that must succeed. */
   const done = async (...args: string[]): Promise<Finished> => {
     const finished = await run(...args);
     expect(finished.code, finished.stderr).toBe(0);
     return finished;
   };
-  const json = async <T>(name: JsonName, ...args: string[]): Promise<T> => {
+  /** Runs the command of an output with --json, which must print one line with the declared members. Returns its value. */
+  const json = async <T = ReturnType<typeof JSON.parse>>(name: JsonName, ...args: string[]): Promise<T> => {
     const { stdout } = await done(...name.replace(/ (id|table)$/, '').split(' '), ...args, '--json');
     expect(stdout).toMatch(/^.*\n$/);
     return expectJson<T>(name, stdout);
   };
+  /** Runs a query on the newest data and returns the rows of its last statement as objects. */
   const rows = (sql: string) => rowsIn(folder, env, sql);
-  const inside: CliWorkspace['inside'] = (look) => withWarehouseFile(join(data, 'warehouse.duckdb'), sandbox, look);
+  /** Passes the warehouse itself to a function such as those of `compare.ts`. Commands read the replica, which has complete days only. */
+  const inside = <T>(look: (workspace: TestWorkspace) => Promise<T>): Promise<T> =>
+    withWarehouseFile(join(data, 'warehouse.duckdb'), sandbox, look);
   const close = async (): Promise<void> => {
     for (const running of started) {
       running.process.kill('SIGKILL');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { declaredJobs } from '../../jobs/all.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
 import { startCommand, startedServer } from '../serve/running-command.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { startOther } from '../support/file-lock.ts';
@@ -16,17 +17,7 @@ const EVERY_STEP = ['sync', 'verify', 'export', 'retention', 'compact', 'check',
 
 const workspace = shareCli({ world: 'tiny' });
 
-interface Run {
-  readonly status: string;
-  readonly exitCode: number;
-  readonly steps: readonly {
-    readonly step: string;
-    readonly status: string;
-    readonly exitCode: number | null;
-    readonly error: string | null;
-    readonly result: Record<string, unknown> | null;
-  }[];
-}
+type Run = JsonValue<'jobs run'>;
 
 async function configure(jobs: unknown): Promise<void> {
   await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify({ jobs }));
@@ -97,7 +88,8 @@ describe('jobs', () => {
     expect(run.steps.filter(({ result }) => result === null)).toEqual([]);
     expect(run.steps[0]?.result).toMatchObject({ status: 'complete' });
     expect(run.steps[1]?.result).toMatchObject({ agrees: true });
-    expect(existsSync(join(workspace.data, 'snapshots', String(run.steps[2]?.result?.['snapshotId'])))).toBe(true);
+    const exported = run.steps[2]?.result as { readonly snapshotId: string } | null | undefined;
+    expect(existsSync(join(workspace.data, 'snapshots', String(exported?.snapshotId)))).toBe(true);
 
     expect((await workspace.json('runs'))[0]).toMatchObject({ kind: 'sync', trigger: 'job nightly' });
     const said = await workspace.done('jobs', 'run', 'keep');

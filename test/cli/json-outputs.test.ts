@@ -159,7 +159,7 @@ describe('the output with --json has the declared members', () => {
   });
 
   test('for all declared outputs, here or in another test', () => {
-    const tests = readdirSync(TESTS, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'));
+    const tests = readdirSync(TESTS, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
     const text = tests.map((name) => readFileSync(join(TESTS, name), 'utf8')).join('\n');
     const derived = names.filter((name) => dataOperations.some(({ output }) => output === jsonOutputs[name].shape));
     const checked = [...PRINTED.map(([name]) => name), ...derived, ...names.filter((name) => isChecked(name, text))];
@@ -169,7 +169,9 @@ describe('the output with --json has the declared members', () => {
 
 // Whether a test passes an output with this name to a function that checks it.
 function isChecked(name: JsonName, text: string): boolean {
-  return new RegExp(`\\b(expectJson|print|json|linesOf)(<[^(]*>)?\\(\\s*'${name}'`).test(text);
+  return new RegExp(`\\b(expectJson|print|json|linesOf|startedServer)(<[^(]*>)?\\((running, |\\s*)'${name}'`).test(
+    text,
+  );
 }
 
 function commandsWithJson(command: Command, above: readonly string[] = []): string[] {

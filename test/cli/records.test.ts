@@ -1,6 +1,7 @@
 import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
 import { NOW_MS, skippingClock } from '../support/clocks.ts';
 import { runCommand } from '../support/run-command.ts';
 import { BRAND_HINT, expectRefusal, openCli, shareCli } from './helpers.ts';
@@ -14,13 +15,6 @@ beforeAll(async () => {
   await workspace.done('sync', '--only', 'responses');
   sent = workspace.sandbox.requests.length;
 });
-
-interface Run {
-  readonly runId: string;
-  readonly requests: number;
-  readonly inserted: number;
-  readonly resources: { readonly resource: string; readonly requests: number; readonly inserted: number }[];
-}
 
 describe('status', () => {
   test('prints the complete status of a workspace as one line of JSON', async () => {
@@ -61,9 +55,9 @@ describe('status', () => {
 
 describe('runs', () => {
   test('lists runs with their requests, and one run by resource', async () => {
-    const [run] = await workspace.json<Run[]>('runs');
+    const [run] = await workspace.json<JsonValue<'runs'>>('runs');
     expect(run).toMatchObject({ status: 'complete', requests: sent, retries: 0, failures: 0 });
-    const one = await workspace.json<Run>('runs id', (run as Run).runId.slice(0, 8).toUpperCase());
+    const one = await workspace.json<JsonValue<'runs id'>>('runs id', String(run?.runId).slice(0, 8).toUpperCase());
     expect(one).toMatchObject({ runId: run?.runId, requests: sent });
     const sum = (name: 'requests' | 'inserted') => one.resources.reduce((total, cost) => total + cost[name], 0);
     expect([sum('requests'), sum('inserted')]).toEqual([sent, run?.inserted]);

@@ -1,26 +1,13 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
 import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { BRAND_HINT, expectRefusal, openCli, shareCli } from './helpers.ts';
 
-interface Verified {
-  readonly agrees: boolean;
-  readonly brands: {
-    readonly brandId: string;
-    readonly verifiedThrough: string | null;
-    readonly days: { readonly verified: number; readonly agree: number };
-    readonly differing: { readonly day: string; readonly differences: { readonly measure: string }[] }[];
-    readonly settling: { readonly day: string }[];
-    readonly ranges: { readonly report: string; readonly status: string }[];
-  }[];
-  readonly repair: {
-    readonly ranges: { readonly brandId: string; readonly from: string; readonly to: string }[];
-    readonly requests: number;
-  } | null;
-}
+type Verified = JsonValue<'verify'>;
 
 const TABLES = ['responses', 'response_competitors', 'response_citations'];
 const KEPT = "select count(*) as days, count(*) filter (agrees) as agree from sync.verifications where measure = 'day'";

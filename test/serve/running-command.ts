@@ -2,20 +2,11 @@ import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
+import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { expectJson } from '../support/json-outputs.ts';
 import type { Finished } from '../support/run-command.ts';
 import { stillClock } from './served-world.ts';
-
-/** A command that runs in the process of the test, until its input ends or it is stopped. */
-interface RunningCommand {
-  readonly input: PassThrough;
-  readonly output: PassThrough;
-  /** Returns what it has written to standard error so far. */
-  errorText(): string;
-  /** Interrupts the command like Ctrl-C, and returns its result. */
-  stop(): Promise<Finished>;
-  readonly finished: Promise<Finished>;
-}
 
 /** Surroundings of a running command. */
 interface CommandSurroundings {
@@ -25,11 +16,8 @@ interface CommandSurroundings {
   readonly clock?: Clock;
 }
 
-/** Starts a command line in this process; stopped after the test. The current folder stays that of the test. */
-export function startCommand(
-  args: readonly string[],
-  { cwd, env = {}, clock = stillClock }: CommandSurroundings,
-): RunningCommand {
+/** Starts a command line in this process, until its input ends or the test does. The current folder stays that of the test. */
+export function startCommand(args: readonly string[], { cwd, env = {}, clock = stillClock }: CommandSurroundings) {
   const [input, output, errors] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const [texts, stopping] = [{ stdout: '', stderr: '' }, new AbortController()];
   output.on('data', (chunk: Buffer) => {
@@ -51,6 +39,7 @@ export function startCommand(
     await new Promise((resolve) => setImmediate(resolve));
     return { code, signal: null, ...texts };
   });
+  /** Interrupts the command like Ctrl-C, and returns its result. */
   const stop = (): Promise<Finished> => {
     stopping.abort();
     return finished;
@@ -61,11 +50,14 @@ export function startCommand(
   return { input, output, errorText: () => texts.stderr, finished, stop };
 }
 
-/** Returns the line that a server prints with `--json` when it is ready; rejects if it ends before. */
-export async function startedServer<T>({ output, finished }: RunningCommand): Promise<T> {
+/** Returns the checked line that a server prints with `--json` when it is ready; rejects if it ends before. */
+export async function startedServer<N extends 'serve' | 'serve --role api' = 'serve'>(
+  { output, finished }: ReturnType<typeof startCommand>,
+  name = 'serve' as N,
+): Promise<JsonValue<N>> {
   const line = await new Promise<string>((resolve, reject) => {
     createInterface({ input: output }).once('line', resolve);
     void finished.then(({ stderr }) => reject(new Error(stderr)));
   });
-  return JSON.parse(line) as T;
+  return expectJson<JsonValue<N>>(name, line);
 }

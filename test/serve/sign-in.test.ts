@@ -4,6 +4,7 @@ import { loadConfig } from '../../src/base/config/config.ts';
 import { createKey, type KeyRights, revokeKey } from '../../src/serve/auth/keys.ts';
 import { createLink } from '../../src/serve/auth/sessions.ts';
 import type { ServeWorkspaceOptions } from '../../src/serve/serve-workspace.ts';
+import type { Me } from '../../src/web/app/state/api.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { readRaw, sendRaw } from './http/support.ts';
@@ -29,17 +30,6 @@ async function open(changes: Partial<ServeWorkspaceOptions> = {}) {
 
 type Server = Awaited<ReturnType<typeof open>>;
 
-interface Me {
-  readonly access: string;
-  readonly signedIn: boolean;
-  readonly key: { readonly name: string } | null;
-  readonly scopes: readonly string[];
-  readonly workspace: string | null;
-  readonly workspaces: readonly string[] | null;
-  readonly csrf: string;
-  readonly features: { readonly sql: boolean; readonly operations: boolean; readonly setup: boolean };
-}
-
 /** A client that keeps its cookie like a browser, and sends the headers of a page of the server. */
 function createBrowser(server: Server, own: Record<string, string> = {}) {
   const state = { cookie: '', csrf: '' };
@@ -64,7 +54,7 @@ function createBrowser(server: Server, own: Record<string, string> = {}) {
   const me = async (): Promise<Me> => (await (await send('GET', '/data/me')).json()) as Me;
   const signIn = async (secret: { token: string } | { key: string }): Promise<Response> => {
     const response = await send('POST', '/data/session', secret);
-    if (response.status === 200) state.csrf = ((await response.clone().json()) as Me).csrf;
+    if (response.status === 200) state.csrf = String(((await response.clone().json()) as Me).csrf);
     return response;
   };
   const statusOf = async (method: string, path: string, headers: Record<string, string> = {}) =>
@@ -295,7 +285,7 @@ describe('without --pages key', () => {
     expect(me).toMatchObject({ access: 'loopback', signedIn: false, workspace: 'default', features: { setup: false } });
     const id = '7f8c1f4e-4f55-4a0d-9d3a-2f3f6f0d6a51';
     expect(await browser.statusOf('DELETE', `/data/sessions/${id}`)).toBe(403);
-    expect(await browser.statusOf('DELETE', `/data/sessions/${id}`, { 'x-sightline-csrf': me.csrf })).toBe(404);
+    expect(await browser.statusOf('DELETE', `/data/sessions/${id}`, { 'x-sightline-csrf': String(me.csrf) })).toBe(404);
     // A session limits the rights even if requests need no credential.
     await browser.signIn({ key: await server.keyOf('anna', { scopes: ['read'] }) });
     expect(await browser.me()).toMatchObject({ access: 'key', signedIn: true, scopes: ['read'] });

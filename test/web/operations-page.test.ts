@@ -29,7 +29,7 @@ describeWith(noBrowser)('the operations page', () => {
 async function serve({ folder, env }: CliWorkspace, port: string) {
   const args = ['serve', '--json', '--port', port, '--no-jobs', '--log-level', 'warn'];
   const running = startCommand(args, { cwd: folder, env, clock: systemClock });
-  return { ...running, ...(await startedServer<{ statusUrl: string }>(running)) };
+  return { ...running, statusUrl: String((await startedServer(running)).statusUrl) };
 }
 
 async function enter(page: Page, text: string): Promise<void> {

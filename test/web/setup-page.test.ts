@@ -11,20 +11,14 @@ import { NO_PROBES } from '../support/no-probes.ts';
 import { startStillSandbox } from '../support/still-sandbox.ts';
 import { expectUsable, openPage } from './open-page.ts';
 
-interface Started {
-  readonly signInUrl: string;
-  readonly metricsUrl: string | null;
-  readonly origin: string;
-  readonly folder: string;
-}
-
 /** Serves an empty folder without any settings. */
-async function serveEmpty(...flags: string[]): Promise<Started> {
+async function serveEmpty(...flags: string[]) {
   const folder = await temporaryFolder();
   const args = ['serve', '--json', '--port', '0', '--no-jobs', ...flags];
   const running = startCommand(args, { cwd: folder, env: NO_PROBES, clock: systemClock });
-  const started = await startedServer<Pick<Started, 'signInUrl' | 'metricsUrl'>>(running);
-  return { ...started, origin: new URL(started.signInUrl).origin, folder };
+  const { signInUrl, metricsUrl } = await startedServer(running);
+  if (signInUrl === null) throw new Error('there is no sign-in link');
+  return { signInUrl, metricsUrl, origin: new URL(signInUrl).origin, folder };
 }
 
 async function createKeyIn(folder: string): Promise<string> {

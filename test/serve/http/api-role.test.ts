@@ -10,13 +10,6 @@ import { runCommand } from '../../support/run-command.ts';
 import { startCommand, startedServer } from '../running-command.ts';
 import { stillClock, worldBefore } from '../served-world.ts';
 
-interface Addresses {
-  readonly baseUrl: string;
-  readonly metricsUrl: string;
-  readonly workspaces: number;
-  readonly keys: number;
-}
-
 const [tiny, small] = [worldBefore('tiny'), worldBefore('small')];
 const UPSTREAM = { baseUrl: 'https://api.example.com/v1', apiKeyVariable: 'NOT_SET' };
 let folder = '';
@@ -51,7 +44,7 @@ const flagsOf = (flags: readonly string[]) => ['serve', '--role', 'api', '--json
 
 async function serve(flags: readonly string[] = [], cwd = folder) {
   const running = startCommand(flagsOf(flags), { cwd });
-  const addresses = await startedServer<Addresses>(running);
+  const addresses = await startedServer(running, 'serve --role api');
   const get = (path: string, key: string) =>
     fetch(`${addresses.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
   return { ...running, ...addresses, get };
@@ -81,7 +74,7 @@ describe('serve --role api', () => {
     await addData('west', small().copy);
     expect(await idsOf(await server.get('/brands', west))).toEqual(second);
 
-    const metrics = await (await fetch(server.metricsUrl)).text();
+    const metrics = await (await fetch(server.metricsUrl ?? '')).text();
     expect(metrics).toContain('sightline_http_requests_total{route="/v1/brands",status="200"}');
     const { code, stderr } = await server.stop();
     expect(code, stderr).toBe(0);

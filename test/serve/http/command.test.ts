@@ -8,22 +8,16 @@ import { temporaryFolder } from '../../support/folders.ts';
 import { type Finished, runCommand } from '../../support/run-command.ts';
 import { startCommand, startedServer } from '../running-command.ts';
 
-interface Addresses {
-  readonly baseUrl: string;
-  readonly mcpUrl: string;
-  readonly metricsUrl: string | null;
-}
-
 const SERVE = ['serve', '--json', '--port', '0', '--no-jobs'];
 const STOPPING = 'Stopping after the current work; press Ctrl-C again to stop at once.\n';
 
 /** Serves a workspace without data in this process. */
 async function serve(cwd: string, ...flags: readonly string[]) {
   const running = startCommand([...SERVE, ...flags], { cwd });
-  return { ...running, ...(await startedServer<Addresses>(running)) };
+  return { ...running, ...(await startedServer(running)) };
 }
 
-const statusOf = async ({ baseUrl }: Addresses, key: string): Promise<number> =>
+const statusOf = async ({ baseUrl }: { readonly baseUrl: string }, key: string): Promise<number> =>
   (await fetch(`${baseUrl}/brands`, { headers: { authorization: `Bearer ${key}` } })).status;
 
 /** Returns the error of a command that must fail at start, run in the test's process. */
@@ -45,7 +39,7 @@ describe('sightline serve', () => {
     await rename(data, join(folder, 'later'));
     const flags = ['--metrics-port', '0', '--rate-limit', 'off', '--log-level', 'warn'];
     const running = workspace.start(...SERVE, ...flags);
-    const server = await startedLine<Addresses>(running);
+    const server = await startedLine(running);
     expect(server.mcpUrl).toBe(`${server.baseUrl}/mcp`);
     expect(await statusOf(server, 'gsk_none')).toBe(401);
     const made = await workspace.run('keys', 'create', 'ci');

@@ -71,7 +71,7 @@ describe('sightline serve', () => {
     const env = { SIGHTLINE_OAUTH_RESOURCE: RESOURCE };
     const args = ['serve', '--json', '--port', '0', '--no-jobs'];
     const running = startCommand(args, { cwd: folder, env, clock: systemClock });
-    const { baseUrl } = await startedServer<{ baseUrl: string }>(running);
+    const { baseUrl } = await startedServer(running);
     const token = await issuer.token();
     const answer = await fetch(`${baseUrl}/brands`, { headers: { authorization: `Bearer ${token}` } });
     expect(await readAnswer(answer)).toMatchObject({ status: 503, code: 'no_data' });
