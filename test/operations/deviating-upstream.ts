@@ -20,18 +20,10 @@ export interface Alteration {
   alter?(body: Body, url: URL): Body | number;
 }
 
-export interface DeviatingUpstream {
-  readonly baseUrl: string;
-  readonly key: string;
-  /** Alters all further responses; null for none. */
-  deviate(alteration: Alteration | null): Promise<void>;
-  /** Sends a request to the sandbox, whose response is not altered. */
-  ask(path: string): Promise<Body>;
-  close(): Promise<void>;
-}
+export type DeviatingUpstream = Awaited<ReturnType<typeof startDeviatingUpstream>>;
 
 /** Starts the upstream of a world behind a proxy that can alter its responses. */
-export async function startDeviatingUpstream(world: World): Promise<DeviatingUpstream> {
+export async function startDeviatingUpstream(world: World) {
   const sandbox = await startWorldSandbox(world);
   let current: { readonly alteration: Alteration; readonly from: WorkspaceSandbox } | null = null;
   const forward = async (path: string) => {
@@ -62,6 +54,7 @@ export async function startDeviatingUpstream(world: World): Promise<DeviatingUps
     if (current !== null && current.from !== sandbox) await current.from.close();
     current = null;
   };
+  /** Sends a request to the sandbox, whose response is not altered. */
   const ask = async (path: string): Promise<Body> => {
     const headers = { authorization: `Bearer ${sandbox.key}` };
     return (await fetch(`${sandbox.baseUrl}${path}`, { headers })).json() as Promise<Body>;
@@ -70,7 +63,8 @@ export async function startDeviatingUpstream(world: World): Promise<DeviatingUps
     ask,
     baseUrl: `${proxy.origin}/v1`,
     key: sandbox.key,
-    deviate: async (alteration) => {
+    /** Alters all further responses; null for none. */
+    deviate: async (alteration: Alteration | null) => {
       await stopOther();
       if (alteration === null) return;
       current = {

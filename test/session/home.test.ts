@@ -18,44 +18,34 @@ const [HEADERS, BLOCK] = [12_288, 262_144];
 
 type Config = Parameters<typeof createHomeDriver>[0]['config'];
 
-/** A home of one workspace, and machines that share nothing else. */
-interface Rig {
-  machine(): Promise<Machine>;
-  /** Time that the clocks of all machines show, epoch milliseconds. */
-  now: number;
-}
+/** A home of one workspace, and machines that share nothing else; `now` is the time that the clocks of all show. */
+type Rig = Awaited<ReturnType<typeof openRig>>;
+type Machine = Awaited<ReturnType<Rig['machine']>>;
 
-interface Machine {
-  readonly config: Config;
-  take(task?: string | null): Promise<HomeGrant>;
-  write(files: Readonly<Record<string, Buffer>>): Promise<void>;
-  /** Digests of the kept files by name. */
-  digests(): Promise<Record<string, string>>;
-}
-
-async function openRig(kind: (typeof HOME_KINDS)[number], context: TestContext): Promise<Rig> {
+async function openRig(kind: (typeof HOME_KINDS)[number], context: TestContext) {
   const { target, extensions } = await openTarget(kind, context);
-  const rig: Rig = { now: Date.parse('2026-03-01T00:00:00Z'), machine: async () => open() };
+  const rig = { now: Date.parse('2026-03-01T00:00:00Z'), machine: async () => open() };
   // Nothing is saved unless a test does it.
   const sleep: Clock['sleep'] = (ms, signal) =>
     ms < 60_000
       ? Promise.resolve()
       : new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
   const clock: Clock = { ...systemClock, now: () => rig.now, sleep };
-  const open = async (): Promise<Machine> => {
+  const open = async () => {
     const folder = await temporaryFolder();
     const publish = { kind: 'folder' } as const;
     const config: Config = { name: 'acme', folder, home: 'h', destination: () => target, extensions, publish };
     const { signal } = new AbortController();
     return {
       config,
-      take: async (task = null) => {
+      take: async (task: string | null = null): Promise<HomeGrant> => {
         const request = { folder, mode: 'wait', command: 'sync', description: 'sync', signal, onWait: () => undefined };
         return createHomeDriver({ config, clock, task }).acquire({ ...request, mode: 'wait' });
       },
-      write: async (files) => {
+      write: async (files: Readonly<Record<string, Buffer>>) => {
         for (const [name, body] of Object.entries(files)) await writeFile(join(folder, name), body);
       },
+      /** Digests of the kept files by name. */
       digests: async () => {
         const found: Record<string, string> = {};
         for (const { name, path } of keptFiles(folder))

@@ -5,16 +5,7 @@ import type { WorkspaceConfig } from '../../src/base/config/config.ts';
 import { type ReportRequest, reportWorkspace, type WrittenReport } from '../../src/operations/write-report.ts';
 
 /** A parsed report. */
-export interface ReportDocument {
-  readonly written: WrittenReport;
-  readonly text: string;
-  /** Text of the block with this title; null if the report has none. */
-  block(title: string): string | null;
-  /** The cells of the rows of a block's table: texts, or exact numbers. */
-  rows(title: string): string[][];
-  /** The exact number of a tile; null without one. */
-  tile(title: string): number | null;
-}
+export type ReportDocument = Awaited<ReturnType<typeof readReport>>;
 
 /** Writes the reports of a folder with a replica, and returns one for each brand, ordered by name. */
 export async function writeReports(
@@ -27,7 +18,7 @@ export async function writeReports(
 }
 
 /** Parses the page of a written report. */
-export async function readReport(written: WrittenReport): Promise<ReportDocument> {
+export async function readReport(written: WrittenReport) {
   const text = await readFile(written.page, 'utf8');
   const { document } = parseHTML(text);
   const blockOf = (title: string) =>
@@ -35,12 +26,15 @@ export async function readReport(written: WrittenReport): Promise<ReportDocument
   return {
     written,
     text,
-    block: (title) => blockOf(title)?.textContent ?? null,
-    rows: (title) =>
+    /** Text of the block with this title; null if the report has none. */
+    block: (title: string) => blockOf(title)?.textContent ?? null,
+    /** The cells of the rows of a block's table: texts, or exact numbers. */
+    rows: (title: string) =>
       [...(blockOf(title)?.querySelectorAll('.data-table tbody tr') ?? [])].map((row) =>
         [...row.querySelectorAll('td')].map((cell) => cell.getAttribute('data-value') ?? cell.textContent ?? ''),
       ),
-    tile: (title) => {
+    /** The exact number of a tile; null without one. */
+    tile: (title: string) => {
       const value = blockOf(title)?.querySelector('.tile-value')?.getAttribute('data-value') ?? '';
       return value === '' ? null : Number(value);
     },

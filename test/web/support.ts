@@ -1,13 +1,12 @@
 import { onTestFinished } from 'vitest';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
-import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { loadConfig, type WorkspaceConfig } from '../../src/base/config/config.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
 import { syncWorkspace } from '../../src/operations/sync.ts';
 import type { TableResult } from '../../src/query/metrics/table-result.ts';
 import type { ReplicaReport } from '../../src/query/replica-report.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import type { ServeWorkspaceOptions } from '../../src/serve/serve-workspace.ts';
-import type { KeyedServer } from '../../src/serve/start-serving.ts';
 import type { OperationsReport } from '../../src/web/page-data/operations-report.ts';
 import { type CloseLater, serveWorld, sharedBefore, stillClock } from '../serve/served-world.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -18,14 +17,7 @@ import { copyWorld, startWorldSandbox, type World } from '../support/worlds.ts';
 type StatusData = Omit<OperationsReport, 'copy'> & { readonly copy: ReplicaReport | null };
 
 /** A synced workspace for all tests of a file. */
-export interface StatusWorkspace {
-  readonly sandbox: WorkspaceSandbox;
-  readonly config: WorkspaceConfig;
-  readonly clock: Clock;
-  readonly key: string;
-  /** Syncs everything, or these resources. */
-  sync(only?: readonly string[]): Promise<void>;
-}
+export type StatusWorkspace = Awaited<ReturnType<typeof openIn>>;
 
 /** Copies a world, with its upstream and a key, before the tests of a file; returns a function that returns it. */
 export function worldBefore(world: World): () => StatusWorkspace {
@@ -39,10 +31,11 @@ export function worldBefore(world: World): () => StatusWorkspace {
 }
 
 /** A workspace in a folder, over a sandbox that may be shared. */
-export async function openIn(folder: string, sandbox: WorkspaceSandbox, clock = systemClock): Promise<StatusWorkspace> {
+export async function openIn(folder: string, sandbox: WorkspaceSandbox, clock = systemClock) {
   const environment = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const config = loadConfig({ flags: {}, environment, folder });
   const { text: key } = await createKey(config.folder, 'test', null, clock.now());
+  /** Syncs everything, or these resources. */
   const sync = async (only: readonly string[] | null = null): Promise<void> => {
     const { signal } = new AbortController();
     const context = { config, clock, signal, command: 'sync' };
@@ -53,17 +46,7 @@ export async function openIn(folder: string, sandbox: WorkspaceSandbox, clock = 
 }
 
 /** A server over a workspace. */
-export interface StatusServer extends KeyedServer {
-  readonly origin: string;
-  /** Requests a path of the page with the workspace's key, unless other headers are given. */
-  ask(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>;
-  /** Returns the JSON of a path. */
-  json<T>(path: string): Promise<T>;
-  /** Returns the rows of a table as objects. */
-  records(path: string): Promise<Record<string, unknown>[]>;
-  /** Returns the page's data. */
-  data(): Promise<StatusData>;
-}
+export type StatusServer = Awaited<ReturnType<typeof serveStatus>>;
 
 type Served = Pick<StatusWorkspace, 'config' | 'key'> & Partial<Pick<StatusWorkspace, 'clock'>>;
 
@@ -72,7 +55,7 @@ export async function serveStatus(
   { config, key, clock }: Served,
   changes: Partial<ServeWorkspaceOptions> = {},
   closeLater: CloseLater = onTestFinished,
-): Promise<StatusServer> {
+) {
   const server = await serveWorld(config, changes, clock);
   let isClosed = false;
   const close = async (): Promise<void> => {
@@ -81,13 +64,15 @@ export async function serveStatus(
   };
   closeLater(close);
   const { origin } = new URL(server.baseUrl);
-  const ask: StatusServer['ask'] = (path, headers = { authorization: `Bearer ${key}` }) =>
+  /** Requests a path of the page with the workspace's key, unless other headers are given. */
+  const ask = (path: string, headers: Readonly<Record<string, string>> = { authorization: `Bearer ${key}` }) =>
     fetch(`${origin}${path}`, { headers });
   const json = async <T>(path: string): Promise<T> => {
     const response = await ask(path);
     if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
     return (await response.json()) as T;
   };
+  /** Returns the rows of a table as objects. */
   const records = async (path: string): Promise<Record<string, unknown>[]> => {
     const { columns, rows } = await json<TableResult>(path);
     return rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index]?.name ?? '', value])));

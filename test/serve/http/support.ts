@@ -8,7 +8,7 @@ import type { Question, Service } from '../../../src/query/service.ts';
 import { createKey, openKeyring } from '../../../src/serve/auth/keys.ts';
 import type { OAuth } from '../../../src/serve/auth/oauth/oauth.ts';
 import type { HttpLimits } from '../../../src/serve/http/http-limits.ts';
-import { type RunningServer, type ServerOptions, startServer } from '../../../src/serve/http/http-server.ts';
+import { type ServerOptions, startServer } from '../../../src/serve/http/http-server.ts';
 import type { SiteParts, SiteSurroundings } from '../../../src/serve/http/site.ts';
 import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
 import { REPLICA_OPTIONS } from '../../../src/warehouse/replica.ts';
@@ -19,21 +19,7 @@ import { OPEN_OPTIONS } from '../fleet-server.ts';
 import { type CloseLater, readWorkspace, sharedBefore, stillClock, type WorldWorkspace } from '../served-world.ts';
 
 /** A server with one key. */
-export interface TestServer extends RunningServer {
-  readonly origin: string;
-  readonly port: number;
-  /** Folder of its keys. */
-  readonly folder: string;
-  readonly key: string;
-  readonly keyId: string;
-  readonly service: Service;
-  /** Sends a request below /v1, with the key unless other headers are given. */
-  get(path: string, init?: RequestInit): Promise<Response>;
-  /** Sends a request with the key on a connection of its own; `target` is not normalized. */
-  raw(target: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<RawAnswer>;
-  /** Returns the log lines since the last call, parsed. */
-  log(): Promise<Record<string, unknown>[]>;
-}
+export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 
 /** Options of a test server. */
 export interface TestServerOptions extends Partial<Omit<ServerOptions, 'limits'>> {
@@ -91,11 +77,7 @@ export const PAGE_STATUS = {
 export const NO_REPLICA = '/nowhere/analytics.duckdb';
 
 /** Starts a server over a replica that may not exist. */
-export async function startTestServer(
-  copy: string,
-  options: TestServerOptions,
-  closeLater: CloseLater,
-): Promise<TestServer> {
+export async function startTestServer(copy: string, options: TestServerOptions, closeLater: CloseLater) {
   const { clock = stillClock, around = (service: Service) => service, snapshots, oauth, pages, ...others } = options;
   const { folder = await temporaryFolder(closeLater), conventions = () => defaultConventions, ...given } = others;
   const { key, text } = await createKey(folder, 'test', null, clock.now());
@@ -132,19 +114,19 @@ export async function startTestServer(
   });
   const { origin, port } = new URL(server.baseUrl);
   return {
-    ...server,
-    origin,
-    port: Number(port),
+    ...{ ...server, origin, port: Number(port), service },
+    /** Folder of its keys. */
     folder,
-    key: text,
-    keyId: key.id,
-    service,
-    get: (path, init = {}) =>
+    ...{ key: text, keyId: key.id },
+    /** Sends a request below /v1, with the key unless other headers are given. */
+    get: (path: string, init: RequestInit = {}): Promise<Response> =>
       fetch(`${server.baseUrl}${path}`, { ...init, headers: { 'x-api-key': text, ...init.headers } }),
-    raw: async (target, headers = {}, method = 'GET') => {
+    /** Sends a request with the key on a connection of its own; `target` is not normalized. */
+    raw: async (target: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') => {
       const all = { Authorization: `Bearer ${text}`, ...headers };
       return readRaw(await sendRaw(Number(port), requestText(method, target, all)));
     },
+    /** Returns the log lines since the last call, parsed. */
     log: async () => {
       // A log line is written in the event loop turn after the end of its request.
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -170,18 +152,8 @@ export async function pagedItems(server: Pick<TestServer, 'get'>, path: string):
   return items;
 }
 
-/** A query layer whose responses wait while the gate is shut, and what was asked of it. */
-interface Gate {
-  readonly seen: { asked: number; aborted: number };
-  readonly around: (service: Service) => Service;
-  shut(): void;
-  open(): void;
-  /** Resolves when so many responses have been asked for since the start. */
-  asked(count: number): Promise<void>;
-}
-
-/** Creates an open gate before the real query layer. */
-export function createGate(): Gate {
+/** Creates an open gate before the real query layer, whose responses wait while it is shut; `seen` counts what was asked. */
+export function createGate() {
   const seen = { asked: 0, aborted: 0 };
   let opened: Promise<void> = Promise.resolve();
   let open = (): void => undefined;
@@ -205,17 +177,9 @@ export function createGate(): Gate {
       open = resolve;
     });
   };
+  /** Resolves when so many responses have been asked for since the start. */
   const asked = (count: number): Promise<void> => until(`${count} responses are computed`, () => seen.asked >= count);
   return { seen, around, shut, open: () => open(), asked };
-}
-
-/** A response as received. */
-interface RawAnswer {
-  readonly status: number;
-  /** By lower-case name. */
-  readonly headers: Record<string, string>;
-  readonly body: string;
-  readonly text: string;
 }
 
 /** Sends raw bytes and returns everything received until the server closes the connection. */
@@ -238,10 +202,10 @@ export function requestText(method: string, target: string, headers: Readonly<Re
 }
 
 /** Parses a response: status, headers with lower-case names, body. */
-export function readRaw(text: string): RawAnswer {
+export function readRaw(text: string) {
   const at = text.indexOf('\r\n\r\n');
   const [first = '', ...lines] = text.slice(0, at).split('\r\n');
-  const headers = Object.fromEntries(
+  const headers: Record<string, string> = Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   );
   return { status: Number(first.split(' ')[1]), headers, body: text.slice(at + 4), text };

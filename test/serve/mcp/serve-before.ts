@@ -3,21 +3,13 @@ import type { ValidateFunction } from 'ajv';
 import { expect } from 'vitest';
 import { createKey, type KeyRights } from '../../../src/serve/auth/keys.ts';
 import { NOTE } from '../../../src/serve/mcp/tool-result.ts';
-import type { KeyedServer } from '../../../src/serve/start-serving.ts';
 import { SCOPES } from '../../../src/session/stored-keys.ts';
 import type { World } from '../../support/worlds.ts';
-import { openCopy, serveWorld, sharedBefore, type WorldWorkspace } from '../served-world.ts';
+import { openCopy, serveWorld, sharedBefore } from '../served-world.ts';
 import { type Called, call, compile, connect, outputValidator, type ToolClient, toolClient } from './support.ts';
 
-/** A copy of a world that is served over HTTP, with guarded SQL; its client has all rights. */
-interface ServedWorld extends WorldWorkspace, ToolClient {
-  readonly server: KeyedServer;
-  /** Returns a client whose key has these rights; one for equal rights, closed after the tests of the file. */
-  connectAs(rights: KeyRights): Promise<Client>;
-}
-
-/** Serves a copy of a world before the tests of a file; returns a function that returns it. */
-export function serveBefore(world: World): () => ServedWorld {
+/** Serves a copy of a world over HTTP, with guarded SQL and a client with all rights, before the tests of a file. */
+export function serveBefore(world: World) {
   return sharedBefore(async (closeLater) => {
     const workspace = await openCopy(world, closeLater);
     const { folder } = workspace.config;
@@ -28,7 +20,7 @@ export function serveBefore(world: World): () => ServedWorld {
       const { text } = await createKey(folder, `mcp ${clients.size}`, null, Date.now(), rights);
       return connect(server.mcpUrl, '2026-07-28', { authorization: `Bearer ${text}` }, closeLater);
     };
-    // A workspace has at most 10 keys.
+    // Returns a client whose key has these rights; one for equal rights, because a workspace has at most 10 keys.
     const connectAs = (rights: KeyRights): Promise<Client> => {
       const key = JSON.stringify(rights);
       const client = clients.get(key) ?? connectWith(rights);

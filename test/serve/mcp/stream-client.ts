@@ -8,19 +8,7 @@ import { type CloseLater, stillClock } from '../served-world.ts';
 import type { Body } from './support.ts';
 
 /** A client over a pair of streams, without a library, so that tests see each message. */
-export interface StreamClient {
-  /** The instructions of the server. */
-  readonly instructions: string;
-  /** Sends a request and returns its response: `result` or `error`. */
-  request(method: string, params?: object): Promise<Body>;
-  /** Sends a request and returns its id. */
-  send(method: string, params?: object): number;
-  notify(method: string, params?: object): void;
-  /** Messages without an id, in their order. */
-  readonly notifications: Body[];
-  /** Calls a tool; returns its result. */
-  call(name: string, given: object): Promise<Body>;
-}
+export type StreamClient = Awaited<ReturnType<typeof openStream>>;
 
 /** Serves workspaces like `sightline mcp`, at the time of worlds; an error that is not for the client fails the test. */
 export function openMcp(configs: readonly WorkspaceConfig[], closeLater?: CloseLater): Promise<StreamClient> {
@@ -35,10 +23,11 @@ export async function openStream(
   serve: (streams: Streams) => Promise<unknown>,
   closeLater: CloseLater = onTestFinished,
   revision = '2025-06-18',
-): Promise<StreamClient> {
+) {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const served = serve({ input, output });
   const responses = new Map<number, (message: Body) => void>();
+  /** Messages without an id, in their order. */
   const notifications: Body[] = [];
   createInterface({ input: output }).on('line', (line) => {
     const message = JSON.parse(line);
@@ -47,14 +36,16 @@ export async function openStream(
   });
   let last = 0;
   const write = (message: object): void => void input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-  const send: StreamClient['send'] = (method, params = {}) => {
+  /** Sends a request and returns its id. */
+  const send = (method: string, params: object = {}): number => {
     last += 1;
     write({ id: last, method, params });
     return last;
   };
-  const request: StreamClient['request'] = (method, params) =>
+  /** Sends a request and returns its response: `result` or `error`. */
+  const request = (method: string, params?: object): Promise<Body> =>
     new Promise((resolve) => responses.set(send(method, params), resolve));
-  const notify: StreamClient['notify'] = (method, params) => write({ method, params });
+  const notify = (method: string, params?: object): void => write({ method, params });
   closeLater(async () => {
     input.end();
     await served;
@@ -64,7 +55,8 @@ export async function openStream(
   const { result } = await request('initialize', { protocolVersion: revision, capabilities: {}, clientInfo });
   expect(result.protocolVersion).toBe(revision);
   notify('notifications/initialized');
-  const call: StreamClient['call'] = async (name, given) =>
+  /** Calls a tool; returns its result. */
+  const call = async (name: string, given: object): Promise<Body> =>
     (await request('tools/call', { name, arguments: given })).result;
   return { instructions: result.instructions ?? '', request, send, notify, notifications, call };
 }

@@ -26,19 +26,7 @@ export type Revision = (typeof REVISIONS)[number];
 export type Body = any;
 
 /** A tool result, as tests use it. */
-export interface Called {
-  readonly isError: boolean;
-  /** The first text: JSON unless it is an error. */
-  readonly text: string;
-  /** The structured content as sent. */
-  readonly shown: Body;
-  /** The structured content with tables as lists of objects, and without the note; undefined for an error. */
-  readonly content: Body;
-  /** The note about the result; undefined for an error. */
-  readonly note: Body;
-  /** The remarks of the note, one per line. */
-  readonly remarks: string;
-}
+export type Called = Awaited<ReturnType<typeof call>>;
 
 /** Serves only MCP, without keys; returns its address. */
 export async function startBareMcp(
@@ -95,22 +83,17 @@ export function connectTo(
 }
 
 /** A client and the tools that it sees. */
-export interface ToolClient {
-  readonly client: Client;
-  readonly tools: readonly Tool[];
-  /** Returns a tool by name. */
-  tool(name: string): Tool;
-}
+export type ToolClient = Awaited<ReturnType<typeof toolClient>>;
 
 /** Connects a client before the tests of a file; returns a function that returns it. */
 export function clientBefore(server: () => TestServer): () => ToolClient {
   return sharedBefore(async (closeLater) => toolClient(await connectTo(server(), '2026-07-28', closeLater)));
 }
 
-/** Lists the tools of a client. */
-export async function toolClient(client: Client): Promise<ToolClient> {
+/** Lists the tools of a client, which `tool` returns by name. */
+export async function toolClient(client: Client) {
   const { tools } = await client.listTools();
-  return { client, tools, tool: (name) => tools.find((one) => one.name === name) as Tool };
+  return { client, tools, tool: (name: string) => tools.find((one) => one.name === name) as Tool };
 }
 
 /** Creates a client with one protocol revision. */
@@ -121,19 +104,22 @@ export function createClient(revision: Revision): Client {
     : new Client(info, { supportedProtocolVersions: [revision] });
 }
 
-/** Calls a tool; rejects if the call fails with a protocol error. */
-export async function call(client: Client, name: string, values: Record<string, unknown> = {}): Promise<Called> {
+/** Calls a tool; rejects if the call fails with a protocol error. The content of an error is undefined. */
+export async function call(client: Client, name: string, values: Record<string, unknown> = {}) {
   const result = await client.callTool({ name, arguments: values });
+  /** The structured content as sent. */
   const shown = result.structuredContent as Body;
   expect(result.content).toHaveLength(1);
   const { _sightline: note, ...content } = shown ?? {};
   return {
     isError: result.isError === true,
+    /** The first text: JSON unless it is an error. */
     text: result.content[0]?.type === 'text' ? result.content[0].text : '',
-    shown,
-    content: shown === undefined ? undefined : withoutTables(content),
-    note,
-    remarks: (note?.remarks ?? []).join('\n'),
+    ...{ shown, note: note as Body },
+    /** The structured content with tables as lists of objects, and without the note. */
+    content: (shown === undefined ? undefined : withoutTables(content)) as Body,
+    /** The remarks of the note, one per line. */
+    remarks: ((note?.remarks ?? []) as string[]).join('\n'),
   };
 }
 

@@ -3,8 +3,8 @@ import { onTestFinished } from 'vitest';
 import { type OAuthSettings, oauthSchema, readOAuth } from '../../../src/base/config/oauth-settings.ts';
 import { createOAuth } from '../../../src/serve/auth/oauth/oauth.ts';
 import { serve } from '../../cli/helpers.ts';
-import { type LeapingClock, leapingClock } from '../../support/clocks.ts';
-import { NO_REPLICA, startTestServer, type TestServer, type TestServerOptions, WORKSPACE } from '../http/support.ts';
+import { leapingClock } from '../../support/clocks.ts';
+import { NO_REPLICA, startTestServer, type TestServerOptions, WORKSPACE } from '../http/support.ts';
 import { post } from '../mcp/support.ts';
 import { type CloseLater, sharedBefore } from '../served-world.ts';
 
@@ -94,35 +94,12 @@ export function settingsOf(given: Record<string, unknown>): OAuthSettings {
   return settings;
 }
 
-/** A server that accepts access tokens, and their issuer. */
-interface TokenServer extends TestServer {
-  readonly issuer: Issuer;
-  /** Stands still, so that tokens expire and keys are fetched again only when a test advances it. */
-  readonly clock: LeapingClock;
-  /** Lists the tools over MCP with a bearer token. */
-  ask(token: string | null, query?: string): Promise<Asked>;
-  /** Asks with a token of the issuer, with the given differences. */
-  askWith(...given: Parameters<Issuer['token']>): Promise<Asked>;
-  /** Problems with the issuer so far; null means that it works again. */
-  readonly states: unknown[];
-}
-
-/** A response, without its body if it is a result. */
-export interface Asked {
-  readonly status: number;
-  /** Error code; null if there is none. */
-  readonly code: string | null;
-  readonly message: string;
-  readonly challenge: string | null;
-  readonly headers: Headers;
-}
-
 interface TokenServerOptions extends Omit<TestServerOptions, 'clock'> {
   readonly issuer?: Issuer;
 }
 
 /** Serves a workspace without data to tokens before the tests of a file; wrong tokens are not limited. */
-export function tokenServerBefore(given: Record<string, unknown> = {}): () => TokenServer {
+export function tokenServerBefore(given: Record<string, unknown> = {}) {
   return sharedBefore((closeLater) => openTokenServer(given, { limits: { wrongKeysMax: 1_000_000 } }, closeLater));
 }
 
@@ -131,9 +108,12 @@ export async function openTokenServer(
   given: Record<string, unknown> = {},
   { issuer: known, ...options }: TokenServerOptions = {},
   closeLater: CloseLater = onTestFinished,
-): Promise<TokenServer> {
+) {
   const issuer = known ?? (await startIssuer('', closeLater));
-  const [states, clock]: [unknown[], LeapingClock] = [[], leapingClock(Date.now())];
+  /** Problems with the issuer so far; null means that it works again. */
+  const states: unknown[] = [];
+  // Stands still, so that tokens expire and keys are fetched again only when a test advances it.
+  const clock = leapingClock(Date.now());
   const oauth = createOAuth({
     settings: settingsOf({ resource: RESOURCE, issuer: issuer.issuer, ...given }),
     clock,
@@ -142,17 +122,18 @@ export async function openTokenServer(
     onState: (problem) => states.push(problem),
   });
   const server = await startTestServer(NO_REPLICA, { ...options, clock, oauth }, closeLater);
-  const ask = async (token: string | null, query = ''): Promise<Asked> => {
+  /** Lists the tools over MCP with a bearer token. */
+  const ask = async (token: string | null, query = '') => {
     const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
     return readAnswer(await post(`${server.mcpUrl}${query}`, message, headers));
   };
-  const askWith: TokenServer['askWith'] = async (...differences) => ask(await issuer.token(...differences));
+  const askWith = async (...differences: Parameters<Issuer['token']>) => ask(await issuer.token(...differences));
   return { ...server, issuer, clock, ask, askWith, states };
 }
 
-/** Reads the parts of a response that tests compare. */
-export async function readAnswer(response: Response): Promise<Asked> {
+/** Reads the parts of a response that tests compare; `code` is null without an error. */
+export async function readAnswer(response: Response) {
   const text = await response.text();
   const error = response.ok ? null : (JSON.parse(text) as { error: { code: string; message: string } }).error;
   const challenge = response.headers.get('www-authenticate');
