@@ -90,22 +90,17 @@ describe('plain files', () => {
     const names = 'responses,response_citations,metrics_daily,brands,brands_history,mart.visibility_weekly';
     const { tables } = await exportTo('some', '--tables', names, ...range);
     const rows = Object.fromEntries(tables.map((table) => [table.name, table.rows]));
-    const between = `BETWEEN DATE '${from}' AND DATE '${to}'`;
-    const ofBrand = `brand_id = '${brand}'`;
-    expect(rows).toEqual({
-      responses: await numberOf(
-        `(SELECT count(*) FROM responses WHERE CAST(created_at AS DATE) ${between} AND ${ofBrand})`,
-      ),
-      response_citations: await numberOf(
-        `(SELECT count(*) FROM response_citations WHERE CAST(created_at AS DATE) ${between} AND ${ofBrand})`,
-      ),
-      metrics_daily: await numberOf(`(SELECT count(*) FROM metrics_daily WHERE date ${between} AND ${ofBrand})`),
-      brands: 1,
-      brands_history: await numberOf(`(SELECT count(*) FROM brands_history WHERE id = '${brand}')`),
-      'mart.visibility_weekly': await numberOf(
-        `(SELECT count(*) FROM mart.visibility_weekly WHERE week <= DATE '${to}' AND week + 6 >= DATE '${from}' AND ${ofBrand})`,
-      ),
-    });
+    const [between, ofBrand] = [`BETWEEN DATE '${from}' AND DATE '${to}'`, `brand_id = '${brand}'`];
+    const weeks = `week <= DATE '${to}' AND week + 6 >= DATE '${from}'`;
+    for (const [name, condition] of [
+      ['responses', `CAST(created_at AS DATE) ${between} AND ${ofBrand}`],
+      ['response_citations', `CAST(created_at AS DATE) ${between} AND ${ofBrand}`],
+      ['metrics_daily', `date ${between} AND ${ofBrand}`],
+      ['brands', `id = '${brand}'`],
+      ['brands_history', `id = '${brand}'`],
+      ['mart.visibility_weekly', `${weeks} AND ${ofBrand}`],
+    ] as const)
+      expect(rows[name], name).toBe(await numberOf(`(SELECT count(*) FROM ${name} WHERE ${condition})`));
     expect(rows['mart.visibility_weekly']).toBeGreaterThan(0);
     expect(rows['responses']).toBeGreaterThan(0);
     const whole = await workspace.run('export', '--tables', 'brands', ...range, '--format', 'csv', '--output', '-');
