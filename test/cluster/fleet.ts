@@ -15,31 +15,11 @@ const MAIN = fileURLToPath(new URL('dist/src/cli/main.js', ROOT));
 /** The environment variable with the database's address. */
 const VARIABLE = 'CLUSTER_DATABASE_URL';
 
-/** A process of the command line. */
-export interface Started {
-  readonly process: ChildProcess;
-  /** Lines of its log, in order. */
-  readonly lines: string[];
-  readonly stdout: string[];
-  /** The exit code, or the signal that ended it. */
-  readonly ended: Promise<number | NodeJS.Signals | null>;
-}
+/** A process of the command line, the lines of its log and output, and how it ended. */
+export type Started = ReturnType<Fleet['start']>;
 
 /** Workspaces with a sandbox each, a folder with the settings of all, and processes that work on them. */
-export interface Fleet {
-  readonly folder: string;
-  /** Environment of its commands. */
-  readonly environment: Readonly<Record<string, string>>;
-  readonly sandboxes: ReadonlyMap<string, WorkspaceSandbox>;
-  start(...args: readonly string[]): Started;
-  /** Makes a folder with the same settings, as on another machine, and returns its path. */
-  machine(name: string): Promise<string>;
-  /** Runs a command to its end and returns its output; throws if it fails. */
-  run(...args: readonly string[]): Promise<string>;
-  /** Compares a workspace's warehouse with the responses of its sandbox and returns the number of rows. `only` are the synced resources. */
-  compare(workspace: string, only?: readonly string[]): Promise<number>;
-  close(): Promise<void>;
-}
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 /** Options of `startFleet`. */
 export interface FleetOptions {
@@ -54,7 +34,7 @@ export interface FleetOptions {
 }
 
 /** Starts the sandboxes and writes the settings. */
-export async function startFleet(options: FleetOptions): Promise<Fleet> {
+export async function startFleet(options: FleetOptions) {
   const { workspaces: number, sandboxOf, databaseUrl, settings } = options;
   const sandboxes = new Map<string, WorkspaceSandbox>();
   const environment: Record<string, string> = { ...NO_PROBES, ...options.environment };
@@ -78,7 +58,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const written = JSON.stringify({ ...shared, ...settings, workspaces });
   await writeFile(join(folder, 'sightline.config.json'), written);
   const running = new Set<ChildProcess>();
-  const start = (...args: readonly string[]): Started => {
+  const start = (...args: readonly string[]) => {
     const env = { PATH: process.env['PATH'], HOME: folder, ...oneThread(), ...environment };
     const child = spawn(process.execPath, [MAIN, ...args], {
       cwd: folder,
@@ -100,26 +80,29 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     environment,
     sandboxes,
     start,
-    machine: async (name) => {
+    /** Makes a folder with the same settings, as on another machine, and returns its path. */
+    machine: async (name: string): Promise<string> => {
       const cwd = join(folder, name);
       await mkdir(cwd, { recursive: true });
       await writeFile(join(cwd, 'sightline.config.json'), written);
       return cwd;
     },
-    run: async (...args) => {
+    /** Runs a command to its end and returns its output; throws if it fails. */
+    run: async (...args: readonly string[]): Promise<string> => {
       const { ended, stdout, lines } = start(...args);
       const code = await ended;
       if (code !== 0) throw new Error(`sightline ${args.join(' ')} ended with ${code}: ${lines.slice(-5).join('\n')}`);
       return stdout.join('\n');
     },
-    compare: async (workspace, only) => {
+    /** Compares a warehouse with the responses of its sandbox and returns the number of rows. `only` are the synced resources. */
+    compare: async (workspace: string, only?: readonly string[]): Promise<number> => {
       const file = join(folder, 'data', workspace, 'warehouse.duckdb');
       const compared = await withWarehouseFile(file, sandboxes.get(workspace) as WorkspaceSandbox, (opened) =>
         expectEqualToUpstream(opened, only === undefined ? {} : { only }),
       );
       return Object.values(compared).reduce((sum, rows) => sum + rows, 0);
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       const gone = [...running].map((child) => new Promise((resolve) => child.once('close', resolve)));
       for (const child of running) child.kill('SIGKILL');
       await Promise.all(gone);

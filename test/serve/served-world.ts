@@ -42,14 +42,7 @@ export interface WorldBrand {
 }
 
 /** A world as a workspace. */
-export interface WorldWorkspace {
-  readonly config: WorkspaceConfig;
-  /** Path of the replica. */
-  readonly copy: string;
-  readonly brands: readonly WorldBrand[];
-  /** The first brand. */
-  readonly brandId: string;
-}
+export type WorldWorkspace = Awaited<ReturnType<typeof readWorkspace>>;
 
 /** Reads a world before the tests of a file, which must not change it; returns a function that returns it. */
 export function worldBefore(world: World = 'tiny'): () => WorldWorkspace {
@@ -68,13 +61,13 @@ export async function openCopy(world: World, closeLater: CloseLater): Promise<Wo
   return readWorkspace(folder);
 }
 
-/** Reads the workspace in a folder that has data. */
-export async function readWorkspace(folder: string): Promise<WorldWorkspace> {
+/** Reads the workspace in a folder that has data: its settings, the path of its replica and its brands. */
+export async function readWorkspace(folder: string) {
   const config = loadConfig({ flags: {}, environment: {}, folder });
   const service = openWorldService(config);
   const { brands: known } = await service.newest();
   await service.close();
-  const brands = [...known].map(([id, { name }]) => ({ id, name: name ?? '' }));
+  const brands: WorldBrand[] = [...known].map(([id, { name }]) => ({ id, name: name ?? '' }));
   return { config, copy: layoutOf(config.folder).analytics, brands, brandId: brands[0]?.id ?? '' };
 }
 

@@ -24,26 +24,12 @@ export async function makeKey(kid: string, alg = 'ES256'): Promise<SigningKey> {
 }
 
 /** An issuer under the control of a test. */
-interface Issuer {
-  readonly issuer: string;
-  readonly key: SigningKey;
-  /** The published keys. */
-  readonly keys: JWK[];
-  /** Paths of the requests so far. */
-  readonly requests: string[];
-  /** Replaces the response to all requests, until it is null again. */
-  respond: ((path: string) => { readonly status: number; readonly body: string } | null) | null;
-  /** Signs a valid token, with the given differences; an undefined claim is left out. */
-  token(
-    claims?: Readonly<Record<string, unknown>>,
-    header?: Readonly<Record<string, unknown>>,
-    key?: SigningKey,
-  ): Promise<string>;
-}
+type Issuer = Awaited<ReturnType<typeof startIssuer>>;
 
 /** Starts an issuer on loopback with one key; closed after the test. */
-export async function startIssuer(path = '', closeLater: CloseLater = onTestFinished): Promise<Issuer> {
+export async function startIssuer(path = '', closeLater: CloseLater = onTestFinished) {
   const key = await makeKey('first');
+  /** Paths of the requests so far. */
   const requests: string[] = [];
   const keys = [key.jwk];
   const { origin, close } = await serve((request, response) => {
@@ -61,13 +47,15 @@ export async function startIssuer(path = '', closeLater: CloseLater = onTestFini
     response.writeHead(status, { 'content-type': 'application/json', location: `${origin}/keys` }).end(body);
   });
   closeLater(close);
-  const issuer: Issuer = {
+  const issuer = {
     issuer: `${origin}${path}`,
     key,
     keys,
     requests,
-    respond: null,
-    token: (claims = {}, header = {}, signing = key) => {
+    /** Replaces the response to all requests, until it is null again. */
+    respond: null as ((path: string) => { readonly status: number; readonly body: string } | null) | null,
+    /** Signs a valid token, with the given differences; an undefined claim is left out. */
+    token: (claims: object = {}, header: object = {}, signing: SigningKey = key): Promise<string> => {
       const seconds = Math.floor(Date.now() / 1_000);
       const times = { iat: seconds, exp: seconds + 300 };
       const names = {
