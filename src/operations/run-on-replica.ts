@@ -3,6 +3,7 @@ import { mergeConventions, toOverrides } from '../analytics/calibration/override
 import type { MetricsSource } from '../query/metrics/table-result.ts';
 import { openServedReplica } from '../query/open-replica.ts';
 import { catalogueOf } from '../session/catalogues.ts';
+import { liveMarks } from '../session/marks-file.ts';
 import { openReplicaWith } from '../session/newest-replica.ts';
 import type { Context } from '../session/workspace.ts';
 import { layoutOf } from '../snapshot/layout.ts';
@@ -29,6 +30,7 @@ export async function runOnReplica<T>(
       catalogue: catalogueOf(config),
       replica: { ...REPLICA_OPTIONS, connections: 1, timeoutMs: TIMEOUT_MS },
       readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
+      marks: liveMarks(config),
     }),
   );
   try {

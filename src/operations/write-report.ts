@@ -15,6 +15,7 @@ import { runMetrics } from '../query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../query/metrics/table-result.ts';
 import { openServedReplica, type ServedReplica } from '../query/open-replica.ts';
 import { catalogueOf } from '../session/catalogues.ts';
+import { liveMarks } from '../session/marks-file.ts';
 import { openNewestReplicaWith } from '../session/newest-replica.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { readLastActivity, readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
@@ -89,6 +90,7 @@ export async function reportWorkspace(
     readConventions: async (query: Parameters<typeof readConventions>[0]) =>
       mergeConventions(await readConventions(query), overrides),
     readDoubts,
+    marks: liveMarks(config),
   };
   const open = (path: string): Promise<ServedReplica> => openServedReplica(path, options);
   const { opened, stale } = await openNewestReplicaWith(config, layoutOf(config.folder), open);

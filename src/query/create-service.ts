@@ -23,7 +23,7 @@ import type { ReplicaOptions } from '../warehouse/replica.ts';
 import { type AnswerRequest, type CursorAfter, computeAnswer, notFound, scanList } from './answer.ts';
 import { type Covered, chosenOf, coveredBy, worstOf } from './coverage.ts';
 import { type CursorSigner, createCursorSigner, type Position } from './cursor-signer.ts';
-import { limitReplica, type ServedReplica } from './open-replica.ts';
+import { type LiveMarks, limitReplica, type ServedReplica } from './open-replica.ts';
 import { createReplicaHolder } from './replica-holder.ts';
 import { brandColumnOf } from './selected-rows.ts';
 import type { Freshness, Question, Running, Service } from './service.ts';
@@ -51,6 +51,8 @@ export interface ServiceOptions {
   readonly readConventions: (query: Query) => Promise<Conventions>;
   /** Reads the conventions that may differ from upstream's; default: none. */
   readonly readDoubts?: (query: Query) => Promise<Doubts>;
+  /** Default: the marks as of the replica. */
+  readonly marks?: LiveMarks;
   /** Reads the progress of the sync that is running in any process; default: none is. */
   readonly readRunning?: () => Promise<Running | null>;
 }

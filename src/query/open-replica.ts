@@ -11,6 +11,7 @@ import { isUuid, type KnownValues, type ServedNames } from '../contract/query-pa
 import { type ListedBrand, readBrandList } from '../warehouse/brand-list.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type DaysOf, readDaysOf } from '../warehouse/ledger/echoed-days.ts';
+import { MARKS_VARIABLE } from '../warehouse/ledger/marks.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
@@ -68,6 +69,14 @@ export interface LastRun {
   readonly endedAt: number | null;
 }
 
+/** What readers said in the workspace, which may change without a new replica. */
+export interface LiveMarks {
+  /** Changes with the marks. */
+  version(): string;
+  /** Returns the marks that count, as mart.marks reads them. */
+  read(): string;
+}
+
 /** Options for opening a replica. */
 export interface ServedReplicaOptions {
   readonly catalogue: Catalogue;
@@ -76,6 +85,8 @@ export interface ServedReplicaOptions {
   readonly readConventions: (query: Query) => Promise<Conventions>;
   /** Reads the conventions that may differ from upstream's; default: none. */
   readonly readDoubts?: (query: Query) => Promise<Doubts>;
+  /** Default: the marks as of the replica. */
+  readonly marks?: LiveMarks;
 }
 
 /**
@@ -84,9 +95,11 @@ export interface ServedReplicaOptions {
  * @throws SightlineError `no_data` if the replica has the schema of another version of sightline
  */
 export async function openServedReplica(path: string, options: ServedReplicaOptions): Promise<ServedReplica> {
-  const replica = await openReplica(path, options.replica);
+  const marks = options.marks?.read() ?? null;
+  const variables = marks === null ? {} : { [MARKS_VARIABLE]: marks };
+  const replica = await openReplica(path, { ...options.replica, variables });
   try {
-    return await replica.work((query) => readServedReplica(replica, query, options));
+    return await replica.work((query) => readServedReplica(replica, query, options, marks));
   } catch (thrown) {
     await replica.close();
     throw thrown;
@@ -97,6 +110,7 @@ async function readServedReplica(
   replica: Replica,
   query: Query,
   options: ServedReplicaOptions,
+  marks: string | null,
 ): Promise<ServedReplica> {
   const { catalogue } = options;
   await checkSchema(query);
@@ -110,7 +124,10 @@ async function readServedReplica(
   return {
     replica,
     catalogue,
-    version: createHash('sha256').update(versions.all).digest('hex').slice(0, 32),
+    version: createHash('sha256')
+      .update(`${versions.all}${marks ?? ''}`)
+      .digest('hex')
+      .slice(0, 32),
     versions,
     conventions,
     doubts: (await options.readDoubts?.(query)) ?? new Map(),

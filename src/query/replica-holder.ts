@@ -26,7 +26,7 @@ interface Held {
   readonly file: FileIdentity;
 }
 
-/** Identity of a file; `content` also includes its size and modification time. */
+/** Identity of a file; `content` also includes its size, its modification time, and the version of the marks. */
 interface FileIdentity {
   readonly inode: string;
   readonly content: string;
@@ -74,7 +74,7 @@ export function createReplicaHolder(path: string, options: ServedReplicaOptions)
   return {
     opened: () => held?.replica ?? null,
     current: async () => {
-      const file = identityOf(path);
+      const file = identityOf(path, options.marks?.version());
       if (file === null && held === null) {
         throw new SightlineError('no_data', 'no data published yet: the first sync has not finished');
       }
@@ -100,11 +100,11 @@ export function createReplicaHolder(path: string, options: ServedReplicaOptions)
 }
 
 // An inode alone is not enough: it may be reused once this file is closed.
-function identityOf(path: string): FileIdentity | null {
+function identityOf(path: string, marks = ''): FileIdentity | null {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return null;
   const inode = `${stats.dev}:${stats.ino}`;
-  return { inode, content: `${inode}:${stats.mtimeNs}:${stats.size}` };
+  return { inode, content: `${inode}:${stats.mtimeNs}:${stats.size}:${marks}` };
 }
 
 function toNoData(thrown: unknown): unknown {

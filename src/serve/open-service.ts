@@ -6,6 +6,7 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { createService } from '../query/create-service.ts';
 import type { Service } from '../query/service.ts';
 import { catalogueOf } from '../session/catalogues.ts';
+import { liveMarks } from '../session/marks-file.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { readProgress } from '../sync/progress-file.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
@@ -31,6 +32,7 @@ export function openService(
     readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
     readDoubts: async (query) =>
       new Map([...(await readDoubts(query))].filter(([name]) => !Object.hasOwn(overrides, name))),
+    marks: liveMarks(config),
     readRunning: () => readProgress(config.folder, clock.now()),
   });
 }

@@ -5,12 +5,14 @@ import { ensureWritableFolder } from '../base/files.ts';
 import { agesOf, type Layout, layoutOf } from '../snapshot/layout.ts';
 import type { DatabaseOptions } from '../warehouse/database.ts';
 import { timedTables } from '../warehouse/file/refresh-copy.ts';
+import { storeMarks } from '../warehouse/ledger/marks.ts';
 import { readUnfinishedWindows } from '../warehouse/ledger/unfinished-windows.ts';
 import { opensAsReplica, publishAnalytics } from '../warehouse/replica.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts';
 import { builtInCatalogue } from './catalogues.ts';
 import { refuseCopy } from './home-folder.ts';
+import { currentMarks } from './marks-file.ts';
 import { type Session, type SessionContext, withSession } from './session.ts';
 import { storeForms } from './stored-forms-file.ts';
 
@@ -115,6 +117,7 @@ async function openWithin<T>(
   try {
     // A replica made by an earlier version has other marts, or none.
     if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
+    if (await storeMarks(database, currentMarks(config))) copy.isCurrent = false;
     return await work({ warehouse, layout, copy });
   } finally {
     const close = async (): Promise<void> => {

@@ -34,6 +34,8 @@ export interface Layout {
   readonly endpoints: string;
   /** Saved queries of the SQL page, one file each. */
   readonly queries: string;
+  /** What readers said about domains, actions and opportunities. */
+  readonly marks: string;
   /** Positions of incremental exports, a folder for each name. */
   readonly positions: string;
 }
@@ -57,6 +59,7 @@ export function layoutOf(folder: string): Layout {
     notifications: join(folder, 'notify.json'),
     endpoints: join(folder, 'endpoints.json'),
     queries: join(folder, 'queries'),
+    marks: join(folder, 'marks.json'),
     positions: join(folder, 'positions'),
   };
 }

@@ -12,6 +12,7 @@ import { checkOpens, openReadOnly } from './file/read-only.ts';
 import { type TimedTable, writeCopy } from './file/refresh-copy.ts';
 import { clearSpills } from './file/spill.ts';
 import { type QueryResult, toPlain } from './reader.ts';
+import { literal, quoted } from './schema.ts';
 
 /** Limit of prepared statements per connection; each may keep some memory of its last run. */
 const STATEMENTS_MAX = 32;
@@ -60,6 +61,8 @@ export interface ReplicaOptions {
   readonly waitingMax: number;
   readonly timeoutMs: number;
   readonly memoryLimitMb: number;
+  /** Variables of the connections, which views can read. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** Defaults; the timeout is that of the command line. */
@@ -80,6 +83,9 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
     // Both settings belong to the connection.
     await connection.query("SET TimeZone = 'UTC'");
     await connection.query(`SET late_materialization_max_rows = ${LATE_ROWS_MAX}`);
+    for (const [name, text] of Object.entries(options.variables ?? {})) {
+      await connection.query(`SET VARIABLE ${quoted(name)} = ${literal(text)}`);
+    }
     all.push(connection);
     idle.push(connection);
   }

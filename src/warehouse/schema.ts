@@ -135,6 +135,8 @@ CREATE TABLE sync.calibration (
 ${createLedger('shapes')}
 CREATE TABLE sync.listings (
   resource VARCHAR NOT NULL, table_name VARCHAR NOT NULL, brand_id UUID, keys VARCHAR[]);
+CREATE TABLE sync.marks (
+  brand_id UUID NOT NULL, kind VARCHAR NOT NULL, id VARCHAR NOT NULL, value VARCHAR NOT NULL, is_setting BOOLEAN NOT NULL);
 CREATE TABLE sync.drift (
   resource VARCHAR NOT NULL, table_name VARCHAR, path VARCHAR NOT NULL, kind VARCHAR NOT NULL, detail VARCHAR,
   count BIGINT NOT NULL, first_seen_at TIMESTAMP NOT NULL, last_seen_at TIMESTAMP NOT NULL, run_id UUID,

@@ -173,7 +173,7 @@ test('a better position is good, changes come before tasks, and one of four plac
     change('alert', 'Alert.'),
   ];
   const tasks = (['source_gap', 'competitor_wins', 'page_cited_once'] as const).map((kind) => {
-    return { rank: 1, kind, id: kind, name: kind, n: 5, sentence: `A ${kind}.`, evidence: [] };
+    return { rank: 1, kind, id: kind, name: kind, n: 5, sentence: `A ${kind}.`, mark: null, evidence: [] };
   });
   const task = tasks[0] as BriefFacts['opportunities'][number];
   const { findings } = composeBrief({

@@ -2,6 +2,7 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
+import { storeMarks } from '../../src/warehouse/ledger/marks.ts';
 import { toPlain } from '../../src/warehouse/reader.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
@@ -161,9 +162,40 @@ async function giveWebsites({ warehouse, query }: Mirror): Promise<Map<string, H
       const json = brand === first ? JSON.stringify(record) : '["no record"]';
       await run(`UPDATE competitors SET record = '${json}' WHERE id = '${id}'`);
     }
-    hosts.set(brand['id'], { own: brand === first ? 'coffee.example' : null, rivals });
+    hosts.set(brand['id'], { own: brand === first ? 'coffee.example' : null, rivals, said: new Map() });
   }
   return hosts;
+}
+
+/** Stores marks of both brands and of a setting, and adds what they say to the hosts. Returns the rows of mart.marks. */
+async function plantMarks({ warehouse, query }: Mirror, hosts: Map<string, Hosts>): Promise<Row[]> {
+  const [first, second] = [...hosts.keys()] as [string, string];
+  const [rival] = (await query(`SELECT CAST(id AS VARCHAR) AS id, name FROM competitors
+    WHERE _deleted_at IS NULL AND brand_id = '${second}' ORDER BY id`)) as [Row];
+  const marks = [
+    { brand: null, kind: 'domain', id: 'reviews.example', value: 'press' },
+    { brand: null, kind: 'domain', id: 'video.example', value: rival['name'] },
+    { brand: first, kind: 'domain', id: 'www.Reviews.example', value: 'other' },
+    { brand: second, kind: 'domain', id: 'forum.example', value: 'forum' },
+    { brand: second, kind: 'domain', id: 'coffee.example', value: 'ours' },
+    { brand: second, kind: 'domain', id: 'shop.example', value: rival['id'] },
+    { brand: first, kind: 'source_gap', id: 'forum.example', value: 'done' },
+  ];
+  const of = (owner: string, competitor: string | null = null) => ({ owner, competitor_id: competitor });
+  hosts.get(first)?.said.set('reviews.example', of('third party'));
+  for (const [host, said] of Object.entries({
+    'reviews.example': of('press'),
+    'video.example': of('competitor', rival['id']),
+    'forum.example': of('forum'),
+    'coffee.example': of('owned'),
+    'shop.example': of('competitor', rival['id']),
+  }))
+    hosts.get(second)?.said.set(host, said);
+  expect(await storeMarks(warehouse().database, JSON.stringify(marks))).toBe(true);
+  expect(await storeMarks(warehouse().database, JSON.stringify(marks))).toBe(false);
+  return marks.flatMap(({ brand, ...mark }) =>
+    (brand === null ? [first, second] : [brand]).map((id) => ({ brand_id: id, ...mark, is_setting: brand === null })),
+  );
 }
 
 /** Lets the newest responses to the first prompt lack the brand, and those to the second mention it. */
@@ -181,6 +213,7 @@ test('every mart holds what counting the rows of the warehouse gives, attached u
   const today = new Date(mirror.sandbox.world.now()).toISOString().slice(0, 10);
   const hosts = await giveWebsites(mirror);
   await plantChanges(mirror);
+  const marks = await plantMarks(mirror, hosts);
   await mirror.publishOnly();
   const held = await readPublished(mirror);
   expect(held.brands.length).toBe(2);
@@ -189,7 +222,7 @@ test('every mart holds what counting the rows of the warehouse gives, attached u
   const dimensions = await expectedDimensions(held, hosts, WHOLE);
   const lists = await expectedLists(held, today);
   const changes = await expectedChanges(held, answers['periods'] as Row[]);
-  const expected: Record<string, Row[]> = { ...answers, ...citations, ...dimensions, ...lists, ...changes };
+  const expected: Record<string, Row[]> = { ...answers, ...citations, ...dimensions, ...lists, ...changes, marks };
   expect(Object.keys(expected).sort()).toEqual(
     marts()
       .map(({ name }) => name)
@@ -197,7 +230,7 @@ test('every mart holds what counting the rows of the warehouse gives, attached u
   );
   for (const zone of ZONES) await expectMarts(held, expected, await openElsewhere(mirror.copy, zone));
   const owners = new Set(citations['dim_domain']?.map(({ owner }) => owner));
-  expect([...owners].sort()).toEqual(['competitor', 'owned', 'third party', 'unknown']);
+  expect([...owners].sort()).toEqual(['competitor', 'forum', 'owned', 'press', 'third party', 'unknown']);
   expect(new Set(citations['own_pages']?.map(({ state }) => state)).size).toBeGreaterThan(1);
   expect(dimensions['dim_prompt_history']?.some(({ applies_from }) => applies_from !== null)).toBe(true);
   expect(expected['dim_prompt']?.some(({ is_listed }) => !is_listed)).toBe(true);

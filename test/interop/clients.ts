@@ -70,7 +70,7 @@ export const clients: readonly Client[] = [
       args: ['duckdb'],
     },
   ),
-  reader('duckdb-1.0', 'DuckDB in Python, oldest with `USE`', 'duckdb-1.0', 'Parquet, and the replica with all marts', {
+  reader('duckdb-1.1', 'DuckDB in Python, oldest with `USE`', 'duckdb-1.1', 'Parquet, and the replica with all marts', {
     args: ['duckdb', '--use'],
   }),
   reader('datafusion', 'DataFusion', 'files', 'Parquet'),

@@ -56,7 +56,8 @@ export async function readBrief(query: Query, units: Omit<ChangeUnits, 'metric'>
   }
   const filter = { kinds: BRIEFED_CHANGES, ofBrandsOnly: true, untilMs: Date.parse(addDays(to, 1)) };
   const history = await whatChanged(query, [brandId], Date.parse(from), filter);
-  const opportunities = await findOpportunities(query, brandId, { from, to });
+  const found = await findOpportunities(query, brandId, { from, to });
+  const opportunities = found.filter(({ mark }) => mark === null);
   return composeBrief({ visibility, metrics, history, opportunities });
 }
 

@@ -7,8 +7,10 @@ import { OPPORTUNITY_KINDS, type Opportunity } from './opportunity.ts';
 import { quotedName } from './sentences.ts';
 import { adjustPs, ERROR_RATE } from './tests-of-change.ts';
 
-/** Greatest number of queries that `findOpportunities` runs: one for each kind, and one more for the prompts that competitors win. */
-export const OPPORTUNITY_QUERIES = OPPORTUNITY_KINDS.length + 1;
+/** Greatest number of queries that `findOpportunities` runs: one for each kind, one more for the prompts that competitors win, and the marks. */
+export const OPPORTUNITY_QUERIES = OPPORTUNITY_KINDS.length + 2;
+
+type UnmarkedOpportunity = Omit<Opportunity, 'rank' | 'mark'>;
 
 /** Maximum number of opportunities of each kind. */
 export const LISTED_MAX = 50;
@@ -69,7 +71,7 @@ export async function findOpportunities(
   brandId: string,
   { from, to }: DayRange,
 ): Promise<readonly Opportunity[]> {
-  const found: Omit<Opportunity, 'rank'>[] = [];
+  const found: UnmarkedOpportunity[] = [];
   for (const kind of OPPORTUNITY_KINDS) {
     if (kind === 'competitor_wins') {
       found.push(...(await competitorWins(query, brandId, { from, to })));
@@ -83,7 +85,11 @@ export async function findOpportunities(
     found.push(...rows.slice(0, LISTED_MAX).map((row) => toOpportunity(kind, row)));
   }
   found.sort((a, b) => b.n - a.n);
-  return found.map((one, index) => ({ rank: index + 1, ...one }));
+  const marks = await query("SELECT kind || ' ' || id, value FROM mart.marks WHERE brand_id = CAST($1 AS UUID)", [
+    brandId,
+  ]);
+  const markOf = new Map(marks.map(([key, value]) => [key, value as Opportunity['mark']]));
+  return found.map((one, index) => ({ rank: index + 1, ...one, mark: markOf.get(`${one.kind} ${one.id}`) ?? null }));
 }
 
 // Counts the responses that mention only one of the brand and a competitor, by prompt and competitor.
@@ -123,7 +129,7 @@ interface Compared {
 
 // Tests each prompt and competitor by the sign test with a continuity correction, and corrects for their number (Benjamini and
 // Hochberg). A prompt is listed with the competitor that wins it most clearly.
-async function competitorWins(query: Query, brandId: string, range: DayRange): Promise<Omit<Opportunity, 'rank'>[]> {
+async function competitorWins(query: Query, brandId: string, range: DayRange): Promise<UnmarkedOpportunity[]> {
   const given = [brandId, range.from, range.to];
   const compared = (await query(COMPARED, given)).map(([promptId, competitorId, lost, won, answers]): Compared => {
     return {
@@ -166,7 +172,7 @@ async function competitorWins(query: Query, brandId: string, range: DayRange): P
   });
 }
 
-function toOpportunity(kind: keyof typeof queries, row: readonly unknown[]): Omit<Opportunity, 'rank'> {
+function toOpportunity(kind: keyof typeof queries, row: readonly unknown[]): UnmarkedOpportunity {
   const [id, name, n, a, b, evidence] = row;
   const one = { kind, id: String(id), name: String(name ?? id), n: Number(n) };
   const sentence = sentences[kind](one.name, one.n, a as string | null, b as string | null);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
+import { STATE_MARKS } from './mark-kinds.ts';
 import { OPPORTUNITY_TITLES, type OpportunityKind } from './opportunity-kinds.ts';
 
 /** Kinds of opportunities. */
@@ -13,6 +14,7 @@ export const opportunity = z.object({
   name: z.string(),
   n: number.describe('responses that it concerns; the rank follows from it'),
   sentence: z.string(),
+  mark: z.enum(STATE_MARKS).nullable().describe('whether a reader marked it as done or hidden'),
   evidence: z.array(z.string()).describe('ids of at most 5 responses, newest first'),
 });
 

@@ -5,20 +5,14 @@
 -- column week DATE: Monday of the ISO week (UTC).
 -- column scope VARCHAR: engine for a row of one engine, all engines for a row over all engines.
 -- column engine VARCHAR: Engine slug; null over all engines.
--- column owner VARCHAR: owned, competitor, third party, or unknown; see dim_domain.
+-- column owner VARCHAR: owned, competitor, forum, press, third party, or unknown; see dim_domain.
 -- column citations BIGINT: Citations of pages of this kind of owner.
 -- column citations_of_all BIGINT: All citations that name a domain.
 -- column share DOUBLE: citations / citations_of_all, from 0 to 1.
 WITH domains AS MATERIALIZED (
   SELECT brand_id, domain, owner FROM mart.dim_domain
 ), owners AS MATERIALIZED (
-  SELECT * FROM domains WHERE owner IN ('owned', 'competitor')
-), everyone AS (
-  -- A domain without an owner is third party or unknown, the same for all domains of a brand.
-  SELECT b.brand_id, coalesce(any_value(d.owner), 'unknown') AS rest
-  FROM mart.dim_brand b
-  LEFT JOIN domains d ON d.brand_id = b.brand_id AND d.owner IN ('third party', 'unknown')
-  GROUP BY b.brand_id
+  SELECT * FROM domains WHERE owner <> 'unknown'
 ), totals AS (
   SELECT brand_id, CAST(make_timestamp(epoch_us(created_at)) AS DATE) AS day, engine, count(*) AS citations
   FROM main.response_citations WHERE _deleted_at IS NULL AND created_at IS NOT NULL AND domain IS NOT NULL GROUP BY ALL
@@ -34,9 +28,9 @@ WITH domains AS MATERIALIZED (
 ), split AS (
   SELECT * FROM counted
   UNION ALL
-  SELECT t.brand_id, t.day, t.engine, e.rest, t.citations FROM totals t JOIN everyone e USING (brand_id)
+  SELECT t.brand_id, t.day, t.engine, 'unknown', t.citations FROM totals t JOIN mart.dim_brand USING (brand_id)
   UNION ALL
-  SELECT c.brand_id, c.day, c.engine, e.rest, -c.citations FROM counted c JOIN everyone e USING (brand_id)
+  SELECT c.brand_id, c.day, c.engine, 'unknown', -c.citations FROM counted c
 ), scoped AS (
   SELECT brand_id, CAST(date_trunc('week', day) AS DATE) AS week, if(grouping(engine) = 0, 'engine', 'all engines') AS scope,
     engine, owner, CAST(sum(citations) AS BIGINT) AS citations

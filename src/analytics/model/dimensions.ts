@@ -145,8 +145,8 @@ export const dimensions: readonly Dimension[] = [
     ...citedDomains,
     name: 'owner',
     label: 'Owner of the cited domain',
-    about: 'owned, competitor, third party, or unknown if upstream does not report all websites.',
-    columns: [text('owner', 'owned, competitor, third party or unknown.')],
+    about: 'owned, competitor, forum, press, third party, or unknown if no website or mark says whose it is.',
+    columns: [text('owner', 'owned, competitor, forum, press, third party or unknown.')],
     key: 'owner',
   },
   {

@@ -6,6 +6,7 @@
 -- column evidence VARCHAR: Evidence.
 -- column target_url VARCHAR: The page to act on.
 -- column done BOOLEAN: Whether it is done.
+-- column mark VARCHAR: done or hidden if a reader marked it; null if not.
 -- column done_at TIMESTAMPTZ: When a sync first saw it done (UTC); null if it is open.
 -- column recorded_since TIMESTAMPTZ: When a sync first recorded it (UTC).
 -- column gone_at TIMESTAMPTZ: Time (UTC) at which a sync found that it is no longer listed; null while it is listed.
@@ -26,10 +27,11 @@ WITH versions AS (
   FROM (SELECT *, max(valid_from) FILTER (NOT done) OVER (PARTITION BY id) AS last_open FROM versions)
   GROUP BY id
 )
-SELECT a.id AS action_id, a.title, a.kind, a.detail, a.evidence, a.target_url, coalesce(a.done, false) AS done, r.done_at, r.recorded_since,
+SELECT a.id AS action_id, a.title, a.kind, a.detail, a.evidence, a.target_url, coalesce(a.done, false) AS done, m.value AS mark, r.done_at, r.recorded_since,
   coalesce(a._deleted_at, p._deleted_at) AS gone_at, a.prompt_id, p.prompt, p.answers, p.lost, p.winners, p.generated_at
 FROM main.action_plan_actions a
 JOIN main.action_plans p ON p.brand_id = a.brand_id AND p.prompt_id = a.prompt_id
 LEFT JOIN recorded r ON r.id = a.id
+LEFT JOIN mart.marks m ON m.brand_id = a.brand_id AND m.kind = 'action' AND m.id = CAST(a.id AS VARCHAR)
 WHERE a.brand_id = $brand
 ORDER BY gone_at NULLS FIRST, done, p.lost DESC NULLS LAST, a.prompt_id, a.ordinal, a.id

@@ -1,6 +1,6 @@
 -- Pages that the selected responses cite: one row per page, of all domains or of one.
 -- parameter domain VARCHAR null: Pages of this domain only.
--- parameter owner VARCHAR null: Pages of domains with this owner only: owned, competitor, third party or unknown.
+-- parameter owner VARCHAR null: Pages of domains with this owner only: owned, competitor, forum, press, third party or unknown.
 -- parameter limit BIGINT 500: Maximum number of rows.
 -- column url VARCHAR: The page.
 -- column title VARCHAR: Its latest title.

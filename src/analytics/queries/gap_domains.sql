@@ -3,6 +3,7 @@
 -- parameter limit BIGINT 10: Maximum number of rows.
 -- column domain VARCHAR: The cited domain.
 -- column owner VARCHAR: Owner of the domain; see mart.dim_domain.
+-- column mark VARCHAR: done or hidden if a reader marked the gap; null if it is open.
 -- column responses BIGINT: Responses that cite it, mention a competitor and do not mention the brand.
 -- column responses_of_all BIGINT: Responses that mention a competitor and not the brand.
 -- column share DOUBLE: responses / all selected responses that mention a competitor and not the brand, from 0 to 1.
@@ -25,10 +26,11 @@ WITH rivals AS (
   GROUP BY c.domain
   HAVING NOT bool_or(a.brand_mentioned)
 )
-SELECT c.domain, d.owner, c.responses, (SELECT count(*) FROM asked WHERE NOT brand_mentioned) AS responses_of_all,
+SELECT c.domain, d.owner, m.value AS mark, c.responses, (SELECT count(*) FROM asked WHERE NOT brand_mentioned) AS responses_of_all,
   c.responses / (SELECT count(*) FROM asked WHERE NOT brand_mentioned) AS share
 FROM counted c
 JOIN cited_owners d ON d.brand_id = $brand AND d.domain = c.domain
+LEFT JOIN mart.marks m ON m.brand_id = $brand AND m.kind = 'source_gap' AND m.id = c.domain
 WHERE d.owner <> 'owned'
 ORDER BY c.responses DESC, c.domain
 LIMIT $limit

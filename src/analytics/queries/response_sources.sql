@@ -4,7 +4,7 @@
 -- column domain VARCHAR: Its domain.
 -- column title VARCHAR: Its title.
 -- column position BIGINT: The page's position among the citations.
--- column owner VARCHAR: owned, competitor, third party, or unknown if upstream does not report all websites.
+-- column owner VARCHAR: Owner of the domain; see mart.dim_domain.
 -- column competitor VARCHAR: Name of the competitor that owns the domain.
 -- column other_responses BIGINT: Other responses of the brand, on all days, that cite the page.
 -- column other_engines BIGINT: Engines of those responses.

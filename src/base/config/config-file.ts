@@ -101,6 +101,10 @@ const inFile = {
       endpoints: z.int().min(0).max(1_000).describe('a whole number of undeclared endpoints from 0 to 1000').optional(),
     })
     .optional(),
+  domains: z
+    .record(z.string().min(1).max(300), z.string().min(1).max(200))
+    .describe('an object with a host and its owner: ours, forum, press, other, or the name of a competitor')
+    .optional(),
   destinations: destinationsSchema.optional(),
   calibration: z.strictObject({ probes: probes.optional() }).optional(),
   conventions: anything.describe('an object with a member for each convention').optional(),

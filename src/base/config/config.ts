@@ -83,6 +83,8 @@ export interface WorkspaceConfig {
   readonly home: string | null;
   /** Endpoints to mirror, and a limit for those that no declaration describes. */
   readonly resources: ResourceSelection;
+  /** Owners of hosts: ours, forum, press, other, or the name of a competitor. */
+  readonly domains: Readonly<Record<string, string>>;
   /** Most questions of the calibration after the first sync, and again after a contradiction; 0 for none. */
   readonly probes: number;
   /** Requests per sync that re-read the least recently read days; 0 for none. */
@@ -185,6 +187,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
     },
     home: readHome(flags.home, declared?.home ?? file.home, destinations),
     resources: readSelection(file.resources, declared?.resources),
+    domains: { ...file.domains, ...declared?.domains },
     rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,
     probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
     conventions: { ...file.conventions, ...declared?.conventions },

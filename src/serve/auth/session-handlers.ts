@@ -139,7 +139,7 @@ async function describe(parts: SessionHandlerParts, access: Access | null): Prom
       csrf: null,
       version: VERSION,
       hasData: null,
-      features: { sql: false, operations: false, setup: false },
+      features: { sql: false, marks: false, operations: false, setup: false },
     };
   }
   const { via, key, scopes, brands, workspaces, csrf } = access;
@@ -156,6 +156,7 @@ async function describe(parts: SessionHandlerParts, access: Access | null): Prom
     hasData: opens ? await parts.hasData() : null,
     features: {
       sql: scopes.includes('sql'),
+      marks: opens && scopes.includes('sql') && brands === null,
       operations: opens && scopes.includes('metrics') && brands === null,
       setup: opens && parts.hasSetup && isOwner(access),
     },

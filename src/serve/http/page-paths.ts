@@ -40,6 +40,7 @@ export const DATA_PATHS = {
   query: `${DATA_PATH}/queries/{name}`,
   model: `${DATA_PATH}/metrics/model`,
   reports: `${DATA_PATH}/reports`,
+  marks: `${DATA_PATH}/marks`,
 } as const;
 
 /** Paths of the setup of a workspace: its state, the test of the settings, the estimate and the start of the first sync. */

@@ -6,6 +6,7 @@ import type { Service } from '../../query/service.ts';
 import type { Access } from '../auth/access.ts';
 import { createDataRoutes } from '../data/data-handlers.ts';
 import type { Fleet } from '../data/fleet.ts';
+import { createMarkRoutes } from '../data/mark-handlers.ts';
 import { createSqlRoutes, type SqlParts } from '../data/sql-handlers.ts';
 import { sendValue } from '../http/content/send.ts';
 import { FLEET_PATH, pageRoute } from '../http/page-paths.ts';
@@ -59,6 +60,7 @@ export function createPages({ sql, setup, ...parts }: PageParts): Pages {
   return {
     routes: [
       ...createDataRoutes(parts),
+      ...createMarkRoutes({ ...parts, folder: parts.status.folder }),
       ...statusPage.routes,
       ...createReportRoutes(join(parts.status.folder, 'reports')),
       ...(setup === undefined ? [] : createSetupRoutes(setup)),

@@ -6,6 +6,8 @@ export interface Hosts {
   readonly own: string | null;
   /** By competitor. */
   readonly rivals: ReadonlyMap<string, readonly string[]>;
+  /** What marks say, by host. */
+  readonly said: Map<string, { readonly owner: string; readonly competitor_id: string | null }>;
 }
 
 /** Returns the expected rows of the marts about cited pages, by name. */
@@ -60,15 +62,16 @@ function domainsOf(answers: readonly Answer[], hosts: ReadonlyMap<string, Hosts>
   const cited = answers.flatMap(({ brand, citations }) => citations.map(({ domain }) => `${brand} ${domain}`));
   return [...new Set(cited)].map((key) => {
     const [brand, domain] = key.split(' ') as [string, string];
-    const { own, rivals } = hosts.get(brand) as Hosts;
+    const { own, rivals, said } = hosts.get(brand) as Hosts;
     const isAt = (host: string): boolean => domain === host || domain.endsWith(`.${host}`);
+    const marked = [...said].find(([host]) => isAt(host));
+    if (marked !== undefined) return { brand_id: brand, domain, ...marked[1] };
     const rival = [...rivals]
       .filter(([, known]) => known.some(isAt))
       .map(([id]) => id)
       .sort()[0];
-    const isKnown = own !== null && [...rivals.values()].every((known) => known.length > 0);
     const isOwned = own !== null && isAt(own);
-    const other = rival !== undefined ? 'competitor' : isKnown ? 'third party' : 'unknown';
+    const other = rival !== undefined ? 'competitor' : 'unknown';
     return {
       brand_id: brand,
       domain,

@@ -323,7 +323,7 @@ function ownerOf(world: NaiveWorld, brand: string, domain: string): string {
   const own = world.hosts.get(brand) ?? null;
   if (own !== null && isAt(own)) return 'owned';
   if ((world.rivals.get(brand) ?? []).length > 0 && RIVAL_SITES.some(isAt)) return 'competitor';
-  return own === null ? 'unknown' : 'third party';
+  return 'unknown';
 }
 
 /** Websites of the tracked competitors of every brand. */

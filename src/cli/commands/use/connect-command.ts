@@ -51,7 +51,7 @@ export const connect = defineCommand({
     else {
       for (const { title, line } of lines) printData(`${title}\n  ${line}\n`);
       say(
-        'The file is replaced after each sync: reopen it to see new data. Always open it read-only, with DuckDB 1.0 or later.',
+        'The file is replaced after each sync: reopen it to see new data. Always open it read-only, with DuckDB 1.1 or later.',
       );
     }
     return EXIT.done;

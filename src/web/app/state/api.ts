@@ -24,7 +24,13 @@ export interface Me {
   readonly version: string;
   /** Whether the workspace has data; null without a workspace. */
   readonly hasData: boolean | null;
-  readonly features: { readonly sql: boolean; readonly operations: boolean; readonly setup: boolean };
+  readonly features: {
+    readonly sql: boolean;
+    /** Whether the reader may mark domains, actions and opportunities. */
+    readonly marks: boolean;
+    readonly operations: boolean;
+    readonly setup: boolean;
+  };
 }
 
 /** Parameters of a request. An array is sent as repeated parameters; null and undefined are left out. */

@@ -1,0 +1,18 @@
+-- What readers said in the pages or in the setting `domains`: one row per brand and thing that is marked.
+-- formula: the last mark of each thing. Pages show a mark at once; other readers of the file when it is published next.
+-- column brand_id UUID: The brand.
+-- column kind VARCHAR: domain, action, or a kind of opportunity, such as source_gap.
+-- column id VARCHAR: The domain, action, prompt, thread or page.
+-- column value VARCHAR: Of a domain: ours, forum, press, other, or the id or name of a competitor. Of others: done or hidden.
+-- column is_setting BOOLEAN: Whether it is from the setting, so that a mark of a reader precedes it.
+WITH live AS (
+  SELECT unnest(from_json(coalesce(getvariable('sightline_marks'), '[]'),
+    '[{"brand": "UUID", "kind": "VARCHAR", "id": "VARCHAR", "value": "VARCHAR"}]'), recursive := true)
+)
+SELECT b.brand_id, l.kind, l.id, l.value, l.brand IS NULL AS is_setting
+FROM live l
+JOIN mart.dim_brand b ON b.brand_id = coalesce(l.brand, b.brand_id)
+UNION ALL
+SELECT brand_id, kind, id, value, is_setting
+FROM sync.marks
+WHERE getvariable('sightline_marks') IS NULL
