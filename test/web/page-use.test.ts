@@ -28,6 +28,35 @@ describeWith(noBrowser)('a reader of the data pages', () => {
   const server = serverBefore(worldBefore('months'));
   const open = (path: string) => openDataPage(`${server().origin}${path}`);
 
+  test('marks an opportunity as done and takes it back, and says whose a site is', async () => {
+    const page = await open('/opportunities');
+    const names = () => page.locator('tbody td[data-part="name"] .named').allInnerTexts();
+    const row = page.locator('tbody tr:not(.space)').first();
+    const [first = ''] = await names();
+    await row.getByRole('button', { name: 'Done' }).click();
+    const done = page.getByRole('button', { name: 'done 1' });
+    await done.click();
+    expect(await names()).toEqual([first]);
+    await row.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('No row matches.').waitFor();
+    await page.goto(new URL('/opportunities', page.url()).href);
+    await settled(page);
+    expect((await names())[0]).toBe(first);
+
+    await page.goto(new URL('/sources', page.url()).href);
+    await settled(page);
+    const owner = page.locator('button.owner', { hasText: 'Owner?' }).first();
+    const name = (await owner.getAttribute('aria-label')) ?? '';
+    const named = page.getByRole('button', { name, exact: true });
+    await owner.click();
+    await page.getByRole('button', { name: 'A forum' }).click();
+    await named.filter({ hasText: 'forum' }).waitFor();
+    await named.click();
+    await page.getByRole('listitem').filter({ hasText: ': A forum' }).waitFor();
+    await page.getByRole('button', { name: 'Take the mark back' }).click();
+    await named.filter({ hasText: 'Owner?' }).waitFor();
+  });
+
   test('finds SQL, values of charts with the keyboard, and a link to the details in every block and row', async () => {
     const page = await open('/');
     const visibility = page.locator('section.panel', {

@@ -12,7 +12,7 @@ export async function writeReports(
   config: Pick<WorkspaceConfig, 'name' | 'folder'> & Partial<WorkspaceConfig>,
   request: Partial<ReportRequest> = {},
 ): Promise<ReportDocument[]> {
-  const complete = { remote: { kind: 'local' }, conventions: {}, ...config } as WorkspaceConfig;
+  const complete = { domains: {}, conventions: {}, ...config } as WorkspaceConfig;
   const written = await reportWorkspace(complete, systemClock, request);
   return Promise.all(written.map(readReport));
 }

@@ -1,6 +1,7 @@
 -- Domains that responses cite for tracked competitors and never for the brand: one row per domain that no selected response that
 -- mentions the brand cites, and that responses cite which mention a competitor. Domains of the brand are left out.
 -- parameter limit BIGINT 10: Maximum number of rows.
+-- parameter open BOOLEAN false: Only gaps that no reader marked.
 -- column domain VARCHAR: The cited domain.
 -- column owner VARCHAR: Owner of the domain; see mart.dim_domain.
 -- column mark VARCHAR: done or hidden if a reader marked the gap; null if it is open.
@@ -31,6 +32,6 @@ SELECT c.domain, d.owner, m.value AS mark, c.responses, (SELECT count(*) FROM as
 FROM counted c
 JOIN cited_owners d ON d.brand_id = $brand AND d.domain = c.domain
 LEFT JOIN mart.marks m ON m.brand_id = $brand AND m.kind = 'source_gap' AND m.id = c.domain
-WHERE d.owner <> 'owned'
+WHERE d.owner <> 'owned' AND (NOT $open OR m.value IS NULL)
 ORDER BY c.responses DESC, c.domain
 LIMIT $limit

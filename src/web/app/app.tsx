@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { CurrentPage } from './components/current-page.tsx';
 import { Layout } from './components/layout.tsx';
-import { EmptyState, ErrorState } from './components/parts.tsx';
+import { EmptyState, WhenLoaded } from './components/parts.tsx';
 import { FIRST_RUN, FLEET, SIGN_IN } from './pages/registry.ts';
 import type { Api, Me } from './state/api.ts';
 import { ApiContext, useMe } from './state/data.tsx';
@@ -26,15 +26,12 @@ const WITHOUT_DATA: readonly string[] = ['/operations', '/setup'];
 // Selects the page of an address by the rights of the reader.
 function Entrance(): JSX.Element {
   const { base, path } = useRoute();
-  const { data: me, error, retry } = useMe();
+  const loaded = useMe();
+  const { data: me } = loaded;
   if (me === null) {
     return (
       <main>
-        {error === null ? (
-          <div class="skeleton" role="status" aria-label="Loading" />
-        ) : (
-          <ErrorState error={error} retry={retry} />
-        )}
+        <WhenLoaded of={loaded}>{() => null}</WhenLoaded>
       </main>
     );
   }

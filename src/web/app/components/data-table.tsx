@@ -9,7 +9,7 @@ import { useColumnChoice } from './block-menu.tsx';
 import { Frame, type FrameProps } from './chart-frame.tsx';
 import type { Column } from './table-columns.tsx';
 import { ChangeSentence, TableTools } from './table-tools.tsx';
-import { type RowsProps, useColumns, useRows, useView, type View } from './table-view.ts';
+import { MARK, type RowsProps, useColumns, useRows, useView, type View } from './table-view.ts';
 import { useVirtualRows } from './use-virtual-rows.ts';
 
 /** A frame, and a table of the rows of its data unless other rows are given. */
@@ -176,7 +176,7 @@ function Cell({ column: { label, isNumber, valueOf, cellOf }, row, part }: CellP
 // The columns that phones show in two lines: the name and a group, and at the end a value and its change.
 function partsOf(columns: readonly Column[]): ReadonlyMap<string, string> {
   const [name, ...others] = columns;
-  const change = others.find(({ verdictOf }) => verdictOf !== null);
+  const change = others.find(({ verdictOf }) => verdictOf !== null) ?? others.find(({ id }) => id === MARK);
   const value =
     others.find(({ id, isKey }) => isKey || `${id}_change` === change?.id) ??
     others.find((each) => each.isNumber && each !== change) ??

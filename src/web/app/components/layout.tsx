@@ -10,7 +10,7 @@ import { Link, useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
 import { numberOf, toRecords } from '../state/table.ts';
 import { AccountPart, BrandSwitch } from './brand-switch.tsx';
-import { Icon } from './icon.tsx';
+import { Icon, type IconName } from './icon.tsx';
 import { Popup } from './popup.tsx';
 
 /** Choices that belong to one page and have no field in the filters of others. */
@@ -132,13 +132,13 @@ interface PageLinkProps {
   readonly onFollow: () => void;
 }
 
-function PageLink({ page: { pattern, label, icon: name }, count = null, onFollow }: PageLinkProps): JSX.Element {
+function PageLink({ page: { pattern, title, label = title }, count = null, onFollow }: PageLinkProps): JSX.Element {
   const { path } = useRoute();
   const { linkTo, format } = useScope();
   const isCurrent = path === pattern || (pattern !== '/' && path.startsWith(`${pattern}/`));
   return (
     <Link class="side-link" to={linkTo(pattern, OF_PAGE)} isCurrent={isCurrent} onFollow={onFollow}>
-      {name !== undefined && <Icon name={name} />}
+      <Icon name={(pattern.slice(1) || 'overview') as IconName} />
       {label}
       {count !== null && count > 0 && <span class="count">{format.value(count, 'count')}</span>}
     </Link>

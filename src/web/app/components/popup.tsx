@@ -13,6 +13,8 @@ export interface PopupProps {
   readonly class?: string;
   readonly panelClass?: string;
   readonly isPressed?: boolean;
+  /** Whether the contents of the panel are drawn only while it is open. */
+  readonly isLazy?: boolean;
   /** Contents of the button. */
   readonly button: ComponentChildren;
   /** Contents of the panel; a function gets the function that closes it. */
@@ -29,7 +31,7 @@ export function Popup({
   children,
   ...rest
 }: PopupProps): JSX.Element {
-  const { isUnnamed = false } = rest;
+  const { isUnnamed = false, isLazy = false } = rest;
   const id = useId();
   const anchor = useRef<HTMLButtonElement>(null);
   const panel = useRef<HTMLDivElement>(null);
@@ -59,13 +61,13 @@ export function Popup({
         role="dialog"
         aria-label={label}
         class={`popup ${panelClass}`}
+        onBeforeToggle={({ newState }) => setIsOpen(newState === 'open')}
         onToggle={({ newState }) => {
-          setIsOpen(newState === 'open');
           if (newState === 'open' && anchor.current !== null && panel.current !== null)
             placeBelow(anchor.current, panel.current);
         }}
       >
-        {typeof children === 'function' ? children(close) : children}
+        {(isOpen || !isLazy) && (typeof children === 'function' ? children(close) : children)}
       </div>
     </>
   );

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { ApiError } from '../state/api.ts';
 import { asApiError, useApi, useResource } from '../state/data.tsx';
 import { PlainTable } from './marks.tsx';
-import { ErrorState, Timestamp } from './parts.tsx';
+import { ErrorState, Timestamp, WhenLoaded } from './parts.tsx';
 
 interface Session {
   readonly id: string;
@@ -17,7 +17,7 @@ interface Session {
 /** The browser sessions that the reader may end. */
 export function SessionList(): JSX.Element {
   const api = useApi();
-  const { data, error, retry } = useResource<{ readonly sessions: readonly Session[] }>('/data/sessions');
+  const loaded = useResource<{ readonly sessions: readonly Session[] }>('/data/sessions');
   const [failure, setFailure] = useState<ApiError | null>(null);
   const end = (id: string): void => {
     api.send('DELETE', `/data/sessions/${id}`, null).then(
@@ -25,28 +25,33 @@ export function SessionList(): JSX.Element {
       (thrown: unknown) => setFailure(asApiError(thrown)),
     );
   };
-  if (error !== null) return <ErrorState error={error} retry={retry} />;
-  if (data === null) return <div class="skeleton" role="status" aria-label="Loading" />;
-  if (data.sessions.length === 0) return <p class="quiet">No browser is signed in.</p>;
   return (
     <>
       {failure !== null && <ErrorState error={failure} />}
-      <PlainTable
-        caption="Browser sessions"
-        columns={['Browser', 'Signed in with', 'Since', 'Last used', 'End']}
-        rows={data.sessions.map(({ id, userAgent, key, createdAt, usedAt, current }) => [
-          <span key="browser">
-            {userAgent} {current && <span class="tag">this one</span>}
-          </span>,
-          key === null ? 'link' : `key ${key}`,
-          <Timestamp key="since" time={createdAt} />,
-          <Timestamp key="used" time={usedAt} />,
-          <button key="end" type="button" class="small" onClick={() => end(id)}>
-            {current ? 'Sign out' : 'End'}
-            <span class="hidden-text"> {userAgent}</span>
-          </button>,
-        ])}
-      />
+      <WhenLoaded of={loaded}>
+        {({ sessions }) =>
+          sessions.length === 0 ? (
+            <p class="quiet">No browser is signed in.</p>
+          ) : (
+            <PlainTable
+              caption="Browser sessions"
+              columns={['Browser', 'Signed in with', 'Since', 'Last used', 'End']}
+              rows={sessions.map(({ id, userAgent, key, createdAt, usedAt, current }) => [
+                <span key="browser">
+                  {userAgent} {current && <span class="tag">this one</span>}
+                </span>,
+                key === null ? 'link' : `key ${key}`,
+                <Timestamp key="since" time={createdAt} />,
+                <Timestamp key="used" time={usedAt} />,
+                <button key="end" type="button" class="small" onClick={() => end(id)}>
+                  {current ? 'Sign out' : 'End'}
+                  <span class="hidden-text"> {userAgent}</span>
+                </button>,
+              ])}
+            />
+          )
+        }
+      </WhenLoaded>
     </>
   );
 }

@@ -7,6 +7,7 @@ import { type MeasurementColumns, type Statistic, statisticOf } from '../state/s
 import { MEASURES } from '../state/shown-measures.ts';
 import { numberOf, type Row, type TableColumn, textOf, type Value } from '../state/table.ts';
 import { OuterLink } from './markdown.tsx';
+import { OwnerMark } from './marking.tsx';
 import { Explained, Mark } from './measured.tsx';
 import { EntityDot, Tag, Timestamp } from './parts.tsx';
 
@@ -79,7 +80,10 @@ const KNOWN: Readonly<Record<string, Partial<ColumnSpec>>> = {
     to: ({ prompt_id: id }, { linkTo }) => (textOf(id) === '' ? null : linkTo(`/prompts/${textOf(id)}`, ELSEWHERE)),
   },
   domain: { to: ({ domain }, { linkTo }) => linkTo('/sources', ELSEWHERE, { domain: textOf(domain) }) },
-  owner: { value: ({ owner }) => knownOwner(textOf(owner)) || null, isTag: true },
+  owner: {
+    value: (row) => shownOwner(row) || null,
+    cell: (row) => <OwnerMark domain={textOf(row['domain'])} owner={shownOwner(row)} />,
+  },
   engine: {
     value: ({ engine }, { engineLabel }) => engineLabel(textOf(engine)) || 'unknown',
     dot: ({ engine }, { engineColour }) => (engine === null ? null : engineColour(textOf(engine))),
@@ -89,6 +93,10 @@ const KNOWN: Readonly<Record<string, Partial<ColumnSpec>>> = {
   p_adjusted: { label: 'p', unit: 'number', cell: ({ p_adjusted: p }, { format }) => format.p(numberOf(p)) },
   state: { isTag: true },
 };
+
+function shownOwner({ is_own: isOwn, owner }: Row): string {
+  return isOwn === true ? 'this competitor' : knownOwner(textOf(owner));
+}
 
 /** Returns the kind of an owner; empty if it is not known. */
 export function knownOwner(owner: string): string {

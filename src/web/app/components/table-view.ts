@@ -33,6 +33,8 @@ export interface RowsProps {
 }
 
 export const NO_COLUMNS: readonly never[] = [];
+/** Column with the marks of readers. Rows with a mark are listed only if its facet is chosen. */
+export const MARK = 'mark';
 /** Facet of the rows that changed beyond chance. */
 export const CHANGED = 'changed';
 /** Returns the parameter of a facet. Filters of the page, such as `topic`, have the names of columns. */
@@ -106,6 +108,7 @@ export function useRows({ rows, facets = NO_COLUMNS }: RowsProps, { all }: Colum
   const { sort, find } = view;
   const chosen = facets.map((facet) => view.get(facetOf(facet)));
   const isChanged = view.get(CHANGED) !== '';
+  const hidesMarked = facets.includes(MARK) && view.get(facetOf(MARK)) === '';
   return useMemo(() => {
     const wanted = find.trim().toLocaleLowerCase();
     const columnOf = (id: string): Column | undefined => all.find((column) => column.id === id);
@@ -113,11 +116,12 @@ export function useRows({ rows, facets = NO_COLUMNS }: RowsProps, { all }: Colum
       (row) =>
         all.some(({ valueOf }) => textOf(valueOf(row)).toLocaleLowerCase().includes(wanted)) &&
         facets.every((facet, index) => !chosen[index] || textOf(columnOf(facet)?.valueOf(row)) === chosen[index]) &&
+        (!hidesMarked || (row[MARK] ?? null) === null) &&
         (!isChanged || all.some(({ verdictOf }) => verdictOf?.(row) === true)),
     );
     const column = columnOf(sort.replace(/^-/, ''));
     return column === undefined ? found : inOrder(found, column.valueOf, sort.startsWith('-'));
-  }, [rows, all, find, sort, isChanged, ...chosen]);
+  }, [rows, all, find, sort, isChanged, hidesMarked, ...chosen]);
 }
 
 // Missing values are last in both directions.

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import type { FleetRow } from '../../page-data/fleet-row.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { Age, Marked } from '../components/marks.tsx';
-import { EmptyState, ErrorState, PageHead } from '../components/parts.tsx';
+import { EmptyState, PageHead, WhenLoaded } from '../components/parts.tsx';
 import type { GivenColumn } from '../components/table-columns.tsx';
 import { useApi, useResource } from '../state/data.tsx';
 import { type Row, textOf } from '../state/table.ts';
@@ -16,7 +16,8 @@ const URGENCY = ['problem', 'attention', 'busy', 'good'];
 
 /** All workspaces that the reader may open, the most urgent first. */
 export default function Fleet(): JSX.Element {
-  const { data, error, retry } = useFleet();
+  const loaded = useFleet();
+  const { data } = loaded;
   const rows = useMemo(() => (data?.workspaces ?? []).map((row): Row => ({ ...row, ...row.visibility })), [data]);
   return (
     <>
@@ -24,11 +25,13 @@ export default function Fleet(): JSX.Element {
         title="Workspaces"
         about="Visibility covers all brands of a workspace and the last 28 days, compared with the 28 days before."
       />
-      {error !== null && <ErrorState error={error} retry={retry} />}
-      {error === null && data === null && <div class="skeleton" role="status" aria-label="Loading" />}
-      {data !== null && rows.length === 0 && (
-        <EmptyState>No workspace is configured yet: run sightline init --workspace NAME.</EmptyState>
-      )}
+      <WhenLoaded of={loaded}>
+        {() =>
+          rows.length === 0 && (
+            <EmptyState>No workspace is configured yet: run sightline init --workspace NAME.</EmptyState>
+          )
+        }
+      </WhenLoaded>
       {rows.length > 0 && (
         <section class="panel" aria-label="Workspaces">
           <DataTable caption="Workspaces" rows={rows} columns={COLUMNS} hidden={HIDDEN} sort="urgency" isMain />

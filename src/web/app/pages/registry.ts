@@ -1,18 +1,16 @@
 import type { FunctionComponent } from 'preact';
-import type { IconName } from '../components/icon.tsx';
 import type { PageProps } from '../state/router.tsx';
 
 export interface PageEntry {
-  /** Path with parameters, such as `/prompts/:id`. */
+  /** Path with parameters, such as `/prompts/:id`. The first part is also the name of its icon. */
   readonly pattern: string;
-  /** Entry of the navigation; null for pages that others link to. */
-  readonly label: string | null;
+  readonly title: string;
   /** Group of the navigation; pages that others link to have none. */
   readonly group?: '' | 'Act' | 'Investigate';
-  readonly icon?: IconName;
+  /** Name in the navigation; the default is the title. */
+  readonly label?: string;
   /** Whether phones show it in their bar. */
   readonly isMain?: true;
-  readonly title: string;
   /** Loads the page; each page is a chunk of its own. */
   readonly load: () => Promise<{ readonly default: FunctionComponent<PageProps> }>;
 }
@@ -21,149 +19,110 @@ export interface PageEntry {
 export const PAGES: readonly PageEntry[] = [
   {
     pattern: '/',
-    label: 'Overview',
-    group: '',
-    icon: 'overview',
-    isMain: true,
     title: 'Overview',
+    group: '',
+    isMain: true,
     load: () => import('./overview/overview.tsx'),
   },
   {
     pattern: '/prompts',
-    label: 'Prompts',
-    group: '',
-    icon: 'prompts',
-    isMain: true,
     title: 'Prompts',
+    group: '',
+    isMain: true,
     load: () => import('./prompts/prompts-page.tsx'),
   },
   {
     pattern: '/prompts/:id',
-    label: null,
     title: 'Prompt',
     load: () => import('./prompts/prompt-page.tsx'),
   },
   {
     pattern: '/responses',
-    label: 'Responses',
-    group: '',
-    icon: 'responses',
     title: 'Responses',
+    group: '',
     load: () => import('./responses/responses-page.tsx'),
   },
   {
     pattern: '/responses/:id',
-    label: null,
     title: 'Response',
     load: () => import('./responses/response-page.tsx'),
   },
   {
     pattern: '/competitors',
-    label: 'Competitors',
-    group: '',
-    icon: 'competitors',
-    isMain: true,
     title: 'Competitors',
+    group: '',
+    isMain: true,
     load: () => import('./competitors/competitors.tsx'),
   },
   {
     pattern: '/sources',
-    label: 'Sources',
-    group: '',
-    icon: 'sources',
     title: 'Sources',
+    group: '',
     load: () => import('./sources/sources.tsx'),
   },
   {
     pattern: '/topics',
+    title: 'Topics and tags',
     label: 'Topics',
     group: '',
-    icon: 'topics',
-    title: 'Topics and tags',
     load: () => import('./topics/topics.tsx'),
   },
   {
     pattern: '/traffic',
-    label: 'Traffic',
-    group: '',
-    icon: 'traffic',
     title: 'Traffic',
+    group: '',
     load: () => import('./traffic/traffic.tsx'),
   },
   {
     pattern: '/opportunities',
-    label: 'Opportunities',
-    group: 'Act',
-    icon: 'opportunities',
     title: 'Opportunities',
+    group: 'Act',
     load: () => import('./opportunities/opportunities.tsx'),
   },
   {
     pattern: '/content',
-    label: 'Content',
-    group: 'Act',
-    icon: 'content',
     title: 'Content',
+    group: 'Act',
     load: () => import('./content/content.tsx'),
   },
   {
     pattern: '/alerts',
-    label: 'Alerts',
-    group: 'Act',
-    icon: 'alerts',
-    isMain: true,
     title: 'Alerts',
+    group: 'Act',
+    isMain: true,
     load: () => import('./alerts/alerts.tsx'),
   },
   {
     pattern: '/explain',
-    label: 'Explain',
-    group: 'Investigate',
-    icon: 'explain',
     title: 'Explain',
+    group: 'Investigate',
     load: () => import('./explain/explain.tsx'),
   },
   {
     pattern: '/compare',
-    label: 'Compare',
-    group: 'Investigate',
-    icon: 'compare',
     title: 'Compare',
+    group: 'Investigate',
     load: () => import('./compare/compare.tsx'),
   },
   {
     pattern: '/sql',
-    label: 'SQL',
-    group: 'Investigate',
-    icon: 'sql',
     title: 'SQL',
+    group: 'Investigate',
     load: () => import('./sql/sql-page.tsx'),
   },
   {
     pattern: '/operations',
-    label: null,
     title: 'Operations',
     load: () => import('./operations/operations.tsx'),
   },
   {
     pattern: '/setup',
-    label: null,
     title: 'Set up',
     load: () => import('./setup.tsx'),
   },
 ];
 
 /** Pages that are shown instead of the page of the address, because of the reader's rights or the state of the data. */
-export const SIGN_IN: PageEntry = {
-  pattern: '/sign-in',
-  label: null,
-  title: 'Sign in',
-  load: () => import('./sign-in.tsx'),
-};
-export const FLEET: PageEntry = { pattern: '/', label: null, title: 'Workspaces', load: () => import('./fleet.tsx') };
-export const FIRST_RUN: PageEntry = {
-  pattern: '/',
-  label: null,
-  title: 'First sync',
-  load: () => import('./first-run.tsx'),
-};
+export const SIGN_IN: PageEntry = { pattern: '/sign-in', title: 'Sign in', load: () => import('./sign-in.tsx') };
+export const FLEET: PageEntry = { pattern: '/', title: 'Workspaces', load: () => import('./fleet.tsx') };
+export const FIRST_RUN: PageEntry = { pattern: '/', title: 'First sync', load: () => import('./first-run.tsx') };

@@ -1,5 +1,4 @@
 import type { TableSpec } from '../../components/data-table.tsx';
-import { knownOwner } from '../../components/table-columns.tsx';
 import { ENTITY_MEASURES } from '../../state/shown-measures.ts';
 import { textOf } from '../../state/table.ts';
 
@@ -57,10 +56,7 @@ export const CITED_WITH_IT: TableSpec = {
   empty: 'No response in this range mentions the competitor and cites a page.',
   columns: [
     'domain',
-    {
-      name: 'owner',
-      value: ({ is_own: isOwn, owner }) => (isOwn === true ? 'this competitor' : knownOwner(textOf(owner)) || null),
-    },
+    'owner',
     {
       name: 'share',
       about: 'Of the responses that mention the competitor (n), the share that cites the domain.',

@@ -1,4 +1,5 @@
 import type { TableSpec } from '../../components/data-table.tsx';
+import { markColumn } from '../../components/marking.tsx';
 import { HISTORY, STATUS } from '../../components/state-history.tsx';
 import { textOf } from '../../state/table.ts';
 
@@ -55,14 +56,15 @@ export const ACTIONS: TableSpec = {
       below: ({ answers }, { format }) => `of ${format.value(answers, 'count')}`,
     },
     { name: 'target_url', label: 'Page', url: ({ target_url: url }) => textOf(url) },
+    markColumn(() => 'action', 'action_id'),
+  ],
+  hidden: [
     {
       name: 'done_at',
       label: 'Done since',
       about: 'Time of the first sync that found the action done.',
       unit: 'day',
     },
-  ],
-  hidden: [
     'detail',
     {
       name: 'recorded_since',
@@ -72,7 +74,7 @@ export const ACTIONS: TableSpec = {
     'kind',
     'evidence',
   ],
-  facets: ['done', 'kind'],
+  facets: ['mark', 'done', 'kind'],
 };
 
 /** All forum threads that syncs stored. */

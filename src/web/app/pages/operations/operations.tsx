@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { OperationsReport } from '../../../page-data/operations-report.ts';
-import { ErrorState, PageHead, Timestamp } from '../../components/parts.tsx';
+import { PageHead, Timestamp, WhenLoaded } from '../../components/parts.tsx';
 import { RunningSync } from '../../components/running-sync.tsx';
 import { SessionList } from '../../components/session-list.tsx';
 import { grouped, size } from '../../state/amounts.ts';
@@ -18,17 +18,14 @@ import '../../styles/operations.css';
 
 /** The state of the copy and of this server: the verdict, what to do, the running sync, and everything else folded. */
 export default function Operations(): JSX.Element {
-  const { data, error, retry } = useResource<OperationsReport>('/status/data');
+  const loaded = useResource<OperationsReport>('/status/data');
+  const { data } = loaded;
   const { connection, progress } = useLive();
   if (data === null) {
     return (
       <>
         <h1>Operations</h1>
-        {error === null ? (
-          <div class="skeleton" role="status" aria-label="Loading" />
-        ) : (
-          <ErrorState error={error} retry={retry} />
-        )}
+        <WhenLoaded of={loaded}>{() => null}</WhenLoaded>
       </>
     );
   }

@@ -1,17 +1,52 @@
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { OPPORTUNITY_TITLES } from '../../../../analytics/explain/opportunity-kinds.ts';
 import type { Opportunity } from '../../../../analytics/explain/opportunity.ts';
+import { DataTable } from '../../components/data-table.tsx';
 import { Evidence } from '../../components/evidence.tsx';
 import { FilterBar, type FilterName } from '../../components/filter-bar.tsx';
-import { EmptyState, PageHead, WhenLoaded } from '../../components/parts.tsx';
+import { markColumn } from '../../components/marking.tsx';
+import { PageHead, WhenLoaded } from '../../components/parts.tsx';
+import type { GivenColumn } from '../../components/table-columns.tsx';
 import { useResource } from '../../state/data.tsx';
-import { Link } from '../../state/router.tsx';
-import { type Scope, useScope } from '../../state/scope.tsx';
+import { useScope } from '../../state/scope.tsx';
+import { textOf } from '../../state/table.ts';
 
 /** Most items: 50 of each kind. */
 const ITEMS_MAX = 200;
 /** Opportunities are about all responses of the days. */
 const WITHOUT: readonly FilterName[] = ['engine', 'topic', 'tag', 'branded', 'comparison'];
+
+/** The page of each kind of opportunity, and the parameter that selects the opportunity there. */
+const PAGES: Readonly<
+  Record<Opportunity['kind'], (id: string) => readonly [path: string, more: Record<string, string>]>
+> = {
+  source_gap: (id) => ['/sources', { domain: id }],
+  competitor_wins: (id) => [`/prompts/${id}`, {}],
+  forum_thread: () => ['/content', { view: 'forum' }],
+  page_cited_once: () => ['/sources', { view: 'pages' }],
+};
+
+const COLUMNS: readonly GivenColumn[] = [
+  {
+    name: 'name',
+    label: 'Opportunity',
+    to: ({ kind, id }, { linkTo }) => {
+      const [path, more] = PAGES[kind as Opportunity['kind']](textOf(id));
+      return linkTo(path, {}, more);
+    },
+    below: ({ sentence, evidence }) => (
+      <>
+        {textOf(sentence)}
+        <Evidence ids={evidence as readonly string[]} />
+      </>
+    ),
+  },
+  { name: 'kind', value: ({ kind }) => OPPORTUNITY_TITLES[kind as Opportunity['kind']] },
+  { name: 'n', label: 'Responses', unit: 'count', about: 'Responses that it concerns.', isKey: true },
+  markColumn(({ kind }) => textOf(kind), 'id'),
+];
+const FACETS = ['mark', 'kind'];
 
 /** What a brand can do to be mentioned more often, the greatest first. */
 export default function Opportunities(): JSX.Element {
@@ -21,67 +56,26 @@ export default function Opportunities(): JSX.Element {
     isKnown ? '/data/opportunities' : null,
     isKnown ? { brand: brand.id, from: range.from, to: range.to, limit: ITEMS_MAX } : {},
   );
+  const rows = useMemo(() => (loaded.data?.opportunities ?? []).map((one) => ({ ...one })), [loaded.data]);
   return (
     <>
       <PageHead title="Opportunities">
         <FilterBar without={WITHOUT} />
       </PageHead>
-      <WhenLoaded of={loaded}>
-        {({ opportunities }) => (
-          <>
-            {opportunities.length === 0 && (
-              <EmptyState>
-                No opportunities in these days: no domain is cited for competitors only, no competitor wins a prompt
-                beyond chance.
-              </EmptyState>
-            )}
-            {Object.entries(OPPORTUNITY_TITLES).map(([kind, title]) => (
-              <Group key={kind} title={title} items={opportunities.filter((one) => one.kind === kind)} />
-            ))}
-          </>
-        )}
-      </WhenLoaded>
+      <section class="card" aria-label="Opportunities">
+        <WhenLoaded of={loaded}>
+          {() => (
+            <DataTable
+              caption="Opportunities"
+              columns={COLUMNS}
+              rows={rows}
+              facets={FACETS}
+              isMain
+              empty="No opportunities in these days: no domain is cited for competitors only, no competitor wins a prompt beyond chance."
+            />
+          )}
+        </WhenLoaded>
+      </section>
     </>
   );
-}
-
-interface GroupProps {
-  readonly title: string;
-  readonly items: readonly Opportunity[];
-}
-
-function Group({ title, items }: GroupProps): JSX.Element | null {
-  const scope = useScope();
-  if (items.length === 0) return null;
-  return (
-    <section class="card causes" aria-label={title}>
-      <h2>{title}</h2>
-      <ol class="rows">
-        {items.map((item) => (
-          <li key={item.id}>
-            <Link to={pageOf(item, scope)} dir="auto">
-              {item.name}
-            </Link>
-            <p class="quiet" dir="auto">
-              {item.sentence}
-            </p>
-            <Evidence ids={item.evidence} />
-          </li>
-        ))}
-      </ol>
-    </section>
-  );
-}
-
-function pageOf({ kind, id }: Opportunity, { linkTo }: Pick<Scope, 'linkTo'>): string {
-  switch (kind) {
-    case 'source_gap':
-      return linkTo('/sources', {}, { domain: id });
-    case 'competitor_wins':
-      return linkTo(`/prompts/${id}`);
-    case 'forum_thread':
-      return linkTo('/content', {}, { view: 'forum' });
-    case 'page_cited_once':
-      return linkTo('/sources', {}, { view: 'pages' });
-  }
 }

@@ -49,7 +49,7 @@ export function TopDomains(): JSX.Element {
 /** Domains that are cited for competitors and never for the brand. */
 export const TOP_GAPS: TableSpec = {
   query: 'gap_domains',
-  request: { limit: SHOWN_MAX },
+  request: { limit: SHOWN_MAX, open: true },
   title: 'Gaps',
   about: 'Domains cited by responses that mention a competitor, and by no response that mentions the brand.',
   page: ({ linkTo }) => linkTo('/sources', {}, { view: 'gaps' }),

@@ -41,7 +41,7 @@ export default function Overview(): JSX.Element {
         />
         <NewestAlerts />
         <PromptMovers />
-        <DeclaredTable {...TOP_GAPS} request={{ limit: GAPS_MAX }} />
+        <DeclaredTable {...TOP_GAPS} request={{ limit: GAPS_MAX, open: true }} />
       </div>
       <TopDomains />
     </>

@@ -42,7 +42,7 @@ export const CITED_PAGES: TableSpec = {
       below: ({ url }) => <bdi class="clamped address">{textOf(url)}</bdi>,
     },
     'domain',
-    { name: 'owner', label: 'Owner' },
+    'owner',
     {
       name: 'other_responses',
       label: 'Cited elsewhere',

@@ -2,19 +2,22 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { DeclaredTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
+import { OwnerMark } from '../../components/marking.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { SeriesFrame } from '../../components/series-frame.tsx';
+import { knownOwner } from '../../components/table-columns.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { pointOf } from '../../state/series.ts';
-import { toRecords } from '../../state/table.ts';
+import { textOf, toRecords } from '../../state/table.ts';
 import { PageTable } from './page-table.tsx';
 import { CITING_RESPONSES, DOMAIN_ENGINES } from './source-tables.ts';
 
 /** One domain: its history, its engines, its pages, and the responses that cite it. */
 export function DomainDetail({ domain }: { readonly domain: string }): JSX.Element {
-  const { linkTo } = useScope();
+  const { linkTo, params } = useScope();
+  const [page] = toRecords(useQuery('cited_pages', params && { ...params, domain, limit: 1 }).table);
   return (
     <>
       <PageHead
@@ -23,6 +26,7 @@ export function DomainDetail({ domain }: { readonly domain: string }): JSX.Eleme
           <span class="links">
             <Link to={linkTo('/sources')}>All sources</Link>
             <Link to={linkTo('/responses', {}, { search: domain })}>Responses that cite it</Link>
+            <OwnerMark domain={domain} owner={knownOwner(textOf(page?.['owner']))} />
           </span>
         }
       >

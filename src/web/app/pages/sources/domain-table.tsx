@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { TableBlock } from '../../components/data-table.tsx';
+import { OwnerMark } from '../../components/marking.tsx';
 import { type GivenColumn, knownOwner } from '../../components/table-columns.tsx';
 import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
@@ -9,7 +10,10 @@ import { groupedBy, textOf, toRecords } from '../../state/table.ts';
 /** Maximum number of domains that are shown; the SQL returns all. */
 const DOMAINS_MAX = 2_000;
 const COLUMNS: readonly GivenColumn[] = [
-  { name: 'domain', below: ({ owner }) => knownOwner(textOf(owner)) || null },
+  {
+    name: 'domain',
+    below: ({ domain, owner }) => <OwnerMark domain={textOf(domain)} owner={knownOwner(textOf(owner))} />,
+  },
   'citations',
   { name: 'citing_responses', label: 'Responses', about: 'Responses that cite the domain.' },
   {

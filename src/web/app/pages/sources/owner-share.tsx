@@ -8,7 +8,14 @@ import { useScope } from '../../state/scope.tsx';
 import { textOf, toRecords } from '../../state/table.ts';
 
 /** Series colours of the kinds of owners; the brand's own domains have the brand's colour. */
-const COLOURS: Readonly<Record<string, number>> = { owned: 0, competitor: 1, 'third party': 5, unknown: 3 };
+const COLOURS: Readonly<Record<string, number>> = {
+  owned: 0,
+  competitor: 1,
+  'third party': 5,
+  unknown: 3,
+  forum: 2,
+  press: 4,
+};
 
 const colourOf = (owner: string | null): number => COLOURS[owner ?? ''] ?? 9;
 
@@ -20,14 +27,17 @@ export function OwnerShare(): JSX.Element {
   if (rows.length > 0 && rows.every(({ owner }) => knownOwner(textOf(owner)) === '')) {
     return (
       <Frame title="Citations by owner" data={owners}>
-        <EmptyState>No cited page is known to belong to the brand or to a competitor.</EmptyState>
+        <EmptyState>
+          It is not known whose the cited domains are: open a domain to say whether it is yours, a competitor’s, a forum
+          or press.
+        </EmptyState>
       </Frame>
     );
   }
   return (
     <MeasureOverTime
       title="Citations by owner"
-      about="Share of citations by owner of the domain: the brand (owned), a competitor, a third party; unknown if not all websites of competitors are known."
+      about="Share of citations by owner of the domain: the brand (owned), a competitor, a forum, press or a third party; unknown if no website and no reader says whose it is."
       measure="citation_share"
       unit="ratio"
       groupBy="owner"

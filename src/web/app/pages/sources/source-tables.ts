@@ -1,4 +1,5 @@
 import type { TableSpec } from '../../components/data-table.tsx';
+import { markColumn } from '../../components/marking.tsx';
 import { textOf } from '../../state/table.ts';
 import { PAGE } from './page-table.tsx';
 
@@ -28,8 +29,9 @@ export const GAPS: TableSpec = {
       about: 'Share of the responses that mention a tracked competitor and not the brand (n).',
       n: 'responses_of_all',
     },
+    markColumn(() => 'source_gap', 'domain'),
   ],
-  facets: ['owner'],
+  facets: ['mark', 'owner'],
 };
 
 /** The pages of the brand that are cited now, or were in the comparison range. */
