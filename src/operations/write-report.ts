@@ -10,6 +10,7 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { shownTime } from '../contract/time.ts';
+import { briefBrand } from '../query/metrics/brief-brand.ts';
 import { runDeclaredQuery } from '../query/metrics/run-declared.ts';
 import { runMetrics } from '../query/metrics/run-metrics.ts';
 import type { MetricsSource } from '../query/metrics/table-result.ts';
@@ -135,6 +136,7 @@ async function writeReport(
     measures: describeModel().measures,
     read: async (path, parameters) => {
       if (path === MODEL_PATH) return { upstream: upstreamNotes(source.replica.conventions, source.replica.doubts) };
+      if (path === briefBrand.path) return briefBrand(source, parameters);
       return path.startsWith(QUERIES_PATH)
         ? runDeclaredQuery(source, path.slice(QUERIES_PATH.length), parameters)
         : runMetrics(source, parameters);

@@ -2,12 +2,14 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { openSavedQueries } from '../operations/sql/saved-queries.ts';
 import { createSqlService, type SqlService } from '../operations/sql/sql-service.ts';
+import { reportWorkspace } from '../operations/write-report.ts';
 import type { Service } from '../query/service.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { joinKeyrings, type Keyring, openKeyring } from './auth/keys.ts';
 import { ENCODER } from './data/sql-files.ts';
 import type { OpenedWorkspace } from './http/http-server.ts';
 import { openService } from './open-service.ts';
+import type { WriteReport } from './pages/report-files.ts';
 import type { StatusParts } from './pages/status-report.ts';
 
 /** How the data of a workspace are opened. */
@@ -47,5 +49,11 @@ export function openForServer(
   const { snapshots, queries } = layoutOf(config.folder);
   const keyring = joinKeyrings(openKeyring(config.folder), fleetKeys, config.name);
   const saved = openSavedQueries(queries);
-  return { parts: { service, keyring, snapshots, sql: { sql, saved }, ...(status === null ? {} : { status }) }, close };
+  const writeReport: WriteReport = async (brandId, address) => {
+    await reportWorkspace(config, options.clock, { brands: [brandId], address });
+  };
+  return {
+    parts: { service, keyring, snapshots, writeReport, sql: { sql, saved }, ...(status === null ? {} : { status }) },
+    close,
+  };
 }

@@ -72,8 +72,8 @@ test('names and titles of upstream are text, and only addresses of the web are l
   expect(report?.text).not.toMatch(/<script/i);
   expect(report?.text.match(/<\/style>/g)).toHaveLength(1);
   expect(report?.block('Forum threads to answer')).toContain(NAME);
-  const links = [...(report?.text ?? '').matchAll(/href="([^"]*)"/g)].map(([, url]) => url);
-  expect(links).toEqual(['https://forum.example/?a=&quot;b&quot;']);
+  const links = [...(report?.text ?? '').matchAll(/href="([^"]*)"/g)].map(([, url = '']) => url);
+  expect(links.filter((url) => !url.startsWith('#'))).toEqual(['https://forum.example/?a=&quot;b&quot;']);
 });
 
 test('a brand without prompts or responses gets the next step instead of numbers', () => {

@@ -57,6 +57,35 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     await named.filter({ hasText: 'Owner?' }).waitFor();
   });
 
+  test('writes a report, which begins with the brief, and sends its link', async () => {
+    const page = await open('/reports');
+    const card = page.locator('.report-card').first();
+    await card.getByRole('button', { name: 'Write the report' }).click();
+    await card.getByRole('button', { name: 'Write again' }).waitFor();
+    const sentence = (await card.locator('.headline').textContent()) ?? '';
+    expect(sentence).toMatch(/^Visibility /);
+    const picture = card.getByRole('img');
+    expect(
+      await picture.evaluate((image: { decode(): Promise<void>; naturalWidth: number }) =>
+        image.decode().then(() => image.naturalWidth),
+      ),
+    ).toBe(820);
+    const link = card.getByRole('link', { name: 'Open' });
+    const address = await link.evaluate((anchor: { href: string }) => anchor.href);
+    const mail = (await card.getByRole('link', { name: 'Send by mail' }).getAttribute('href')) ?? '';
+    expect(new URL(mail).searchParams.get('body')).toBe(`${sentence}\n\n${address}`);
+    await link.click();
+    await page.waitForURL(address);
+    expect(await page.locator('main > :nth-child(2)').textContent()).toContain(sentence);
+    const contents = page.getByRole('navigation', { name: 'Contents' }).getByRole('link');
+    for (const each of await contents.all()) {
+      const target = decodeURIComponent((await each.getAttribute('href')) ?? '');
+      expect(await page.locator(`[id="${target.slice(1)}"]`).count(), target).toBe(1);
+    }
+    // The links of a report that the page wrote lead to this server.
+    expect(await page.locator('.morning a').first().getAttribute('href')).toMatch(`${server().origin}/`);
+  });
+
   test('finds SQL, values of charts with the keyboard, and a link to the details in every block and row', async () => {
     const page = await open('/');
     const visibility = page.locator('section.panel', {

@@ -16,7 +16,6 @@ const CHARTS = {
   'Visibility over time': 'visibility-over-time',
   'Visibility by engine': 'visibility-by-engine',
   'Share of voice over time': 'share-of-voice-over-time',
-  Engines: 'engines',
   'Sentiment labels over time': 'sentiment-labels-over-time',
 } as const;
 

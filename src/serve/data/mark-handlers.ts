@@ -6,11 +6,11 @@ import { type Access, checkRights } from '../auth/access.ts';
 import { sendJson, sendValue } from '../http/content/send.ts';
 import { typedJsonOf } from '../http/json-body.ts';
 import { DATA_PATHS, pageRoute } from '../http/page-paths.ts';
-import { type Handler, READ, type RequiredRights, type Route } from '../http/paths.ts';
+import { type Handler, READ, type Route, WRITING } from '../http/paths.ts';
 import { serviceFor } from '../http/read-handler.ts';
 
-/** Rights to add a mark: those to write a saved query, because all readers of the workspace see it. */
-const WRITING: RequiredRights = { scopes: ['sql'], forAllBrands: true };
+/** Size of the body of a mark: the longest address of a page, with its escapes. */
+const BODY_BYTES_MAX = 16_384;
 
 /** Parts of the handlers. */
 export interface MarkParts {
@@ -38,5 +38,6 @@ export function createMarkRoutes({ folder, service, clock }: MarkParts): Route[]
     return sendJson(request, reply, await addMark(folder, { ...given, at, by }));
   };
   const handler: Handler = (request, reply) => (request.method === 'POST' ? add : list)(request, reply);
-  return [pageRoute(DATA_PATHS.marks, handler, { methods: [...READ, 'POST'] })];
+  const route = pageRoute(DATA_PATHS.marks, handler, { methods: [...READ, 'POST'] });
+  return [{ ...route, bodyBytesMax: BODY_BYTES_MAX }];
 }

@@ -17,6 +17,8 @@ export const APP_PATHS = [
   '/explain',
   '/compare',
   '/sql',
+  '/reports',
+  '/reports/',
   '/operations',
   '/sign-in',
   '/setup',
@@ -64,9 +66,8 @@ export const SQL_PATHS = {
   savedQuery: `${DATA_PATH}/sql/saved/{name}`,
 } as const;
 
-/** Paths of the written reports: the list, the page of a brand, and a chart of it. */
+/** Paths of the written reports: the page of a brand, and a chart of it. */
 export const REPORTS_PATH = '/reports';
-export const REPORT_LIST_PATHS = [REPORTS_PATH, `${REPORTS_PATH}/`] as const;
 export const REPORT_FILE_PATHS = [`${REPORTS_PATH}/{file}`, `${REPORTS_PATH}/{folder}/{file}`] as const;
 
 /** Returns a route of the data of pages. By default it needs the scope `metrics`. */

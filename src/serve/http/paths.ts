@@ -42,6 +42,9 @@ export interface RequiredRights {
   readonly forOwner?: true;
 }
 
+/** Rights of requests that change what all readers of a workspace see, such as marks and reports: those to write a saved query. */
+export const WRITING: RequiredRights = { scopes: ['sql'], forAllBrands: true };
+
 /** A served path, with parameters in braces, its methods, and whether it is open without a key. */
 export interface Endpoint extends RequiredRights {
   readonly path: string;

@@ -15,6 +15,7 @@ import type { Fleet } from '../data/fleet.ts';
 import type { SqlParts } from '../data/sql-handlers.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
 import { createApp } from '../pages/app-files.ts';
+import type { WriteReport } from '../pages/report-files.ts';
 import { createFleetRoute, createPages, PAGE_HEADERS, type Pages } from '../pages/site-pages.ts';
 import type { StatusParts } from '../pages/status-report.ts';
 import { createLogRequest, type Log } from '../telemetry/server-log.ts';
@@ -51,6 +52,8 @@ export interface SiteParts {
   readonly setup?: FirstRun;
   /** Guarded SQL for the pages. */
   readonly sql?: Omit<SqlParts, 'callerOf'>;
+  /** Writes the report of a brand; default: the pages cannot. */
+  readonly writeReport?: WriteReport;
 }
 
 /** Options of a site. */

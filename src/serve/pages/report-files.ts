@@ -2,12 +2,13 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { escaped } from '../../web/plain/escaped.ts';
-import { PAGE_RULES } from '../../web/plain/page-rules.ts';
+import { SightlineError } from '../../base/errors.ts';
+import { type Access, checkRights } from '../auth/access.ts';
 import { entityTag } from '../http/content/etag.ts';
-import { sendBytes, sendEncoded, sendValue } from '../http/content/send.ts';
-import { DATA_PATHS, pageRoute, REPORT_FILE_PATHS, REPORT_LIST_PATHS, REPORTS_PATH } from '../http/page-paths.ts';
-import { basePathOf, type Handler, type Route } from '../http/paths.ts';
+import { sendEncoded, sendJson, sendValue } from '../http/content/send.ts';
+import { typedJsonOf } from '../http/json-body.ts';
+import { DATA_PATHS, pageRoute, REPORT_FILE_PATHS, REPORTS_PATH } from '../http/page-paths.ts';
+import { basePathOf, type Handler, READ, type Route, WRITING } from '../http/paths.ts';
 import { nothingThere } from '../http/refusal.ts';
 
 /** Maximum number of reports in the list; further ones are left out. */
@@ -17,6 +18,9 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** Names that `sightline report` gives to its files and folders. No other names are served. */
 const FOLDER_NAME = /^[a-z0-9][a-z0-9-]{0,120}$/;
 const FILE_NAME = /^[a-z0-9][a-z0-9_-]{0,120}\.(html|svg|png)$/;
+/** Bytes at the beginning of a report that contain its description, and the escapes in it. */
+const HEAD_BYTES = 4_096;
+const ESCAPES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
 const BRAND_ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -38,6 +42,8 @@ const REPORT_POLICY = [
 /** A written report of a brand; paths are relative to the server. */
 export interface ReportLine {
   readonly name: string;
+  /** The headline of its brief; empty without one. */
+  readonly sentence: string;
   /** Null if the name does not contain the id of a brand. */
   readonly brandId: string | null;
   readonly writtenAt: string;
@@ -46,11 +52,14 @@ export interface ReportLine {
   readonly charts: readonly string[];
 }
 
+/** Writes the report of a brand, with links to the pages at an address. */
+export type WriteReport = (brandId: string, address: string | null) => Promise<void>;
+
 /**
- * Creates the routes of the list of reports, as a page and as data, and of their files, over the folder that `sightline report` writes to,
- * which may not exist yet. Reports show all brands.
+ * Creates the routes of the list of reports, which POST extends by a report of a brand, and of their files, over the folder that
+ * `sightline report` writes to, which may not exist yet. Reports show all brands.
  */
-export function createReportRoutes(folder: string): Route[] {
+export function createReportRoutes(folder: string, write: WriteReport | undefined): Route[] {
   const read = async (): Promise<ReportLine[]> => {
     const names = (await readdir(folder).catch(() => [])).filter((name) => FILE_NAME.test(name) && isPage(name));
     const lines = await Promise.all(
@@ -61,12 +70,6 @@ export function createReportRoutes(folder: string): Route[] {
     );
     return lines.filter((line) => line !== null);
   };
-  const list: Handler = async (request, reply) => {
-    const body = Buffer.from(listPage(await read(), basePathOf(request)));
-    allowStyles(request);
-    reply.headers({ 'content-type': MEDIA_TYPES['html'], 'cache-control': 'no-store' });
-    return sendBytes(request, reply, body);
-  };
   const file: Handler = async (request, reply) => {
     const { folder: within, file: name = '' } = request.params as Record<string, string>;
     const handle = await openFile(folder, within ?? null, name);
@@ -76,12 +79,28 @@ export function createReportRoutes(folder: string): Route[] {
       await handle.close();
     }
   };
-  const data: Handler = async (request, reply) => sendValue(request, reply, { reports: await read() });
+  // One at a time, because drawing takes a second of the processor.
+  let last: Promise<void> = Promise.resolve();
+  const make = async (request: FastifyRequest): Promise<void> => {
+    checkRights(WRITING, request.visit.access as Access);
+    const { brandId } = typedJsonOf(request) ?? {};
+    if (typeof brandId !== 'string' || write === undefined) {
+      throw new SightlineError('invalid_parameter', 'brandId is missing; allowed: the id of a brand');
+    }
+    const { origin = '' } = request.headers;
+    const written = last.then(() => write(brandId, origin === '' ? null : `${origin}${basePathOf(request)}`));
+    last = written.catch(() => undefined);
+    return written;
+  };
+  const data: Handler = async (request, reply) => {
+    if (request.method !== 'POST') return sendValue(request, reply, { reports: await read() });
+    await make(request);
+    return sendJson(request, reply, { reports: await read() });
+  };
   const route = (path: string, handler: Handler): Route =>
     pageRoute(path, handler, { forAllBrands: true, scopes: ['snapshots'] });
   return [
-    pageRoute(DATA_PATHS.reports, data, { forAllBrands: true }),
-    ...REPORT_LIST_PATHS.map((path) => route(path, list)),
+    pageRoute(DATA_PATHS.reports, data, { forAllBrands: true, methods: [...READ, 'POST'] }),
     ...REPORT_FILE_PATHS.map((path) => route(path, file)),
   ];
 }
@@ -129,6 +148,7 @@ async function describe(folder: string, file: string): Promise<ReportLine | null
   const charts = FOLDER_NAME.test(name) ? await readdir(join(folder, name)).catch(() => []) : [];
   return {
     name,
+    sentence: await sentenceIn(folder, file),
     brandId: BRAND_ID.exec(name)?.[0] ?? null,
     writtenAt: stats.mtime.toISOString(),
     bytes: stats.size,
@@ -140,17 +160,17 @@ async function describe(folder: string, file: string): Promise<ReportLine | null
   };
 }
 
-function listPage(reports: readonly ReportLine[], base: string): string {
-  const items = reports.map(
-    ({ name, page, writtenAt }) =>
-      `<li><a href="${base}${escaped(page)}">${escaped(name)}</a> <time datetime="${writtenAt}">${writtenAt.slice(0, 10)}</time></li>`,
-  );
-  const none = '<p>No reports yet. <code>sightline report</code> writes one for each brand.</p>';
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Reports</title><style>${PAGE_RULES} body { margin: 2rem auto; max-width: 50rem; padding: 0 1rem; }</style></head>
-<body><h1>Reports</h1>${items.length === 0 ? none : `<ul>${items.join('\n')}</ul>`}</body></html>
-`;
+// The description in the head of a report, without the escapes of HTML.
+async function sentenceIn(folder: string, file: string): Promise<string> {
+  const handle = await openFile(folder, null, file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    const [, sentence = ''] =
+      /<meta name="description" content="([^"]*)"/.exec(buffer.toString('utf8', 0, bytesRead)) ?? [];
+    return sentence.replace(/&(amp|lt|gt|quot);/g, (_, name: string) => ESCAPES[name] ?? '');
+  } finally {
+    await handle.close();
+  }
 }
 
 function isPage(name: string): boolean {

@@ -12,7 +12,7 @@ import { sendValue } from '../http/content/send.ts';
 import { FLEET_PATH, pageRoute } from '../http/page-paths.ts';
 import type { Route } from '../http/paths.ts';
 import type { Answers } from '../http/responses.ts';
-import { createReportRoutes } from './report-files.ts';
+import { createReportRoutes, type WriteReport } from './report-files.ts';
 import { createSetupRoutes } from './setup-handlers.ts';
 import { createStatusPage, type StatusPage, type StatusPageParts } from './status-page.ts';
 
@@ -46,6 +46,8 @@ export interface PageParts extends StatusPageParts {
   readonly answers: Answers;
   /** The setup through the pages; without it there is none. */
   readonly setup?: FirstRun;
+  /** Default: reports are written by commands and jobs only. */
+  readonly writeReport?: WriteReport;
   /** Guarded SQL and saved queries; default: no SQL page. */
   readonly sql?: Omit<SqlParts, 'callerOf'>;
 }
@@ -54,7 +56,7 @@ export interface PageParts extends StatusPageParts {
 export type Pages = StatusPage;
 
 /** Creates the data of the pages of a workspace. */
-export function createPages({ sql, setup, ...parts }: PageParts): Pages {
+export function createPages({ sql, setup, writeReport, ...parts }: PageParts): Pages {
   const statusPage = createStatusPage(parts);
   const callerOf = (request: FastifyRequest): Promise<SqlCaller> => sqlCallerOf(request, parts.service);
   return {
@@ -62,7 +64,7 @@ export function createPages({ sql, setup, ...parts }: PageParts): Pages {
       ...createDataRoutes(parts),
       ...createMarkRoutes({ ...parts, folder: parts.status.folder }),
       ...statusPage.routes,
-      ...createReportRoutes(join(parts.status.folder, 'reports')),
+      ...createReportRoutes(join(parts.status.folder, 'reports'), writeReport),
       ...(setup === undefined ? [] : createSetupRoutes(setup)),
       ...(sql === undefined ? [] : createSqlRoutes({ ...sql, callerOf })),
     ],

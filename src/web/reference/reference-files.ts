@@ -3,8 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type ErrorCode, errorTable } from '../../base/errors.ts';
 import type { Asset } from '../plain/asset.ts';
-import { escaped } from '../plain/escaped.ts';
-import { PAGE_RULES } from '../plain/page-rules.ts';
 
 /** The renderer: a custom element in one file, without imports. The build copies it to the folder `page`. */
 const RENDERER = 'openapi-explorer/dist/browser/openapi-explorer.min.js';
@@ -38,7 +36,7 @@ export function readReferenceFiles(): readonly Asset[] {
   return [
     fileOf('', 'text/html', read('index.html')),
     fileOf('errors', 'text/html', errorsPage()),
-    fileOf('page.css', 'text/css', `${PAGE_RULES}\n${read('page.css')}`),
+    fileOf('page.css', 'text/css', read('page.css')),
     fileOf('page.js', 'text/javascript', read('page.js')),
     fileOf('renderer.js', 'text/javascript', readFileSync(rendererIn(folder), 'utf8')),
   ];
@@ -91,4 +89,15 @@ function errorsPage(): string {
 
 function withCode(html: string): string {
   return html.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}
+
+// Without control characters, which HTML cannot have.
+function escaped(text: string): string {
+  return text
+    .replaceAll(/\p{Cc}|\p{Cs}|[\uFFFE\uFFFF]/gu, ' ')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 }

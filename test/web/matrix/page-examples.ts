@@ -57,6 +57,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, readonly PageExample[]>> = {
     { name: 'article', path: ({ article }) => `/content?article=${article}` },
   ],
   Opportunities: [at('/opportunities')],
+  Reports: [at('/reports')],
   Explain: [at('/explain'), at('/explain?view=position')],
   Alerts: [at('/alerts')],
   // Differences of two sides.

@@ -137,7 +137,11 @@ function drawEndLabels(plot: LinePlot, { series, unit }: TimeSeriesSpec, { theme
     const fill = theme.series(colour);
     drawDot(plot, x, y, colour === 0 ? 3.5 : 2.5, 'circle', { fill });
     const text = `${name} ${format.value(value, unit).replace(/\s*%/u, '')}`;
-    plot.add('text', { x: x + 9, y: above, fill, 'font-weight': colour === 0 ? 650 : 500 }, text);
+    plot.add(
+      'text',
+      { x: x + 9, y: above, fill, 'text-anchor': 'start', 'font-weight': colour === 0 ? 650 : 500 },
+      text,
+    );
   }
 }
 

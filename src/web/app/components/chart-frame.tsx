@@ -45,7 +45,13 @@ export function Frame(props: FrameProps & { readonly chart?: PaperChart }): JSX.
     if (isLinked) section.current?.scrollIntoView();
   }, [isLinked]);
   return (
-    <section ref={section} class="panel" aria-label={title} aria-busy={isLoading}>
+    <section
+      ref={section}
+      {...(paper === null ? {} : { id: idOf(title) })}
+      class="panel"
+      aria-label={title}
+      aria-busy={isLoading}
+    >
       <header class="panel-head">
         <h2>{to === undefined || linkLabel !== undefined ? title : <Link to={to}>{title}</Link>}</h2>
         {hint !== undefined && <p>{hint}</p>}

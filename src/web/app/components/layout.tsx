@@ -85,7 +85,6 @@ interface SidebarProps {
 }
 
 function Sidebar({ me, isOpen, onFollow }: SidebarProps): JSX.Element {
-  const { base } = useRoute();
   const counts = useCounts();
   return (
     <nav id="navigation" class="side" aria-label="Pages" data-open={isOpen}>
@@ -99,14 +98,6 @@ function Sidebar({ me, isOpen, onFollow }: SidebarProps): JSX.Element {
                 <PageLink page={page} count={counts[page.pattern]} onFollow={onFollow} />
               </li>
             ))}
-            {group === 'Investigate' && (
-              <li>
-                <a class="side-link" href={`${base}/reports/`}>
-                  <Icon name="reports" />
-                  Reports
-                </a>
-              </li>
-            )}
           </ul>
         </div>
       ))}

@@ -7,8 +7,8 @@ import { type MeasurementColumns, type Statistic, statisticOf } from '../state/s
 import { MEASURES } from '../state/shown-measures.ts';
 import { numberOf, type Row, type TableColumn, textOf, type Value } from '../state/table.ts';
 import { OuterLink } from './markdown.tsx';
-import { OwnerMark } from './marking.tsx';
 import { Explained, Mark } from './measured.tsx';
+import { OwnerMark } from './owner-mark.tsx';
 import { EntityDot, Tag, Timestamp } from './parts.tsx';
 
 /** A value that is sorted, searched and counted. */

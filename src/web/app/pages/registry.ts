@@ -111,6 +111,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./sql/sql-page.tsx'),
   },
   {
+    pattern: '/reports',
+    title: 'Reports',
+    group: 'Investigate',
+    load: () => import('./reports.tsx'),
+  },
+  {
     pattern: '/operations',
     title: 'Operations',
     load: () => import('./operations/operations.tsx'),

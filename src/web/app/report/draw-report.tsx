@@ -1,5 +1,6 @@
 import { parseHTML } from 'linkedom';
 import { renderToString } from 'preact-render-to-string';
+import type { Brief } from '../../../analytics/explain/brief-result.ts';
 import type { DrawnReport, ReportInput } from '../../report/report-types.ts';
 import { svgFile } from '../charts/svg-file.ts';
 import { type Api, queryOf } from '../state/api.ts';
@@ -25,7 +26,8 @@ export async function drawReport(input: ReportInput): Promise<DrawnReport> {
     const missing = new Set<string>();
     const charts = new Map<string, PaperChart>();
     const body = draw(input, tables, missing, charts);
-    if (missing.size === 0) return { html: page(titleOf(input, tables), body), charts: filesOf(charts) };
+    if (missing.size === 0)
+      return { html: page(titleOf(input, tables), sentenceOf(tables), body), charts: filesOf(charts) };
     for (const url of missing) {
       const [path = '', search = ''] = url.split('?');
       tables.set(url, await input.read(path, new URLSearchParams(search)));
@@ -80,12 +82,18 @@ function titleOf({ brand }: ReportInput, tables: ReadonlyMap<string, unknown>): 
   return `${rows.find(([id]) => id === brand)?.[1] ?? brand}: visibility in AI responses`;
 }
 
-function page(title: string, body: string): string {
+// The first sentence of the report, which the list of reports shows.
+function sentenceOf(tables: ReadonlyMap<string, unknown>): string {
+  const [, brief] = [...tables].find(([url]) => url.startsWith('/data/brief?')) ?? [];
+  return (brief as Brief | undefined)?.headline ?? '';
+}
+
+function page(title: string, sentence: string, body: string): string {
   const css = [tokens, base, frame, components, styles].join('\n');
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-${renderToString(<title>{title}</title>)}<style>${css}</style></head>
+${renderToString(<meta name="description" content={sentence} />)}${renderToString(<title>{title}</title>)}<style>${css}</style></head>
 <body>${body}</body></html>
 `;
 }

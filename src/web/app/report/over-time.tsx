@@ -1,65 +1,37 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { drawStackedArea } from '../charts/stacked-area.ts';
+import { MeasureOverTime } from '../components/measure-over-time.tsx';
 import { SeriesFrame } from '../components/series-frame.tsx';
-import { type LoadedTable, useMetrics, useQuery } from '../state/data.tsx';
+import { EventNote, useEvents } from '../pages/overview/events.tsx';
+import { useMetrics, useQuery, useUpstreamNote } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
 import { pointOf } from '../state/series.ts';
 import { numberOf, textOf, toRecords } from '../state/table.ts';
+import { useEngineSeries } from '../state/use-engine-series.ts';
+import { NO_RIVALS } from './report-lists.tsx';
 
 const LABELS = ['positive', 'neutral', 'negative'] as const;
-
-/** Visibility over all engines. */
-export function VisibilityOverTime(): JSX.Element {
-  const { params, brand, grain } = useScope();
-  const data = useMetrics(params && { ...params, metrics: 'visibility', grain, compare_to: 'none' });
-  return (
-    <LineFrame
-      title="Visibility over time"
-      about={`Share of responses that mention the brand, per ${grain}, with its 95 % interval.`}
-      data={data}
-      measure="visibility"
-      name={brand?.name ?? ''}
-      unit="ratio"
-    />
-  );
-}
 
 /** Sessions that AI assistants referred, which the filters on responses do not change. */
 export function SessionsOverTime(): JSX.Element {
   const { params, grain } = useScope();
   const { brand = null, from = null, to = null } = params ?? {};
   const data = useMetrics(params && { brand, from, to, metrics: 'ai_sessions', grain, compare_to: 'none' });
+  const series = useMemo(
+    () => [{ label: 'Sessions', colour: 0, points: toRecords(data.table).map((row) => pointOf(row, 'ai_sessions')) }],
+    [data.table],
+  );
   return (
-    <LineFrame
+    <SeriesFrame
       title="Visits from AI assistants"
       about={`Sessions that AI assistants referred, per ${grain}.`}
       data={data}
-      measure="ai_sessions"
-      name="Sessions"
+      series={series}
       unit="count"
       empty="No visits are reported. Connect the analytics property in the app."
     />
   );
-}
-
-interface LineFrameProps {
-  readonly title: string;
-  readonly about: string;
-  readonly data: LoadedTable;
-  readonly measure: string;
-  readonly name: string;
-  readonly unit: 'ratio' | 'count';
-  readonly empty?: string;
-}
-
-function LineFrame({ measure, name, ...frame }: LineFrameProps): JSX.Element {
-  const { table } = frame.data;
-  const series = useMemo(
-    () => [{ label: name, colour: 0, points: toRecords(table).map((row) => pointOf(row, measure)) }],
-    [table, measure, name],
-  );
-  return <SeriesFrame {...frame} series={series} />;
 }
 
 /** Sentiment labels of the mentions of the brand. */
@@ -83,6 +55,49 @@ export function SentimentOverTime(): JSX.Element {
       data={data}
       series={series}
       empty="No mention in these weeks has a sentiment label."
+    />
+  );
+}
+
+/** Visibility over time with one line per engine, and the events that may explain a jump. */
+export function EngineVisibility(): JSX.Element {
+  const { params, grain, linkTo } = useScope();
+  const data = useMetrics(
+    params === null ? null : { ...params, metrics: 'visibility', group_by: 'engine', grain, compare_to: 'none' },
+  );
+  const events = useEvents();
+  const series = useEngineSeries(data.table, 'visibility');
+  return (
+    <SeriesFrame
+      title="Visibility by engine"
+      about={`Share of responses that mention the brand, per ${grain}. Choose an engine in the legend to see its 95 % intervals.`}
+      data={data}
+      to={linkTo('/prompts')}
+      unit="ratio"
+      series={series}
+      events={events}
+      note={<EventNote events={events} />}
+    />
+  );
+}
+
+/** Share of voice of the brand and its competitors over time. */
+export function VoiceOverTime(): JSX.Element {
+  const { linkTo, entityColour } = useScope();
+  const note = useUpstreamNote('share_of_voice');
+  return (
+    <MeasureOverTime
+      title="Share of voice over time"
+      about={`Mentions of each as a share of all mentions of the brand and its tracked competitors.${note}`}
+      measure="share_of_voice"
+      unit="ratio"
+      groupBy="entity"
+      idColumn="competitor_id"
+      labelColumn="entity"
+      colourOf={entityColour}
+      to={linkTo('/competitors')}
+      empty={NO_RIVALS}
+      isStacked
     />
   );
 }

@@ -7,6 +7,9 @@ import { numberOf, type Row, textOf, toRecords } from '../state/table.ts';
 /** Names in a cell of a list. */
 const NAMES_MAX = 3;
 
+/** In place of blocks about competitors. */
+export const NO_RIVALS = 'The brand has no tracked competitors, or no response in this range mentions one of them.';
+
 type ReportTable = TableSpec & { readonly query: string };
 
 /** A list of the report. Its query has the column `total`, the number of rows before its limit. */
@@ -18,6 +21,38 @@ export function ReportList(list: ReportTable): JSX.Element {
   const more = all > rows.length ? ` These are ${rows.length} of ${format.value(all, 'count')}.` : '';
   return <DeclaredTable {...list} of="brand" about={`${textOf(list.about)}${more}`} />;
 }
+
+/** The brand and its competitors in this range. */
+export const VOICES: TableSpec = {
+  query: null,
+  request: { metrics: 'share_of_voice,visibility,position', group_by: 'entity' },
+  title: 'Brand and competitors',
+  about: 'Changes are against the comparison range; ≈ marks a change that chance may explain.',
+  page: ({ linkTo }) => linkTo('/competitors'),
+  empty: NO_RIVALS,
+  sort: '-share_of_voice',
+  columns: [
+    'entity',
+    { name: 'share_of_voice', label: 'Share' },
+    { name: 'share_of_voice_change', label: 'Change' },
+    'visibility',
+    'position',
+  ],
+};
+
+/** Visibility of each engine in the range, with its interval and its change. */
+export const ENGINES: TableSpec = {
+  query: null,
+  request: { metrics: 'visibility', group_by: 'engine', order: 'engine' },
+  title: 'Engines',
+  about: 'Visibility by engine in the range of this report, with its 95 % interval.',
+  columns: [
+    'engine',
+    'visibility',
+    { name: 'visibility_n', label: 'n', about: 'Responses.', unit: 'count' },
+    { name: 'visibility_change', label: 'Change' },
+  ],
+};
 
 /** Prompts that no longer mention the brand. */
 export const LOST: ReportTable = {

@@ -1,8 +1,11 @@
 import type { JSX } from 'preact';
 import type { ReportInput } from '../../report/report-types.ts';
+import { idOf } from '../components/block-menu.tsx';
 import { DeclaredTable } from '../components/data-table.tsx';
 import { EmptyState } from '../components/parts.tsx';
 import { TOP_GAPS, TopDomains } from '../pages/overview/cited-sources.tsx';
+import { EntityVisibility } from '../pages/overview/entity-visibility.tsx';
+import { Morning } from '../pages/overview/morning.tsx';
 import { OverviewTiles } from '../pages/overview/overview-tiles.tsx';
 import { PromptMovers } from '../pages/overview/prompt-movers.tsx';
 import { OwnerShare } from '../pages/sources/owner-share.tsx';
@@ -11,12 +14,20 @@ import { useQuery } from '../state/data.tsx';
 import { StaticRoute, useRoute } from '../state/router.tsx';
 import { ScopeProvider, useScope } from '../state/scope.tsx';
 import { numberOf, textOf, toRecords } from '../state/table.ts';
-import { EngineBars, EngineVisibility } from './engine-visibility.tsx';
-import { SentimentOverTime, SessionsOverTime, VisibilityOverTime } from './over-time.tsx';
-import { ALERTS, ARTICLES, LOST, PLANS, ReportList, THREADS } from './report-lists.tsx';
-import { VoiceOverTime, VOICES } from './voice-share.tsx';
+import { EngineVisibility, SentimentOverTime, SessionsOverTime, VoiceOverTime } from './over-time.tsx';
+import { ALERTS, ARTICLES, ENGINES, LOST, PLANS, ReportList, THREADS, VOICES } from './report-lists.tsx';
 
 const DAYS_PER_WEEK = 7;
+/** Titles of the blocks to which the contents lead. */
+const CONTENTS = [
+  'Visibility over time',
+  ...[VOICES, ENGINES].map(({ title }) => title),
+  'Prompts that moved',
+  LOST.title,
+  'Most cited domains',
+  ...[TOP_GAPS, ALERTS, PLANS, THREADS, ARTICLES].map(({ title }) => title),
+  'Definitions',
+];
 
 /** The report of a brand: the blocks of the overview, and lists that are pages of their own in a browser. */
 export function ReportPage({ input }: { readonly input: ReportInput }): JSX.Element {
@@ -68,6 +79,8 @@ function Numbers({ input, firstDay, to }: NumbersProps): JSX.Element {
   const weeks = completeWeeks(firstDay, to, input.weeks);
   return (
     <>
+      <Morning />
+      <Contents />
       <OverviewTiles />
       <p class="quiet report-note">
         Below each number are its 95 % interval and the number of responses or mentions behind it. ▲ and ▼ mark an
@@ -75,12 +88,12 @@ function Numbers({ input, firstDay, to }: NumbersProps): JSX.Element {
       </p>
       <div class="grid">
         <Within range={weeks}>
-          <VisibilityOverTime />
+          <EntityVisibility />
           <EngineVisibility />
           <VoiceOverTime />
         </Within>
         <DeclaredTable {...VOICES} />
-        <EngineBars />
+        <DeclaredTable {...ENGINES} />
         <PromptMovers />
         <ReportList {...LOST} />
         <Within range={weeks}>
@@ -94,6 +107,19 @@ function Numbers({ input, firstDay, to }: NumbersProps): JSX.Element {
         </Within>
       </div>
     </>
+  );
+}
+
+// Links to the blocks, which are in this order below.
+function Contents(): JSX.Element {
+  return (
+    <nav class="contents" aria-label="Contents">
+      {CONTENTS.map((title) => (
+        <a key={title} href={`#${idOf(title)}`}>
+          {title}
+        </a>
+      ))}
+    </nav>
   );
 }
 
@@ -144,7 +170,7 @@ function NextStep({ prompts }: { readonly prompts: number }): JSX.Element {
 /** Definitions of the measures. */
 function Definitions({ measures }: Pick<ReportInput, 'measures'>): JSX.Element {
   return (
-    <section class="panel" aria-label="Definitions">
+    <section class="panel" id="definitions" aria-label="Definitions">
       <h2>Definitions</h2>
       <dl class="pairs">
         {measures.map(({ name, label, about, formula }) => (

@@ -1,5 +1,5 @@
 import type { TableSpec } from '../../components/data-table.tsx';
-import { markColumn } from '../../components/marking.tsx';
+import { markColumn } from '../../components/mark-column.tsx';
 import { HISTORY, STATUS } from '../../components/state-history.tsx';
 import { textOf } from '../../state/table.ts';
 

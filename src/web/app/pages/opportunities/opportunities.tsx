@@ -5,7 +5,7 @@ import type { Opportunity } from '../../../../analytics/explain/opportunity.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Evidence } from '../../components/evidence.tsx';
 import { FilterBar, type FilterName } from '../../components/filter-bar.tsx';
-import { markColumn } from '../../components/marking.tsx';
+import { markColumn } from '../../components/mark-column.tsx';
 import { PageHead, WhenLoaded } from '../../components/parts.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { useResource } from '../../state/data.tsx';

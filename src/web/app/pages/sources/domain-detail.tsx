@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { DeclaredTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
-import { OwnerMark } from '../../components/marking.tsx';
+import { OwnerMark } from '../../components/owner-mark.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { SeriesFrame } from '../../components/series-frame.tsx';
 import { knownOwner } from '../../components/table-columns.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { TableBlock } from '../../components/data-table.tsx';
-import { OwnerMark } from '../../components/marking.tsx';
+import { OwnerMark } from '../../components/owner-mark.tsx';
 import { type GivenColumn, knownOwner } from '../../components/table-columns.tsx';
 import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';

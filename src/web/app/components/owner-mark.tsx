@@ -1,13 +1,11 @@
 import type { JSX } from 'preact';
 import { OWNER_MARKS } from '../../../analytics/explain/mark-kinds.ts';
-import { useApi, useMe, useResource } from '../state/data.tsx';
+import { useResource } from '../state/data.tsx';
 import { usePaper } from '../state/paper.ts';
 import { useScope } from '../state/scope.tsx';
-import { type Row, textOf } from '../state/table.ts';
+import { useMarking } from '../state/use-marking.ts';
 import { Tag } from './parts.tsx';
 import { Popup } from './popup.tsx';
-import type { ColumnSpec } from './table-columns.tsx';
-import { MARK } from './table-view.ts';
 
 /** A mark of `/data/marks`. */
 interface Mark {
@@ -17,52 +15,6 @@ interface Mark {
   readonly value: string | null;
   readonly at: string;
   readonly by: string | null;
-}
-
-// Returns the function that marks something; a value of null takes the mark back. Null if the reader may not mark anything.
-function useMarking(kind: string, id: string): ((value: string | null) => void) | null {
-  const api = useApi();
-  const { brand } = useScope();
-  const mayMark = useMe().data?.features.marks === true;
-  if (!mayMark || brand === null) return null;
-  return (value) => {
-    const mark = { brandId: brand.id, kind, id, value };
-    // If it fails, the page shows the state that the server has.
-    void api.send('POST', '/data/marks', mark).finally(api.changed);
-  };
-}
-
-/** Returns the column in which readers mark a row as done or hidden. Rows with a mark are listed only if the facet shows them. */
-export function markColumn(kindOf: (row: Row) => string, id: string): ColumnSpec {
-  return {
-    name: MARK,
-    about: 'Done and hidden rows stay in this workspace. The facets above the table show them.',
-    value: ({ mark }) => textOf(mark) || 'open',
-    cell: (row) => <StateMark kind={kindOf(row)} id={textOf(row[id])} mark={textOf(row['mark'])} />,
-  };
-}
-
-interface StateMarkProps {
-  readonly kind: string;
-  readonly id: string;
-  /** Empty if there is none. */
-  readonly mark: string;
-}
-
-function StateMark({ kind, id, mark }: StateMarkProps): JSX.Element {
-  const set = useMarking(kind, id);
-  const choices = mark === '' ? { Done: 'done', Hide: 'hidden' } : { Undo: null };
-  return (
-    <span class="choices">
-      {mark !== '' && <Tag text={mark} />}
-      {set !== null &&
-        Object.entries(choices).map(([label, value]) => (
-          <button key={label} type="button" class="small" onClick={() => set(value)}>
-            {label}
-          </button>
-        ))}
-    </span>
-  );
 }
 
 interface OwnerMarkProps {

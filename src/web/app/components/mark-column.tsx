@@ -1,0 +1,39 @@
+import type { JSX } from 'preact';
+import { type Row, textOf } from '../state/table.ts';
+import { useMarking } from '../state/use-marking.ts';
+import { Tag } from './parts.tsx';
+import type { ColumnSpec } from './table-columns.tsx';
+import { MARK } from './table-view.ts';
+
+/** Returns the column in which readers mark a row as done or hidden. Rows with a mark are listed only if the facet shows them. */
+export function markColumn(kindOf: (row: Row) => string, id: string): ColumnSpec {
+  return {
+    name: MARK,
+    about: 'Done and hidden rows stay in this workspace. The facets above the table show them.',
+    value: ({ mark }) => textOf(mark) || 'open',
+    cell: (row) => <StateMark kind={kindOf(row)} id={textOf(row[id])} mark={textOf(row['mark'])} />,
+  };
+}
+
+interface StateMarkProps {
+  readonly kind: string;
+  readonly id: string;
+  /** Empty if there is none. */
+  readonly mark: string;
+}
+
+function StateMark({ kind, id, mark }: StateMarkProps): JSX.Element {
+  const set = useMarking(kind, id);
+  const choices = mark === '' ? { Done: 'done', Hide: 'hidden' } : { Undo: null };
+  return (
+    <span class="choices">
+      {mark !== '' && <Tag text={mark} />}
+      {set !== null &&
+        Object.entries(choices).map(([label, value]) => (
+          <button key={label} type="button" class="small" onClick={() => set(value)}>
+            {label}
+          </button>
+        ))}
+    </span>
+  );
+}

@@ -1,0 +1,111 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { copyText } from '../components/filter-bar.tsx';
+import { EmptyState, PageHead, Timestamp, WhenLoaded } from '../components/parts.tsx';
+import { asApiError, useApi, useMe, useResource } from '../state/data.tsx';
+import { type Brand, useScope } from '../state/scope.tsx';
+
+/** A written report of a brand; paths are below the base path. */
+interface Report {
+  readonly brandId: string | null;
+  /** Its first sentence; may be empty. */
+  readonly sentence: string;
+  readonly writtenAt: string;
+  readonly page: string;
+  readonly charts: readonly string[];
+}
+
+/** The chart of a report that the list shows. */
+const PICTURE = '/visibility-over-time.svg';
+
+/** The newest report of each brand, to open, send or write again. */
+export default function Reports(): JSX.Element {
+  const { brandList } = useScope();
+  const loaded = useResource<{ readonly reports: readonly Report[] }>('/data/reports');
+  return (
+    <>
+      <PageHead
+        title="Reports"
+        about="One page a brand, to send and to print. The job report writes them on a schedule."
+      />
+      <WhenLoaded of={loaded}>
+        {({ reports }) => (
+          <div class="grid">
+            {brandList.map((brand) => (
+              <ReportCard
+                key={brand.id}
+                brand={brand}
+                report={reports.find(({ brandId }) => brandId === brand.id) ?? null}
+              />
+            ))}
+          </div>
+        )}
+      </WhenLoaded>
+    </>
+  );
+}
+
+interface ReportCardProps {
+  readonly brand: Brand;
+  readonly report: Report | null;
+}
+
+function ReportCard({ brand: { id, name }, report }: ReportCardProps): JSX.Element {
+  const api = useApi();
+  const mayWrite = useMe().data?.features.marks === true;
+  const [status, setStatus] = useState('');
+  const write = (): void => {
+    setStatus('Writing the report …');
+    api.send('POST', '/data/reports', { brandId: id }).then(
+      () => {
+        setStatus('');
+        api.changed();
+      },
+      (thrown: unknown) => setStatus(asApiError(thrown).message),
+    );
+  };
+  const picture = report?.charts.find((path) => path.endsWith(PICTURE));
+  const address = report === null ? '' : new URL(`${api.base}${report.page}`, window.location.href).href;
+  const mail = new URLSearchParams({ subject: name, body: `${report?.sentence ?? ''}\n\n${address}` });
+  return (
+    <section class="card report-card" aria-label={name}>
+      <h2 dir="auto">{name}</h2>
+      {report === null ? (
+        <EmptyState>No report of this brand is written yet.</EmptyState>
+      ) : (
+        <>
+          <p class="headline" dir="auto">
+            {report.sentence}
+          </p>
+          {picture !== undefined && <img src={`${api.base}${picture}`} alt={`Visibility of ${name} over time`} />}
+          <p class="quiet">
+            Written <Timestamp time={report.writtenAt} />
+          </p>
+        </>
+      )}
+      <div class="row">
+        {report !== null && (
+          <>
+            <a class="button strong" href={address}>
+              Open
+            </a>
+            <button type="button" onClick={() => void copyText(address).then(setStatus)}>
+              Copy link
+            </button>
+            <a class="button" href={`mailto:?${mail.toString().replaceAll('+', '%20')}`}>
+              Send by mail
+            </a>
+          </>
+        )}
+        {mayWrite && (
+          <button type="button" onClick={write}>
+            {report === null ? 'Write the report' : 'Write again'}
+          </button>
+        )}
+        <span class="quiet" role="status">
+          {status}
+        </span>
+      </div>
+    </section>
+  );
+}
