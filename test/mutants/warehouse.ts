@@ -288,7 +288,7 @@ export const mutants: readonly Mutant[] = [
     file: 'schemas/fixtures/world/numbers.ts',
     from: "(positionOver === 'placed' ? placed : namings).length",
     to: 'namings.length',
-    tests: ['test/sandbox/numbers.test.ts'],
+    tests: ['test/query/differential.test.ts'],
   },
   {
     file: 'schemas/fixtures/world/advance.ts',

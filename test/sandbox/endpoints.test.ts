@@ -101,6 +101,20 @@ test('the OpenAPI document describes every endpoint and parameter, and needs no 
   }
 });
 
+test('action plans have the counts of the responses of the last 14 days', async () => {
+  const path = `/brands/${(await opened.brandIds())[0]}`;
+  const answers = await opened.walk(`${path}/responses`, { from: '2026-03-02', to: '2026-03-15', limit: 100 });
+  const { data } = (await opened.get(`${path}/action-plans`)).body;
+  for (const row of data) {
+    const own = answers.filter(({ promptId }) => promptId === row.promptId);
+    const lost = own.filter((answer) => !answer.brandMentioned && answer.competitors.length > 0);
+    const mentioned = own.filter((answer) => answer.brandMentioned).length;
+    expect(row).toMatchObject({ answers: own.length, mentioned, lost: lost.length });
+    expect(row.lost).toBeGreaterThan(0);
+  }
+  expect(data.filter((row: Body) => row.generatedAt === null)).not.toHaveLength(0);
+});
+
 test('texts preserve Unicode, quotes, backslashes, line breaks and great length', async () => {
   const many = await open({ brands: 5 });
   const texts = new Set<string>();
